@@ -1,0 +1,2 @@
+//! The `cygnus` command.
+fn main() {}
