@@ -1,1 +1,15 @@
-//! 
+//! The words every other crate speaks: time, addresses, identifiers and sizes as distinct types, so that a
+//! logical address can never be handed over where a physical one is meant.
+//!
+//! Nothing here does I/O, allocates in a hot path or knows the on-disk layout; the arithmetic that turns a
+//! [`Pba`] into a device and an offset belongs to `cygnus-format`'s geometry.
+
+mod address;
+mod ids;
+mod nanos;
+mod size;
+
+pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
+pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};
+pub use nanos::Nanos;
+pub use size::{ByteSize, ParseSizeError};
