@@ -1,1 +1,28 @@
-//! 
+//! The reactor's inside: a single-threaded executor, plain-data operations and the [`Driver`] they go through.
+//!
+//! Time and I/O enter a reactor only by its [`Driver`], so the same `async fn`s run on io_uring in production and on
+//! modelled devices in virtual time. The rules that keep this true:
+//!
+//! * An operation is plain data ([`Op`]); it is submitted when it is *created*, not when it is first polled, so several
+//!   can be started in a loop and awaited afterwards in any order, without a join combinator.
+//! * An operation owns its buffers (by reference count) until it completes, so dropping a future never frees memory
+//!   that a device may still write to.
+//! * A driver never completes an operation inside [`Driver::submit`]; completions come out of [`Driver::park`].
+//! * No lock, allocation or system call per I/O: buffers, operation slots and task slots are recycled.
+
+mod buf;
+mod driver;
+mod executor;
+mod mailbox;
+mod op;
+mod rng;
+mod sync;
+mod task;
+
+pub use buf::{Buf, BufPool, BufSlice};
+pub use driver::{Driver, Events, Halt};
+pub use executor::{OpFuture, Runtime, Sleep};
+pub use mailbox::Message;
+pub use op::{Completion, DeviceInfo, DeviceIx, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, SocketId};
+pub use rng::Rng;
+pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, oneshot};

@@ -1,0 +1,52 @@
+//! The one door through which time and I/O enter a reactor.
+
+use cygnus_types::{Nanos, ReactorId};
+
+use crate::{Completion, Message, Op, OpId};
+
+/// What [`Driver::park`] brings back: completions of this reactor's operations and messages from other reactors.
+#[derive(Default)]
+pub struct Events {
+    /// Operations that have ended, in the order in which they ended.
+    pub done: Vec<Completion>,
+    /// Messages from other reactors; in order per sender.
+    pub messages: Vec<Message>,
+}
+
+impl Events {
+    /// True when nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.messages.is_empty()
+    }
+}
+
+/// Why a reactor's loop ended before its main task did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Halt {
+    /// Nothing is in flight, no timer is set and yet a task waits: it would wait for ever.
+    #[error("the event queue ran dry with tasks still waiting")]
+    Stalled,
+    /// The (simulated) power was cut.
+    #[error("power was cut")]
+    PowerCut,
+}
+
+/// Production (io_uring), virtual time, or a test double.
+///
+/// Contract, checked by the conformance suite: `submit` never completes inline; a driver holds an operation's buffers
+/// until its completion has been handed out; a flush covers exactly the writes whose completions were handed out before
+/// it was submitted (it may cover more); completions of different operations may come in any order.
+pub trait Driver {
+    /// Monotonic time. Cheap; the executor still caches it once per turn.
+    fn now(&self) -> Nanos;
+
+    /// Takes an operation. It may be queued until the next [`Driver::park`].
+    fn submit(&mut self, id: OpId, op: Op);
+
+    /// Sends a message to another reactor (or to this one). Never blocks, never fails: a reactor that is gone drops it.
+    fn post(&mut self, to: ReactorId, message: Message);
+
+    /// Hands queued operations to the world and waits for events: until something happened, or `until` has come
+    /// (`None`: for ever; a time not after now: only look). May return without events.
+    fn park(&mut self, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt>;
+}

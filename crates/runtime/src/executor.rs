@@ -1,0 +1,439 @@
+//! The executor: polls ready tasks, hands operations to the driver, wakes whoever waits for what came back.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use cygnus_types::{Nanos, ReactorId};
+
+use crate::mailbox::Mailbox;
+use crate::task::{self, ReadyQueue, Tasks};
+use crate::{
+    Buf, BufPool, BufSlice, Completion, DeviceIx, Driver, Events, Halt, IoError, ListenerId, Message, Op, OpId, Outcome,
+    Rng, SocketId,
+};
+
+/// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
+const MAIN_TASK: u32 = 0;
+
+enum OpState {
+    Free { next: Option<u32> },
+    Waiting(Option<Waker>),
+    Ended(Result<Outcome, IoError>),
+    /// The future was dropped; the driver still holds the operation and its buffers.
+    Abandoned,
+}
+
+#[derive(Default)]
+struct OpSlab {
+    slots: Vec<OpState>,
+    free: Option<u32>,
+}
+
+impl OpSlab {
+    fn insert(&mut self) -> OpId {
+        match self.free {
+            Some(ix) => {
+                let OpState::Free { next } = self.slots[ix as usize] else { unreachable!("free list is corrupt") };
+                self.free = next;
+                self.slots[ix as usize] = OpState::Waiting(None);
+                OpId(ix)
+            }
+            None => {
+                self.slots.push(OpState::Waiting(None));
+                OpId(self.slots.len() as u32 - 1)
+            }
+        }
+    }
+
+    fn release(&mut self, id: OpId) {
+        self.slots[id.0 as usize] = OpState::Free { next: self.free };
+        self.free = Some(id.0);
+    }
+}
+
+struct Timer {
+    at: Nanos,
+    order: u64,
+    waker: Waker,
+}
+
+impl PartialEq for Timer {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+impl Eq for Timer {}
+impl PartialOrd for Timer {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Timer {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+struct Inner {
+    id: ReactorId,
+    executor: u32,
+    driver: RefCell<Box<dyn Driver>>,
+    now: Cell<Nanos>,
+    ops: RefCell<OpSlab>,
+    tasks: RefCell<Tasks>,
+    ready: Rc<ReadyQueue>,
+    timers: RefCell<BinaryHeap<Reverse<Timer>>>,
+    timer_order: Cell<u64>,
+    mailbox: Mailbox,
+    pool: BufPool,
+    rng: RefCell<Rng>,
+}
+
+/// A handle to this thread's reactor. Clones are cheap; it cannot leave its thread.
+#[derive(Clone)]
+pub struct Runtime(Rc<Inner>);
+
+impl Runtime {
+    /// A reactor over `driver`, with its buffer pool and the seed of its random choices.
+    pub fn new(id: ReactorId, driver: Box<dyn Driver>, pool: BufPool, seed: u64) -> Self {
+        let ready = Rc::new(ReadyQueue::default());
+        let now = driver.now();
+        Self(Rc::new(Inner {
+            id,
+            executor: task::register(ready.clone()),
+            driver: RefCell::new(driver),
+            now: Cell::new(now),
+            ops: RefCell::default(),
+            tasks: RefCell::default(),
+            ready,
+            timers: RefCell::default(),
+            timer_order: Cell::new(0),
+            mailbox: Mailbox::default(),
+            pool,
+            rng: RefCell::new(Rng::new(seed)),
+        }))
+    }
+
+    /// Which reactor this is.
+    pub fn id(&self) -> ReactorId {
+        self.0.id
+    }
+
+    /// The time at the start of this turn of the loop.
+    pub fn now(&self) -> Nanos {
+        self.0.now.get()
+    }
+
+    /// The time this very moment, for measuring inside a turn.
+    pub fn precise_now(&self) -> Nanos {
+        self.0.driver.borrow().now()
+    }
+
+    /// 64 bits of this reactor's seeded randomness.
+    pub fn rng_u64(&self) -> u64 {
+        self.0.rng.borrow_mut().next_u64()
+    }
+
+    /// A buffer from this reactor's pool; see [`BufPool::alloc`].
+    pub fn alloc(&self, len: usize) -> Buf {
+        self.0.pool.alloc(len)
+    }
+
+    /// Starts a task. It is first polled in the next turn.
+    pub fn spawn(&self, future: impl Future<Output = ()> + 'static) {
+        let slot = self.0.tasks.borrow_mut().insert(Box::pin(future));
+        self.0.ready.push(slot);
+    }
+
+    /// Submits an operation now; the future waits for its end.
+    pub fn submit(&self, op: Op) -> OpFuture {
+        let id = self.0.ops.borrow_mut().insert();
+        self.0.driver.borrow_mut().submit(id, op);
+        OpFuture { rt: self.clone(), id, ended: false }
+    }
+
+    /// Reads from a device; `offset` in bytes.
+    pub fn read(&self, dev: DeviceIx, offset: u64, buf: BufSlice) -> OpFuture {
+        self.submit(Op::Read { dev, offset, buf })
+    }
+
+    /// Writes to a device; `offset` in bytes.
+    pub fn write(&self, dev: DeviceIx, offset: u64, buf: BufSlice) -> OpFuture {
+        self.submit(Op::Write { dev, offset, buf })
+    }
+
+    /// Makes a device's completed writes durable.
+    pub fn flush(&self, dev: DeviceIx) -> OpFuture {
+        self.submit(Op::Flush { dev })
+    }
+
+    /// Discards a range of a device; bytes.
+    pub fn trim(&self, dev: DeviceIx, offset: u64, len: u64) -> OpFuture {
+        self.submit(Op::Trim { dev, offset, len })
+    }
+
+    /// Takes the next connection.
+    pub async fn accept(&self, listener: ListenerId) -> Result<SocketId, IoError> {
+        match self.submit(Op::Accept { listener }).await? {
+            Outcome::Socket(socket) => Ok(socket),
+            other => unreachable!("accept answered {other:?}"),
+        }
+    }
+
+    /// Receives at least one byte; 0 means that the peer closed.
+    pub async fn recv(&self, sock: SocketId, buf: BufSlice) -> Result<usize, IoError> {
+        match self.submit(Op::Recv { sock, buf }).await? {
+            Outcome::Bytes(n) => Ok(n as usize),
+            other => unreachable!("recv answered {other:?}"),
+        }
+    }
+
+    /// Sends all of the given buffers.
+    pub fn send(&self, sock: SocketId, bufs: Vec<BufSlice>) -> OpFuture {
+        self.submit(Op::Send { sock, bufs })
+    }
+
+    /// Closes a socket.
+    pub fn close(&self, sock: SocketId) -> OpFuture {
+        self.submit(Op::Close { sock })
+    }
+
+    /// Sends a message to a reactor.
+    pub fn send_msg(&self, to: ReactorId, message: Message) {
+        self.0.driver.borrow_mut().post(to, message);
+    }
+
+    /// The next message sent to this reactor. One task per reactor reads them.
+    pub async fn recv_msg(&self) -> Message {
+        self.0.mailbox.receive().await
+    }
+
+    /// Waits until `at`.
+    pub fn sleep_until(&self, at: Nanos) -> Sleep {
+        Sleep { rt: self.clone(), at, armed: false }
+    }
+
+    /// Waits for `span`.
+    pub fn sleep(&self, span: Nanos) -> Sleep {
+        self.sleep_until(Nanos(self.now().0.saturating_add(span.0)))
+    }
+
+    /// Lets every other ready task and the I/O have a turn.
+    pub async fn yield_now(&self) {
+        let mut yielded = false;
+        std::future::poll_fn(|cx| {
+            if std::mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Runs until `main` ends; other tasks left over stay where they are.
+    pub fn run<T>(&self, main: impl Future<Output = T>) -> Result<T, Halt> {
+        let mut main = pin!(main);
+        self.0.ready.push(MAIN_TASK);
+        let waker = task::waker(self.0.executor, MAIN_TASK);
+        let mut turn = Turn::default();
+        loop {
+            let mut outcome = None;
+            self.poll_ready(&mut turn, |cx_main| {
+                if cx_main && outcome.is_none() {
+                    if let Poll::Ready(value) = main.as_mut().poll(&mut Context::from_waker(&waker)) {
+                        outcome = Some(value);
+                    }
+                }
+            });
+            if let Some(value) = outcome {
+                return Ok(value);
+            }
+            self.park(&mut turn)?;
+        }
+    }
+
+    /// Polls everything that is ready; for drivers that interleave several reactors on one thread. Returns whether
+    /// anything was polled.
+    pub fn run_ready(&self) -> bool {
+        let mut any = false;
+        let mut turn = Turn::default();
+        while !self.0.ready.is_empty() {
+            any = true;
+            self.poll_ready(&mut turn, |_| {});
+        }
+        any
+    }
+
+    /// When the earliest timer fires, if one is set.
+    pub fn next_timer(&self) -> Option<Nanos> {
+        self.0.timers.borrow().peek().map(|t| t.0.at)
+    }
+
+    /// How many tasks exist; for tests and status.
+    pub fn tasks(&self) -> usize {
+        self.0.tasks.borrow().live()
+    }
+
+    fn poll_ready(&self, turn: &mut Turn, mut main: impl FnMut(bool)) {
+        self.0.ready.take(&mut turn.batch);
+        for i in 0..turn.batch.len() {
+            let slot = turn.batch[i];
+            if slot == MAIN_TASK {
+                main(true);
+                continue;
+            }
+            // Bound to a name so that the borrow ends before the task runs.
+            let taken = self.0.tasks.borrow_mut().take(slot);
+            let Some(mut future) = taken else { continue };
+            let waker = task::waker(self.0.executor, slot);
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Pending => self.0.tasks.borrow_mut().put_back(slot, future),
+                Poll::Ready(()) => {
+                    drop(future);
+                    self.0.tasks.borrow_mut().release(slot);
+                }
+            }
+        }
+        turn.batch.clear();
+    }
+
+    fn park(&self, turn: &mut Turn) -> Result<(), Halt> {
+        let until = if self.0.ready.is_empty() { self.next_timer() } else { Some(Nanos(0)) };
+        let parked = self.0.driver.borrow_mut().park(until, &mut turn.events);
+        self.deliver(&mut turn.events);
+        parked
+    }
+
+    /// Hands events to whoever waits for them and fires the timers that are due.
+    pub fn deliver(&self, events: &mut Events) {
+        let now = self.0.driver.borrow().now();
+        self.0.now.set(now);
+        for completion in events.done.drain(..) {
+            self.complete(completion);
+        }
+        for message in events.messages.drain(..) {
+            self.0.mailbox.deliver(message);
+        }
+        let mut timers = self.0.timers.borrow_mut();
+        while timers.peek().is_some_and(|t| t.0.at <= now) {
+            timers.pop().expect("just peeked").0.waker.wake();
+        }
+    }
+
+    fn complete(&self, Completion { id, result }: Completion) {
+        let mut ops = self.0.ops.borrow_mut();
+        match &mut ops.slots[id.0 as usize] {
+            state @ OpState::Waiting(_) => {
+                let OpState::Waiting(waker) = std::mem::replace(state, OpState::Ended(result)) else { unreachable!() };
+                drop(ops);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            OpState::Abandoned => ops.release(id),
+            _ => panic!("the driver completed operation {id:?} twice"),
+        }
+    }
+
+    /// Drops every task. Used at shutdown and by power cuts: the tasks hold the runtime, and the runtime the tasks.
+    pub fn drop_tasks(&self) {
+        loop {
+            let tasks = self.0.tasks.borrow_mut().drain();
+            if tasks.is_empty() {
+                return;
+            }
+            drop(tasks);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        task::unregister(self.executor);
+    }
+}
+
+/// Scratch space of the loop, kept from turn to turn.
+#[derive(Default)]
+struct Turn {
+    batch: Vec<u32>,
+    events: Events,
+}
+
+/// An operation in flight. Dropping it abandons the result, not the operation.
+#[must_use = "an operation's failure is only seen by whoever awaits it"]
+pub struct OpFuture {
+    rt: Runtime,
+    id: OpId,
+    ended: bool,
+}
+
+impl Future for OpFuture {
+    type Output = Result<Outcome, IoError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(!self.ended, "an operation was polled after its end");
+        let id = self.id;
+        let result = {
+            let mut ops = self.rt.0.ops.borrow_mut();
+            match &mut ops.slots[id.0 as usize] {
+                OpState::Ended(result) => {
+                    let result = *result;
+                    ops.release(id);
+                    result
+                }
+                OpState::Waiting(waker) => {
+                    *waker = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+                _ => unreachable!("a live future's operation is waiting or ended"),
+            }
+        };
+        self.ended = true;
+        Poll::Ready(result)
+    }
+}
+
+impl Drop for OpFuture {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let mut ops = self.rt.0.ops.borrow_mut();
+        match &mut ops.slots[self.id.0 as usize] {
+            OpState::Ended(_) => ops.release(self.id),
+            state => *state = OpState::Abandoned,
+        }
+    }
+}
+
+/// See [`Runtime::sleep_until`].
+pub struct Sleep {
+    rt: Runtime,
+    at: Nanos,
+    armed: bool,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.rt.now() >= self.at {
+            return Poll::Ready(());
+        }
+        if !std::mem::replace(&mut self.armed, true) {
+            let inner = &self.rt.0;
+            let order = inner.timer_order.get();
+            inner.timer_order.set(order + 1);
+            let timer = Timer { at: self.at, order, waker: cx.waker().clone() };
+            inner.timers.borrow_mut().push(Reverse(timer));
+        }
+        Poll::Pending
+    }
+}
