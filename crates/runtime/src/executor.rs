@@ -258,15 +258,11 @@ impl Runtime {
         }
     }
 
-    /// Polls everything that is ready; for drivers that interleave several reactors on one thread. Returns whether
-    /// anything was polled.
+    /// Polls once each task that is ready now (a turn of the loop, as in [`Runtime::run`], so that I/O gets its chance);
+    /// for drivers that interleave several reactors on one thread. Returns whether anything was polled.
     pub fn run_ready(&self) -> bool {
-        let mut any = false;
-        let mut turn = Turn::default();
-        while !self.0.ready.is_empty() {
-            any = true;
-            self.poll_ready(&mut turn, |_| {});
-        }
+        let any = !self.0.ready.is_empty();
+        self.poll_ready(&mut Turn::default(), |_| {});
         any
     }
 

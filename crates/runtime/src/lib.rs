@@ -11,6 +11,8 @@
 //! * No lock, allocation or system call per I/O: buffers, operation slots and task slots are recycled.
 
 mod buf;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod driver;
 mod executor;
 mod mailbox;
