@@ -1,1 +1,17 @@
-//! 
+//! Pure decisions: which group takes the writes, which group cleans, which segment is the victim, how hard to push back.
+//!
+//! A policy looks at plain views that the engine fills and returns a choice that the engine carries out. Nothing here
+//! does I/O, keeps state between calls, or knows which driver runs. A *preset* is a [`Policies`] value: one choice per
+//! policy point, never a fork of the engine.
+
+mod cleaning;
+mod front_end;
+mod points;
+mod pressure;
+mod victim;
+
+pub use cleaning::{CleaningScope, CleaningView};
+pub use front_end::{FrontEnd, GroupView};
+pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Redundancy, UnknownPreset};
+pub use pressure::{Pressure, PressureView};
+pub use victim::{SegmentView, Victim};

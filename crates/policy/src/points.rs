@@ -1,0 +1,157 @@
+//! The policy points, and the presets as values composed of them.
+
+use crate::{CleaningScope, FrontEnd, Pressure, Victim};
+
+/// How a block is protected from the moment it leaves memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redundancy {
+    /// Stripes of k data and m parity columns, written whole; a flush closes a stripe at the height it has reached.
+    FullStripe,
+}
+
+/// How logical blocks find their physical place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapping {
+    /// One flat map of 4 KiB blocks per volume (log-structured array).
+    Lsa4K,
+}
+
+/// Which columns hold parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParityPlacement {
+    /// The same columns in every segment (RAID-4).
+    Fixed,
+    /// One column further with every segment (RAID-5, RAID-6).
+    Rotated,
+}
+
+/// When the map is written out, which bounds the work of a recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointRule {
+    /// A checkpoint is due once this many times its own size has been written since the last one. A larger factor
+    /// spends less bandwidth on checkpoints (1/factor of the writes) and makes recovery read more headers.
+    pub write_factor: u32,
+    /// But never before this many bytes have been written.
+    pub min_bytes: u64,
+}
+
+/// One choice for every policy point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policies {
+    /// Which groups take user writes.
+    pub front_end: FrontEnd,
+    /// Protection of new data.
+    pub redundancy: Redundancy,
+    /// Where cleaning may work.
+    pub cleaning: CleaningScope,
+    /// Which segment is cleaned next.
+    pub victim: Victim,
+    /// The map.
+    pub mapping: Mapping,
+    /// Rotation of parity over the columns.
+    pub parity: ParityPlacement,
+    /// When writers are slowed.
+    pub pressure: Pressure,
+    /// When the map is written out.
+    pub checkpoint: CheckpointRule,
+    /// Free segments of each group that user writes may not take: one for relocation, so that cleaning can always
+    /// proceed, and one for checkpoints.
+    pub reserve_segments: u32,
+}
+
+/// The named presets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// SWAN (ATC'19): several R-groups, one takes the writes, the next front-end is cleaned meanwhile.
+    Swan,
+    /// Log-structured RAID: one group over all devices, cleaning beside the writes.
+    LogRaid,
+}
+
+/// The name given is no preset.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownPreset(pub String);
+
+impl std::fmt::Display for UnknownPreset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = Preset::ALL.iter().map(|p| p.name()).collect();
+        write!(f, "unknown preset {:?}; the presets are {}", self.0, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownPreset {}
+
+impl std::str::FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
+        Self::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| UnknownPreset(name.into()))
+    }
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 2] = [Preset::Swan, Preset::LogRaid];
+
+    /// The name under which the preset is stored and typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Swan => "swan",
+            Preset::LogRaid => "log-raid",
+        }
+    }
+
+    /// The fewest groups with which the preset makes sense.
+    pub fn min_groups(self) -> usize {
+        match self {
+            Preset::Swan => 2,
+            Preset::LogRaid => 1,
+        }
+    }
+
+    /// The most groups that the preset uses.
+    pub fn max_groups(self) -> usize {
+        match self {
+            Preset::Swan => usize::from(u16::MAX),
+            Preset::LogRaid => 1,
+        }
+    }
+
+    /// The preset's policies, with the defaults that its paper states or leaves open.
+    pub fn policies(self) -> Policies {
+        let shared = Policies {
+            front_end: FrontEnd::EveryGroup,
+            redundancy: Redundancy::FullStripe,
+            cleaning: CleaningScope::Anywhere { start_percent: 10, stop_percent: 14 },
+            victim: Victim::Greedy,
+            mapping: Mapping::Lsa4K,
+            parity: ParityPlacement::Rotated,
+            pressure: Pressure { begin_percent: 6, longest_ns_per_block: 200_000 },
+            checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
+            reserve_segments: 2,
+        };
+        match self {
+            Preset::LogRaid => shared,
+            // SWAN section 3: user writes go to one R-group only; garbage collection stays inside another one.
+            Preset::Swan => Policies {
+                front_end: FrontEnd::RotatingGroup,
+                cleaning: CleaningScope::NextFrontEnd { worthless_percent: 95 },
+                ..shared
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_presets() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse::<Preset>(), Ok(preset));
+        }
+        let error = "raid7".parse::<Preset>().unwrap_err();
+        assert!(error.to_string().contains("swan"));
+    }
+}
