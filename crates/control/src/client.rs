@@ -1,0 +1,158 @@
+//! The blocking client: what the short-lived commands use to speak with a running `serve`.
+
+use crate::lines::{LineBuffer, LineError, MAX_LINE};
+use crate::protocol::{ErrorKind, Request, Response, decode_response, encode_request};
+use std::io::{ErrorKind as Io, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// How long a command waits for an answer. Volume commands flush to the devices, which a busy array may delay.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why a command got no answer, or not the one it asked for.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// Nobody listens on the socket, or there is none.
+    #[error("{path}: {source}: no running 'cygnus serve' answers there", path = path.display())]
+    Connect {
+        /// The control socket.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The connection broke.
+    #[error("{path}: {source}: 'cygnus serve' went away during the request", path = path.display())]
+    Io {
+        /// The control socket.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No answer in time.
+    #[error("{path}: no answer within {seconds} s: is 'cygnus serve' stopped (SIGSTOP) or waiting for a device?", path = path.display())]
+    Timeout {
+        /// The control socket.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The answer could not be understood.
+    #[error("{path}: {message}", path = path.display())]
+    Protocol {
+        /// The control socket.
+        path: PathBuf,
+        /// What was wrong with it.
+        message: String,
+    },
+    /// `serve` refused, and says why.
+    #[error("{message}")]
+    Refused {
+        /// What kind of failure.
+        kind: ErrorKind,
+        /// What went wrong and what to do.
+        message: String,
+    },
+}
+
+/// A connection to a running `serve`.
+#[derive(Debug)]
+pub struct Client {
+    path: PathBuf,
+    stream: UnixStream,
+    lines: LineBuffer,
+    timeout: Duration,
+}
+
+impl Client {
+    /// Connects to the control socket at `path`.
+    ///
+    /// Fails with [`ClientError::Connect`] when nobody serves the array, which for most commands is no failure at all
+    /// (see [`Client::connect_if_served`]).
+    pub fn connect(path: &Path) -> Result<Self, ClientError> {
+        let stream = UnixStream::connect(path).map_err(|source| ClientError::Connect { path: path.into(), source })?;
+        Ok(Self { path: path.into(), stream, lines: LineBuffer::new(MAX_LINE), timeout: TIMEOUT })
+    }
+
+    /// Connects, or returns `None` when there is no socket or nobody behind it (the remains of a killed `serve`).
+    pub fn connect_if_served(path: &Path) -> Result<Option<Self>, ClientError> {
+        match Self::connect(path) {
+            Ok(client) => Ok(Some(client)),
+            Err(ClientError::Connect { source, .. })
+                if matches!(source.kind(), Io::NotFound | Io::ConnectionRefused) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits at most `timeout` for each answer instead of [`TIMEOUT`].
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sends a request and waits for its answer; an error answer becomes [`ClientError::Refused`].
+    pub fn call(&mut self, request: &Request) -> Result<Response, ClientError> {
+        let deadline = Instant::now() + self.timeout;
+        self.limit_wait(deadline)?;
+        self.stream.write_all(encode_request(request).as_bytes()).map_err(|source| self.io_error(source))?;
+        let line = self.read_line(deadline)?;
+        match decode_response(&line) {
+            Ok(Response::Error { kind, message }) => Err(ClientError::Refused { kind, message }),
+            Ok(response) => Ok(response),
+            Err(message) => Err(ClientError::Protocol { path: self.path.clone(), message }),
+        }
+    }
+
+    /// The error for an answer of another kind than the request asks for.
+    pub fn unexpected(&self, response: &Response) -> ClientError {
+        ClientError::Protocol {
+            path: self.path.clone(),
+            message: format!("an answer to another question: {response:?}"),
+        }
+    }
+
+    fn read_line(&mut self, deadline: Instant) -> Result<String, ClientError> {
+        let mut chunk = [0; 16 << 10];
+        loop {
+            if let Some(line) = self.lines.next_line().map_err(|error| self.line_error(error))? {
+                return Ok(line);
+            }
+            self.limit_wait(deadline)?;
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(self.io_error(Io::UnexpectedEof.into())),
+                Ok(count) => self.lines.feed(&chunk[..count]),
+                Err(error) if error.kind() == Io::Interrupted => {}
+                Err(error) => return Err(self.io_error(error)),
+            }
+        }
+    }
+
+    /// A peer that trickles bytes must not stretch the wait: each read gets only what is left of it.
+    fn limit_wait(&self, deadline: Instant) -> Result<(), ClientError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(self.timed_out());
+        }
+        let set = self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.set_write_timeout(Some(left)));
+        set.map_err(|source| self.io_error(source))
+    }
+
+    fn timed_out(&self) -> ClientError {
+        ClientError::Timeout { path: self.path.clone(), seconds: self.timeout.as_secs() }
+    }
+
+    fn io_error(&self, source: std::io::Error) -> ClientError {
+        match source.kind() {
+            Io::WouldBlock | Io::TimedOut => self.timed_out(),
+            _ => ClientError::Io { path: self.path.clone(), source },
+        }
+    }
+
+    fn line_error(&self, error: LineError) -> ClientError {
+        ClientError::Protocol { path: self.path.clone(), message: error.to_string() }
+    }
+}

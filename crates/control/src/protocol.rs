@@ -1,0 +1,237 @@
+//! The control protocol: one JSON object per line in each direction, over the Unix socket `<state>/<array>.ctl`.
+//!
+//! ```text
+//! {"schema":1,"request":"volume-create","name":"vol0","size":4294967296}
+//! {"schema":1,"response":"done"}
+//! ```
+//!
+//! Each request gets exactly one response, in order. A line that cannot be understood gets an error response and the
+//! connection stays open; only a line longer than [`crate::lines::MAX_LINE`] closes it.
+
+use crate::SCHEMA;
+use crate::stats::Stats;
+use crate::status::{ArrayStatus, VolumeStatus};
+use serde::{Deserialize, Serialize};
+
+/// What a command asks of a running `serve`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "kebab-case")]
+pub enum Request {
+    /// Everything about the array. Answered by [`Response::Status`].
+    Status,
+    /// The counters for the live view. Answered by [`Response::Stats`].
+    Stats,
+    /// All volumes. Answered by [`Response::Volumes`].
+    VolumeList,
+    /// Make a volume that reads as zeros.
+    VolumeCreate {
+        /// Its name.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// Delete a volume and everything in it.
+    VolumeDelete {
+        /// Its name.
+        name: String,
+        /// Delete it although clients are connected to it.
+        #[serde(default)]
+        force: bool,
+    },
+    /// Change a volume's size.
+    VolumeResize {
+        /// Its name.
+        name: String,
+        /// Its new size in bytes.
+        size: u64,
+        /// Allow it to shrink, which drops what lies behind the new end.
+        #[serde(default)]
+        shrink: bool,
+    },
+    /// Stop serving: flush, checkpoint, close. Answered before the process ends.
+    Stop,
+}
+
+/// What `serve` answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "response", rename_all = "kebab-case")]
+pub enum Response {
+    /// To [`Request::Status`].
+    Status {
+        /// The array.
+        array: Box<ArrayStatus>,
+    },
+    /// To [`Request::Stats`].
+    Stats {
+        /// The counters.
+        stats: Box<Stats>,
+    },
+    /// To [`Request::VolumeList`].
+    Volumes {
+        /// All volumes by name.
+        volumes: Vec<VolumeStatus>,
+    },
+    /// Done, with nothing to tell.
+    Done,
+    /// Not done, and why.
+    Error {
+        /// What kind of failure, for programs.
+        kind: ErrorKind,
+        /// What went wrong and what to do, for people.
+        message: String,
+    },
+}
+
+/// Kinds of failure that a caller may want to tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The line was no request, or of an unknown schema.
+    BadRequest,
+    /// No volume of that name.
+    NotFound,
+    /// There already is a volume of that name.
+    Exists,
+    /// Clients are connected.
+    Busy,
+    /// Not enough space in the array.
+    NoSpace,
+    /// The argument is outside what is possible.
+    Invalid,
+    /// The array could not do it.
+    Failed,
+}
+
+impl Response {
+    /// An error response.
+    pub fn error(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::Error { kind, message: message.into() }
+    }
+}
+
+/// A body with the schema number beside it.
+#[derive(Serialize, Deserialize)]
+struct Envelope<T> {
+    schema: u32,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// Only the schema number: read first, so that a newer peer is told so instead of "unknown request".
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: u32,
+}
+
+/// Writes a message as one line, newline included.
+fn encode<T: Serialize>(body: &T) -> String {
+    let envelope = Envelope { schema: SCHEMA, body };
+    // Only maps with non-string keys or failing Serialize impls can fail here; these types have neither.
+    let mut line = serde_json::to_string(&envelope).expect("control messages are plain structs");
+    line.push('\n');
+    line
+}
+
+fn decode<T: for<'de> Deserialize<'de>>(line: &str) -> Result<T, String> {
+    let SchemaOnly { schema } =
+        serde_json::from_str(line).map_err(|error| format!("not a control message: {error}"))?;
+    if schema != SCHEMA {
+        return Err(format!("schema {schema} is not spoken here, only {SCHEMA}: use the same cygnus on both sides"));
+    }
+    let envelope: Envelope<T> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    Ok(envelope.body)
+}
+
+/// The server's way in: one line to a request, or the error response to send instead.
+pub fn decode_request(line: &str) -> Result<Request, Response> {
+    decode(line).map_err(|message| Response::error(ErrorKind::BadRequest, message))
+}
+
+/// The server's way out: a response as one line.
+pub fn encode_response(response: &Response) -> String {
+    encode(response)
+}
+
+/// The client's way out: a request as one line.
+pub fn encode_request(request: &Request) -> String {
+    encode(request)
+}
+
+/// The client's way in: one line to a response.
+pub fn decode_response(line: &str) -> Result<Response, String> {
+    decode(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_line_is_the_documented_one() {
+        let request = Request::VolumeCreate { name: "vol0".into(), size: 4 << 30 };
+        assert_eq!(
+            encode_request(&request),
+            "{\"schema\":1,\"request\":\"volume-create\",\"name\":\"vol0\",\"size\":4294967296}\n"
+        );
+        assert_eq!(encode_response(&Response::Done), "{\"schema\":1,\"response\":\"done\"}\n");
+    }
+
+    #[test]
+    fn bad_lines_are_answered_not_fatal() {
+        for (line, says) in [
+            ("", "not a control message"),
+            ("hello", "not a control message"),
+            ("[]", "not a control message"),
+            ("{\"request\":\"status\"}", "missing field `schema`"),
+            ("{\"schema\":2,\"request\":\"status\"}", "schema 2 is not spoken here"),
+            ("{\"schema\":1,\"request\":\"dance\"}", "unknown variant `dance`"),
+            ("{\"schema\":1,\"request\":\"volume-create\",\"name\":\"x\"}", "missing field `size`"),
+            ("{\"schema\":1,\"request\":\"volume-create\",\"name\":\"x\",\"size\":-1}", "invalid value"),
+        ] {
+            match decode_request(line) {
+                Err(Response::Error { kind: ErrorKind::BadRequest, message }) => {
+                    assert!(message.contains(says), "{line}: {message}")
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn options_added_later_have_defaults() {
+        let line = "{\"schema\":1,\"request\":\"volume-delete\",\"name\":\"v\"}";
+        assert_eq!(decode_request(line).unwrap(), Request::VolumeDelete { name: "v".into(), force: false });
+    }
+
+    fn requests() -> impl Strategy<Value = Request> {
+        prop_oneof![
+            Just(Request::Status),
+            Just(Request::Stats),
+            Just(Request::VolumeList),
+            Just(Request::Stop),
+            (".{0,40}", any::<u64>()).prop_map(|(name, size)| Request::VolumeCreate { name, size }),
+            (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),
+            (".{0,40}", any::<u64>(), any::<bool>()).prop_map(|(name, size, shrink)| Request::VolumeResize {
+                name,
+                size,
+                shrink
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn requests_survive_the_wire(request in requests()) {
+            let line = encode_request(&request);
+            prop_assert_eq!(line.matches('\n').count(), 1);
+            prop_assert_eq!(decode_request(line.trim_end_matches('\n')).unwrap(), request);
+        }
+
+        #[test]
+        fn any_line_is_a_request_or_an_error(line in ".{0,200}") {
+            let _ = decode_request(&line);
+            let _ = decode_response(&line);
+        }
+    }
+}

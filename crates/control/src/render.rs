@@ -1,0 +1,222 @@
+//! Status for people: what is wrong first, in a sentence with its remedy; then aligned tables.
+
+use crate::paint::{Paint, Tone};
+use crate::show;
+use crate::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupRole, GroupStatus, VolumeStatus};
+use crate::table::{Align, Table};
+use cygnus_types::ByteSize;
+
+/// The whole of `array status`.
+pub fn array(status: &ArrayStatus, paint: Paint) -> String {
+    let mut out = headline(status, paint);
+    for sentence in complaints(status) {
+        out.push_str(&format!("{}\n", paint.tone(Tone::Warning, &sentence)));
+    }
+    out.push_str(&facts(status, paint));
+    out.push('\n');
+    out.push_str(&groups(&status.groups, paint));
+    out.push('\n');
+    out.push_str(&devices(status, paint));
+    out.push('\n');
+    out.push_str(&volumes(&status.name, &status.volumes, paint));
+    out
+}
+
+fn state_tone(state: ArrayState) -> Tone {
+    match state {
+        ArrayState::Healthy => Tone::Good,
+        ArrayState::Degraded => Tone::Warning,
+        ArrayState::ReadOnly | ArrayState::Failed => Tone::Bad,
+    }
+}
+
+fn headline(status: &ArrayStatus, paint: Paint) -> String {
+    let state = paint.tone(state_tone(status.state), status.state.word());
+    let served = if status.served { "served" } else { "stopped" };
+    let groups = status.groups.len();
+    format!(
+        "{name}: {state}, {served}; {preset}, {groups} R-group{s} of {k}+{m}\n",
+        name = paint.tone(Tone::Heading, &status.name),
+        preset = status.preset,
+        s = if groups == 1 { "" } else { "s" },
+        k = status.data_columns,
+        m = status.parity_columns,
+    )
+}
+
+/// What somebody should know, as sentences: which devices are gone, what that means, and what to do.
+pub fn complaints(status: &ArrayStatus) -> Vec<String> {
+    let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
+    let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(device)).collect();
+    if let Some(worst) = status.groups.iter().max_by_key(|group| group.missing_devices) {
+        sentences.extend(redundancy_sentence(status, worst));
+    }
+    for device in &status.devices {
+        let io = &device.io;
+        if io.errors > 0 || io.checksum_errors > 0 {
+            sentences.push(format!(
+                "{}: {} failed I/Os and {} blocks with a wrong checksum, {} of them mended from parity: plan to replace it.",
+                device.path, io.errors, io.checksum_errors, io.repaired
+            ));
+        }
+    }
+    sentences
+}
+
+fn gone_sentence(device: &DeviceStatus) -> String {
+    let (index, group, path) = (device.index, device.group, &device.path);
+    match device.state {
+        DeviceState::Missing => format!(
+            "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back and run \
+             'cygnus array scan' on the place where it is now."
+        ),
+        _ => format!(
+            "Member {index} of R-group {group} at {path} has failed and is no longer used; what it held is read from parity."
+        ),
+    }
+}
+
+fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<String> {
+    let (missing, parity) = (worst.missing_devices, status.parity_columns);
+    match status.state {
+        ArrayState::Healthy => None,
+        _ if missing > parity => Some(format!(
+            "R-group {} lacks {missing} of its members and its parity covers {parity}: the array cannot be opened \
+             until enough of them are back.",
+            worst.index
+        )),
+        ArrayState::ReadOnly => Some("The array is read-only: reads work, writes are refused.".into()),
+        _ if missing == parity => Some(format!(
+            "R-group {} has no redundancy left: the loss of one more of its members loses data.",
+            worst.index
+        )),
+        _ => Some(format!(
+            "R-group {} can lose {} more of its members without losing data.",
+            worst.index,
+            parity - missing
+        )),
+    }
+}
+
+fn facts(status: &ArrayStatus, paint: Paint) -> String {
+    let label = |text: &str| paint.tone(Tone::Faint, &format!("  {text:<11}"));
+    let provisioned: u64 = status.volumes.iter().map(|volume| volume.size_bytes).sum();
+    let mut out = format!("{}{}\n", label("uuid"), status.uuid);
+    out.push_str(&format!(
+        "{}{} live in {}; volumes promise {}\n",
+        label("space"),
+        ByteSize(status.live_bytes),
+        ByteSize(status.capacity_bytes),
+        ByteSize(provisioned),
+    ));
+    out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes)));
+    if let Some(amplification) = status.writes.amplification() {
+        out.push_str(&format!(
+            "{}{} by clients, {} moved by cleaning: write amplification {amplification:.2}\n",
+            label("written"),
+            ByteSize(status.writes.client_bytes),
+            ByteSize(status.writes.cleaned_bytes),
+        ));
+    }
+    for address in &status.listening {
+        out.push_str(&format!("{}{address}\n", label("nbd")));
+    }
+    if let Some(recovery) = &status.recovery {
+        let micros: u64 = recovery.steps.iter().map(|step| step.micros).sum();
+        let how = if recovery.clean_stop { "after a clean stop" } else { "by recovery" };
+        out.push_str(&format!("{}{how}, in {:.1} ms\n", label("opened"), micros as f64 / 1e3));
+    }
+    out
+}
+
+fn role_tone(role: GroupRole) -> Tone {
+    match role {
+        GroupRole::FrontEnd => Tone::Good,
+        GroupRole::BackEnd => Tone::Normal,
+        GroupRole::Cleaning => Tone::Warning,
+    }
+}
+
+/// The table of R-groups.
+pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
+    let mut table = Table::new(&[
+        ("R-GROUP", Align::Right),
+        ("ROLE", Align::Left),
+        ("FREE", Align::Right),
+        ("OPEN", Align::Right),
+        ("SEALED", Align::Right),
+        ("LIVE", Align::Right),
+        ("OF", Align::Right),
+    ]);
+    for group in groups {
+        let number = |count: u32| (Tone::Normal, count.to_string());
+        table.row(vec![
+            number(group.index),
+            (role_tone(group.role), group.role.word().into()),
+            number(group.free_segments),
+            number(group.open_segments),
+            number(group.sealed_segments),
+            (Tone::Normal, ByteSize(group.live_bytes).to_string()),
+            (Tone::Faint, ByteSize(group.capacity_bytes).to_string()),
+        ]);
+    }
+    table.render(paint)
+}
+
+fn devices(status: &ArrayStatus, paint: Paint) -> String {
+    let mut table = Table::new(&[
+        ("MEMBER", Align::Right),
+        ("R-GROUP", Align::Right),
+        ("STATE", Align::Left),
+        ("SIZE", Align::Right),
+        ("READ", Align::Right),
+        ("WRITTEN", Align::Right),
+        ("READING", Align::Right),
+        ("WRITING", Align::Right),
+        ("ERRORS", Align::Right),
+        ("PATH", Align::Left),
+    ]);
+    for device in &status.devices {
+        let tone = if device.state == DeviceState::Online { Tone::Good } else { Tone::Bad };
+        let errors = device.io.errors + device.io.checksum_errors;
+        let plain = |text: String| (Tone::Normal, text);
+        table.row(vec![
+            plain(device.index.to_string()),
+            plain(device.group.to_string()),
+            (tone, device.state.word().into()),
+            plain(ByteSize(device.size_bytes).to_string()),
+            plain(ByteSize(device.io.read_bytes).to_string()),
+            plain(ByteSize(device.io.written_bytes).to_string()),
+            plain(show::rate(device.rates.read + device.rates.cleaning_read)),
+            plain(show::rate(device.rates.written)),
+            (if errors > 0 { Tone::Bad } else { Tone::Normal }, errors.to_string()),
+            plain(device.path.clone()),
+        ]);
+    }
+    table.render(paint)
+}
+
+/// The table of volumes, or how to make the first one.
+pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
+    if volumes.is_empty() {
+        return format!("No volumes yet: cygnus volume create {array}/NAME --size SIZE\n");
+    }
+    let mut table = Table::new(&[
+        ("VOLUME", Align::Left),
+        ("SIZE", Align::Right),
+        ("USED", Align::Right),
+        ("CLIENTS", Align::Right),
+    ]);
+    for volume in volumes {
+        table.row(vec![
+            (Tone::Normal, format!("{array}/{}", volume.name)),
+            (Tone::Normal, ByteSize(volume.size_bytes).to_string()),
+            (Tone::Normal, ByteSize(volume.used_bytes).to_string()),
+            (Tone::Normal, volume.connections.to_string()),
+        ]);
+    }
+    table.render(paint)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! What people get to read, as whole pages.
+
+use super::*;
+use crate::status::*;
+
+fn device(index: u32, state: DeviceState) -> DeviceStatus {
+    DeviceStatus {
+        index,
+        group: index / 3,
+        path: format!("/srv/d{index}"),
+        state,
+        size_bytes: if state == DeviceState::Missing { 0 } else { 1 << 30 },
+        io: DeviceCounters { read_bytes: 3 << 20, written_bytes: 5 << 20, ..Default::default() },
+        rates: DeviceRates { read: 1e6, cleaning_read: 11e6, written: 40e6 },
+    }
+}
+
+fn group(index: u32, role: GroupRole, missing_devices: u32) -> GroupStatus {
+    GroupStatus {
+        index,
+        role,
+        free_segments: 100,
+        open_segments: 1,
+        sealed_segments: 20,
+        live_bytes: 40 << 20,
+        capacity_bytes: 2 << 30,
+        missing_devices,
+    }
+}
+
+fn tank(missing: &[u32]) -> ArrayStatus {
+    let state_of = |index| if missing.contains(&index) { DeviceState::Missing } else { DeviceState::Online };
+    let lost = |g: u32| missing.iter().filter(|&&index| index / 3 == g).count() as u32;
+    ArrayStatus {
+        name: "tank".into(),
+        uuid: "01234567-89ab-cdef-0123-456789abcdef".into(),
+        preset: "swan".into(),
+        served: true,
+        state: if missing.is_empty() { ArrayState::Healthy } else { ArrayState::Degraded },
+        data_columns: 2,
+        parity_columns: 1,
+        segment_bytes: 8 << 20,
+        capacity_bytes: 4 << 30,
+        live_bytes: 80 << 20,
+        writes: WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 },
+        recovery: Some(RecoveryStatus {
+            clean_stop: true,
+            steps: vec![RecoveryStep { name: "superblock".into(), detail: String::new(), micros: 1500 }],
+        }),
+        listening: vec!["nbd://127.0.0.1:10809".into()],
+        groups: vec![group(0, GroupRole::FrontEnd, lost(0)), group(1, GroupRole::Cleaning, lost(1))],
+        devices: (0..6).map(|index| device(index, state_of(index))).collect(),
+        volumes: vec![VolumeStatus {
+            name: "vol0".into(),
+            id: 1,
+            size_bytes: 4 << 30,
+            used_bytes: 80 << 20,
+            connections: 2,
+        }],
+    }
+}
+
+#[test]
+fn a_healthy_array_reads_like_this() {
+    let expect = "\
+tank: healthy, served; swan, 2 R-groups of 2+1
+  uuid       01234567-89ab-cdef-0123-456789abcdef
+  space      80 MiB live in 4 GiB; volumes promise 4 GiB
+  segment    8 MiB on each member
+  written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
+  nbd        nbd://127.0.0.1:10809
+  opened     after a clean stop, in 1.5 ms
+
+R-GROUP  ROLE       FREE  OPEN  SEALED    LIVE     OF
+      0  front-end   100     1      20  40 MiB  2 GiB
+      1  cleaning    100     1      20  40 MiB  2 GiB
+
+MEMBER  R-GROUP  STATE    SIZE   READ  WRITTEN  READING  WRITING  ERRORS  PATH
+     0        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d0
+     1        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d1
+     2        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d2
+     3        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d3
+     4        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d4
+     5        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d5
+
+VOLUME      SIZE    USED  CLIENTS
+tank/vol0  4 GiB  80 MiB        2
+";
+    assert_eq!(array(&tank(&[]), Paint::Plain), expect);
+}
+
+#[test]
+fn a_degraded_array_names_the_device_and_the_remedy() {
+    let text = array(&tank(&[4]), Paint::Plain);
+    assert!(text.contains(
+        "Member 4 of R-group 1, last seen at /srv/d4, is missing: bring it back and run 'cygnus array scan'"
+    ));
+    assert!(text.contains("R-group 1 has no redundancy left"));
+}
+
+#[test]
+fn an_array_beyond_its_parity_says_that_it_cannot_open() {
+    let mut status = tank(&[3, 4]);
+    status.state = ArrayState::Failed;
+    assert!(complaints(&status).iter().any(|s| s.contains("lacks 2 of its members and its parity covers 1")));
+}
+
+#[test]
+fn errors_of_an_online_device_are_told() {
+    let mut status = tank(&[]);
+    status.devices[2].io = DeviceCounters { checksum_errors: 3, repaired: 3, ..Default::default() };
+    assert_eq!(complaints(&status).len(), 1);
+    assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os and 3 blocks"));
+}
+
+#[test]
+fn an_array_without_volumes_says_how_to_make_one() {
+    assert_eq!(volumes("tank", &[], Paint::Plain), "No volumes yet: cygnus volume create tank/NAME --size SIZE\n");
+}
+
+#[test]
+fn status_survives_json() {
+    let status = tank(&[4]);
+    let text = serde_json::to_string(&status).unwrap();
+    assert!(text.contains("\"state\":\"degraded\"") && text.contains("\"role\":\"front-end\""));
+    assert_eq!(serde_json::from_str::<ArrayStatus>(&text).unwrap(), status);
+}

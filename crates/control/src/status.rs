@@ -1,0 +1,242 @@
+//! What an array looks like from outside: the structs behind `array status`, `volume list` and their `--json`.
+//!
+//! All counters only grow while an array is served, and start from zero at each `serve`. Sizes are bytes.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything about one array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayStatus {
+    /// The name it was created with.
+    pub name: String,
+    /// Its identity on the disks, as 32 hexadecimal digits with dashes.
+    pub uuid: String,
+    /// The preset it was created with (`swan`, `log-raid`).
+    pub preset: String,
+    /// Whether a `cygnus serve` holds it at this moment.
+    pub served: bool,
+    /// How well it is.
+    pub state: ArrayState,
+    /// Data columns of a stripe (k).
+    pub data_columns: u32,
+    /// Parity columns of a stripe (m).
+    pub parity_columns: u32,
+    /// Bytes that one segment takes on one device.
+    pub segment_bytes: u64,
+    /// Bytes of volumes the array holds before its over-provisioning is touched.
+    pub capacity_bytes: u64,
+    /// Bytes of data that are live now (what the volumes would read back as other than zeros).
+    pub live_bytes: u64,
+    /// Bytes that clients have written and that were moved by cleaning since the array was opened.
+    pub writes: WriteCounters,
+    /// What the last opening had to do, if the array was opened.
+    pub recovery: Option<RecoveryStatus>,
+    /// NBD addresses it is served at, as URIs without an export name; empty when stopped.
+    pub listening: Vec<String>,
+    /// The R-groups in order.
+    pub groups: Vec<GroupStatus>,
+    /// All members in order.
+    pub devices: Vec<DeviceStatus>,
+    /// All volumes by name.
+    pub volumes: Vec<VolumeStatus>,
+}
+
+/// How well an array is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrayState {
+    /// All members are there.
+    Healthy,
+    /// Members are missing, and everything can still be read and written.
+    Degraded,
+    /// It can be read, not written.
+    ReadOnly,
+    /// More members are missing than the parity covers: it cannot be opened.
+    Failed,
+}
+
+impl ArrayState {
+    /// The word shown to people, the same as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Degraded => "degraded",
+            Self::ReadOnly => "read-only",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What went to the log, by reason, in bytes of 4 KiB blocks (parity and headers not counted).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteCounters {
+    /// Written by clients.
+    pub client_bytes: u64,
+    /// Moved by cleaning.
+    pub cleaned_bytes: u64,
+    /// Everything written to the devices: data, parity, headers, padding, checkpoints.
+    pub device_bytes: u64,
+}
+
+impl WriteCounters {
+    /// (client + moved) / client: what log cleaning costs. `None` before the first write.
+    pub fn amplification(&self) -> Option<f64> {
+        (self.client_bytes > 0).then(|| (self.client_bytes + self.cleaned_bytes) as f64 / self.client_bytes as f64)
+    }
+}
+
+/// What opening the array took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoveryStatus {
+    /// Whether the array had been stopped cleanly, so that nothing had to be scanned.
+    pub clean_stop: bool,
+    /// The steps in their order.
+    pub steps: Vec<RecoveryStep>,
+}
+
+/// One named step of opening.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoveryStep {
+    /// Its name.
+    pub name: String,
+    /// What it found, in words.
+    pub detail: String,
+    /// How long it took, in microseconds.
+    pub micros: u64,
+}
+
+/// What an R-group does at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupRole {
+    /// Takes the writes of the clients.
+    FrontEnd,
+    /// Serves reads only.
+    BackEnd,
+    /// Back-end whose segments are being cleaned.
+    Cleaning,
+}
+
+impl GroupRole {
+    /// The word shown to people, the same as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::FrontEnd => "front-end",
+            Self::BackEnd => "back-end",
+            Self::Cleaning => "cleaning",
+        }
+    }
+}
+
+/// One R-group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupStatus {
+    /// Its index, from 0.
+    pub index: u32,
+    /// What it does now.
+    pub role: GroupRole,
+    /// Segments that hold nothing.
+    pub free_segments: u32,
+    /// Segments being filled.
+    pub open_segments: u32,
+    /// Full segments.
+    pub sealed_segments: u32,
+    /// Bytes of live data in it.
+    pub live_bytes: u64,
+    /// Bytes of data its segments could hold.
+    pub capacity_bytes: u64,
+    /// Members of it that are missing or failed.
+    pub missing_devices: u32,
+}
+
+impl GroupStatus {
+    /// All its segments.
+    pub fn segments(&self) -> u32 {
+        self.free_segments + self.open_segments + self.sealed_segments
+    }
+}
+
+/// The state of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceState {
+    /// In use.
+    Online,
+    /// Not found when the array was opened.
+    Missing,
+    /// Taken out after it failed an I/O or missed writes; a rebuild has to fill it.
+    Failed,
+}
+
+impl DeviceState {
+    /// The word shown to people, the same as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One member of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceStatus {
+    /// Its index within the array, from 0; group = index / (k + m).
+    pub index: u32,
+    /// Its R-group.
+    pub group: u32,
+    /// Where it is, or was last seen.
+    pub path: String,
+    /// Whether it works.
+    pub state: DeviceState,
+    /// Its size in bytes; 0 when missing.
+    pub size_bytes: u64,
+    /// What was done with it since the array was opened.
+    pub io: DeviceCounters,
+    /// Bytes per second over the last second.
+    pub rates: DeviceRates,
+}
+
+/// Ever-growing counters of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Bytes read, cleaning included.
+    pub read_bytes: u64,
+    /// Of those, bytes read by cleaning.
+    pub cleaning_read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Blocks whose checksum was wrong.
+    pub checksum_errors: u64,
+    /// Blocks mended from redundancy.
+    pub repaired: u64,
+}
+
+/// Bytes per second of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRates {
+    /// Reads that are not cleaning.
+    pub read: f64,
+    /// Reads of cleaning.
+    pub cleaning_read: f64,
+    /// Writes.
+    pub written: f64,
+}
+
+/// One volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeStatus {
+    /// Its name, which is also its NBD export name.
+    pub name: String,
+    /// Its number within the array.
+    pub id: u32,
+    /// What clients see as its size.
+    pub size_bytes: u64,
+    /// Live data in it; less than its size as long as parts were never written or were trimmed.
+    pub used_bytes: u64,
+    /// Clients connected to it now.
+    pub connections: u32,
+}

@@ -1,0 +1,87 @@
+//! The blocking client against peers that behave, misbehave and stay silent.
+
+use cygnus_control::client::{Client, ClientError};
+use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A socket of its own for each test, and a thread that treats its one connection as `peer` says.
+fn serve(test: &str, peer: impl FnOnce(UnixStream) + Send + 'static) -> (PathBuf, JoinHandle<()>) {
+    let path = std::env::temp_dir().join(format!("cygnus-control-{test}-{}.ctl", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    (path, std::thread::spawn(move || peer(listener.accept().unwrap().0)))
+}
+
+/// Answers each request line with what `answer` makes of it.
+fn answering(stream: UnixStream, answer: impl Fn(Request) -> Response) {
+    let mut writer = stream.try_clone().unwrap();
+    for line in BufReader::new(stream).lines() {
+        let response = decode_request(&line.unwrap()).map_or_else(|error| error, &answer);
+        writer.write_all(encode_response(&response).as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn requests_are_answered_in_order_on_one_connection() {
+    let (path, peer) = serve("order", |stream| {
+        answering(stream, |request| match request {
+            Request::VolumeList => Response::Volumes { volumes: Vec::new() },
+            Request::VolumeDelete { .. } => Response::error(ErrorKind::NotFound, "there is no volume 'x'"),
+            _ => Response::Done,
+        })
+    });
+    let mut client = Client::connect(&path).unwrap();
+    assert_eq!(client.call(&Request::Stop).unwrap(), Response::Done);
+    assert_eq!(client.call(&Request::VolumeList).unwrap(), Response::Volumes { volumes: Vec::new() });
+    let refused = client.call(&Request::VolumeDelete { name: "x".into(), force: false }).unwrap_err();
+    assert!(matches!(refused, ClientError::Refused { kind: ErrorKind::NotFound, .. }));
+    assert_eq!(refused.to_string(), "there is no volume 'x'");
+    drop(client);
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_silent_server_is_a_timeout() {
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let (path, peer) = serve("silent", move |stream| {
+        let _ = wait.recv();
+        drop(stream);
+    });
+    let mut client = Client::connect(&path).unwrap().with_timeout(Duration::from_millis(50));
+    assert!(matches!(client.call(&Request::Status), Err(ClientError::Timeout { .. })));
+    drop(release);
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_server_that_dies_in_between_is_told() {
+    let (path, peer) = serve("dies", |mut stream| stream.write_all(b"{\"schema\":1,").unwrap());
+    let mut client = Client::connect(&path).unwrap();
+    assert!(matches!(client.call(&Request::Status), Err(ClientError::Io { .. })));
+    peer.join().unwrap();
+}
+
+#[test]
+fn nonsense_is_a_protocol_error() {
+    let (path, peer) = serve("nonsense", |mut stream| {
+        stream.write_all(b"HTTP/1.1 400 Bad Request\n").unwrap();
+        let _ = BufReader::new(stream).read_line(&mut String::new());
+    });
+    let mut client = Client::connect(&path).unwrap();
+    assert!(matches!(client.call(&Request::Status), Err(ClientError::Protocol { .. })));
+    drop(client);
+    peer.join().unwrap();
+}
+
+#[test]
+fn no_socket_and_a_dead_one_both_mean_not_served() {
+    let path = std::env::temp_dir().join(format!("cygnus-control-none-{}.ctl", std::process::id()));
+    assert!(Client::connect_if_served(&path).unwrap().is_none());
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(Client::connect_if_served(&path).unwrap().is_none());
+    std::fs::remove_file(&path).unwrap();
+}
