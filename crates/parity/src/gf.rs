@@ -137,9 +137,8 @@ mod tests {
                 let row = &NIBBLE_PRODUCTS[c as usize];
                 assert_eq!(row[(x & 15) as usize] ^ row[16 + (x >> 4) as usize], expected);
                 let matrix = BIT_MATRIX[c as usize].to_le_bytes();
-                let product = (0..8).fold(0u8, |acc, bit| {
-                    acc | ((((matrix[7 - bit] & x).count_ones() & 1) as u8) << bit)
-                });
+                let product =
+                    (0..8).fold(0u8, |acc, bit| acc | ((((matrix[7 - bit] & x).count_ones() & 1) as u8) << bit));
                 assert_eq!(product, expected);
             }
         }

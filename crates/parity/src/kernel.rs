@@ -73,23 +73,19 @@ unsafe fn pq_step<L: Lane, const N: usize>(terms: &[Term], p: *mut u8, q: *mut u
 /// # Safety
 /// As [`pq_step`], with `out` for `p` and `q`.
 #[inline(always)]
-unsafe fn sum_step<L: Lane, const N: usize, const PLAIN: bool>(
-    terms: &[Term],
-    out: *mut u8,
-    offset: usize,
-) {
+unsafe fn sum_step<L: Lane, const N: usize, const PLAIN: bool>(terms: &[Term], out: *mut u8, offset: usize) {
     // SAFETY: the caller's promise; N * WIDTH is the stretch's length.
     unsafe {
         let mut sum = [L::zero(); N];
         for term in terms {
-            for lane in 0..N {
+            for (lane, sum) in sum.iter_mut().enumerate() {
                 let data = L::load(term.column.add(offset + lane * L::WIDTH));
                 let product = if PLAIN { data } else { L::mul(data, term.coefficient) };
-                sum[lane] = L::xor(sum[lane], product);
+                *sum = L::xor(*sum, product);
             }
         }
-        for lane in 0..N {
-            L::store(out.add(offset + lane * L::WIDTH), sum[lane]);
+        for (lane, &value) in sum.iter().enumerate() {
+            L::store(out.add(offset + lane * L::WIDTH), value);
         }
     }
 }

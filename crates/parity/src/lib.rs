@@ -102,12 +102,7 @@ fn generate_with(kernel: &Kernel, data: &[&[u8]], parity: &mut [&mut [u8]]) {
 /// # Panics
 /// If a length is not a multiple of [`ALIGNMENT`], a needed column is longer than `out`, or the number
 /// of columns is out of bounds.
-pub fn reconstruct(
-    k: usize,
-    columns: &[Option<&[u8]>],
-    wanted: usize,
-    out: &mut [u8],
-) -> Result<(), ReconstructError> {
+pub fn reconstruct(k: usize, columns: &[Option<&[u8]>], wanted: usize, out: &mut [u8]) -> Result<(), ReconstructError> {
     reconstruct_with(kernel::best(), k, columns, wanted, out)
 }
 

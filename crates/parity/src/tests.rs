@@ -116,9 +116,8 @@ fn every_erasure_pattern_is_repaired() {
             for m in 0..=2 {
                 let whole: Vec<&[u8]> = data.iter().chain(&parity).take(k + m).map(Vec::as_slice).collect();
                 for lost in erasures(k + m, m) {
-                    let present: Vec<Option<&[u8]>> = (0..k + m)
-                        .map(|column| (!lost.contains(&column)).then_some(whole[column]))
-                        .collect();
+                    let present: Vec<Option<&[u8]>> =
+                        (0..k + m).map(|column| (!lost.contains(&column)).then_some(whole[column])).collect();
                     for &wanted in &lost {
                         let mut out = vec![0xEE; height];
                         reconstruct_with(&kernel, k, &present, wanted, &mut out).unwrap();
@@ -137,8 +136,7 @@ fn one_loss_too_many_is_an_error_that_counts() {
         for lost in 0..k + m {
             // Losing m + 1 columns in a row that include the wanted one.
             let gone: Vec<usize> = (0..=m).map(|i| (lost + i) % (k + m)).collect();
-            let present: Vec<Option<&[u8]>> =
-                (0..k + m).map(|c| (!gone.contains(&c)).then_some(&column[..])).collect();
+            let present: Vec<Option<&[u8]>> = (0..k + m).map(|c| (!gone.contains(&c)).then_some(&column[..])).collect();
             let result = reconstruct(k, &present, lost, &mut [0; 64]);
             // Parity can be remade while all data is there, however much parity is gone.
             if gone.iter().all(|&c| c >= k) {

@@ -129,10 +129,7 @@ impl Lane for Avx2 {
             let mask = _mm256_set1_epi8(0x0F);
             let low_nibbles = _mm256_and_si256(value, mask);
             let high_nibbles = _mm256_and_si256(_mm256_srli_epi64::<4>(value), mask);
-            _mm256_xor_si256(
-                _mm256_shuffle_epi8(low, low_nibbles),
-                _mm256_shuffle_epi8(high, high_nibbles),
-            )
+            _mm256_xor_si256(_mm256_shuffle_epi8(low, low_nibbles), _mm256_shuffle_epi8(high, high_nibbles))
         }
     }
 }
