@@ -1,0 +1,331 @@
+//! A modelled device: how long its operations take, what they do to its contents, and how it fails.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use cygnus_runtime::{BufSlice, IoError, IoErrorKind, Op, Rng};
+use cygnus_types::{BLOCK, Nanos};
+
+use crate::FaultRates;
+use crate::media::{Content, Media};
+
+/// A device of a [`crate::World`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DiskId(pub u32);
+
+/// How long operations take. Each also takes up to `jitter` more, which is what lets completions overtake one another.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// Any read.
+    pub read: Nanos,
+    /// Any write.
+    pub write: Nanos,
+    /// Any flush.
+    pub flush: Nanos,
+    /// Any trim.
+    pub trim: Nanos,
+    /// In addition per 4 KiB read or written.
+    pub per_block: Nanos,
+    /// Upper bound of the random part.
+    pub jitter: Nanos,
+}
+
+impl Default for Timing {
+    /// An NVMe drive of no particular make.
+    fn default() -> Self {
+        Self {
+            read: Nanos::micros(70),
+            write: Nanos::micros(15),
+            flush: Nanos::micros(100),
+            trim: Nanos::micros(50),
+            per_block: Nanos(1_300),
+            jitter: Nanos::micros(40),
+        }
+    }
+}
+
+/// What a new device is.
+#[derive(Clone, Debug)]
+pub struct DiskConfig {
+    /// Name in messages.
+    pub name: String,
+    /// Capacity in bytes, a multiple of 4096. Costs memory only where written.
+    pub size: u64,
+    /// Whether it reports that trimming gives space back.
+    pub can_trim: bool,
+    /// How long things take.
+    pub timing: Timing,
+    /// What goes wrong by itself.
+    pub faults: FaultRates,
+}
+
+impl DiskConfig {
+    /// A faultless device with default timing.
+    pub fn new(name: impl Into<String>, size: u64) -> Self {
+        assert!(size.is_multiple_of(BLOCK as u64), "a device has whole blocks");
+        Self { name: name.into(), size, can_trim: true, timing: Timing::default(), faults: FaultRates::default() }
+    }
+}
+
+/// What a device has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskStats {
+    /// Reads that succeeded.
+    pub reads: u64,
+    /// Writes that succeeded.
+    pub writes: u64,
+    /// Flushes that succeeded.
+    pub flushes: u64,
+    /// Trims that succeeded.
+    pub trims: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+/// An operation as the device sees it.
+pub(crate) enum Action {
+    Read { offset: u64, buf: BufSlice },
+    Write { offset: u64, buf: BufSlice },
+    Trim { offset: u64, len: u64 },
+    Flush { barrier: u64 },
+    /// It was refused on arrival; the answer takes its time all the same.
+    Refused(IoError),
+}
+
+impl Action {
+    fn blocks(&self) -> Range<u64> {
+        let (offset, len) = match self {
+            Action::Read { offset, buf } | Action::Write { offset, buf } => (*offset, buf.len() as u64),
+            Action::Trim { offset, len } => (*offset, *len),
+            Action::Flush { .. } | Action::Refused(_) => (0, 0),
+        };
+        offset / BLOCK as u64..(offset + len) / BLOCK as u64
+    }
+}
+
+/// A write or trim in flight, by its operation slot and the blocks it covers.
+struct Pending {
+    slot: u32,
+    blocks: Range<u64>,
+}
+
+pub(crate) struct Disk {
+    pub(crate) config: DiskConfig,
+    pub(crate) media: Media,
+    pub(crate) unreadable: BTreeSet<u64>,
+    pub(crate) dead: bool,
+    pub(crate) slowness: u64,
+    pub(crate) ignores_flushes: bool,
+    pub(crate) stats: DiskStats,
+    taken: u64,
+    pending: Vec<Pending>,
+}
+
+impl Disk {
+    pub(crate) fn new(config: DiskConfig) -> Self {
+        Self {
+            config,
+            media: Media::default(),
+            unreadable: BTreeSet::new(),
+            dead: false,
+            slowness: 1,
+            ignores_flushes: false,
+            stats: DiskStats::default(),
+            taken: 0,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Checks an operation on arrival. `tick` is the count of completions so far.
+    pub(crate) fn admit(&mut self, op: Op, tick: u64) -> Action {
+        self.taken += 1;
+        if self.config.faults.dies_after.is_some_and(|n| self.taken > n) {
+            self.dead = true;
+        }
+        let action = match op {
+            Op::Read { offset, buf, .. } => Action::Read { offset, buf },
+            Op::Write { offset, buf, .. } => Action::Write { offset, buf },
+            Op::Trim { offset, len, .. } => Action::Trim { offset, len },
+            Op::Flush { .. } => Action::Flush { barrier: tick },
+            other => unreachable!("{other:?} is no operation of a device"),
+        };
+        match action {
+            _ if self.dead => Action::Refused(IoError::new(IoErrorKind::Gone)),
+            Action::Read { offset, ref buf } | Action::Write { offset, ref buf }
+                if !self.contains(offset, buf.len() as u64) =>
+            {
+                Action::Refused(IoError::new(IoErrorKind::Range))
+            }
+            Action::Trim { offset, len } if !self.contains(offset, len) => {
+                Action::Refused(IoError::new(IoErrorKind::Range))
+            }
+            admitted => admitted,
+        }
+    }
+
+    fn contains(&self, offset: u64, len: u64) -> bool {
+        let aligned = (offset | len).is_multiple_of(BLOCK as u64);
+        aligned && offset.checked_add(len).is_some_and(|end| end <= self.config.size)
+    }
+
+    pub(crate) fn duration(&self, action: &Action, rng: &mut Rng) -> Nanos {
+        let timing = &self.config.timing;
+        let blocks = action.blocks();
+        let transfer = timing.per_block * (blocks.end - blocks.start);
+        let base = match action {
+            Action::Read { .. } => timing.read + transfer,
+            Action::Write { .. } => timing.write + transfer,
+            Action::Trim { .. } => timing.trim,
+            Action::Flush { .. } => timing.flush,
+            Action::Refused(_) => Nanos::ZERO,
+        };
+        (base + Nanos(rng.below(timing.jitter.0 + 1))) * self.slowness + Nanos(1)
+    }
+
+    /// Notes that a write or trim is in flight.
+    pub(crate) fn begin(&mut self, slot: u32, action: &Action) {
+        if matches!(action, Action::Write { .. } | Action::Trim { .. }) {
+            self.pending.push(Pending { slot, blocks: action.blocks() });
+        }
+    }
+
+    pub(crate) fn end(&mut self, slot: u32) {
+        if let Some(at) = self.pending.iter().position(|p| p.slot == slot) {
+            self.pending.swap_remove(at);
+        }
+    }
+
+    /// Slots of the writes and trims in flight that touch `blocks`.
+    pub(crate) fn pending_in(&self, blocks: Range<u64>) -> impl Iterator<Item = u32> + '_ {
+        let overlaps = move |p: &&Pending| p.blocks.start < blocks.end && blocks.start < p.blocks.end;
+        self.pending.iter().filter(overlaps).map(|p| p.slot)
+    }
+
+    /// Carries out an operation whose time has come. `in_flight` are the other writes that a read may see parts of.
+    pub(crate) fn perform(
+        &mut self,
+        action: &Action,
+        tick: u64,
+        rng: &mut Rng,
+        in_flight: &[&Action],
+    ) -> Result<(), IoError> {
+        if self.dead {
+            return Err(IoError::new(IoErrorKind::Gone));
+        }
+        match action {
+            Action::Refused(error) => return Err(*error),
+            Action::Read { buf, .. } => {
+                self.read(action.blocks(), buf, rng, in_flight)?;
+                self.stats.reads += 1;
+                self.stats.read_bytes += buf.len() as u64;
+            }
+            Action::Write { buf, .. } => {
+                self.apply(action, tick, rng, 256);
+                self.stats.writes += 1;
+                self.stats.written_bytes += buf.len() as u64;
+            }
+            Action::Trim { .. } => {
+                self.apply(action, tick, rng, 256);
+                self.stats.trims += 1;
+            }
+            Action::Flush { barrier } => {
+                if !self.ignores_flushes {
+                    self.media.harden(*barrier);
+                }
+                self.stats.flushes += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, blocks: Range<u64>, buf: &BufSlice, rng: &mut Rng, others: &[&Action]) -> Result<(), IoError> {
+        let mut bytes = [0; BLOCK];
+        for (n, block) in blocks.enumerate() {
+            let rate = self.config.faults.unreadable_per_million;
+            if rate > 0 && rng.chance(u64::from(rate), 1_000_000) {
+                self.unreadable.insert(block);
+            }
+            if self.unreadable.contains(&block) {
+                return Err(IoError::new(IoErrorKind::Medium));
+            }
+            let racing = others.iter().filter(|other| other.blocks().contains(&block) && rng.chance(1, 2)).last();
+            match racing {
+                Some(Action::Write { offset, buf: theirs }) => {
+                    let from = (block * BLOCK as u64 - offset) as usize;
+                    buf.copy_from(n * BLOCK, &theirs.bytes()[from..from + BLOCK]);
+                }
+                _ => {
+                    self.media.get(block).copy_to(&mut bytes);
+                    buf.copy_from(n * BLOCK, &bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets each block of a write or trim happen with probability `likely`/256.
+    pub(crate) fn apply(&mut self, action: &Action, tick: u64, rng: &mut Rng, likely: u64) {
+        match action {
+            Action::Write { buf, .. } => {
+                for (n, block) in action.blocks().enumerate() {
+                    if likely >= 256 || rng.chance(likely, 256) {
+                        self.unreadable.remove(&block);
+                        let bytes = &buf.bytes()[n * BLOCK..(n + 1) * BLOCK];
+                        self.media.write(block, Content::of(bytes), tick);
+                        self.maybe_flip(block, rng);
+                    }
+                }
+            }
+            Action::Trim { .. } => self.trim(action.blocks(), tick, rng, likely),
+            _ => {}
+        }
+    }
+
+    fn maybe_flip(&mut self, block: u64, rng: &mut Rng) {
+        let rate = self.config.faults.flipped_per_million;
+        if rate > 0 && rng.chance(u64::from(rate), 1_000_000) {
+            let bit = rng.below(8 * BLOCK as u64);
+            self.media.damage(block, |bytes| bytes[bit as usize / 8] ^= 1 << (bit % 8));
+        }
+    }
+
+    fn trim(&mut self, blocks: Range<u64>, tick: u64, rng: &mut Rng, likely: u64) {
+        /// How a trim leaves its blocks.
+        const ZEROS: u64 = 0;
+        const OLD: u64 = 1;
+        const GARBAGE: u64 = 2;
+        const MIXED: u64 = 3;
+        let whole = rng.below(MIXED + 1);
+        for block in blocks {
+            let fate = if whole == MIXED { rng.below(MIXED) } else { whole };
+            if fate == OLD || (likely < 256 && !rng.chance(likely, 256)) {
+                continue;
+            }
+            self.unreadable.remove(&block);
+            match fate {
+                GARBAGE => self.media.write(block, Content::Garbage(rng.next_u64()), tick),
+                ZEROS if self.media.is_untouched(block) => {}
+                _ => self.media.write(block, Content::Zeros, tick),
+            }
+        }
+    }
+
+    /// The cache loses power. `in_flight` are the writes and trims that had not completed.
+    pub(crate) fn lose_power(&mut self, in_flight: &[Action], rng: &mut Rng) {
+        let (keep, happen) = (survival(rng), survival(rng));
+        self.media.lose_power(rng, keep);
+        for action in in_flight {
+            self.apply(action, 0, rng, happen);
+        }
+        // What is left is what the medium holds.
+        self.media.harden(u64::MAX);
+        self.pending.clear();
+    }
+}
+
+/// How likely a block is to survive, in 256ths: none, few, half, most, all.
+fn survival(rng: &mut Rng) -> u64 {
+    [0, 16, 128, 240, 256][rng.below(5) as usize]
+}

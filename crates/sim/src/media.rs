@@ -1,0 +1,177 @@
+//! What a device holds: current contents, and for each block not yet durable the versions it could fall back to.
+
+use std::collections::BTreeMap;
+
+use cygnus_runtime::Rng;
+use cygnus_types::BLOCK;
+
+/// Blocks per chunk of the sparse table. A chunk exists once one of its blocks was touched.
+const CHUNK: usize = 256;
+
+/// Contents of one block.
+#[derive(Clone, Default)]
+pub(crate) enum Content {
+    /// Never written, or trimmed to zeros.
+    #[default]
+    Zeros,
+    /// Trimmed to noise, which is a function of this seed.
+    Garbage(u64),
+    Data(Box<[u8; BLOCK]>),
+}
+
+impl Content {
+    pub(crate) fn of(bytes: &[u8]) -> Content {
+        Content::Data(Box::new(bytes.try_into().expect("contents come in whole blocks")))
+    }
+
+    pub(crate) fn copy_to(&self, bytes: &mut [u8]) {
+        match self {
+            Content::Zeros => bytes.fill(0),
+            Content::Garbage(seed) => Rng::new(*seed).fill(bytes),
+            Content::Data(data) => bytes.copy_from_slice(&data[..]),
+        }
+    }
+}
+
+/// A block whose current content is not durable yet.
+struct Unflushed {
+    durable: Content,
+    /// Completed versions between the durable and the current one, oldest first, with the ticks of their completion.
+    between: Vec<(u64, Content)>,
+    /// When the current content was completed.
+    current_tick: u64,
+}
+
+/// Block contents of one device with its volatile write cache. Ticks are a count of completions, given by the world.
+#[derive(Default)]
+pub(crate) struct Media {
+    chunks: Vec<Option<Box<[Content]>>>,
+    unflushed: BTreeMap<u64, Unflushed>,
+}
+
+impl Media {
+    pub(crate) fn get(&self, block: u64) -> &Content {
+        const ZEROS: &Content = &Content::Zeros;
+        let (chunk, within) = (block as usize / CHUNK, block as usize % CHUNK);
+        self.chunks.get(chunk).and_then(Option::as_ref).map_or(ZEROS, |chunk| &chunk[within])
+    }
+
+    fn replace(&mut self, block: u64, content: Content) -> Content {
+        let (chunk, within) = (block as usize / CHUNK, block as usize % CHUNK);
+        if self.chunks.len() <= chunk {
+            self.chunks.resize_with(chunk + 1, || None);
+        }
+        let chunk = self.chunks[chunk].get_or_insert_with(|| vec![Content::Zeros; CHUNK].into_boxed_slice());
+        std::mem::replace(&mut chunk[within], content)
+    }
+
+    /// A write of one block that completed at `tick`.
+    pub(crate) fn write(&mut self, block: u64, content: Content, tick: u64) {
+        let old = self.replace(block, content);
+        match self.unflushed.get_mut(&block) {
+            Some(unflushed) => {
+                unflushed.between.push((unflushed.current_tick, old));
+                unflushed.current_tick = tick;
+            }
+            None => {
+                let unflushed = Unflushed { durable: old, between: Vec::new(), current_tick: tick };
+                self.unflushed.insert(block, unflushed);
+            }
+        }
+    }
+
+    /// Whether a block is plain zeros with nothing to fall back to, so that zeroing it changes nothing.
+    pub(crate) fn is_untouched(&self, block: u64) -> bool {
+        matches!(self.get(block), Content::Zeros) && !self.unflushed.contains_key(&block)
+    }
+
+    /// Changes what is stored, durably and behind everyone's back: damage, not a write.
+    pub(crate) fn damage(&mut self, block: u64, change: impl FnOnce(&mut [u8; BLOCK])) {
+        let mut bytes = Box::new([0; BLOCK]);
+        self.get(block).copy_to(&mut bytes[..]);
+        change(&mut bytes);
+        self.replace(block, Content::Data(bytes));
+    }
+
+    /// A flush that was submitted at `barrier` takes effect: versions completed up to then become durable.
+    pub(crate) fn harden(&mut self, barrier: u64) {
+        self.unflushed.retain(|_, unflushed| {
+            if unflushed.current_tick <= barrier {
+                return false;
+            }
+            let covered = unflushed.between.iter().take_while(|(tick, _)| *tick <= barrier).count();
+            if let Some((_, content)) = unflushed.between.drain(..covered).next_back() {
+                unflushed.durable = content;
+            }
+            true
+        });
+    }
+
+    /// Power goes: every unflushed block keeps its current content with probability `keep`/256, else falls back to one
+    /// of its earlier versions.
+    pub(crate) fn lose_power(&mut self, rng: &mut Rng, keep: u64) {
+        for (block, mut unflushed) in std::mem::take(&mut self.unflushed) {
+            if rng.chance(keep, 256) {
+                continue;
+            }
+            let survivor = match rng.below(unflushed.between.len() as u64 + 1) {
+                0 => unflushed.durable,
+                n => unflushed.between.swap_remove(n as usize - 1).1,
+            };
+            self.replace(block, survivor);
+        }
+    }
+
+    /// Number of blocks that a power cut could take.
+    pub(crate) fn unflushed(&self) -> usize {
+        self.unflushed.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tagged(tag: u8) -> Content {
+        Content::of(&[tag; BLOCK])
+    }
+
+    fn tag(media: &Media, block: u64) -> u8 {
+        let mut bytes = [0; BLOCK];
+        media.get(block).copy_to(&mut bytes);
+        bytes[0]
+    }
+
+    #[test]
+    fn a_flush_covers_what_completed_before_it() {
+        let mut seen = [false; 4];
+        for seed in 0..200 {
+            let mut media = Media::default();
+            media.write(5, tagged(1), 1);
+            media.write(5, tagged(2), 2);
+            media.write(6, tagged(9), 3);
+            media.write(5, tagged(3), 4);
+            media.harden(3);
+            assert_eq!(tag(&media, 5), 3);
+            media.lose_power(&mut Rng::new(seed), 128);
+            assert_eq!(tag(&media, 6), 9);
+            seen[tag(&media, 5) as usize] = true;
+        }
+        assert_eq!(seen, [false, false, true, true], "version 2 is durable, 3 may have survived, 1 and zeros are gone");
+    }
+
+    #[test]
+    fn without_a_flush_any_version_may_survive() {
+        let mut seen = [0; 4];
+        for seed in 0..200 {
+            let mut media = Media::default();
+            for tag in 1..4 {
+                media.write(0, tagged(tag), u64::from(tag));
+            }
+            media.lose_power(&mut Rng::new(seed), 64);
+            seen[tag(&media, 0) as usize] += 1;
+            assert_eq!(media.unflushed(), 0);
+        }
+        assert!(seen.iter().all(|&n| n > 10), "{seen:?}");
+    }
+}

@@ -1,0 +1,385 @@
+//! The world: one clock, one queue of events, the devices, and the power supply.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
+use std::rc::Rc;
+
+use cygnus_runtime::{
+    BufPool, Completion, DeviceInfo, DeviceIx, Events, IoError, Message, Op, OpId, Outcome, Rng, Runtime,
+};
+use cygnus_types::{BLOCK, Nanos, ReactorId};
+
+use crate::disk::{Action, Disk, DiskConfig, DiskId, DiskStats};
+use crate::driver::SimDriver;
+use crate::net::Net;
+
+/// What a turn of a reactor's loop costs when it does not sleep: without it a task that only yields would stop time.
+pub const TURN: Nanos = Nanos(100);
+
+/// Messages between reactors take from this to twice this.
+const MESSAGE_LATENCY: Nanos = Nanos(300);
+
+/// An event and its place in the order of things: by time, then by who came first.
+pub(crate) struct Event {
+    at: Nanos,
+    sequence: u64,
+    pub(crate) what: What,
+}
+
+pub(crate) enum What {
+    /// The device operation in this slot ends, if its ticket is still the slot's.
+    Io { slot: u32, ticket: u64 },
+    Message { port: usize, message: Message },
+    Net(crate::net::NetEvent),
+    PowerCut,
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.sequence) == (other.at, other.sequence)
+    }
+}
+impl Eq for Event {}
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.sequence).cmp(&(other.at, other.sequence))
+    }
+}
+
+/// A device operation between submission and completion.
+struct InFlight {
+    ticket: u64,
+    port: usize,
+    id: OpId,
+    disk: DiskId,
+    action: Action,
+}
+
+/// Where a reactor's events collect until it looks.
+pub(crate) struct Port {
+    pub(crate) events: Events,
+    pub(crate) alive: bool,
+    /// Until when messages to it are already on their way, per sender: they must not overtake one another.
+    message_times: BTreeMap<usize, Nanos>,
+}
+
+pub(crate) struct State {
+    pub(crate) now: Nanos,
+    pub(crate) powered: bool,
+    pub(crate) rng: Rng,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) net: Net,
+    sequence: u64,
+    queue: BinaryHeap<Reverse<Event>>,
+    in_flight: Vec<Option<InFlight>>,
+    free_slots: Vec<u32>,
+    disks: Vec<Disk>,
+    /// Counts completions of device operations; orders them against flushes.
+    tick: u64,
+    /// Counts submissions and completions of device operations; power cuts are planned by it.
+    steps: u64,
+    cut_at_step: Option<u64>,
+    reactors: BTreeMap<ReactorId, usize>,
+}
+
+/// A handle to the world. Clones lead to the same one.
+#[derive(Clone)]
+pub struct World(pub(crate) Rc<RefCell<State>>);
+
+impl World {
+    /// A world without devices, in which everything random follows from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(Rc::new(RefCell::new(State {
+            now: Nanos::ZERO,
+            powered: true,
+            rng: Rng::new(seed),
+            ports: Vec::new(),
+            net: Net::default(),
+            sequence: 0,
+            queue: BinaryHeap::new(),
+            in_flight: Vec::new(),
+            free_slots: Vec::new(),
+            disks: Vec::new(),
+            tick: 0,
+            steps: 0,
+            cut_at_step: None,
+            reactors: BTreeMap::new(),
+        })))
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Nanos {
+        self.0.borrow().now
+    }
+
+    /// Plugs in a device.
+    pub fn add_disk(&self, config: DiskConfig) -> DiskId {
+        let mut state = self.0.borrow_mut();
+        state.disks.push(Disk::new(config));
+        DiskId(state.disks.len() as u32 - 1)
+    }
+
+    /// A reactor's door to this world, through which it sees the given devices, numbered as listed. Power must be on.
+    pub fn driver(&self, reactor: ReactorId, disks: &[DiskId]) -> SimDriver {
+        let mut state = self.0.borrow_mut();
+        assert!(state.powered, "restore the power before starting a reactor");
+        state.ports.push(Port { events: Events::default(), alive: true, message_times: BTreeMap::new() });
+        let port = state.ports.len() - 1;
+        state.reactors.insert(reactor, port);
+        SimDriver::new(self.clone(), port, disks.to_vec())
+    }
+
+    /// A reactor over [`World::driver`], with a heap-only buffer pool and a seed drawn from the world's.
+    pub fn reactor(&self, reactor: ReactorId, disks: &[DiskId]) -> Runtime {
+        let driver = self.driver(reactor, disks);
+        let seed = self.0.borrow_mut().rng.next_u64();
+        Runtime::new(reactor, Box::new(driver), BufPool::new(0), seed)
+    }
+
+    /// What a reactor given these devices knows of them.
+    pub fn infos(&self, disks: &[DiskId]) -> Vec<DeviceInfo> {
+        let state = self.0.borrow();
+        let info = |(ix, disk): (usize, &DiskId)| {
+            let config = &state.disks[disk.0 as usize].config;
+            DeviceInfo {
+                ix: DeviceIx(ix as u16),
+                name: config.name.clone(),
+                size: config.size,
+                logical_block: BLOCK as u32,
+                can_trim: config.can_trim,
+            }
+        };
+        disks.iter().enumerate().map(info).collect()
+    }
+
+    /// How many submissions and completions of device operations there have been.
+    pub fn steps(&self) -> u64 {
+        self.0.borrow().steps
+    }
+
+    /// What a device has done.
+    pub fn stats(&self, disk: DiskId) -> DiskStats {
+        self.with_disk(disk, |disk| disk.stats)
+    }
+
+    /// How many blocks of a device a power cut could take now.
+    pub fn unflushed(&self, disk: DiskId) -> usize {
+        self.with_disk(disk, |disk| disk.media.unflushed())
+    }
+
+    /// What a device would deliver now, ignoring faults; `offset` and length in whole blocks.
+    pub fn peek(&self, disk: DiskId, offset: u64, bytes: &mut [u8]) {
+        let first = offset / BLOCK as u64;
+        self.with_disk(disk, |disk| {
+            for (n, chunk) in bytes.chunks_exact_mut(BLOCK).enumerate() {
+                disk.media.get(first + n as u64).copy_to(chunk);
+            }
+        });
+    }
+
+    fn with_disk<T>(&self, disk: DiskId, act: impl FnOnce(&mut Disk) -> T) -> T {
+        act(&mut self.0.borrow_mut().disks[disk.0 as usize])
+    }
+
+    /// Makes a byte range unreadable, in whole blocks, until it is written or trimmed.
+    pub fn fail_reads(&self, disk: DiskId, range: Range<u64>) {
+        let blocks = range.start / BLOCK as u64..range.end.div_ceil(BLOCK as u64);
+        self.with_disk(disk, |disk| disk.unreadable.extend(blocks));
+    }
+
+    /// Flips one bit (0 to 7) of the byte at `offset`, silently.
+    pub fn flip_bit(&self, disk: DiskId, offset: u64, bit: u8) {
+        self.with_disk(disk, |disk| {
+            disk.media.damage(offset / BLOCK as u64, |bytes| bytes[offset as usize % BLOCK] ^= 1 << bit);
+        });
+    }
+
+    /// The device dies: everything in flight on it and everything later is answered by `Gone`.
+    pub fn kill(&self, disk: DiskId) {
+        self.with_disk(disk, |disk| disk.dead = true);
+    }
+
+    /// Multiplies the duration of everything the device does (1: as configured).
+    pub fn slow_down(&self, disk: DiskId, factor: u64) {
+        self.with_disk(disk, |disk| disk.slowness = factor);
+    }
+
+    /// Lets the device acknowledge flushes without doing them. No array can survive this; tests plant it as a bug.
+    pub fn ignore_flushes(&self, disk: DiskId, ignore: bool) {
+        self.with_disk(disk, |disk| disk.ignores_flushes = ignore);
+    }
+
+    /// Cuts the power now.
+    pub fn cut_power(&self) {
+        self.0.borrow_mut().cut_power();
+    }
+
+    /// Plans a power cut for a time.
+    pub fn cut_power_at(&self, at: Nanos) {
+        self.0.borrow_mut().schedule(at, What::PowerCut);
+    }
+
+    /// Plans a power cut at the `steps`-th submission or completion of a device operation from now on (`None`: never).
+    pub fn cut_power_after(&self, steps: Option<u64>) {
+        let mut state = self.0.borrow_mut();
+        state.cut_at_step = steps.map(|n| state.steps + n.max(1));
+    }
+
+    /// Whether the power is on.
+    pub fn is_powered(&self) -> bool {
+        self.0.borrow().powered
+    }
+
+    /// Power comes back. Reactors of the time before stay dead; make new ones.
+    pub fn restore_power(&self) {
+        self.0.borrow_mut().powered = true;
+    }
+}
+
+impl State {
+    pub(crate) fn schedule(&mut self, at: Nanos, what: What) {
+        self.sequence += 1;
+        self.queue.push(Reverse(Event { at: at.max(self.now), sequence: self.sequence, what }));
+    }
+
+    pub(crate) fn next_event(&self) -> Option<Nanos> {
+        self.queue.peek().map(|event| event.0.at)
+    }
+
+    /// Moves the clock to `until` and lets everything due by then happen.
+    pub(crate) fn advance(&mut self, until: Nanos) {
+        while let Some(Reverse(event)) = self.queue.peek() {
+            if event.at > until || !self.powered {
+                break;
+            }
+            let Reverse(event) = self.queue.pop().expect("just peeked");
+            self.now = event.at;
+            self.happen(event.what);
+        }
+        if self.powered {
+            self.now = self.now.max(until);
+        }
+    }
+
+    fn happen(&mut self, what: What) {
+        match what {
+            What::Io { slot, ticket } => self.end_io(slot, ticket),
+            What::Message { port, message } => {
+                if self.ports[port].alive {
+                    self.ports[port].events.messages.push(message);
+                }
+            }
+            What::Net(event) => self.net_event(event),
+            What::PowerCut => self.cut_power(),
+        }
+    }
+
+    /// One more submission or completion; true if the power went with it.
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        let cut = self.cut_at_step.is_some_and(|at| self.steps >= at);
+        if cut {
+            self.cut_power();
+        }
+        cut
+    }
+
+    pub(crate) fn submit_io(&mut self, port: usize, id: OpId, disk: DiskId, op: Op) {
+        let device = &mut self.disks[disk.0 as usize];
+        let action = device.admit(op, self.tick);
+        let duration = device.duration(&action, &mut self.rng);
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.in_flight.push(None);
+            self.in_flight.len() as u32 - 1
+        });
+        device.begin(slot, &action);
+        let ticket = self.sequence;
+        self.in_flight[slot as usize] = Some(InFlight { ticket, port, id, disk, action });
+        self.schedule(self.now + duration, What::Io { slot, ticket });
+        self.step();
+    }
+
+    fn end_io(&mut self, slot: u32, ticket: u64) {
+        if self.in_flight[slot as usize].as_ref().is_none_or(|io| io.ticket != ticket) || self.step() {
+            return;
+        }
+        let io = self.in_flight[slot as usize].take().expect("just looked");
+        self.free_slots.push(slot);
+        self.tick += 1;
+        let disk = &mut self.disks[io.disk.0 as usize];
+        disk.end(slot);
+        let racing: Vec<&Action> = match &io.action {
+            Action::Read { offset, buf } => {
+                let blocks = offset / BLOCK as u64..(offset + buf.len() as u64) / BLOCK as u64;
+                let slots = disk.pending_in(blocks);
+                slots.filter_map(|slot| self.in_flight[slot as usize].as_ref()).map(|io| &io.action).collect()
+            }
+            _ => Vec::new(),
+        };
+        let result = disk.perform(&io.action, self.tick, &mut self.rng, &racing);
+        self.complete(io.port, io.id, result.map(|()| Outcome::Done));
+    }
+
+    pub(crate) fn complete(&mut self, port: usize, id: OpId, result: Result<Outcome, IoError>) {
+        if self.ports[port].alive {
+            self.ports[port].events.done.push(Completion { id, result });
+        }
+    }
+
+    pub(crate) fn post(&mut self, from: usize, to: ReactorId, message: Message) {
+        let Some(&port) = self.reactors.get(&to) else { return };
+        let latency = MESSAGE_LATENCY + Nanos(self.rng.below(MESSAGE_LATENCY.0));
+        let earliest = self.ports[port].message_times.entry(from).or_default();
+        *earliest = (self.now + latency).max(*earliest);
+        let at = *earliest;
+        self.schedule(at, What::Message { port, message });
+    }
+
+    pub(crate) fn cut_power(&mut self) {
+        if !self.powered {
+            return;
+        }
+        self.powered = false;
+        self.cut_at_step = None;
+        self.queue.clear();
+        self.free_slots.clear();
+        let mut by_disk: Vec<Vec<Action>> = self.disks.iter().map(|_| Vec::new()).collect();
+        for io in self.in_flight.drain(..).flatten() {
+            by_disk[io.disk.0 as usize].push(io.action);
+        }
+        for (disk, actions) in self.disks.iter_mut().zip(&by_disk) {
+            disk.lose_power(actions, &mut self.rng);
+        }
+        for port in &mut self.ports {
+            port.alive = false;
+            port.events = Events::default();
+        }
+        self.net = Net::default();
+    }
+
+    /// A reactor is dropped while the power is on, as when its process is killed: what it had in flight may or may not
+    /// have happened, block by block.
+    pub(crate) fn close_port(&mut self, port: usize) {
+        self.ports[port].alive = false;
+        self.ports[port].events = Events::default();
+        for slot in 0..self.in_flight.len() {
+            if self.in_flight[slot].as_ref().is_none_or(|io| io.port != port) {
+                continue;
+            }
+            let io = self.in_flight[slot].take().expect("just looked");
+            self.free_slots.push(slot as u32);
+            self.tick += 1;
+            let disk = &mut self.disks[io.disk.0 as usize];
+            disk.end(slot as u32);
+            disk.apply(&io.action, self.tick, &mut self.rng, 128);
+        }
+        self.net.forget_port(port);
+    }
+}
