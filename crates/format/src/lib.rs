@@ -1,1 +1,49 @@
-//! 
+//! Every byte Cygnus puts on a disk, and nothing else: no I/O, no policy, no state.
+//!
+//! | on disk | here |
+//! |---|---|
+//! | where things lie on a member, inside a segment, inside a stripe | [`geometry`], [`layout`] |
+//! | who the array is, its members, volumes and checkpoint roots | [`superblock`], [`array_state`] |
+//! | what a stripe holds | [`stripe`], [`entry`] |
+//! | the dumped map | [`checkpoint`] |
+//! | what other software left on a disk | [`probe`] |
+//!
+//! Rules that every structure obeys:
+//! - little endian, no alignment needed, every byte covered by a CRC32C, padding included;
+//! - decoding yields an *unverified* type whose only use is `verify()`: nothing can act on bytes whose checksum nobody
+//!   looked at;
+//! - no bytes whatsoever make a decoder panic, loop or allocate more than the input's size (times a small constant);
+//! - encoders assert what their callers promise, since a caller that breaks the promise is a bug, not bad input.
+//!
+//! `docs/format.md` shows the same bytes as pictures; its tables are generated from the definitions here.
+
+#[macro_use]
+mod disk_struct;
+
+pub mod array_state;
+pub mod checkpoint;
+pub mod checksum;
+pub mod constants;
+pub mod entry;
+pub mod geometry;
+pub mod layout;
+pub mod probe;
+pub mod stripe;
+pub mod superblock;
+
+#[cfg(test)]
+mod doc_check;
+
+pub use array_state::{
+    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, VolumeDesc,
+    valid_name,
+};
+pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
+pub use checksum::crc32c;
+pub use constants::*;
+pub use entry::{Discard, Entry, Kind};
+pub use geometry::{Geometry, GeometryError, Role, Rotation};
+pub use layout::{Layout, LayoutError, Place};
+pub use probe::{Probe, probe, probe_with_tail};
+pub use stripe::{StripeCommon, StripeError, StripeHeader, Stream, Summary, UnverifiedStripe};
+pub use superblock::{Superblock, SuperblockError, UnverifiedSuperblock, slot_for};

@@ -1,0 +1,334 @@
+//! What all members of an array agree on: the contents of a superblock that do not depend on the member.
+
+use std::collections::BTreeSet;
+
+use cygnus_types::{GroupId, SegmentId, Uuid, VolumeId};
+
+use crate::constants::{
+    MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_VOLUME_NAME,
+    MAX_VOLUMES,
+};
+use crate::geometry::Geometry;
+use crate::layout::{Layout, LayoutError};
+
+/// The array as its superblocks describe it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayState {
+    /// The array's name, for people; its identity is the UUID. See [`valid_name`].
+    pub name: String,
+    /// Name of the preset that the array was created with, a [`valid_name`].
+    pub preset: String,
+    /// Shape of segments and stripes.
+    pub geometry: Geometry,
+    /// Share of the data capacity withheld from volumes for cleaning, in thousandths.
+    pub over_provisioning_permille: u16,
+    /// Policy parameters that differ from the preset's defaults, by ascending name.
+    pub policies: Vec<PolicyValue>,
+    /// R-groups in the order of their addresses.
+    pub groups: Vec<GroupDesc>,
+    /// Session: incremented each time the array is opened for writing, before anything is written.
+    pub session: u64,
+    /// Whether that session ended with everything durable and a checkpoint that covers all of it.
+    pub clean: bool,
+    /// Volumes in the order of their creation.
+    pub volumes: Vec<VolumeDesc>,
+    /// Identifier the next volume gets; above all in use, for identifiers are never reused.
+    pub next_volume_id: u32,
+    /// Checkpoints, newest first. The older serves when the newer turns out to be unreadable.
+    pub roots: [Option<CheckpointRoot>; 2],
+}
+
+/// One policy parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyValue {
+    /// Name of the parameter, a [`valid_name`].
+    pub name: String,
+    /// Its value, in the unit its policy documents.
+    pub value: u64,
+}
+
+/// An R-group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupDesc {
+    /// Segments; the same number fits on each member.
+    pub segments: u32,
+    /// Members in column order, exactly k + m.
+    pub members: Vec<MemberDesc>,
+}
+
+/// A member device as the array remembers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberDesc {
+    /// Identity of the member; a replacement device gets a new one.
+    pub uuid: Uuid,
+    /// Usable bytes of the device when it joined.
+    pub size_bytes: u64,
+    /// Whether its contents can be trusted.
+    pub state: MemberState,
+}
+
+/// Whether a member takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MemberState {
+    /// Holds everything it should.
+    Online = 1,
+    /// Failed while in use; not to be read even if it answers again.
+    Failed = 2,
+    /// Was absent while the array was written to: what it holds is out of date.
+    Missing = 3,
+}
+
+impl MemberState {
+    pub(crate) const fn from_byte(byte: u8) -> Option<MemberState> {
+        match byte {
+            1 => Some(MemberState::Online),
+            2 => Some(MemberState::Failed),
+            3 => Some(MemberState::Missing),
+            _ => None,
+        }
+    }
+}
+
+/// A volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeDesc {
+    /// Identifier, in every summary entry of the volume's blocks.
+    pub id: VolumeId,
+    /// Name, unique in the array, a [`valid_name`]; also the export name.
+    pub name: String,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// When it was created: seconds since 1970 UTC.
+    pub created_unix: u64,
+}
+
+/// Where a checkpoint lies and what it covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointRoot {
+    /// Number of the checkpoint; the sequence field of its pages' entries.
+    pub generation: u64,
+    /// First stripe sequence that the checkpoint does not cover: recovery replays from here on.
+    pub barrier: u64,
+    /// Write sequence to go on with when nothing newer is found.
+    pub next_write_seq: u64,
+    /// Stripe sequence to go on with.
+    pub next_stripe_seq: u64,
+    /// Segment sequence to go on with.
+    pub next_segment_seq: u64,
+    /// Blocks mapped over all volumes, to check the loaded map against.
+    pub mapped_blocks: u64,
+    /// Pages dumped, to check that none is missing.
+    pub pages: u64,
+    /// Segments the pages lie in.
+    pub segments: Vec<RootSegment>,
+}
+
+/// A segment that holds pages of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootSegment {
+    /// R-group.
+    pub group: GroupId,
+    /// Segment.
+    pub segment: SegmentId,
+    /// The life of the segment in which the pages were written.
+    pub segment_seq: u64,
+}
+
+/// Whether `name` may name an array, a volume, a preset or a policy parameter: letters, digits, `.`, `_` and `-`, the
+/// first a letter or digit, so that a name is also a file name, part of a URI and a command-line argument as it stands.
+pub fn valid_name(name: &str, max_bytes: usize) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    name.len() <= max_bytes
+        && name.bytes().all(allowed)
+        && name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+}
+
+/// Why a state cannot be an array's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidState {
+    /// A name with other characters, or too long.
+    #[error(
+        "{what} name \"{name}\": use 1 to {max} letters, digits, '.', '_' or '-', beginning with a letter or digit"
+    )]
+    Name {
+        /// What it should name.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Longest name in bytes.
+        max: usize,
+    },
+    /// The groups cannot be addressed.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A group without its k + m members.
+    #[error("group {group} has {members} members: it needs exactly {width} (k + m)")]
+    GroupWidth {
+        /// Index of the group.
+        group: usize,
+        /// Members given.
+        members: usize,
+        /// Members needed.
+        width: u8,
+    },
+    /// A member cannot hold the group's segments.
+    #[error("member {uuid} has {size} bytes: too small for the {segments} segments of group {group}")]
+    MemberTooSmall {
+        /// Member.
+        uuid: Uuid,
+        /// Its size in bytes.
+        size: u64,
+        /// Index of the group.
+        group: usize,
+        /// Segments of the group.
+        segments: u32,
+    },
+    /// Two members with one identity.
+    #[error("member {0} appears twice")]
+    DuplicateMember(Uuid),
+    /// Nothing left for volumes.
+    #[error("over-provisioning of {0} permille: use less than 1000")]
+    OverProvisioning(u16),
+    /// Policy names out of order or too many.
+    #[error("policy parameters must be at most {MAX_POLICIES} in strictly ascending order of their names")]
+    Policies,
+    /// Too many volumes.
+    #[error("{0} volumes: an array has at most {MAX_VOLUMES}; delete some or make another array")]
+    TooManyVolumes(usize),
+    /// Two volumes of one name.
+    #[error("two volumes are named \"{0}\": choose another name")]
+    DuplicateVolume(String),
+    /// An identifier used twice, or not below the next one.
+    #[error("volume \"{name}\" has {id}, which is used twice or not below the next identifier {next}")]
+    VolumeId {
+        /// Name of the volume.
+        name: String,
+        /// Its identifier.
+        id: VolumeId,
+        /// Next identifier to be given out.
+        next: u32,
+    },
+    /// A checkpoint in too many segments.
+    #[error("checkpoint {generation} lies in {segments} segments: at most {MAX_CHECKPOINT_SEGMENTS} can be listed")]
+    CheckpointTooLarge {
+        /// Generation of the checkpoint.
+        generation: u64,
+        /// Segments it lies in.
+        segments: usize,
+    },
+    /// A checkpoint outside the array.
+    #[error("checkpoint {generation} names {segment} of {group}, which does not exist")]
+    CheckpointSegment {
+        /// Generation of the checkpoint.
+        generation: u64,
+        /// Group named.
+        group: GroupId,
+        /// Segment named.
+        segment: SegmentId,
+    },
+    /// Checkpoints not newest first.
+    #[error("checkpoints must be stored newest first")]
+    CheckpointOrder,
+}
+
+impl ArrayState {
+    /// The address arithmetic of this array.
+    pub fn layout(&self) -> Result<Layout, LayoutError> {
+        Layout::new(self.geometry, self.groups.iter().map(|g| g.segments))
+    }
+
+    /// All members in the order of their numbers.
+    pub fn members(&self) -> impl Iterator<Item = &MemberDesc> {
+        self.groups.iter().flat_map(|g| &g.members)
+    }
+
+    /// Checks everything a superblock promises about its contents.
+    pub fn validate(&self) -> Result<(), InvalidState> {
+        check_name("array", &self.name, MAX_ARRAY_NAME)?;
+        check_name("preset", &self.preset, MAX_PRESET_NAME)?;
+        let layout = self.layout()?;
+        if self.over_provisioning_permille >= 1000 {
+            return Err(InvalidState::OverProvisioning(self.over_provisioning_permille));
+        }
+        self.validate_policies()?;
+        self.validate_members()?;
+        self.validate_volumes()?;
+        self.validate_roots(&layout)
+    }
+
+    fn validate_policies(&self) -> Result<(), InvalidState> {
+        for policy in &self.policies {
+            check_name("policy parameter", &policy.name, MAX_POLICY_NAME)?;
+        }
+        let ascending = self.policies.is_sorted_by(|a, b| a.name < b.name);
+        if ascending && self.policies.len() <= MAX_POLICIES { Ok(()) } else { Err(InvalidState::Policies) }
+    }
+
+    fn validate_members(&self) -> Result<(), InvalidState> {
+        let width = self.geometry.width();
+        let mut seen = BTreeSet::new();
+        for (group, desc) in self.groups.iter().enumerate() {
+            if desc.members.len() != usize::from(width) {
+                return Err(InvalidState::GroupWidth { group, members: desc.members.len(), width });
+            }
+            for member in &desc.members {
+                let (uuid, size, segments) = (member.uuid, member.size_bytes, desc.segments);
+                if self.geometry.segments_on(size) < u64::from(segments) {
+                    return Err(InvalidState::MemberTooSmall { uuid, size, group, segments });
+                }
+                if !seen.insert(uuid) {
+                    return Err(InvalidState::DuplicateMember(uuid));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_volumes(&self) -> Result<(), InvalidState> {
+        if self.volumes.len() > MAX_VOLUMES {
+            return Err(InvalidState::TooManyVolumes(self.volumes.len()));
+        }
+        let (mut names, mut ids) = (BTreeSet::new(), BTreeSet::new());
+        for volume in &self.volumes {
+            check_name("volume", &volume.name, MAX_VOLUME_NAME)?;
+            if !names.insert(&volume.name) {
+                return Err(InvalidState::DuplicateVolume(volume.name.clone()));
+            }
+            if volume.id.0 >= self.next_volume_id || !ids.insert(volume.id) {
+                let (name, id, next) = (volume.name.clone(), volume.id, self.next_volume_id);
+                return Err(InvalidState::VolumeId { name, id, next });
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_roots(&self, layout: &Layout) -> Result<(), InvalidState> {
+        for root in self.roots.iter().flatten() {
+            let generation = root.generation;
+            if root.segments.len() > MAX_CHECKPOINT_SEGMENTS {
+                return Err(InvalidState::CheckpointTooLarge { generation, segments: root.segments.len() });
+            }
+            let exists = |at: &RootSegment| {
+                at.group.index() < layout.groups() && at.segment.0 < layout.segments(at.group)
+            };
+            if let Some(&RootSegment { group, segment, .. }) = root.segments.iter().find(|at| !exists(at)) {
+                return Err(InvalidState::CheckpointSegment { generation, group, segment });
+            }
+        }
+        let in_order = match &self.roots {
+            [Some(newer), Some(older)] => newer.generation > older.generation,
+            [None, Some(_)] => false,
+            _ => true,
+        };
+        if in_order { Ok(()) } else { Err(InvalidState::CheckpointOrder) }
+    }
+}
+
+fn check_name(what: &'static str, name: &str, max: usize) -> Result<(), InvalidState> {
+    if valid_name(name, max) { Ok(()) } else { Err(InvalidState::Name { what, name: name.to_owned(), max }) }
+}
+
+#[cfg(test)]
+#[path = "array_state_tests.rs"]
+pub(crate) mod tests;

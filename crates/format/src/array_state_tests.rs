@@ -1,0 +1,187 @@
+use super::*;
+use crate::layout::LayoutError;
+use proptest::prelude::*;
+
+fn member(number: u64, geometry: &Geometry, segments: u32) -> MemberDesc {
+    let size_bytes = crate::DATA_START + u64::from(segments) * geometry.segment_bytes();
+    MemberDesc { uuid: Uuid::from_random(number, number), size_bytes, state: MemberState::Online }
+}
+
+fn root(generation: u64, segments: Vec<RootSegment>) -> CheckpointRoot {
+    CheckpointRoot {
+        generation,
+        barrier: 100 * generation,
+        next_write_seq: 1000 * generation,
+        next_stripe_seq: 101 * generation,
+        next_segment_seq: 11 * generation,
+        mapped_blocks: 17,
+        pages: 3,
+        segments,
+    }
+}
+
+/// Two groups of 2+1 with two volumes and two checkpoints.
+pub(crate) fn tank() -> ArrayState {
+    let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256 };
+    let group = |first: u64, segments| GroupDesc {
+        segments,
+        members: (first..first + 3).map(|n| member(n, &geometry, segments)).collect(),
+    };
+    let volume = |id, name: &str| VolumeDesc {
+        id: VolumeId(id),
+        name: name.to_owned(),
+        size_bytes: 1 << 30,
+        created_unix: 1_700_000_000,
+    };
+    let at = |group, segment| RootSegment { group: GroupId(group), segment: SegmentId(segment), segment_seq: 9 };
+    ArrayState {
+        name: "tank".to_owned(),
+        preset: "swan".to_owned(),
+        geometry,
+        over_provisioning_permille: 200,
+        policies: vec![
+            PolicyValue { name: "checkpoint.interval".to_owned(), value: 30 },
+            PolicyValue { name: "watermark.low".to_owned(), value: 5 },
+        ],
+        groups: vec![group(10, 8), group(20, 4)],
+        session: 3,
+        clean: true,
+        volumes: vec![volume(0, "vol0"), volume(4, "db.main_1-a")],
+        next_volume_id: 5,
+        roots: [Some(root(6, vec![at(0, 7), at(1, 3)])), Some(root(5, vec![at(0, 6)]))],
+    }
+}
+
+prop_compose! {
+    fn any_geometry()(
+        data in 1..=5_u8, parity in 0..=2_u8, chunk_blocks in 1..=8_u32, chunks in 1..=4_u32, spare in 0..64_u32,
+    ) -> Geometry {
+        let g = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks * chunks, segment_blocks: 0 };
+        Geometry { segment_blocks: g.stripe_rows + g.header_blocks(g.stripe_rows) + spare, ..g }
+    }
+}
+
+fn any_name(max: usize) -> impl Strategy<Value = String> {
+    format!("[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}", max - 1)
+}
+
+fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
+    prop::collection::vec((1..=9_u32, 1..=3_u8), 1..=4).prop_map(move |groups| {
+        let describe = |(ix, (segments, state)): (usize, (u32, u8))| {
+            let describe_member = |column: u8| MemberDesc {
+                state: MemberState::from_byte(state).unwrap(),
+                ..member((ix * 100 + usize::from(column)) as u64, &geometry, segments)
+            };
+            GroupDesc { segments, members: (0..geometry.width()).map(describe_member).collect() }
+        };
+        groups.into_iter().enumerate().map(describe).collect()
+    })
+}
+
+fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
+    let described = (any_name(MAX_VOLUME_NAME), any::<u64>(), any::<u64>());
+    prop::collection::btree_map(0..1000_u32, described, 0..12).prop_map(|volumes| {
+        let mut names = BTreeSet::new();
+        let described = volumes.into_iter().map(|(id, (name, size_bytes, created_unix))| VolumeDesc {
+            id: VolumeId(id),
+            name,
+            size_bytes,
+            created_unix,
+        });
+        described.filter(|v| names.insert(v.name.clone())).collect()
+    })
+}
+
+fn any_policies() -> impl Strategy<Value = Vec<PolicyValue>> {
+    prop::collection::btree_map(any_name(MAX_POLICY_NAME), any::<u64>(), 0..9)
+        .prop_map(|policies| policies.into_iter().map(|(name, value)| PolicyValue { name, value }).collect())
+}
+
+fn any_roots() -> impl Strategy<Value = [Option<CheckpointRoot>; 2]> {
+    let segments = || prop::collection::vec(any::<u64>(), 0..40);
+    (0..=2_usize, 1..1000_u64, segments(), segments()).prop_map(|(count, generation, newer, older)| {
+        let at = |segment_seq| RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq };
+        let newer = root(generation + 1, newer.into_iter().map(at).collect());
+        let older = root(generation, older.into_iter().map(at).collect());
+        [(count > 0).then_some(newer), (count > 1).then_some(older)]
+    })
+}
+
+/// Any state that may be written.
+pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
+    let names = (any_name(MAX_ARRAY_NAME), any_name(MAX_PRESET_NAME));
+    let shape = any_geometry().prop_flat_map(|g| (Just(g), any_groups(g)));
+    (names, shape, 0..1000_u16, any_policies(), any_volumes(), any_roots(), any::<(u64, bool)>()).prop_map(
+        |((name, preset), (geometry, groups), over_provisioning_permille, policies, volumes, roots, (session, clean))| {
+            ArrayState {
+                name,
+                preset,
+                geometry,
+                over_provisioning_permille,
+                policies,
+                groups,
+                session,
+                clean,
+                volumes,
+                next_volume_id: 1000,
+                roots,
+            }
+        },
+    )
+}
+
+#[test]
+fn names_are_safe_everywhere() {
+    for good in ["a", "tank", "vol0", "db.main_1-a", "0"] {
+        assert!(valid_name(good, 63), "{good}");
+    }
+    for bad in ["", ".", "..", "-rf", "_x", "a/b", "a b", "ä", "a\0", "a\n"] {
+        assert!(!valid_name(bad, 63), "{bad:?}");
+    }
+    assert!(valid_name(&"x".repeat(63), 63) && !valid_name(&"x".repeat(64), 63));
+}
+
+fn error(change: impl FnOnce(&mut ArrayState)) -> InvalidState {
+    let mut state = tank();
+    change(&mut state);
+    state.validate().unwrap_err()
+}
+
+#[test]
+fn contradictions_are_named() {
+    tank().validate().unwrap();
+    assert!(matches!(error(|s| s.name.clear()), InvalidState::Name { what: "array", .. }));
+    assert!(matches!(error(|s| s.preset = "x y".to_owned()), InvalidState::Name { what: "preset", .. }));
+    assert!(matches!(error(|s| s.volumes[0].name = "/".to_owned()), InvalidState::Name { what: "volume", .. }));
+    assert_eq!(error(|s| s.groups.clear()), InvalidState::Layout(LayoutError::Groups(0)));
+    assert_eq!(error(|s| s.over_provisioning_permille = 1000), InvalidState::OverProvisioning(1000));
+    assert_eq!(error(|s| s.policies.swap(0, 1)), InvalidState::Policies);
+    assert_eq!(error(|s| s.policies[1] = s.policies[0].clone()), InvalidState::Policies);
+    assert!(matches!(error(|s| s.groups[1].members.truncate(2)), InvalidState::GroupWidth { group: 1, .. }));
+    assert!(matches!(error(|s| s.groups[1].segments = 5), InvalidState::MemberTooSmall { group: 1, .. }));
+    let twice = error(|s| s.groups[1].members[0].uuid = s.groups[0].members[0].uuid);
+    assert_eq!(twice, InvalidState::DuplicateMember(tank().groups[0].members[0].uuid));
+    assert_eq!(error(|s| s.volumes[1].name = "vol0".to_owned()), InvalidState::DuplicateVolume("vol0".to_owned()));
+    assert!(matches!(error(|s| s.volumes[1].id = VolumeId(0)), InvalidState::VolumeId { .. }));
+    assert!(matches!(error(|s| s.next_volume_id = 4), InvalidState::VolumeId { next: 4, .. }));
+}
+
+#[test]
+fn checkpoints_must_be_possible() {
+    let first = |s: &mut ArrayState| s.roots[0].clone().unwrap();
+    assert_eq!(error(|s| s.roots.swap(0, 1)), InvalidState::CheckpointOrder);
+    assert_eq!(error(|s| s.roots[0] = None), InvalidState::CheckpointOrder);
+    let elsewhere = error(|s| {
+        let mut root = first(s);
+        root.segments[0] = RootSegment { group: GroupId(1), segment: SegmentId(4), segment_seq: 1 };
+        s.roots[0] = Some(root);
+    });
+    let (group, segment) = (GroupId(1), SegmentId(4));
+    assert_eq!(elsewhere, InvalidState::CheckpointSegment { generation: 6, group, segment });
+    let long = error(|s| {
+        let mut root = first(s);
+        root.segments = vec![root.segments[0]; MAX_CHECKPOINT_SEGMENTS + 1];
+        s.roots[0] = Some(root);
+    });
+    assert!(matches!(long, InvalidState::CheckpointTooLarge { generation: 6, segments: 2049 }));
+}

@@ -1,0 +1,225 @@
+//! The map's entries and the pages in which a checkpoint dumps them.
+//!
+//! A page is 512 entries of one volume and nothing else: 4096 bytes are a block of a stripe like any other, and the
+//! stripe's summary entry (kind Meta) already says which page it is, of which checkpoint, with which checksum. So a
+//! page wastes no byte on a header and a page's entries start at a multiple of 512.
+
+use cygnus_types::{BLOCK, Pba, VolumeId};
+
+use crate::checksum::crc32c;
+use crate::constants::MAP_PAGE_ENTRIES;
+use crate::entry::{Entry, Kind};
+
+/// Where a logical block lies, and what its checksum is: 8 bytes for each 4 KiB.
+///
+/// ```text
+///  63                                  28 27                          0
+/// +--------------------------------------+-----------------------------+
+/// |      physical block address, 36      |  low 28 bits of the CRC32C  |
+/// +--------------------------------------+-----------------------------+
+/// ```
+///
+/// The checksum lies beside the address so that a read verifies what it got without another I/O; the four bits it lacks
+/// (one rotten block in 2^28 passes instead of one in 2^32) are in the stripe header, which scrubbing reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct MapEntry(pub u64);
+
+const CRC_BITS: u32 = u64::BITS - Pba::BITS;
+const CRC_MASK: u32 = (1 << CRC_BITS) - 1;
+
+impl MapEntry {
+    /// A block that was never written, or was discarded: reads as zeros. No written block is ever at address 0, since
+    /// every segment begins with a stripe header.
+    pub const EMPTY: MapEntry = MapEntry(0);
+
+    /// The entry of a block at `pba` with this CRC32C.
+    ///
+    /// # Panics
+    /// When `pba` is 0 or beyond 36 bits: no data lies there.
+    #[inline]
+    pub const fn new(pba: Pba, crc: u32) -> MapEntry {
+        assert!(pba.0 != 0 && pba.0 <= Pba::MAX.0, "data lies behind a header and within 36 bits");
+        MapEntry((pba.0 << CRC_BITS) | (crc & CRC_MASK) as u64)
+    }
+
+    /// Whether nothing is mapped.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Where the block lies; address 0 when empty.
+    #[inline]
+    pub const fn pba(self) -> Pba {
+        Pba(self.0 >> CRC_BITS)
+    }
+
+    /// Whether a block with this CRC32C can be the one that was written.
+    #[inline]
+    pub const fn matches(self, crc: u32) -> bool {
+        self.crc_bits() == crc & CRC_MASK
+    }
+
+    /// The bits of the CRC32C that are kept, the low 28.
+    #[inline]
+    pub const fn crc_bits(self) -> u32 {
+        self.0 as u32 & CRC_MASK
+    }
+
+    /// Whether the entry is empty or has an address; a checksum without address is neither.
+    const fn is_sound(self) -> bool {
+        self.is_empty() || self.pba().0 != 0
+    }
+}
+
+/// Why a block is not the map page it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MapPageError {
+    /// Not one block.
+    #[error("map page of {0} bytes: a page is 4096 bytes")]
+    Length(usize),
+    /// The summary entry is of another kind of block.
+    #[error("block is no map page but {0:?}: the checkpoint is damaged, use the older one")]
+    NotAPage(Kind),
+    /// Rotten.
+    #[error("map page checksum is {computed:08x} but should be {expected:08x}: rebuild it from parity or use the older checkpoint")]
+    Checksum {
+        /// Checksum in the summary entry.
+        expected: u32,
+        /// Checksum of the bytes.
+        computed: u32,
+    },
+    /// An entry that cannot be.
+    #[error("map page entry {0} has a checksum but no address: the checkpoint was written by a faulty program")]
+    Unsound(usize),
+}
+
+/// A map page that was not compared with its summary entry yet.
+#[derive(Clone, Copy, Debug)]
+pub struct UnverifiedMapPage<'a> {
+    block: &'a [u8; BLOCK],
+}
+
+/// A verified page of a volume's map.
+#[derive(Clone, Copy, Debug)]
+pub struct MapPage<'a> {
+    /// Volume the page belongs to.
+    pub volume: VolumeId,
+    /// Index of the page: it maps logical blocks `index * 512 ..`.
+    pub index: u64,
+    /// Generation of the checkpoint that dumped it.
+    pub generation: u64,
+    block: &'a [u8; BLOCK],
+}
+
+impl<'a> MapPage<'a> {
+    /// Writes a page of the map into `block`.
+    pub fn encode(entries: &[MapEntry; MAP_PAGE_ENTRIES], block: &mut [u8; BLOCK]) {
+        for (bytes, entry) in block.chunks_exact_mut(8).zip(entries) {
+            bytes.copy_from_slice(&entry.0.to_le_bytes());
+        }
+    }
+
+    /// The summary entry of page `index` of a volume, dumped as `block` by checkpoint `generation`.
+    pub fn entry(volume: VolumeId, index: u64, generation: u64, block: &[u8; BLOCK]) -> Entry {
+        Entry::new(Kind::Meta, volume, cygnus_types::Lba(index), generation, crc32c(block))
+    }
+
+    /// Takes a block for a map page.
+    pub fn decode(bytes: &'a [u8]) -> Result<UnverifiedMapPage<'a>, MapPageError> {
+        let block = bytes.try_into().map_err(|_| MapPageError::Length(bytes.len()))?;
+        Ok(UnverifiedMapPage { block })
+    }
+
+    /// Entry `i` of the page, below [`MAP_PAGE_ENTRIES`].
+    #[inline]
+    pub fn get(&self, i: usize) -> MapEntry {
+        self.entries().nth(i).expect("index is within the page")
+    }
+
+    /// All entries in order.
+    #[inline]
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = MapEntry> + 'a {
+        entries_of(self.block)
+    }
+}
+
+impl<'a> UnverifiedMapPage<'a> {
+    /// Compares the block with the summary entry that led to it.
+    pub fn verify(self, entry: &Entry) -> Result<MapPage<'a>, MapPageError> {
+        if entry.kind() != Kind::Meta {
+            return Err(MapPageError::NotAPage(entry.kind()));
+        }
+        let (expected, computed) = (entry.crc(), crc32c(self.block));
+        if expected != computed {
+            return Err(MapPageError::Checksum { expected, computed });
+        }
+        if let Some(i) = entries_of(self.block).position(|e| !e.is_sound()) {
+            return Err(MapPageError::Unsound(i));
+        }
+        Ok(MapPage { volume: entry.volume(), index: entry.lba().0, generation: entry.seq(), block: self.block })
+    }
+}
+
+fn entries_of(block: &[u8; BLOCK]) -> impl ExactSizeIterator<Item = MapEntry> + '_ {
+    block.chunks_exact(8).map(|bytes| MapEntry(u64::from_le_bytes(bytes.try_into().expect("chunks are 8 bytes"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn map_entries_keep_address_and_checksum(pba in 1..=Pba::MAX.0, crc: u32, flip in 0_u32..28) {
+            let entry = MapEntry::new(Pba(pba), crc);
+            prop_assert_eq!(entry.pba(), Pba(pba));
+            prop_assert!(entry.matches(crc) && !entry.matches(crc ^ (1 << flip)));
+            prop_assert!(!entry.is_empty());
+        }
+
+        #[test]
+        fn pages_round_trip_and_a_flipped_bit_is_seen(seed: u64, bit in 0..BLOCK * 8) {
+            let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
+            for (i, entry) in entries.iter_mut().enumerate().filter(|(i, _)| i % 3 != 0) {
+                *entry = MapEntry::new(Pba(1 + (seed ^ i as u64) % 1000), seed as u32);
+            }
+            let mut block = [0; BLOCK];
+            MapPage::encode(&entries, &mut block);
+            let summary = MapPage::entry(VolumeId(3), 17, 99, &block);
+            let page = MapPage::decode(&block).unwrap().verify(&summary).unwrap();
+            prop_assert_eq!((page.volume, page.index, page.generation), (VolumeId(3), 17, 99));
+            prop_assert!(page.entries().eq(entries));
+            prop_assert_eq!(page.get(511), entries[511]);
+
+            block[bit / 8] ^= 1 << (bit % 8);
+            let verified = MapPage::decode(&block).unwrap().verify(&summary).map(|_| ());
+            let is_checksum = matches!(verified, Err(MapPageError::Checksum { .. }));
+            prop_assert!(is_checksum);
+        }
+
+        #[test]
+        fn any_block_is_a_page_or_an_error(bytes in proptest::collection::vec(any::<u8>(), BLOCK)) {
+            let entry = Entry::new(Kind::Meta, VolumeId(0), cygnus_types::Lba(0), 0, crc32c(&bytes));
+            let _ = MapPage::decode(&bytes).unwrap().verify(&entry);
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_is_refused() {
+        assert_eq!(MapPage::decode(&[0; 4095]).map(|_| ()), Err(MapPageError::Length(4095)));
+        let mut block = [0; BLOCK];
+        let verify = |block: &[u8; BLOCK], entry: &Entry| MapPage::decode(block).unwrap().verify(entry).map(|_| ());
+        assert_eq!(verify(&block, &Entry::VOID), Err(MapPageError::NotAPage(Kind::Void)));
+        block[8] = 1;
+        assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Err(MapPageError::Unsound(1)));
+    }
+
+    #[test]
+    #[should_panic(expected = "behind a header")]
+    fn nothing_is_mapped_to_the_first_header() {
+        let _ = MapEntry::new(Pba(0), 1);
+    }
+}

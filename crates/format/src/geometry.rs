@@ -1,0 +1,256 @@
+//! The shape of an R-group's segments and stripes.
+//!
+//! A segment is a rectangle of `width` columns (one per member) and `segment_blocks` rows. Stripes lie in it one below
+//! the other; each begins with `header_blocks` rows of headers:
+//!
+//! ```text
+//!               column 0   column 1   column 2        (k = 2, m = 1, parity_start = 2)
+//!   start_row   header     header     header          header_blocks rows
+//!          +1   D0 slot 0  D1 slot 2  P               \  chunk_blocks = 2: slots fill a chunk
+//!          +2   D0 slot 1  D1 slot 3  P               |  of data column 0, then of 1, ...
+//!          +3   D0 slot 4  D1 slot 6  P               |
+//!          +4   D0 slot 5  D1 slot 7  P               |
+//!          +5   D0 slot 8  D1 slot 9  P               /  5 rows: the last chunks are short
+//!   next stripe ...
+//! ```
+
+use cygnus_types::BLOCK;
+
+use crate::constants::{
+    DATA_START, ENTRY_BYTES, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH, MIN_DISCARDS, STRIPE_FIXED,
+};
+
+/// Shape of the segments and stripes of an array; the same for all its R-groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Data columns (k), at least 1.
+    pub data: u8,
+    /// Parity columns (m), at most [`MAX_PARITY`].
+    pub parity: u8,
+    /// Striping unit in blocks: consecutive slots of a stripe stay on one column for so long.
+    pub chunk_blocks: u32,
+    /// Rows of a full stripe; a multiple of `chunk_blocks`.
+    pub stripe_rows: u32,
+    /// Rows of a segment, that is blocks of a segment column.
+    pub segment_blocks: u32,
+}
+
+/// Why a geometry cannot be used; each message names the field and what to set it to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GeometryError {
+    /// No data column.
+    #[error("data columns (k) is 0: use at least 1")]
+    NoData,
+    /// More parity than the code gives.
+    #[error("parity columns (m) is {0}: use 0, 1 or {MAX_PARITY}")]
+    TooMuchParity(u8),
+    /// Group too wide.
+    #[error("group width (k + m) is {0}: use at most {MAX_WIDTH} columns, and more groups instead")]
+    TooWide(u16),
+    /// Chunk of nothing.
+    #[error("chunk is 0 blocks: use at least 1 block (4 KiB)")]
+    NoChunk,
+    /// Full stripe not made of whole chunks.
+    #[error("stripe height of {rows} rows is not a positive multiple of the chunk of {chunk} blocks: use a multiple")]
+    StripeNotChunks {
+        /// Rows of a full stripe.
+        rows: u32,
+        /// Blocks of a chunk.
+        chunk: u32,
+    },
+    /// Stripe too tall.
+    #[error("stripe height is {0} rows: use at most {MAX_STRIPE_ROWS}")]
+    StripeTooTall(u32),
+    /// Segment too small for one full stripe.
+    #[error("segment of {blocks} blocks per column does not hold one full stripe: use at least {needed} blocks")]
+    SegmentTooSmall {
+        /// Rows of a segment.
+        blocks: u32,
+        /// Rows a full stripe takes, headers included.
+        needed: u32,
+    },
+    /// Segment too large.
+    #[error("segment of {0} blocks per column: use at most {MAX_SEGMENT_BLOCKS} (64 GiB)")]
+    SegmentTooLarge(u32),
+}
+
+impl Geometry {
+    /// Columns of an R-group, k + m.
+    #[inline]
+    pub const fn width(&self) -> u8 {
+        self.data + self.parity
+    }
+
+    /// Bytes of a segment column, the unit a device is divided into.
+    pub const fn segment_bytes(&self) -> u64 {
+        self.segment_blocks as u64 * BLOCK as u64
+    }
+
+    /// Checks every field against its limits and against the others.
+    pub fn validate(&self) -> Result<(), GeometryError> {
+        let width = u16::from(self.data) + u16::from(self.parity);
+        if self.data == 0 {
+            return Err(GeometryError::NoData);
+        }
+        if self.parity > MAX_PARITY {
+            return Err(GeometryError::TooMuchParity(self.parity));
+        }
+        if width > u16::from(MAX_WIDTH) {
+            return Err(GeometryError::TooWide(width));
+        }
+        if self.chunk_blocks == 0 {
+            return Err(GeometryError::NoChunk);
+        }
+        if self.stripe_rows == 0 || !self.stripe_rows.is_multiple_of(self.chunk_blocks) {
+            return Err(GeometryError::StripeNotChunks { rows: self.stripe_rows, chunk: self.chunk_blocks });
+        }
+        if self.stripe_rows > MAX_STRIPE_ROWS {
+            return Err(GeometryError::StripeTooTall(self.stripe_rows));
+        }
+        let needed = self.header_blocks(self.stripe_rows) + self.stripe_rows;
+        if self.segment_blocks < needed {
+            return Err(GeometryError::SegmentTooSmall { blocks: self.segment_blocks, needed });
+        }
+        if self.segment_blocks > MAX_SEGMENT_BLOCKS {
+            return Err(GeometryError::SegmentTooLarge(self.segment_blocks));
+        }
+        Ok(())
+    }
+
+    /// Whole segment columns that fit on a device of `bytes`.
+    pub const fn segments_on(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(DATA_START) / self.segment_bytes()
+    }
+
+    /// Byte offset, on any member of the group, of row `row` of segment `segment`.
+    #[inline]
+    pub const fn device_offset(&self, segment: u32, row: u32) -> u64 {
+        DATA_START + (segment as u64 * self.segment_blocks as u64 + row as u64) * BLOCK as u64
+    }
+
+    /// Blocks of header, on each column, of a stripe opened for `rows` rows: the fixed part, the entries of m + 1
+    /// columns and room for [`MIN_DISCARDS`]. A stripe closed at a lower height keeps the header it was opened with,
+    /// since the addresses of its blocks were given out before.
+    #[inline]
+    pub const fn header_blocks(&self, rows: u32) -> u32 {
+        let entries = (self.parity as usize + 1) * rows as usize;
+        (STRIPE_FIXED + (entries + MIN_DISCARDS) * ENTRY_BYTES).div_ceil(BLOCK) as u32
+    }
+
+    /// Discards that fit in a header of `header_blocks` blocks beside the entries of a stripe of `rows` rows.
+    pub const fn discard_capacity(&self, header_blocks: u32, rows: u32) -> usize {
+        let room = header_blocks as usize * BLOCK - STRIPE_FIXED;
+        (room / ENTRY_BYTES).saturating_sub((self.parity as usize + 1) * rows as usize)
+    }
+
+    /// Greatest height of a stripe that begins at `start_row` of a segment: `stripe_rows`, or what the segment has
+    /// left after the header. Zero when not one row of data fits.
+    pub const fn full_rows_at(&self, start_row: u32) -> u32 {
+        let left = self.segment_blocks.saturating_sub(start_row);
+        let mut rows = if left < self.stripe_rows { left } else { self.stripe_rows };
+        // A row less frees at least a row, so this ends after as many steps as the header has blocks.
+        while rows > 0 && self.header_blocks(rows) + rows > left {
+            rows -= 1;
+        }
+        rows
+    }
+
+    /// Data blocks of a stripe of `rows` rows.
+    #[inline]
+    pub const fn slots(&self, rows: u32) -> u32 {
+        rows * self.data as u32
+    }
+
+    /// Where the `slot`-th data block of a stripe opened for `rows` rows goes: (data column, row below the header).
+    /// A bijection from `0..slots(rows)`; `slot` must lie in that range.
+    #[inline]
+    pub const fn slot_place(&self, slot: u32, rows: u32) -> (u8, u32) {
+        debug_assert!(slot < self.slots(rows));
+        let band = slot / (self.chunk_blocks * self.data as u32);
+        let top = band * self.chunk_blocks;
+        let height = self.band_height(top, rows);
+        let within = slot - top * self.data as u32;
+        ((within / height) as u8, top + within % height)
+    }
+
+    /// The slot at a data column and row of a stripe opened for `rows` rows; the inverse of [`Geometry::slot_place`].
+    #[inline]
+    pub const fn slot_at(&self, column: u8, row: u32, rows: u32) -> u32 {
+        debug_assert!(column < self.data && row < rows);
+        let top = row / self.chunk_blocks * self.chunk_blocks;
+        top * self.data as u32 + column as u32 * self.band_height(top, rows) + (row - top)
+    }
+
+    /// Height at which a stripe opened for `rows` rows closes when its first `used` slots are filled: the least that
+    /// covers them all.
+    pub const fn closing_rows(&self, used: u32, rows: u32) -> u32 {
+        if used == 0 {
+            return 0;
+        }
+        let (column, row) = self.slot_place(used - 1, rows);
+        if column == 0 {
+            return row + 1;
+        }
+        let top = row / self.chunk_blocks * self.chunk_blocks;
+        top + self.band_height(top, rows)
+    }
+
+    /// Rows of the band of chunks that begins at row `top`: a chunk, or less at the end of the stripe.
+    #[inline]
+    const fn band_height(&self, top: u32, rows: u32) -> u32 {
+        let left = rows - top;
+        if left < self.chunk_blocks { left } else { self.chunk_blocks }
+    }
+
+    /// The assignment of data and parity to physical columns for a stripe with this `parity_start`.
+    pub const fn rotation(&self, parity_start: u8) -> Rotation {
+        Rotation { data: self.data, parity: self.parity, parity_start }
+    }
+}
+
+/// What a physical column holds in one stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The data column of this number, `0..k`.
+    Data(u8),
+    /// The parity column of this number, `0..m` (0 is P, 1 is Q).
+    Parity(u8),
+}
+
+/// Which physical column holds what in one stripe: parity from `parity_start` on, then the data, both round the group.
+/// A constant `parity_start` is RAID-4, one that moves with the stripe RAID-5 or RAID-6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// Data columns, k.
+    pub data: u8,
+    /// Parity columns, m.
+    pub parity: u8,
+    /// Physical column of the first parity column; less than k + m.
+    pub parity_start: u8,
+}
+
+impl Rotation {
+    /// Physical column of data column `d`.
+    #[inline]
+    pub const fn data_column(&self, d: u8) -> u8 {
+        (self.parity_start + self.parity + d) % (self.data + self.parity)
+    }
+
+    /// Physical column of parity column `p`.
+    #[inline]
+    pub const fn parity_column(&self, p: u8) -> u8 {
+        (self.parity_start + p) % (self.data + self.parity)
+    }
+
+    /// What physical column `column` holds.
+    #[inline]
+    pub const fn role(&self, column: u8) -> Role {
+        let width = self.data + self.parity;
+        let turned = (column + width - self.parity_start) % width;
+        if turned < self.parity { Role::Parity(turned) } else { Role::Data(turned - self.parity) }
+    }
+}
+
+#[cfg(test)]
+#[path = "geometry_tests.rs"]
+mod tests;

@@ -1,0 +1,571 @@
+//! Superblocks: how a device says which array it belongs to, and what the array knows of itself.
+//!
+//! Each member has two slots. An update writes the slot its generation falls to ([`slot_for`]), flushes, and only then
+//! counts; the other slot still holds the state before. All members carry the whole state, so any one of them is
+//! enough to learn which others to look for.
+//!
+//! The first block has the fixed header; tables of fixed-size records follow it without gaps, in the order of the
+//! counts in the header. The checksum covers the header and all tables, to the end of the last block.
+
+use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId, Uuid, VolumeId};
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::array_state::{
+    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, VolumeDesc,
+};
+use crate::checksum;
+use crate::constants::{
+    FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_GROUPS, MAX_MEMBERS, MAX_POLICIES, MAX_POLICY_NAME,
+    MAX_PRESET_NAME, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
+};
+use crate::geometry::Geometry;
+
+/// First bytes of every superblock.
+pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
+
+/// Incompat features this program knows. An array with others is not opened at all.
+pub const KNOWN_INCOMPAT: u64 = 0;
+/// Read-only-compat features this program knows. An array with others is opened for reading only.
+pub const KNOWN_RO_COMPAT: u64 = 0;
+
+/// A name in a fixed field: its length, then its bytes, then zeros.
+type NameField<const N: usize> = [u8; N];
+
+on_disk! {
+    /// The fixed header of a superblock.
+    pub(crate) struct RawSuperblock: 384 bytes {
+        /// `CYGNUSSB`
+        magic: [u8; 8],
+        /// CRC32C of everything that follows, `length` bytes from the magic on
+        crc: U32,
+        /// format version
+        version: U16,
+        /// number of this member, over all groups
+        member: U16,
+        /// bytes of the superblock, a multiple of 4096
+        length: U32,
+        /// zero
+        reserved_a: [u8; 4],
+        /// features that old programs may ignore
+        compat: U64,
+        /// features that old programs may read past, but not write
+        ro_compat: U64,
+        /// features that old programs must not touch
+        incompat: U64,
+        /// number of this superblock write; the valid slot with the higher one counts
+        generation: U64,
+        /// UUID of the array
+        array: [u8; 16],
+        /// UUID of this member
+        member_uuid: [u8; 16],
+        /// session epoch
+        session: U64,
+        /// 1 when the session ended cleanly
+        clean: u8,
+        /// data columns, k
+        data: u8,
+        /// parity columns, m
+        parity: u8,
+        /// checkpoint roots, 0 to 2
+        roots: u8,
+        /// over-provisioning in permille
+        over_provisioning: U16,
+        /// policy parameters
+        policies: U16,
+        /// striping unit in blocks
+        chunk_blocks: U32,
+        /// rows of a full stripe
+        stripe_rows: U32,
+        /// rows of a segment
+        segment_blocks: U32,
+        /// identifier for the next volume
+        next_volume_id: U32,
+        /// R-groups
+        groups: U16,
+        /// members over all groups
+        members: U16,
+        /// volumes
+        volumes: U16,
+        /// zero
+        reserved_b: [u8; 2],
+        /// array name: length byte, then text
+        name: NameField<{ MAX_ARRAY_NAME + 1 }>,
+        /// preset name: length byte, then text
+        preset: NameField<{ MAX_PRESET_NAME + 1 }>,
+        /// zero
+        reserved_c: [u8; 160],
+    }
+}
+
+on_disk! {
+    /// A policy parameter.
+    pub(crate) struct RawPolicy: 32 bytes {
+        /// name: length byte, then text
+        name: NameField<{ MAX_POLICY_NAME + 1 }>,
+        /// value
+        value: U64,
+    }
+}
+
+on_disk! {
+    /// An R-group; its k + m members are the next ones of the member table.
+    pub(crate) struct RawGroup: 8 bytes {
+        /// segments
+        segments: U32,
+        /// zero
+        reserved: [u8; 4],
+    }
+}
+
+on_disk! {
+    /// A member.
+    pub(crate) struct RawMember: 32 bytes {
+        /// UUID of the member
+        uuid: [u8; 16],
+        /// usable bytes of the device when it joined
+        size_bytes: U64,
+        /// 1 online, 2 failed, 3 missing
+        state: u8,
+        /// zero
+        reserved: [u8; 7],
+    }
+}
+
+on_disk! {
+    /// A volume.
+    pub(crate) struct RawVolume: 152 bytes {
+        /// identifier
+        id: U32,
+        /// zero
+        reserved: [u8; 4],
+        /// size in bytes
+        size_bytes: U64,
+        /// creation, seconds since 1970 UTC
+        created_unix: U64,
+        /// name: length byte, then text
+        name: NameField<{ MAX_VOLUME_NAME + 1 }>,
+    }
+}
+
+on_disk! {
+    /// A checkpoint root; its segments are the next ones of the root segment table.
+    pub(crate) struct RawRoot: 64 bytes {
+        /// generation of the checkpoint
+        generation: U64,
+        /// first stripe sequence not covered
+        barrier: U64,
+        /// next write sequence
+        next_write_seq: U64,
+        /// next stripe sequence
+        next_stripe_seq: U64,
+        /// next segment sequence
+        next_segment_seq: U64,
+        /// blocks mapped
+        mapped_blocks: U64,
+        /// pages dumped
+        pages: U64,
+        /// segments the pages lie in
+        segments: U32,
+        /// zero
+        reserved: [u8; 4],
+    }
+}
+
+on_disk! {
+    /// A segment of a checkpoint.
+    pub(crate) struct RawRootSegment: 16 bytes {
+        /// segment within the group
+        segment: U32,
+        /// R-group
+        group: U16,
+        /// zero
+        reserved: [u8; 2],
+        /// life of the segment
+        segment_seq: U64,
+    }
+}
+
+const _: () = {
+    assert!(std::mem::offset_of!(RawSuperblock, crc) == checksum::CRC_OFFSET);
+    assert!(size_of::<RawSuperblock>() <= BLOCK, "one read finds the length");
+    let fullest = size_of::<RawSuperblock>()
+        + MAX_POLICIES * size_of::<RawPolicy>()
+        + MAX_GROUPS * size_of::<RawGroup>()
+        + MAX_MEMBERS * size_of::<RawMember>()
+        + MAX_VOLUMES * size_of::<RawVolume>()
+        + 2 * (size_of::<RawRoot>() + MAX_CHECKPOINT_SEGMENTS * size_of::<RawRootSegment>());
+    assert!(fullest.next_multiple_of(BLOCK) as u64 <= SUPERBLOCK_SLOT, "the fullest array fits in a slot");
+};
+
+/// A superblock: the array's state as one member carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// Number of this write; 1 for the first.
+    pub generation: u64,
+    /// UUID of the array.
+    pub array: Uuid,
+    /// Number of this member, over all groups.
+    pub member: MemberIx,
+    /// UUID of this member; the array's state lists it at the same number.
+    pub member_uuid: Uuid,
+    /// The array uses features that this program can read past but must not write to. Never set by this program's own
+    /// superblocks.
+    pub read_only: bool,
+    /// What all members agree on.
+    pub state: ArrayState,
+}
+
+/// Why bytes are not a usable superblock.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SuperblockError {
+    /// Fewer bytes than the superblock has.
+    #[error("superblock cut short: {have} bytes of {need}; read the whole slot")]
+    Truncated {
+        /// Bytes given.
+        have: usize,
+        /// Bytes needed.
+        need: usize,
+    },
+    /// Something else, or nothing, is here.
+    #[error("no Cygnus superblock here")]
+    NotASuperblock,
+    /// Written by another version.
+    #[error("superblock of format version {0}, this program reads version {FORMAT_VERSION}: use a matching version")]
+    UnsupportedVersion(u16),
+    /// Torn or rotten.
+    #[error("superblock checksum is {stored:08x} but should be {computed:08x}: use the other slot or another member")]
+    Checksum {
+        /// Checksum on disk.
+        stored: u32,
+        /// Checksum of the bytes.
+        computed: u32,
+    },
+    /// Needs a newer program.
+    #[error("the array uses features this program does not know (incompat bits {0:#x}): use a newer version")]
+    UnknownFeatures(u64),
+    /// The checksum is right but the contents make no sense.
+    #[error("superblock has an impossible {0}: it was written by a faulty or newer program")]
+    Malformed(&'static str),
+    /// The contents contradict each other.
+    #[error("superblock describes an impossible array: {0}")]
+    Invalid(#[from] InvalidState),
+    /// Both slots are valid but of different arrays.
+    #[error("the slots belong to two arrays, {0} and {1}: the device was being made a member of one while it was one of the other; create again with --force")]
+    TwoArrays(Uuid, Uuid),
+}
+
+/// Byte offset of the slot that the superblock of this generation goes to.
+pub const fn slot_for(generation: u64) -> u64 {
+    SUPERBLOCK_OFFSETS[(generation % 2) as usize]
+}
+
+/// A superblock whose checksum nobody looked at yet.
+#[derive(Clone, Copy, Debug)]
+pub struct UnverifiedSuperblock<'a> {
+    bytes: &'a [u8],
+}
+
+impl Superblock {
+    /// The bytes to write at [`slot_for`] the generation: whole blocks, at most [`SUPERBLOCK_SLOT`].
+    ///
+    /// # Errors
+    /// When the state breaks a promise that [`ArrayState::validate`] lists; nothing that could be written could not be
+    /// read again.
+    pub fn encode(&self) -> Result<Vec<u8>, InvalidState> {
+        self.state.validate()?;
+        let own = self.state.members().nth(self.member.index());
+        assert_eq!(own.map(|m| m.uuid), Some(self.member_uuid), "the member is listed in the state");
+        let mut bytes = self.header().as_bytes().to_vec();
+        self.append_tables(&mut bytes);
+        let length = bytes.len().next_multiple_of(BLOCK);
+        bytes.resize(length, 0);
+        let at = std::mem::offset_of!(RawSuperblock, length);
+        bytes[at..at + 4].copy_from_slice(&(length as u32).to_le_bytes());
+        checksum::seal(&mut bytes);
+        Ok(bytes)
+    }
+
+    /// Recognises a superblock at the start of `bytes`, normally a whole slot.
+    pub fn decode(bytes: &[u8]) -> Result<UnverifiedSuperblock<'_>, SuperblockError> {
+        let Ok((raw, _)) = RawSuperblock::ref_from_prefix(bytes) else {
+            return Err(SuperblockError::Truncated { have: bytes.len(), need: BLOCK });
+        };
+        if raw.magic != SUPERBLOCK_MAGIC {
+            return Err(SuperblockError::NotASuperblock);
+        }
+        if raw.version.get() != FORMAT_VERSION {
+            return Err(SuperblockError::UnsupportedVersion(raw.version.get()));
+        }
+        let need = raw.length.get() as usize;
+        if need == 0 || !need.is_multiple_of(BLOCK) || need as u64 > SUPERBLOCK_SLOT {
+            return Err(SuperblockError::Malformed("length"));
+        }
+        match bytes.get(..need) {
+            Some(bytes) => Ok(UnverifiedSuperblock { bytes }),
+            None => Err(SuperblockError::Truncated { have: bytes.len(), need }),
+        }
+    }
+
+    /// The superblock that counts, of a member's two slots: the valid one, of two valid ones the newer.
+    ///
+    /// # Errors
+    /// If neither is valid, the error of the slot that looks more like a superblock.
+    pub fn newest(slots: [&[u8]; 2]) -> Result<Superblock, SuperblockError> {
+        let [first, second] = slots.map(|slot| Superblock::decode(slot).and_then(|s| s.verify()));
+        match (first, second) {
+            (Ok(a), Ok(b)) if a.array != b.array => Err(SuperblockError::TwoArrays(a.array, b.array)),
+            (Ok(a), Ok(b)) => Ok(if a.generation >= b.generation { a } else { b }),
+            (Ok(a), Err(_)) => Ok(a),
+            (Err(_), Ok(b)) => Ok(b),
+            (Err(SuperblockError::NotASuperblock), Err(b)) => Err(b),
+            (Err(a), Err(_)) => Err(a),
+        }
+    }
+
+    fn header(&self) -> RawSuperblock {
+        let state = &self.state;
+        RawSuperblock {
+            magic: SUPERBLOCK_MAGIC,
+            version: U16::new(FORMAT_VERSION),
+            member: U16::new(self.member.0),
+            generation: U64::new(self.generation),
+            array: self.array.0,
+            member_uuid: self.member_uuid.0,
+            session: U64::new(state.session),
+            clean: u8::from(state.clean),
+            data: state.geometry.data,
+            parity: state.geometry.parity,
+            roots: state.roots.iter().flatten().count() as u8,
+            over_provisioning: U16::new(state.over_provisioning_permille),
+            policies: U16::new(state.policies.len() as u16),
+            chunk_blocks: U32::new(state.geometry.chunk_blocks),
+            stripe_rows: U32::new(state.geometry.stripe_rows),
+            segment_blocks: U32::new(state.geometry.segment_blocks),
+            next_volume_id: U32::new(state.next_volume_id),
+            groups: U16::new(state.groups.len() as u16),
+            members: U16::new(state.members().count() as u16),
+            volumes: U16::new(state.volumes.len() as u16),
+            name: pack(&state.name),
+            preset: pack(&state.preset),
+            ..RawSuperblock::new_zeroed()
+        }
+    }
+
+    /// The tables in the order in which `verify` reads them.
+    fn append_tables(&self, bytes: &mut Vec<u8>) {
+        let state = &self.state;
+        append(bytes, &state.policies, |p| RawPolicy { name: pack(&p.name), value: U64::new(p.value) });
+        append(bytes, &state.groups, |g| RawGroup { segments: U32::new(g.segments), reserved: [0; 4] });
+        append(bytes, state.members(), |m| RawMember {
+            uuid: m.uuid.0,
+            size_bytes: U64::new(m.size_bytes),
+            state: m.state as u8,
+            reserved: [0; 7],
+        });
+        append(bytes, &state.volumes, |v| RawVolume {
+            id: U32::new(v.id.0),
+            reserved: [0; 4],
+            size_bytes: U64::new(v.size_bytes),
+            created_unix: U64::new(v.created_unix),
+            name: pack(&v.name),
+        });
+        append(bytes, state.roots.iter().flatten(), |r| RawRoot {
+            generation: U64::new(r.generation),
+            barrier: U64::new(r.barrier),
+            next_write_seq: U64::new(r.next_write_seq),
+            next_stripe_seq: U64::new(r.next_stripe_seq),
+            next_segment_seq: U64::new(r.next_segment_seq),
+            mapped_blocks: U64::new(r.mapped_blocks),
+            pages: U64::new(r.pages),
+            segments: U32::new(r.segments.len() as u32),
+            reserved: [0; 4],
+        });
+        append(bytes, state.roots.iter().flatten().flat_map(|r| &r.segments), |s| RawRootSegment {
+            segment: U32::new(s.segment.0),
+            group: U16::new(s.group.0),
+            reserved: [0; 2],
+            segment_seq: U64::new(s.segment_seq),
+        });
+    }
+}
+
+impl UnverifiedSuperblock<'_> {
+    /// Identity of the array and of the member as the bytes have it, whether or not the checksum is right: enough to
+    /// tell that a device was a member, not enough to act on.
+    pub fn claimed(&self) -> (Uuid, Uuid) {
+        match RawSuperblock::ref_from_prefix(self.bytes) {
+            Ok((raw, _)) => (Uuid(raw.array), Uuid(raw.member_uuid)),
+            Err(_) => (Uuid::default(), Uuid::default()),
+        }
+    }
+
+    /// Checks the checksum and the features, and that the contents make sense together.
+    pub fn verify(self) -> Result<Superblock, SuperblockError> {
+        let Ok((raw, tables)) = RawSuperblock::ref_from_prefix(self.bytes) else {
+            return Err(SuperblockError::Truncated { have: self.bytes.len(), need: BLOCK });
+        };
+        let (stored, computed) = (raw.crc.get(), checksum::expected(self.bytes));
+        if stored != computed {
+            return Err(SuperblockError::Checksum { stored, computed });
+        }
+        let unknown = raw.incompat.get() & !KNOWN_INCOMPAT;
+        if unknown != 0 {
+            return Err(SuperblockError::UnknownFeatures(unknown));
+        }
+        let superblock = Superblock {
+            generation: raw.generation.get(),
+            array: Uuid(raw.array),
+            member: MemberIx(raw.member.get()),
+            member_uuid: Uuid(raw.member_uuid),
+            read_only: raw.ro_compat.get() & !KNOWN_RO_COMPAT != 0,
+            state: raw.state(tables)?,
+        };
+        superblock.state.validate()?;
+        let listed = superblock.state.members().nth(superblock.member.index()).map(|own| own.uuid);
+        if listed == Some(superblock.member_uuid) {
+            Ok(superblock)
+        } else {
+            Err(SuperblockError::Malformed("member number"))
+        }
+    }
+}
+
+impl RawSuperblock {
+    fn state(&self, mut tables: &[u8]) -> Result<ArrayState, SuperblockError> {
+        let tables = &mut tables;
+        let geometry = Geometry {
+            data: self.data,
+            parity: self.parity,
+            chunk_blocks: self.chunk_blocks.get(),
+            stripe_rows: self.stripe_rows.get(),
+            segment_blocks: self.segment_blocks.get(),
+        };
+        geometry.validate().map_err(|e| InvalidState::Layout(e.into()))?;
+        let policies = table::<RawPolicy>(tables, self.policies.get().into(), "number of policy parameters")?
+            .iter()
+            .map(|raw| Ok(PolicyValue { name: unpack(&raw.name)?, value: raw.value.get() }))
+            .collect::<Result<_, SuperblockError>>()?;
+        let groups = self.groups(tables, geometry.width().into())?;
+        let volumes = table::<RawVolume>(tables, self.volumes.get().into(), "number of volumes")?
+            .iter()
+            .map(RawVolume::volume)
+            .collect::<Result<_, SuperblockError>>()?;
+        Ok(ArrayState {
+            name: unpack(&self.name)?,
+            preset: unpack(&self.preset)?,
+            geometry,
+            over_provisioning_permille: self.over_provisioning.get(),
+            policies,
+            groups,
+            session: self.session.get(),
+            clean: self.clean == 1,
+            volumes,
+            next_volume_id: self.next_volume_id.get(),
+            roots: self.roots(tables)?,
+        })
+    }
+
+    fn groups(&self, tables: &mut &[u8], width: usize) -> Result<Vec<GroupDesc>, SuperblockError> {
+        let groups = table::<RawGroup>(tables, self.groups.get().into(), "number of groups")?;
+        let members = table::<RawMember>(tables, self.members.get().into(), "number of members")?;
+        if members.len() != groups.len() * width {
+            return Err(SuperblockError::Malformed("number of members"));
+        }
+        let described = groups.iter().zip(members.chunks_exact(width)).map(|(group, members)| {
+            let members = members.iter().map(RawMember::member).collect::<Result<_, _>>()?;
+            Ok(GroupDesc { segments: group.segments.get(), members })
+        });
+        described.collect()
+    }
+
+    fn roots(&self, tables: &mut &[u8]) -> Result<[Option<CheckpointRoot>; 2], SuperblockError> {
+        let mut roots = [None, None];
+        if usize::from(self.roots) > roots.len() {
+            return Err(SuperblockError::Malformed("number of checkpoints"));
+        }
+        let raw_roots = table::<RawRoot>(tables, self.roots.into(), "number of checkpoints")?;
+        for (root, raw) in roots.iter_mut().zip(raw_roots) {
+            let segments = table::<RawRootSegment>(tables, raw.segments.get() as usize, "checkpoint length")?;
+            *root = Some(raw.root(segments));
+        }
+        Ok(roots)
+    }
+}
+
+impl RawMember {
+    fn member(&self) -> Result<MemberDesc, SuperblockError> {
+        let state = MemberState::from_byte(self.state).ok_or(SuperblockError::Malformed("member state"))?;
+        Ok(MemberDesc { uuid: Uuid(self.uuid), size_bytes: self.size_bytes.get(), state })
+    }
+}
+
+impl RawVolume {
+    fn volume(&self) -> Result<VolumeDesc, SuperblockError> {
+        Ok(VolumeDesc {
+            id: VolumeId(self.id.get()),
+            name: unpack(&self.name)?,
+            size_bytes: self.size_bytes.get(),
+            created_unix: self.created_unix.get(),
+        })
+    }
+}
+
+impl RawRoot {
+    fn root(&self, segments: &[RawRootSegment]) -> CheckpointRoot {
+        let segment = |raw: &RawRootSegment| RootSegment {
+            group: GroupId(raw.group.get()),
+            segment: SegmentId(raw.segment.get()),
+            segment_seq: raw.segment_seq.get(),
+        };
+        CheckpointRoot {
+            generation: self.generation.get(),
+            barrier: self.barrier.get(),
+            next_write_seq: self.next_write_seq.get(),
+            next_stripe_seq: self.next_stripe_seq.get(),
+            next_segment_seq: self.next_segment_seq.get(),
+            mapped_blocks: self.mapped_blocks.get(),
+            pages: self.pages.get(),
+            segments: segments.iter().map(segment).collect(),
+        }
+    }
+}
+
+fn append<T, R: IntoBytes + Immutable>(
+    bytes: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    record: impl Fn(T) -> R,
+) {
+    for item in items {
+        bytes.extend_from_slice(record(item).as_bytes());
+    }
+}
+
+/// Takes a table of `count` records off the front of `bytes`.
+fn table<'a, R: FromBytes + KnownLayout + Immutable + Unaligned>(
+    bytes: &mut &'a [u8],
+    count: usize,
+    what: &'static str,
+) -> Result<&'a [R], SuperblockError> {
+    let (records, rest) =
+        <[R]>::ref_from_prefix_with_elems(bytes, count).map_err(|_| SuperblockError::Malformed(what))?;
+    *bytes = rest;
+    Ok(records)
+}
+
+fn pack<const N: usize>(name: &str) -> NameField<N> {
+    let mut field = [0; N];
+    field[0] = name.len() as u8;
+    field[1..=name.len()].copy_from_slice(name.as_bytes());
+    field
+}
+
+fn unpack(field: &[u8]) -> Result<String, SuperblockError> {
+    let text = field.split_first().and_then(|(&length, text)| text.get(..usize::from(length)));
+    let text = text.and_then(|text| std::str::from_utf8(text).ok());
+    text.map(str::to_owned).ok_or(SuperblockError::Malformed("name"))
+}
+
+#[cfg(test)]
+#[path = "superblock_tests.rs"]
+mod tests;

@@ -1,0 +1,169 @@
+use super::*;
+use crate::array_state::tests::any_state;
+use proptest::prelude::*;
+
+fn any_superblock() -> impl Strategy<Value = Superblock> {
+    (any_state(), any::<(u64, u64)>(), any::<prop::sample::Index>()).prop_map(|(state, (generation, array), ix)| {
+        let ix = ix.index(state.members().count());
+        let member_uuid = state.members().nth(ix).unwrap().uuid;
+        Superblock {
+            generation,
+            array: Uuid::from_random(array, 0),
+            member: MemberIx(ix as u16),
+            member_uuid,
+            read_only: false,
+            state,
+        }
+    })
+}
+
+fn sample() -> Superblock {
+    let state = crate::array_state::tests::tank();
+    let member_uuid = state.groups[0].members[1].uuid;
+    let array = Uuid::from_random(1, 2);
+    Superblock { generation: 7, array, member: MemberIx(1), member_uuid, read_only: false, state }
+}
+
+fn decode(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
+    Superblock::decode(bytes)?.verify()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn round_trip(superblock in any_superblock(), behind in 0..8192_usize) {
+        let mut bytes = superblock.encode().unwrap();
+        prop_assert!(bytes.len().is_multiple_of(BLOCK) && bytes.len() as u64 <= SUPERBLOCK_SLOT);
+        // A slot may hold the rest of a longer superblock behind this one.
+        bytes.resize(bytes.len() + behind, 0x5a);
+        prop_assert_eq!(decode(&bytes), Ok(superblock));
+    }
+
+    #[test]
+    fn a_flipped_bit_is_seen(superblock in any_superblock(), at: prop::sample::Index, bit in 0..8) {
+        let mut bytes = superblock.encode().unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        prop_assert!(decode(&bytes).is_err());
+    }
+
+    #[test]
+    fn cut_short_is_an_error(superblock in any_superblock(), at: prop::sample::Index) {
+        let bytes = superblock.encode().unwrap();
+        let cut = at.index(bytes.len());
+        let truncated = matches!(decode(&bytes[..cut]), Err(SuperblockError::Truncated { have, .. }) if have == cut);
+        prop_assert!(truncated);
+    }
+
+    /// Bytes changed behind the checksum's back: whatever still verifies is an array that can be written again.
+    #[test]
+    fn no_sealed_bytes_panic(
+        superblock in any_superblock(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        in_header: bool,
+    ) {
+        let mut bytes = superblock.encode().unwrap();
+        for (at, value) in changes {
+            let at = at.index(if in_header { size_of::<RawSuperblock>() } else { bytes.len() });
+            bytes[at] = value;
+        }
+        checksum::seal(&mut bytes);
+        if let Ok(decoded) = decode(&bytes) {
+            prop_assert!(decoded.encode().is_ok());
+        }
+    }
+}
+
+#[test]
+fn the_fullest_array_fits_in_its_slot() {
+    let mut superblock = sample();
+    let state = &mut superblock.state;
+    state.policies = (0..MAX_POLICIES)
+        .map(|i| PolicyValue { name: format!("{i:0width$}", width = MAX_POLICY_NAME), value: i as u64 })
+        .collect();
+    state.volumes = (0..MAX_VOLUMES as u32)
+        .map(|id| VolumeDesc {
+            id: VolumeId(id),
+            name: format!("{id:0width$}", width = MAX_VOLUME_NAME),
+            size_bytes: u64::MAX,
+            created_unix: u64::MAX,
+        })
+        .collect();
+    state.next_volume_id = MAX_VOLUMES as u32;
+    let at = RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq: 1 };
+    for root in state.roots.iter_mut().flatten() {
+        root.segments = vec![at; MAX_CHECKPOINT_SEGMENTS];
+    }
+    let bytes = superblock.encode().unwrap();
+    assert!(bytes.len() as u64 <= SUPERBLOCK_SLOT);
+    assert_eq!(decode(&bytes), Ok(superblock));
+}
+
+#[test]
+fn slots_alternate() {
+    assert_ne!(slot_for(1), slot_for(2));
+    assert_eq!(slot_for(1), slot_for(3));
+    for generation in 0..4 {
+        assert!(slot_for(generation) + SUPERBLOCK_SLOT <= crate::DATA_START);
+    }
+}
+
+#[test]
+fn the_newer_valid_slot_counts() {
+    let older = sample();
+    let newer = Superblock { generation: 8, ..older.clone() };
+    let (old, new) = (older.encode().unwrap(), newer.encode().unwrap());
+    let mut torn = new.clone();
+    torn[100] ^= 1;
+    let blank = vec![0; BLOCK];
+    assert_eq!(Superblock::newest([&old, &new]), Ok(newer.clone()));
+    assert_eq!(Superblock::newest([&new, &old]), Ok(newer.clone()));
+    assert_eq!(Superblock::newest([&old, &torn]), Ok(older.clone()));
+    assert_eq!(Superblock::newest([&torn, &old]), Ok(older.clone()));
+    assert_eq!(Superblock::newest([&blank, &new]), Ok(newer));
+    assert_eq!(Superblock::newest([&blank, &blank]), Err(SuperblockError::NotASuperblock));
+    for slots in [[&blank[..], &torn[..]], [&torn, &blank]] {
+        assert!(matches!(Superblock::newest(slots), Err(SuperblockError::Checksum { .. })));
+    }
+    let stranger = Superblock { array: Uuid::from_random(9, 9), ..older.clone() };
+    assert_eq!(
+        Superblock::newest([&old, &stranger.encode().unwrap()]),
+        Err(SuperblockError::TwoArrays(older.array, stranger.array))
+    );
+}
+
+/// Decodes the sample with one header field overwritten and the checksum made right again.
+fn with_field(offset: usize, value: &[u8]) -> Result<Superblock, SuperblockError> {
+    let mut bytes = sample().encode().unwrap();
+    bytes[offset..offset + value.len()].copy_from_slice(value);
+    checksum::seal(&mut bytes);
+    decode(&bytes)
+}
+
+#[test]
+fn features_decide_about_access() {
+    use std::mem::offset_of;
+    let incompat = with_field(offset_of!(RawSuperblock, incompat), &[4]);
+    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(4)));
+    assert!(with_field(offset_of!(RawSuperblock, ro_compat), &[1]).unwrap().read_only);
+    assert_eq!(with_field(offset_of!(RawSuperblock, compat), &[1]), Ok(sample()));
+}
+
+#[test]
+fn impossible_fields_are_named() {
+    use std::mem::offset_of;
+    let malformed = |what| Err(SuperblockError::Malformed(what));
+    assert_eq!(with_field(offset_of!(RawSuperblock, magic), b"x"), Err(SuperblockError::NotASuperblock));
+    assert_eq!(with_field(offset_of!(RawSuperblock, version), &[9]), Err(SuperblockError::UnsupportedVersion(9)));
+    assert_eq!(with_field(offset_of!(RawSuperblock, length), &[1]), malformed("length"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, length), &[0; 4]), malformed("length"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, roots), &[3]), malformed("number of checkpoints"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, members), &[5]), malformed("number of members"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, volumes), &[0xff, 0xff]), malformed("number of volumes"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, member), &[2]), malformed("member number"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, member), &[99]), malformed("member number"));
+    assert_eq!(with_field(offset_of!(RawSuperblock, name), &[64]), malformed("name"));
+    let width = with_field(offset_of!(RawSuperblock, data), &[255, 255]);
+    assert!(matches!(width, Err(SuperblockError::Invalid(InvalidState::Layout(_)))));
+}
