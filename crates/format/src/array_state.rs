@@ -309,9 +309,8 @@ impl ArrayState {
             if root.segments.len() > MAX_CHECKPOINT_SEGMENTS {
                 return Err(InvalidState::CheckpointTooLarge { generation, segments: root.segments.len() });
             }
-            let exists = |at: &RootSegment| {
-                at.group.index() < layout.groups() && at.segment.0 < layout.segments(at.group)
-            };
+            let exists =
+                |at: &RootSegment| at.group.index() < layout.groups() && at.segment.0 < layout.segments(at.group);
             if let Some(&RootSegment { group, segment, .. }) = root.segments.iter().find(|at| !exists(at)) {
                 return Err(InvalidState::CheckpointSegment { generation, group, segment });
             }

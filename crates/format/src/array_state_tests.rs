@@ -62,7 +62,8 @@ prop_compose! {
 }
 
 fn any_name(max: usize) -> impl Strategy<Value = String> {
-    format!("[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}", max - 1)
+    let pattern = format!("[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}", max - 1);
+    prop::string::string_regex(&pattern).unwrap()
 }
 
 fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
@@ -112,7 +113,15 @@ pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
     let names = (any_name(MAX_ARRAY_NAME), any_name(MAX_PRESET_NAME));
     let shape = any_geometry().prop_flat_map(|g| (Just(g), any_groups(g)));
     (names, shape, 0..1000_u16, any_policies(), any_volumes(), any_roots(), any::<(u64, bool)>()).prop_map(
-        |((name, preset), (geometry, groups), over_provisioning_permille, policies, volumes, roots, (session, clean))| {
+        |(
+            (name, preset),
+            (geometry, groups),
+            over_provisioning_permille,
+            policies,
+            volumes,
+            roots,
+            (session, clean),
+        )| {
             ArrayState {
                 name,
                 preset,

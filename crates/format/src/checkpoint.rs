@@ -83,7 +83,9 @@ pub enum MapPageError {
     #[error("block is no map page but {0:?}: the checkpoint is damaged, use the older one")]
     NotAPage(Kind),
     /// Rotten.
-    #[error("map page checksum is {computed:08x} but should be {expected:08x}: rebuild it from parity or use the older checkpoint")]
+    #[error(
+        "map page checksum is {computed:08x} but should be {expected:08x}: rebuild it from parity or use the older checkpoint"
+    )]
     Checksum {
         /// Checksum in the summary entry.
         expected: u32,

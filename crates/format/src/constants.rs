@@ -89,9 +89,8 @@ const _: () = {
     assert!((MAX_SEGMENTS as u64) << 30 == (Pba::MAX.0 + 1) * BLOCK as u64);
     assert!(MAX_CHECKPOINT_SEGMENTS * MAP_PAGE_ENTRIES >= 4 * MAX_SEGMENTS as usize, "a factor of four of room");
     assert!(MAX_MEMBERS <= u16::MAX as usize && MAX_GROUPS <= MAX_MEMBERS);
-    let tallest = STRIPE_FIXED
-        + (MAX_PARITY as usize + 1) * MAX_STRIPE_ROWS as usize * ENTRY_BYTES
-        + MIN_DISCARDS * ENTRY_BYTES;
+    let tallest =
+        STRIPE_FIXED + (MAX_PARITY as usize + 1) * MAX_STRIPE_ROWS as usize * ENTRY_BYTES + MIN_DISCARDS * ENTRY_BYTES;
     assert!(tallest <= MAX_HEADER_BLOCKS as usize * BLOCK, "the tallest stripe's header fits");
     assert!(MAX_STRIPE_ROWS + MAX_HEADER_BLOCKS <= MAX_SEGMENT_BLOCKS, "the tallest stripe fits in a segment");
 };

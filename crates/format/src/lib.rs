@@ -45,5 +45,5 @@ pub use entry::{Discard, Entry, Kind};
 pub use geometry::{Geometry, GeometryError, Role, Rotation};
 pub use layout::{Layout, LayoutError, Place};
 pub use probe::{Probe, probe, probe_with_tail};
-pub use stripe::{StripeCommon, StripeError, StripeHeader, Stream, Summary, UnverifiedStripe};
+pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};
 pub use superblock::{Superblock, SuperblockError, UnverifiedSuperblock, slot_for};

@@ -155,9 +155,8 @@ fn ext(head: &[u8]) -> Option<&'static str> {
 
 /// The LVM2 label may be in any of the first four sectors.
 fn lvm(head: &[u8]) -> Option<&'static str> {
-    let labelled = |sector: usize| {
-        has(head, sector * SECTOR, b"LABELONE") && has(head, sector * SECTOR + 24, b"LVM2 001")
-    };
+    let labelled =
+        |sector: usize| has(head, sector * SECTOR, b"LABELONE") && has(head, sector * SECTOR + 24, b"LVM2 001");
     (0..4).any(labelled).then_some("LVM2")
 }
 
@@ -185,9 +184,7 @@ fn swap(head: &[u8]) -> Option<&'static str> {
 fn zfs(head: &[u8]) -> Option<&'static str> {
     const MAGIC: u64 = 0x00ba_b10c;
     let ring = (128 << 10)..(256 << 10);
-    let uberblock = |offset: usize| {
-        has(head, offset, &MAGIC.to_le_bytes()) || has(head, offset, &MAGIC.to_be_bytes())
-    };
+    let uberblock = |offset: usize| has(head, offset, &MAGIC.to_le_bytes()) || has(head, offset, &MAGIC.to_be_bytes());
     ring.step_by(1024).any(uberblock).then_some("zfs")
 }
 

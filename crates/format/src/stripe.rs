@@ -393,7 +393,8 @@ impl RawStripe {
         let rotation = Rotation { data: self.data, parity: self.parity, parity_start: self.parity_start };
         let width = u16::from(self.data) + u16::from(self.parity);
         let stream = Stream::from_byte(self.stream).ok_or(StripeError::Malformed("stream"))?;
-        let end_row = u64::from(self.start_row.get()) + u64::from(self.header_blocks.get()) + u64::from(self.rows.get());
+        let end_row =
+            u64::from(self.start_row.get()) + u64::from(self.header_blocks.get()) + u64::from(self.rows.get());
         let wrong = match () {
             _ if self.data == 0 || self.parity > MAX_PARITY || width > u16::from(MAX_WIDTH) => "group width",
             _ if u16::from(self.column) >= width => "column",

@@ -77,8 +77,12 @@ fn any_sample() -> impl Strategy<Value = Sample> {
     any_common().prop_flat_map(|(common, stride)| {
         let entries = prop::collection::vec(any_entry(), usize::from(common.width()) * stride as usize);
         let discards = prop::collection::vec(any_discard(), 0..=common.discard_capacity().min(40));
-        (Just(common), Just(stride), entries, discards)
-            .prop_map(|(common, stride, entries, discards)| Sample { common, stride, entries, discards })
+        (Just(common), Just(stride), entries, discards).prop_map(|(common, stride, entries, discards)| Sample {
+            common,
+            stride,
+            entries,
+            discards,
+        })
     })
 }
 
@@ -117,10 +121,10 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_is_seen(sample in any_sample(), at: prop::sample::Index, bit in 0..8) {
+    fn a_flipped_bit_is_seen(sample in any_sample(), at: prop::sample::Index, bit in 0..8_u32) {
         let mut bytes = sample.encode(0);
         let at = at.index(bytes.len());
-        bytes[at] ^= 1 << bit;
+        bytes[at] ^= 1_u8 << bit;
         prop_assert!(decode(&bytes).is_err());
     }
 
@@ -138,15 +142,15 @@ proptest! {
         mut bytes in prop::collection::vec(any::<u8>(), BLOCK..=2 * BLOCK), start in any::<[u8; 16]>(), small: bool,
     ) {
         bytes[..8].copy_from_slice(&STRIPE_MAGIC);
-        bytes[12..16].copy_from_slice(&[1, 0, 1 + u8::from(bytes.len() == 2 * BLOCK), 0]);
+        let blocks = (bytes.len() / BLOCK) as u8;
+        bytes[12..16].copy_from_slice(&[1, 0, blocks, 0]);
         bytes[16..24].copy_from_slice(&TAG.to_le_bytes());
         if small {
             // Plausible numbers, to get past the first limits.
             bytes[60..72].copy_from_slice(&[start[0], 0, 0, 0, start[1], start[2] & 3, 0, 0, start[3], 0, 0, 0]);
             bytes[76..81].copy_from_slice(&[start[4] & 15, 1 + start[5] & 7, start[6] & 3, start[7] & 7, start[8] & 3]);
         }
-        let whole = bytes.len() / BLOCK * BLOCK;
-        checksum::seal(&mut bytes[..whole]);
+        checksum::seal(&mut bytes[..usize::from(blocks) * BLOCK]);
         if let Ok(header) = decode(&bytes) {
             for column in 0..=255 {
                 let _ = header.entries_of(column);

@@ -251,7 +251,9 @@ pub enum SuperblockError {
     #[error("superblock describes an impossible array: {0}")]
     Invalid(#[from] InvalidState),
     /// Both slots are valid but of different arrays.
-    #[error("the slots belong to two arrays, {0} and {1}: the device was being made a member of one while it was one of the other; create again with --force")]
+    #[error(
+        "the slots belong to two arrays, {0} and {1}: the device was being made a member of one while it was one of the other; create again with --force"
+    )]
     TwoArrays(Uuid, Uuid),
 }
 

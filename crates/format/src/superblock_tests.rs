@@ -41,10 +41,10 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_is_seen(superblock in any_superblock(), at: prop::sample::Index, bit in 0..8) {
+    fn a_flipped_bit_is_seen(superblock in any_superblock(), at: prop::sample::Index, bit in 0..8_u32) {
         let mut bytes = superblock.encode().unwrap();
         let at = at.index(bytes.len());
-        bytes[at] ^= 1 << bit;
+        bytes[at] ^= 1_u8 << bit;
         prop_assert!(decode(&bytes).is_err());
     }
 

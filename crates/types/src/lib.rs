@@ -8,8 +8,10 @@ mod address;
 mod ids;
 mod nanos;
 mod size;
+mod uuid;
 
 pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
 pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};
 pub use nanos::Nanos;
 pub use size::{ByteSize, ParseSizeError};
+pub use uuid::{ParseUuidError, Uuid};

@@ -56,7 +56,9 @@ pub enum ParseSizeError {
     #[error("\"{0}\" is not a size: write a number and a unit, for example 512, 4KiB or 1.5TiB")]
     NotANumber(String),
     /// The unit is not one of those known.
-    #[error("\"{unit}\" in \"{text}\" is not a unit of size: use B, KiB, MiB, GiB, TiB, PiB, EiB (or kB, MB, GB, TB, PB, EB)")]
+    #[error(
+        "\"{unit}\" in \"{text}\" is not a unit of size: use B, KiB, MiB, GiB, TiB, PiB, EiB (or kB, MB, GB, TB, PB, EB)"
+    )]
     UnknownUnit {
         /// The whole text.
         text: String,
