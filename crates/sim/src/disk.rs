@@ -86,10 +86,21 @@ pub struct DiskStats {
 
 /// An operation as the device sees it.
 pub(crate) enum Action {
-    Read { offset: u64, buf: BufSlice },
-    Write { offset: u64, buf: BufSlice },
-    Trim { offset: u64, len: u64 },
-    Flush { barrier: u64 },
+    Read {
+        offset: u64,
+        buf: BufSlice,
+    },
+    Write {
+        offset: u64,
+        buf: BufSlice,
+    },
+    Trim {
+        offset: u64,
+        len: u64,
+    },
+    Flush {
+        barrier: u64,
+    },
     /// It was refused on arrival; the answer takes its time all the same.
     Refused(IoError),
 }

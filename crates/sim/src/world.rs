@@ -30,8 +30,14 @@ pub(crate) struct Event {
 
 pub(crate) enum What {
     /// The device operation in this slot ends, if its ticket is still the slot's.
-    Io { slot: u32, ticket: u64 },
-    Message { port: usize, message: Message },
+    Io {
+        slot: u32,
+        ticket: u64,
+    },
+    Message {
+        port: usize,
+        message: Message,
+    },
     Net(crate::net::NetEvent),
     PowerCut,
 }

@@ -1,0 +1,340 @@
+//! The set of contents that one block may legally show, now and after a power cut.
+//!
+//! A block is a register on which writes act atomically (4 KiB being the unit of atomicity) at some moment between
+//! their start and their end. What it may hold is therefore a set of *candidates*: each a content together with which of
+//! the writes in flight it already includes. The candidates reachable by letting more of the writes in flight happen, in
+//! any order, are their closure. Exactly the linearizable histories are accepted.
+//!
+//! A log of the closures over time answers both questions: a read may return any content possible at some moment
+//! between its start and its end; after a power cut the block may hold any content possible at some moment since the
+//! start of the last flush that completed, and since the last FUA write of this block took effect.
+
+use std::ops::Range;
+
+use crate::content::{Content, Version};
+
+/// What a write does to one block.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) range: Range<usize>,
+    pub(crate) version: Version,
+    /// False where the request is only advice (a trim of part of a block): it may have happened or not.
+    pub(crate) certain: bool,
+}
+
+/// How a write ended, as far as the client knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Done,
+    /// It failed, and each block may have been written or not.
+    Failed,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Candidate {
+    content: Content,
+    /// Bit n: includes the write in flight number n.
+    includes: u32,
+}
+
+struct InFlight {
+    number: u32,
+    began: u64,
+    change: Change,
+}
+
+struct LogEntry {
+    since: u64,
+    possible: Vec<Candidate>,
+}
+
+/// What the last FUA write of a block promises.
+#[derive(Default)]
+struct Fua {
+    /// When it ended.
+    ended: u64,
+    /// What the block may have held between its taking effect and its end.
+    meanwhile: Vec<Content>,
+}
+
+pub(crate) struct Block {
+    candidates: Vec<Candidate>,
+    in_flight: Vec<InFlight>,
+    /// Empty as long as the block never changed: then the one candidate has been there for ever.
+    log: Vec<LogEntry>,
+    fua: Fua,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self::holding(Content::ZEROS)
+    }
+}
+
+impl Block {
+    fn holding(content: Content) -> Self {
+        let candidates = vec![Candidate { content, includes: 0 }];
+        Self { candidates, in_flight: Vec::new(), log: Vec::new(), fua: Fua::default() }
+    }
+
+    /// How many writes are in flight here.
+    pub(crate) fn writers(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// A write begins at `now`; the answer names it. Nothing before `horizon` will be asked for any more.
+    pub(crate) fn begin(&mut self, change: Change, now: u64, horizon: u64) -> u32 {
+        let oldest_writer = self.in_flight.iter().map(|w| w.began).min();
+        self.forget_before(oldest_writer.map_or(horizon, |began| began.min(horizon)));
+        if self.log.is_empty() {
+            self.log.push(LogEntry { since: 0, possible: self.closure() });
+        }
+        let taken = self.in_flight.iter().fold(0_u32, |bits, w| bits | 1 << w.number);
+        let number = taken.trailing_ones();
+        assert!(number < 32, "more concurrent writes of a block than the oracle follows");
+        self.in_flight.push(InFlight { number, began: now, change });
+        self.note(now);
+        number
+    }
+
+    /// The write that [`Block::begin`] named ends at `now`.
+    pub(crate) fn end(&mut self, number: u32, ending: Ending, durable: bool, now: u64) {
+        let bit = 1 << number;
+        let at = self.in_flight.iter().position(|w| w.number == number).expect("the write is in flight");
+        let must_include = ending == Ending::Done && self.in_flight[at].change.certain;
+        let mut after = Vec::new();
+        for mut candidate in self.closure() {
+            if must_include && candidate.includes & bit == 0 {
+                continue;
+            }
+            candidate.includes &= !bit;
+            if !after.contains(&candidate) {
+                after.push(candidate);
+            }
+        }
+        if durable {
+            self.fua = Fua { meanwhile: self.held_with(at), ended: now };
+        }
+        self.candidates = after;
+        self.in_flight.swap_remove(at);
+        self.note(now);
+    }
+
+    /// What the block may have held since the write at this index took effect.
+    fn held_with(&self, at: usize) -> Vec<Content> {
+        let write = &self.in_flight[at];
+        let bit = 1 << write.number;
+        let entries = self.log.iter().filter(|entry| entry.since >= write.began);
+        let including = entries.flat_map(|entry| &entry.possible).filter(|candidate| candidate.includes & bit != 0);
+        let mut held = distinct(including.map(|candidate| candidate.content.clone()));
+        // What an earlier FUA write has ruled out stays ruled out.
+        let allowed = self.survivors(0);
+        held.retain(|content| allowed.contains(content));
+        held
+    }
+
+    /// What a power cut may leave; `flushed` is the start of the last flush that completed.
+    fn survivors(&self, flushed: u64) -> Vec<Content> {
+        let mut survivors = self.possible_since(flushed);
+        if flushed < self.fua.ended {
+            let since = self.possible_since(self.fua.ended);
+            survivors.retain(|content| since.contains(content) || self.fua.meanwhile.contains(content));
+        }
+        survivors
+    }
+
+    /// Whether a read that began at `start` may return `bytes`; if nothing changed meanwhile, what it saw is what is
+    /// there. The answer to "no" is what it might have returned.
+    pub(crate) fn observe(&mut self, start: u64, matches: impl Fn(&Content) -> bool) -> Result<(), Vec<Content>> {
+        let quiet = self.in_flight.is_empty() && self.log.last().is_none_or(|entry| entry.since <= start);
+        if !quiet {
+            let legal = self.possible_since(start);
+            return if legal.iter().any(&matches) { Ok(()) } else { Err(legal) };
+        }
+        let (seen, unseen): (Vec<_>, Vec<_>) = self.candidates.drain(..).partition(|c| matches(&c.content));
+        if seen.is_empty() {
+            self.candidates = unseen;
+            return Err(self.possible());
+        }
+        self.candidates = seen;
+        if !unseen.is_empty() && !self.log.is_empty() {
+            self.log.last_mut().expect("just looked").possible = self.candidates.clone();
+        }
+        Ok(())
+    }
+
+    /// Power is cut; `flushed` is the start of the volume's last flush. What survives is durable from `now` on.
+    pub(crate) fn lose_power(&mut self, flushed: u64, now: u64) {
+        if self.log.is_empty() {
+            return;
+        }
+        let survivors = self.survivors(flushed);
+        self.candidates = survivors.into_iter().map(|content| Candidate { content, includes: 0 }).collect();
+        self.in_flight.clear();
+        self.log = vec![LogEntry { since: now, possible: self.candidates.clone() }];
+    }
+
+    /// The block ceases to be (its volume shrank); should it come back, it holds zeros.
+    pub(crate) fn reset(&mut self) {
+        assert!(self.in_flight.is_empty(), "a volume is only shrunk when nobody writes there");
+        *self = Self::default();
+    }
+
+    fn possible(&self) -> Vec<Content> {
+        distinct(self.closure().into_iter().map(|candidate| candidate.content))
+    }
+
+    fn possible_since(&self, start: u64) -> Vec<Content> {
+        let first = self.log.partition_point(|entry| entry.since <= start).saturating_sub(1);
+        distinct(self.log[first..].iter().flat_map(|entry| &entry.possible).map(|candidate| candidate.content.clone()))
+    }
+
+    fn note(&mut self, now: u64) {
+        let possible = self.closure();
+        self.log.push(LogEntry { since: now, possible });
+    }
+
+    fn forget_before(&mut self, horizon: u64) {
+        let first = self.log.partition_point(|entry| entry.since <= horizon).saturating_sub(1);
+        self.log.drain(..first);
+    }
+
+    fn closure(&self) -> Vec<Candidate> {
+        let mut all = self.candidates.clone();
+        let mut next = 0;
+        while next < all.len() {
+            for write in &self.in_flight {
+                let candidate = &all[next];
+                if candidate.includes & (1 << write.number) != 0 {
+                    continue;
+                }
+                let content = candidate.content.overlaid(write.change.range.clone(), write.change.version);
+                let successor = Candidate { content, includes: candidate.includes | 1 << write.number };
+                if !all.contains(&successor) {
+                    all.push(successor);
+                }
+            }
+            next += 1;
+        }
+        all
+    }
+}
+
+fn distinct(contents: impl Iterator<Item = Content>) -> Vec<Content> {
+    let mut all = Vec::new();
+    for content in contents {
+        if !all.contains(&content) {
+            all.push(content);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_types::BLOCK;
+
+    use super::*;
+
+    const NO_HORIZON: u64 = 0;
+
+    fn whole(version: Version) -> Change {
+        Change { range: 0..BLOCK, version, certain: true }
+    }
+
+    fn part(range: Range<usize>, version: Version) -> Change {
+        Change { range, version, certain: true }
+    }
+
+    /// Versions of whole-block contents that a read at `start` may see.
+    fn readable(block: &Block, start: u64) -> Vec<Content> {
+        block.possible_since(start)
+    }
+
+    fn written(block: &mut Block, version: Version, at: u64) {
+        let number = block.begin(whole(version), at, NO_HORIZON);
+        block.end(number, Ending::Done, false, at + 1);
+    }
+
+    #[test]
+    fn a_write_in_flight_may_be_seen_or_not_and_an_ended_one_must() {
+        let mut block = Block::default();
+        let number = block.begin(whole(1), 10, NO_HORIZON);
+        assert_eq!(readable(&block, 11), [Content::ZEROS, Content::Whole(1)]);
+        block.end(number, Ending::Done, false, 20);
+        assert_eq!(readable(&block, 15), [Content::ZEROS, Content::Whole(1)], "the read began before the end");
+        assert_eq!(readable(&block, 20), [Content::Whole(1)]);
+    }
+
+    #[test]
+    fn concurrent_writes_end_in_either_order_and_merge() {
+        let mut block = Block::default();
+        let a = block.begin(part(0..1000, 1), 1, NO_HORIZON);
+        let b = block.begin(part(500..2000, 2), 2, NO_HORIZON);
+        block.end(a, Ending::Done, false, 3);
+        block.end(b, Ending::Done, false, 4);
+        let ab = Content::ZEROS.overlaid(0..1000, 1).overlaid(500..2000, 2);
+        let ba = Content::ZEROS.overlaid(500..2000, 2).overlaid(0..1000, 1);
+        let seen = readable(&block, 4);
+        assert!(seen.len() == 2 && seen.contains(&ab) && seen.contains(&ba), "{seen:?}");
+        assert_eq!(block.observe(5, |c| *c == ba), Ok(()));
+        assert_eq!(block.observe(6, |c| *c == ab), Err(vec![ba]), "once seen, it stays");
+    }
+
+    #[test]
+    fn power_cut_falls_back_to_the_flush_and_no_further() {
+        let mut block = Block::default();
+        written(&mut block, 1, 1);
+        written(&mut block, 2, 3);
+        written(&mut block, 3, 5);
+        let number = block.begin(whole(4), 7, NO_HORIZON);
+        block.lose_power(4, 8);
+        assert_eq!(readable(&block, 8), [Content::Whole(2), Content::Whole(3), Content::Whole(4)]);
+        assert_eq!(number, 0);
+    }
+
+    #[test]
+    fn fua_is_durable_at_its_end() {
+        let mut block = Block::default();
+        written(&mut block, 1, 1);
+        let number = block.begin(whole(2), 3, NO_HORIZON);
+        block.end(number, Ending::Done, true, 4);
+        block.lose_power(0, 5);
+        assert_eq!(readable(&block, 5), [Content::Whole(2)]);
+    }
+
+    #[test]
+    fn what_overtakes_a_fua_write_is_not_made_durable_by_it() {
+        let mut block = Block::default();
+        let fua = block.begin(whole(1), 1, NO_HORIZON);
+        written(&mut block, 2, 2);
+        written(&mut block, 3, 4);
+        block.end(fua, Ending::Done, true, 6);
+        let mut survivors = block.survivors(0);
+        survivors.sort_by_key(|content| format!("{content:?}"));
+        assert_eq!(survivors, [Content::Whole(1), Content::Whole(2), Content::Whole(3)]);
+        assert_eq!(block.survivors(7).len(), 2, "version 2 was overwritten for certain before that flush");
+    }
+
+    #[test]
+    fn failed_or_advisory_writes_may_have_happened() {
+        let mut block = Block::default();
+        let number = block.begin(whole(1), 1, NO_HORIZON);
+        block.end(number, Ending::Failed, false, 2);
+        assert_eq!(readable(&block, 2), [Content::ZEROS, Content::Whole(1)]);
+        let number = block.begin(Change { certain: false, ..part(0..512, 0) }, 3, NO_HORIZON);
+        block.end(number, Ending::Done, false, 4);
+        assert_eq!(readable(&block, 4).len(), 3);
+    }
+
+    #[test]
+    fn the_log_is_cut_at_the_horizon() {
+        let mut block = Block::default();
+        for n in 0..100 {
+            let now = u64::from(n) * 10;
+            let number = block.begin(whole(n + 1), now + 1, now);
+            block.end(number, Ending::Done, false, now + 2);
+        }
+        assert!(block.log.len() <= 4, "{} entries", block.log.len());
+    }
+}

@@ -1,0 +1,21 @@
+//! What the clients of a run write to.
+
+use cygnus_runtime::BufSlice;
+
+/// Why a request failed, as far as the oracle cares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// No space: fine for a write or write-zeroes where the run allows it.
+    NoSpace,
+    /// Anything else, in words.
+    Other(String),
+}
+
+/// A volume with byte-granular requests. Clones lead to the same volume.
+pub(crate) trait Target: Clone + 'static {
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<(), Failure>;
+    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure>;
+    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure>;
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure>;
+    async fn flush(&self) -> Result<(), Failure>;
+}
