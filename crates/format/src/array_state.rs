@@ -120,19 +120,42 @@ pub struct CheckpointRoot {
     pub mapped_blocks: u64,
     /// Pages dumped, to check that none is missing.
     pub pages: u64,
-    /// Segments the pages lie in.
+    /// Segments the pages lie in, and those that were being filled when the barrier was taken: these may hold stripes
+    /// on both sides of it, while every other segment's first stripe tells on which side it lies.
     pub segments: Vec<RootSegment>,
 }
 
-/// A segment that holds pages of a checkpoint.
+/// Why a checkpoint names a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum RootUse {
+    /// Pages of the map lie in it.
+    Pages = 0,
+    /// It was being filled.
+    Open = 1,
+}
+
+impl RootUse {
+    pub(crate) const fn from_byte(byte: u8) -> Option<RootUse> {
+        match byte {
+            0 => Some(RootUse::Pages),
+            1 => Some(RootUse::Open),
+            _ => None,
+        }
+    }
+}
+
+/// A segment that a checkpoint names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootSegment {
     /// R-group.
     pub group: GroupId,
     /// Segment.
     pub segment: SegmentId,
-    /// The life of the segment in which the pages were written.
+    /// The life of the segment that is meant.
     pub segment_seq: u64,
+    /// Why it is named.
+    pub use_of: RootUse,
 }
 
 /// Whether `name` may name an array, a volume, a preset or a policy parameter: letters, digits, `.`, `_` and `-`, the

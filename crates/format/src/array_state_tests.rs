@@ -33,7 +33,12 @@ pub(crate) fn tank() -> ArrayState {
         size_bytes: 1 << 30,
         created_unix: 1_700_000_000,
     };
-    let at = |group, segment| RootSegment { group: GroupId(group), segment: SegmentId(segment), segment_seq: 9 };
+    let at = |group, segment| RootSegment {
+        group: GroupId(group),
+        segment: SegmentId(segment),
+        segment_seq: 9,
+        use_of: crate::RootUse::Pages,
+    };
     ArrayState {
         name: "tank".to_owned(),
         preset: "swan".to_owned(),
@@ -101,7 +106,12 @@ fn any_policies() -> impl Strategy<Value = Vec<PolicyValue>> {
 fn any_roots() -> impl Strategy<Value = [Option<CheckpointRoot>; 2]> {
     let segments = || prop::collection::vec(any::<u64>(), 0..40);
     (0..=2_usize, 1..1000_u64, segments(), segments()).prop_map(|(count, generation, newer, older)| {
-        let at = |segment_seq| RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq };
+        let at = |segment_seq| RootSegment {
+            group: GroupId(0),
+            segment: SegmentId(0),
+            segment_seq,
+            use_of: crate::RootUse::Pages,
+        };
         let newer = root(generation + 1, newer.into_iter().map(at).collect());
         let older = root(generation, older.into_iter().map(at).collect());
         [(count > 0).then_some(newer), (count > 1).then_some(older)]
@@ -182,7 +192,8 @@ fn checkpoints_must_be_possible() {
     assert_eq!(error(|s| s.roots[0] = None), InvalidState::CheckpointOrder);
     let elsewhere = error(|s| {
         let mut root = first(s);
-        root.segments[0] = RootSegment { group: GroupId(1), segment: SegmentId(4), segment_seq: 1 };
+        root.segments[0] =
+            RootSegment { group: GroupId(1), segment: SegmentId(4), segment_seq: 1, use_of: crate::RootUse::Pages };
         s.roots[0] = Some(root);
     });
     let (group, segment) = (GroupId(1), SegmentId(4));

@@ -35,8 +35,8 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, VolumeDesc,
-    valid_name,
+    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, RootUse,
+    VolumeDesc, valid_name,
 };
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;

@@ -47,7 +47,7 @@ impl Stream {
 
 on_disk! {
     /// The fixed part of a stripe header.
-    struct RawStripe: 128 bytes {
+    pub(crate) struct RawStripe: 128 bytes {
         /// `CYGNUSST`
         magic: [u8; 8],
         /// CRC32C of everything that follows, to the end of the header's last block

@@ -148,7 +148,7 @@ proptest! {
         if small {
             // Plausible numbers, to get past the first limits.
             bytes[60..72].copy_from_slice(&[start[0], 0, 0, 0, start[1], start[2] & 3, 0, 0, start[3], 0, 0, 0]);
-            bytes[76..81].copy_from_slice(&[start[4] & 15, 1 + start[5] & 7, start[6] & 3, start[7] & 7, start[8] & 3]);
+            bytes[76..81].copy_from_slice(&[start[4] & 15, 1 + (start[5] & 7), start[6] & 3, start[7] & 7, start[8] & 3]);
         }
         checksum::seal(&mut bytes[..usize::from(blocks) * BLOCK]);
         if let Ok(header) = decode(&bytes) {

@@ -12,7 +12,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, VolumeDesc,
+    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, RootUse,
+    VolumeDesc,
 };
 use crate::checksum;
 use crate::constants::{
@@ -179,8 +180,10 @@ on_disk! {
         segment: U32,
         /// R-group
         group: U16,
+        /// 0: holds pages of the map; 1: was being filled when the barrier was taken
+        use_of: u8,
         /// zero
-        reserved: [u8; 2],
+        reserved: u8,
         /// life of the segment
         segment_seq: U64,
     }
@@ -386,7 +389,8 @@ impl Superblock {
         append(bytes, state.roots.iter().flatten().flat_map(|r| &r.segments), |s| RawRootSegment {
             segment: U32::new(s.segment.0),
             group: U16::new(s.group.0),
-            reserved: [0; 2],
+            use_of: s.use_of as u8,
+            reserved: 0,
             segment_seq: U64::new(s.segment_seq),
         });
     }
@@ -489,7 +493,7 @@ impl RawSuperblock {
         let raw_roots = table::<RawRoot>(tables, self.roots.into(), "number of checkpoints")?;
         for (root, raw) in roots.iter_mut().zip(raw_roots) {
             let segments = table::<RawRootSegment>(tables, raw.segments.get() as usize, "checkpoint length")?;
-            *root = Some(raw.root(segments));
+            *root = Some(raw.root(segments).ok_or(SuperblockError::Malformed("checkpoint segment"))?);
         }
         Ok(roots)
     }
@@ -514,13 +518,16 @@ impl RawVolume {
 }
 
 impl RawRoot {
-    fn root(&self, segments: &[RawRootSegment]) -> CheckpointRoot {
-        let segment = |raw: &RawRootSegment| RootSegment {
-            group: GroupId(raw.group.get()),
-            segment: SegmentId(raw.segment.get()),
-            segment_seq: raw.segment_seq.get(),
+    fn root(&self, segments: &[RawRootSegment]) -> Option<CheckpointRoot> {
+        let segment = |raw: &RawRootSegment| {
+            Some(RootSegment {
+                group: GroupId(raw.group.get()),
+                segment: SegmentId(raw.segment.get()),
+                segment_seq: raw.segment_seq.get(),
+                use_of: RootUse::from_byte(raw.use_of)?,
+            })
         };
-        CheckpointRoot {
+        Some(CheckpointRoot {
             generation: self.generation.get(),
             barrier: self.barrier.get(),
             next_write_seq: self.next_write_seq.get(),
@@ -528,8 +535,8 @@ impl RawRoot {
             next_segment_seq: self.next_segment_seq.get(),
             mapped_blocks: self.mapped_blocks.get(),
             pages: self.pages.get(),
-            segments: segments.iter().map(segment).collect(),
-        }
+            segments: segments.iter().map(segment).collect::<Option<_>>()?,
+        })
     }
 }
 
