@@ -1,1 +1,36 @@
-//! 
+//! The production driver: reactors on `io_uring`, over files, block devices and memory.
+//!
+//! [`spawn_reactors`] starts one single-threaded reactor per core and gives each its [`Reactor`]: the runtime to run
+//! tasks on, the numbers of the array's devices, and [`Io`] for what operations cannot express (listening, connecting,
+//! adding a device). [`block_on`] does the same on the calling thread, for tools and tests.
+//!
+//! What is decided here:
+//! * Everything queued since the last park enters the kernel in **one** system call; completions are collected from
+//!   shared memory, and a reactor with nothing to do spins for [`Config::spin`] before it blocks.
+//! * Sends of one socket are gathered and go out **in order and whole**: the driver continues partial sends.
+//! * A [`Device`] is opened once per process, exclusively, and shared by the reactors. `O_DIRECT` is used wherever the
+//!   file system allows it; where not, [`Device::fallback`] says so.
+//! * Memory and null devices are served inside the driver without a system call, for benchmarks.
+//! * A driver that is dropped first cancels what it can and waits for the rest, so no device writes to freed memory.
+//!
+//! Linux 6.1 or newer.
+
+mod aligned;
+mod arena;
+mod device;
+mod driver;
+mod error;
+mod inbox;
+mod io;
+mod memory;
+mod reactors;
+mod ring;
+mod signal;
+mod socket;
+
+pub use device::{Access, Device, create_file};
+pub use error::{OpenError, StartError};
+pub use inbox::Mailer;
+pub use io::Io;
+pub use reactors::{Config, Pinning, Reactor, Reactors, block_on, single_reactor, spawn_reactors};
+pub use signal::{Signal, Signals};

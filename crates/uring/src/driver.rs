@@ -1,0 +1,507 @@
+//! The [`Driver`] of production.
+//!
+//! Operations on files and sockets go to the ring, all that were queued since the last park in one system call.
+//! Operations on devices in memory, and those that are refused on sight, wait in a list for the next park. Completions
+//! of both kinds, and messages, come out of park alone.
+
+use std::cell::RefCell;
+use std::mem;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use cygnus_runtime::{
+    BufPool, BufSlice, Completion, DeviceIx, Driver, Events, Halt, IoError, IoErrorKind, Message, Op, OpId, Outcome,
+    SocketId,
+};
+use cygnus_types::{Nanos, ReactorId};
+use io_uring::types::{CancelBuilder, Fd, Fixed, FsyncFlags};
+use io_uring::{opcode, squeue};
+
+use crate::arena::Arena;
+use crate::device::{Backing, Device};
+use crate::error::StartError;
+use crate::inbox::{Inbox, Mailer};
+use crate::ring::{Cqe, Ring};
+use crate::socket::{NextSend, Sockets, is_transient, place_of};
+
+/// Devices a reactor can hold: places in the table of registered files.
+pub(crate) const MAX_DEVICES: usize = 256;
+
+/// How long a driver that is dropped waits for the kernel to let go of its buffers before it gives them up for lost.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The `user_data` of a submission: what it was for in the upper half, which one in the lower.
+mod tag {
+    /// An operation of the engine, by its `OpId`.
+    pub(super) const OP: u32 = 0;
+    /// A gathered send, by the socket's place.
+    pub(super) const SEND: u32 = 1;
+    /// The read of the bell.
+    pub(super) const BELL: u32 = 2;
+    /// A cancellation of everything, at the end.
+    pub(super) const CANCEL: u32 = 3;
+
+    pub(super) fn pack(tag: u32, ix: u32) -> u64 {
+        u64::from(tag) << 32 | u64::from(ix)
+    }
+
+    pub(super) fn unpack(data: u64) -> (u32, u32) {
+        ((data >> 32) as u32, data as u32)
+    }
+}
+
+/// What a driver is made of.
+pub(crate) struct Parts {
+    pub(crate) epoch: Instant,
+    pub(crate) inbox: Inbox,
+    pub(crate) mailer: Mailer,
+    pub(crate) pool: BufPool,
+    pub(crate) spin: Nanos,
+    pub(crate) queue_entries: u32,
+}
+
+/// An operation the kernel has, with the buffers it works on.
+struct InFlight {
+    op: Op,
+    /// Bytes transferred so far.
+    done: usize,
+}
+
+/// One reactor's share of the world. [`UringDriver`] drives it; [`crate::Io`] adds devices and sockets to it.
+pub(crate) struct Core {
+    ring: Ring,
+    epoch: Instant,
+    spin: Nanos,
+    inbox: Inbox,
+    mailer: Mailer,
+    /// Where the kernel puts the bell's count; boxed, since the kernel holds its address.
+    bell_count: Box<u64>,
+    bell_armed: bool,
+    arena: Arena,
+    devices: Vec<Device>,
+    pub(crate) sockets: Sockets,
+    /// By `OpId`.
+    in_flight: Vec<Option<InFlight>>,
+    /// Operations that need no kernel, for the next park.
+    local: Vec<(OpId, Op)>,
+    /// Ends of operations that never began or ended at once, for the next park.
+    ended: Vec<Completion>,
+    /// Places of sockets with something new to send.
+    to_send: Vec<u32>,
+    cqes: Vec<Cqe>,
+}
+
+impl Core {
+    pub(crate) fn new(parts: Parts) -> Result<Self, StartError> {
+        let Parts { epoch, inbox, mailer, pool, spin, queue_entries } = parts;
+        let ring = Ring::new(queue_entries)?;
+        let files = ring.uring().submitter().register_files_sparse(MAX_DEVICES as u32);
+        files.map_err(|source| StartError::Io { doing: "register files with the ring", source })?;
+        let arena = Arena::register(&ring, pool);
+        Ok(Self {
+            ring,
+            epoch,
+            spin,
+            inbox,
+            mailer,
+            bell_count: Box::new(0),
+            bell_armed: false,
+            arena,
+            devices: Vec::new(),
+            sockets: Sockets::default(),
+            in_flight: Vec::new(),
+            local: Vec::new(),
+            ended: Vec::new(),
+            to_send: Vec::new(),
+            cqes: Vec::new(),
+        })
+    }
+
+    /// Takes a device in under the next number.
+    pub(crate) fn add_device(&mut self, device: &Device) -> Result<DeviceIx, StartError> {
+        let ix = self.devices.len();
+        if ix == MAX_DEVICES {
+            return Err(StartError::TooManyDevices { max: MAX_DEVICES });
+        }
+        if let Some(fd) = device.raw_fd() {
+            let updated = self.ring.uring().submitter().register_files_update(ix as u32, &[fd]);
+            updated.map_err(|source| StartError::Io { doing: "register a device with the ring", source })?;
+        }
+        self.devices.push(device.clone());
+        Ok(DeviceIx(ix as u16))
+    }
+
+    pub(crate) fn arena_note(&self) -> Option<&str> {
+        self.arena.note()
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(self.epoch.elapsed().as_nanos() as u64)
+    }
+
+    fn refuse(&mut self, id: OpId, kind: IoErrorKind) {
+        self.ended.push(Completion { id, result: Err(IoError::new(kind)) });
+    }
+
+    fn submit(&mut self, id: OpId, op: Op) {
+        match op {
+            Op::Read { dev, offset, ref buf } | Op::Write { dev, offset, ref buf } => {
+                let (len, address) = (buf.len() as u64, buf.as_ptr() as usize);
+                self.submit_to_device(id, dev, op, offset, len, address);
+            }
+            Op::Trim { dev, offset, len } => self.submit_to_device(id, dev, op, offset, len, 0),
+            Op::Flush { dev } => self.submit_to_device(id, dev, op, 0, 0, 0),
+            Op::Accept { listener } if self.sockets.is_listening(listener) => self.launch(id, op),
+            Op::Accept { .. } => self.refuse(id, IoErrorKind::Closed),
+            Op::Recv { sock, ref buf } => match self.sockets.get(sock) {
+                _ if buf.is_empty() => self.refuse(id, IoErrorKind::Range),
+                Some(socket) if !socket.is_closing() => {
+                    socket.receive_started();
+                    self.launch(id, op);
+                }
+                _ => self.refuse(id, IoErrorKind::Closed),
+            },
+            Op::Send { sock, bufs } => self.submit_send(id, sock, bufs),
+            Op::Close { sock } => {
+                if let Err(error) = self.sockets.close(sock, id, &mut self.ended) {
+                    self.refuse(id, error.kind);
+                }
+            }
+        }
+    }
+
+    fn submit_to_device(&mut self, id: OpId, dev: DeviceIx, op: Op, offset: u64, len: u64, address: usize) {
+        let Some(device) = self.devices.get(dev.0 as usize) else { return self.refuse(id, IoErrorKind::Gone) };
+        if !device.admits(offset, len, address) {
+            return self.refuse(id, IoErrorKind::Range);
+        }
+        let is_idle =
+            len == 0 && !matches!(op, Op::Flush { .. }) || matches!(op, Op::Trim { .. }) && !device.can_trim();
+        if is_idle || device.raw_fd().is_none() {
+            self.local.push((id, op));
+        } else {
+            self.launch(id, op);
+        }
+    }
+
+    fn submit_send(&mut self, id: OpId, sock: SocketId, bufs: Vec<BufSlice>) {
+        match self.sockets.get(sock) {
+            Some(socket) if !socket.is_closing() => {
+                if bufs.iter().all(BufSlice::is_empty) {
+                    self.ended.push(Completion { id, result: Ok(Outcome::Done) });
+                } else if socket.enqueue(id, bufs) {
+                    self.to_send.push(place_of(sock));
+                }
+            }
+            _ => self.refuse(id, IoErrorKind::Closed),
+        }
+    }
+
+    /// Queues an operation for the kernel and keeps its buffers.
+    fn launch(&mut self, id: OpId, op: Op) {
+        let slot = id.0 as usize;
+        if self.in_flight.len() <= slot {
+            self.in_flight.resize_with(slot + 1, || None);
+        }
+        debug_assert!(self.in_flight[slot].is_none(), "operation {id:?} was submitted twice");
+        let flight = self.in_flight[slot].insert(InFlight { op, done: 0 });
+        let entry = entry_for(flight, &self.devices, &self.sockets, &self.arena);
+        // SAFETY: the slot keeps the operation, and with it the buffers the entry points to, until the completion.
+        unsafe { self.ring.push(entry.user_data(tag::pack(tag::OP, id.0))) };
+    }
+
+    /// Queues what is left of an operation that ended before its time.
+    fn relaunch(&mut self, id: OpId, flight: InFlight) {
+        let flight = self.in_flight[id.0 as usize].insert(flight);
+        let entry = entry_for(flight, &self.devices, &self.sockets, &self.arena);
+        // SAFETY: as in `launch`.
+        unsafe { self.ring.push(entry.user_data(tag::pack(tag::OP, id.0))) };
+    }
+
+    fn start_sends(&mut self) {
+        for place in mem::take(&mut self.to_send) {
+            self.start_send(place);
+        }
+    }
+
+    fn start_send(&mut self, place: u32) {
+        // A socket closed since is gone, with what it had to send.
+        let Some(next) = self.sockets.occupant(place).and_then(|socket| socket.next_send()) else { return };
+        let entry = match next {
+            NextSend::Plain(fd, bytes, len) => opcode::Send::new(Fd(fd), bytes, len).flags(libc::MSG_NOSIGNAL).build(),
+            NextSend::Gathered(fd, header) => {
+                opcode::SendMsg::new(Fd(fd), header).flags(libc::MSG_NOSIGNAL as u32).build()
+            }
+        };
+        // SAFETY: the socket keeps header, pieces and buffers until the send has ended.
+        unsafe { self.ring.push(entry.user_data(tag::pack(tag::SEND, place))) };
+    }
+
+    fn arm_bell(&mut self) {
+        if mem::replace(&mut self.bell_armed, true) {
+            return;
+        }
+        let bell = Fd(self.inbox.bell_fd());
+        let entry = opcode::Read::new(bell, (&raw mut *self.bell_count).cast(), size_of::<u64>() as u32).build();
+        // SAFETY: the boxed count stays where it is until the driver is dropped, which waits for the read's end.
+        unsafe { self.ring.push(entry.user_data(tag::pack(tag::BELL, 0))) };
+    }
+
+    /// Carries out what needs no kernel.
+    fn run_local(&mut self, done: &mut Vec<Completion>) {
+        for (id, op) in self.local.drain(..) {
+            if let Op::Read { dev, offset, buf } | Op::Write { dev, offset, buf } = &op {
+                if let Backing::Memory(memory) = self.devices[dev.0 as usize].backing() {
+                    // SAFETY: the buffer is `len` bytes from a pool, never part of a device's mapping; nobody looks at
+                    // a buffer that a read in flight fills.
+                    match op {
+                        Op::Read { .. } => unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) },
+                        _ => unsafe { memory.write(*offset, buf.as_ptr(), buf.len()) },
+                    }
+                }
+            }
+            done.push(Completion { id, result: Ok(Outcome::Done) });
+        }
+        done.append(&mut self.ended);
+    }
+
+    /// Gathers what the ring has finished.
+    fn reap(&mut self, done: &mut Vec<Completion>) {
+        let mut cqes = mem::take(&mut self.cqes);
+        self.ring.collect(&mut cqes);
+        for (data, result) in cqes.drain(..) {
+            match tag::unpack(data) {
+                (tag::OP, id) => self.op_ended(OpId(id), result, done),
+                (tag::SEND, place) => {
+                    if self.sockets.at(place).send_ended(result, done) {
+                        self.start_send(place);
+                    } else {
+                        self.sockets.release_if_quiet(place, done);
+                    }
+                }
+                (tag::BELL, _) => self.bell_armed = false,
+                _ => {}
+            }
+        }
+        self.cqes = cqes;
+    }
+
+    fn op_ended(&mut self, id: OpId, result: i32, done: &mut Vec<Completion>) {
+        let slot = &mut self.in_flight[id.0 as usize];
+        let mut flight = slot.take().expect("the kernel completes an operation once");
+        if result < 0 && is_transient(-result) {
+            return self.relaunch(id, flight);
+        }
+        let result = match &flight.op {
+            Op::Read { buf, .. } | Op::Write { buf, .. } => match result {
+                1.. => {
+                    flight.done += result as usize;
+                    if flight.done < buf.len() {
+                        return self.relaunch(id, flight);
+                    }
+                    Ok(Outcome::Done)
+                }
+                // The file ends before the device does: somebody has shortened it.
+                0 => Err(IoError::new(IoErrorKind::Medium)),
+                _ => Err(IoError::from_errno(-result)),
+            },
+            Op::Trim { dev, .. } => match -result {
+                ..=0 => Ok(Outcome::Done),
+                errno => {
+                    let device = &self.devices[dev.0 as usize];
+                    if !device.punches() && is_unsupported(errno) {
+                        device.punch_from_now_on();
+                        return self.relaunch(id, flight);
+                    }
+                    // Trimming is advice: a device that knows no way to take it has done its duty.
+                    if is_unsupported(errno) { Ok(Outcome::Done) } else { Err(IoError::from_errno(errno)) }
+                }
+            },
+            Op::Accept { .. } => match result {
+                0.. => self.accepted(result),
+                // The listener has stopped listening.
+                _ if matches!(-result, libc::EINVAL | libc::EBADF) => {
+                    Err(IoError { kind: IoErrorKind::Closed, errno: -result })
+                }
+                _ => Err(IoError::from_errno(-result)),
+            },
+            Op::Recv { sock, .. } => return self.receive_ended(id, place_of(*sock), result, done),
+            Op::Flush { .. } if result < 0 => Err(IoError::from_errno(-result)),
+            Op::Flush { .. } => Ok(Outcome::Done),
+            Op::Send { .. } | Op::Close { .. } => unreachable!("not launched as operations of their own"),
+        };
+        done.push(Completion { id, result });
+    }
+
+    fn receive_ended(&mut self, id: OpId, place: u32, result: i32, done: &mut Vec<Completion>) {
+        let socket = self.sockets.at(place);
+        socket.receive_ended();
+        let result = match result {
+            _ if socket.is_closing() => Err(IoError::new(IoErrorKind::Closed)),
+            0.. => Ok(Outcome::Bytes(result as u32)),
+            _ => Err(IoError::from_errno(-result)),
+        };
+        done.push(Completion { id, result });
+        self.sockets.release_if_quiet(place, done);
+    }
+
+    fn accepted(&mut self, fd: i32) -> Result<Outcome, IoError> {
+        // SAFETY: the kernel has just made this descriptor for us.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        match self.sockets.insert(fd) {
+            Ok(socket) => Ok(Outcome::Socket(socket)),
+            Err(error) => Err(IoError::from_errno(error.raw_os_error().unwrap_or(0))),
+        }
+    }
+
+    /// Looks once, everywhere, without waiting.
+    fn poll(&mut self, events: &mut Events) {
+        self.start_sends();
+        self.ring.submit();
+        self.run_local(&mut events.done);
+        self.reap(&mut events.done);
+        self.inbox.drain(&mut events.messages);
+    }
+
+    fn park(&mut self, until: Option<Nanos>, events: &mut Events) {
+        self.poll(events);
+        if !events.is_empty() || until == Some(Nanos::ZERO) {
+            return;
+        }
+        let start = self.now();
+        let spin_end = start.saturating_add(self.spin);
+        let mut now = start;
+        while now < spin_end {
+            if until.is_some_and(|until| until <= now) {
+                return;
+            }
+            std::hint::spin_loop();
+            if self.ring.has_news() {
+                self.poll(events);
+            } else {
+                self.inbox.drain(&mut events.messages);
+            }
+            if !events.is_empty() {
+                return;
+            }
+            now = self.now();
+        }
+        self.block(until.map(|until| until.since(now)), events);
+    }
+
+    fn block(&mut self, timeout: Option<Nanos>, events: &mut Events) {
+        self.arm_bell();
+        self.inbox.fall_asleep();
+        self.inbox.drain(&mut events.messages);
+        if events.is_empty() {
+            self.ring.wait(timeout.map(Duration::from));
+        }
+        self.inbox.wake_up();
+        self.reap(&mut events.done);
+        self.inbox.drain(&mut events.messages);
+    }
+
+    /// Waits until the kernel holds nothing of ours any more. False if it does not let go.
+    fn quiesce(&mut self) -> bool {
+        let deadline = Instant::now() + PATIENCE;
+        let mut ends = Vec::new();
+        while self.ring.in_flight() > 0 {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            let cancel = opcode::AsyncCancel2::new(CancelBuilder::any()).build();
+            // SAFETY: a cancellation points to nothing.
+            unsafe { self.ring.push(cancel.user_data(tag::pack(tag::CANCEL, 0))) };
+            self.ring.wait(Some(Duration::from_millis(10)));
+            self.ring.collect(&mut ends);
+        }
+        true
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        if !self.quiesce() {
+            // Better to lose memory than to have a device write into memory that serves another purpose by then.
+            eprintln!("a device does not finish its I/O: its buffers are given up for lost");
+            mem::forget(mem::take(&mut self.in_flight));
+            mem::forget(mem::take(&mut self.sockets));
+            mem::forget(mem::replace(&mut self.bell_count, Box::new(0)));
+        }
+    }
+}
+
+/// Whether an error number means that the device or file system does not know the command.
+fn is_unsupported(errno: i32) -> bool {
+    matches!(errno, libc::EOPNOTSUPP | libc::ENOSYS | libc::ENOTTY | libc::EINVAL)
+}
+
+/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`: the start goes into `addr`, the length into the command's first word.
+const DISCARD: u32 = 0x1200;
+
+/// The submission for an operation, from where it has got to.
+fn entry_for(flight: &InFlight, devices: &[Device], sockets: &Sockets, arena: &Arena) -> squeue::Entry {
+    let file = |dev: &DeviceIx| Fixed(u32::from(dev.0));
+    match &flight.op {
+        Op::Read { dev, offset, buf } => {
+            let (at, ptr, len) = rest(*offset, buf, flight.done);
+            match arena.index_of(buf) {
+                Some(ix) => opcode::ReadFixed::new(file(dev), ptr, len, ix).offset(at).build(),
+                None => opcode::Read::new(file(dev), ptr, len).offset(at).build(),
+            }
+        }
+        Op::Write { dev, offset, buf } => {
+            let (at, ptr, len) = rest(*offset, buf, flight.done);
+            match arena.index_of(buf) {
+                Some(ix) => opcode::WriteFixed::new(file(dev), ptr, len, ix).offset(at).build(),
+                None => opcode::Write::new(file(dev), ptr, len).offset(at).build(),
+            }
+        }
+        Op::Flush { dev } => opcode::Fsync::new(file(dev)).flags(FsyncFlags::DATASYNC).build(),
+        Op::Trim { dev, offset, len } if devices[dev.0 as usize].punches() => {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            opcode::Fallocate::new(file(dev), *len).offset(*offset).mode(mode).build()
+        }
+        Op::Trim { dev, offset, len } => {
+            let mut command = [0; 16];
+            command[..8].copy_from_slice(&len.to_ne_bytes());
+            opcode::UringCmd16::new(file(dev), DISCARD).cmd(command).addr(Some(*offset)).build()
+        }
+        Op::Accept { listener } => {
+            let (fd, nobody) = (Fd(sockets.listener_fd(*listener)), std::ptr::null_mut());
+            opcode::Accept::new(fd, nobody, nobody.cast()).flags(libc::SOCK_CLOEXEC).build()
+        }
+        Op::Recv { sock, buf } => {
+            let fd = sockets.fd_of(place_of(*sock));
+            opcode::Recv::new(Fd(fd), buf.as_ptr(), buf.len() as u32).build()
+        }
+        Op::Send { .. } | Op::Close { .. } => unreachable!("not launched as operations of their own"),
+    }
+}
+
+fn rest(offset: u64, buf: &BufSlice, done: usize) -> (u64, *mut u8, u32) {
+    (offset + done as u64, buf.as_ptr().wrapping_add(done), (buf.len() - done) as u32)
+}
+
+/// Drives one reactor on io_uring. Made by [`crate::spawn_reactors`] and [`crate::block_on`].
+pub(crate) struct UringDriver(pub(crate) Rc<RefCell<Core>>);
+
+impl Driver for UringDriver {
+    fn now(&self) -> Nanos {
+        self.0.borrow().now()
+    }
+
+    fn submit(&mut self, id: OpId, op: Op) {
+        self.0.borrow_mut().submit(id, op);
+    }
+
+    fn post(&mut self, to: ReactorId, message: Message) {
+        self.0.borrow().mailer.post(to, message);
+    }
+
+    fn park(&mut self, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt> {
+        self.0.borrow_mut().park(until, events);
+        Ok(())
+    }
+}

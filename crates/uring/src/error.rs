@@ -1,0 +1,80 @@
+//! What can go wrong before the first operation: opening devices and starting reactors.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A path could not be opened as a device.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing is there.
+    #[error("{}: no such file or device; create it or check the path", path.display())]
+    NotFound {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The process lacks the right to open it.
+    #[error("{}: permission denied; run as a user that may read and write it", path.display())]
+    Denied {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Somebody else has it: another process, a mounted file system, or this process under another path.
+    #[error("{}: in use by another process (or mounted, or given twice); stop that first", path.display())]
+    InUse {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// It is there, but cannot serve as a device.
+    #[error("{}: {why}", path.display())]
+    Unsuitable {
+        /// The path as given.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The operating system failed in some other way.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// The path as given.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+}
+
+/// A reactor could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The kernel gives us no ring.
+    #[error("io_uring is not available: {why}")]
+    Unavailable {
+        /// The likely cause and its remedy.
+        why: String,
+    },
+    /// The core asked for does not exist or is not ours.
+    #[error("cannot pin reactor {reactor} to core {core}: {source}; choose among the cores `taskset -p $$` allows")]
+    Pin {
+        /// Which reactor.
+        reactor: usize,
+        /// Which core, as the operating system counts.
+        core: usize,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// More devices than a reactor has places for.
+    #[error("more than {max} devices; split the array")]
+    TooManyDevices {
+        /// Devices a reactor can hold.
+        max: usize,
+    },
+    /// The operating system failed in some other way.
+    #[error("cannot {doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+}

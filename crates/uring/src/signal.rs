@@ -1,0 +1,88 @@
+//! Signals as something a task can wait for.
+//!
+//! The handler writes one byte to a socket pair, the one thing about a signal that is safe to do at any moment; a task
+//! reads the other end through the ring like any connection.
+
+use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use cygnus_runtime::{IoError, IoErrorKind, Runtime, SocketId};
+
+use crate::io::Io;
+
+/// A request to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGTERM: a service manager or `kill`.
+    Terminate,
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+}
+
+/// The end of the socket pair that the handler writes to; -1 before there is one.
+static HANDLER_END: AtomicI32 = AtomicI32::new(-1);
+
+/// The stop signals of the process, awaited by one task of one reactor.
+pub struct Signals {
+    socket: SocketId,
+}
+
+impl Signals {
+    /// Takes SIGTERM and SIGINT over from now on. Each does so once: the second of its kind ends the process at once, so
+    /// that an impatient user gets through.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the process has taken them over before, or the operating system's.
+    pub fn install(io: &Io) -> io::Result<Self> {
+        let (ours, handlers) = UnixStream::pair()?;
+        let handlers = OwnedFd::from(handlers).into_raw_fd();
+        if HANDLER_END.compare_exchange(-1, handlers, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            // SAFETY: made above and known to nobody else.
+            unsafe { libc::close(handlers) };
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let socket = io.add_socket(ours)?;
+        for signal in [libc::SIGTERM, libc::SIGINT] {
+            handle(signal)?;
+        }
+        Ok(Self { socket })
+    }
+
+    /// The next signal.
+    ///
+    /// # Errors
+    /// Only if the reactor is being torn down.
+    pub async fn next(&self, rt: &Runtime) -> Result<Signal, IoError> {
+        let byte = rt.alloc(1);
+        match rt.recv(self.socket, byte.full()).await? {
+            0 => Err(IoError::new(IoErrorKind::Closed)),
+            _ if i32::from(byte.bytes()[0]) == libc::SIGINT => Ok(Signal::Interrupt),
+            _ => Ok(Signal::Terminate),
+        }
+    }
+}
+
+fn handle(signal: i32) -> io::Result<()> {
+    // SAFETY: all zeros is a valid action; the handler only does what is allowed in one.
+    let failed = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut()) != 0
+    };
+    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    let byte = signal as u8;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: `send` is async-signal-safe, reads one byte of a local variable, and at worst meets a closed peer. The
+    // interrupted code must not see its `errno` changed.
+    unsafe {
+        let errno = *libc::__errno_location();
+        libc::send(HANDLER_END.load(Ordering::SeqCst), (&raw const byte).cast(), 1, flags);
+        *libc::__errno_location() = errno;
+    }
+}

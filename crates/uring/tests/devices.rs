@@ -1,0 +1,184 @@
+//! Opening, probing and locking devices, and what they do that the common suite cannot know.
+
+mod support;
+
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use cygnus_runtime::{DeviceIx, IoErrorKind};
+use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on, create_file};
+use support::{LoopDevice, TempPath};
+
+const MIB: u64 = 1 << 20;
+
+fn on<T>(device: &Device, main: impl AsyncFnOnce(Reactor) -> T) -> T {
+    block_on(&Config { devices: vec![device.clone()], ..Config::default() }, main).unwrap()
+}
+
+#[test]
+fn a_file_is_exclusive_while_open() {
+    let path = TempPath::file("locked", MIB);
+    let first = Device::open(&path, Access::Exclusive).unwrap();
+    let second = Device::open(&path, Access::Exclusive);
+    assert!(matches!(&second, Err(OpenError::InUse { path: at }) if **at == *path));
+    assert!(second.err().unwrap().to_string().contains("in use by another process"));
+    // Looking is always allowed.
+    assert_eq!(Device::open(&path, Access::ReadOnly).unwrap().size(), MIB);
+
+    let clone = first.clone();
+    drop(first);
+    assert!(Device::open(&path, Access::Exclusive).is_err(), "a clone keeps it open");
+    drop(clone);
+    Device::open(&path, Access::Exclusive).unwrap();
+}
+
+#[test]
+fn a_block_device_is_exclusive_while_open() {
+    let Some(device) = LoopDevice::new(MIB, 512) else { return };
+    let _held = Device::open(&device.path, Access::Exclusive).unwrap();
+    assert!(matches!(Device::open(&device.path, Access::Exclusive), Err(OpenError::InUse { .. })));
+    assert_eq!(Device::open(&device.path, Access::ReadOnly).unwrap().size(), MIB);
+}
+
+#[test]
+fn what_cannot_be_a_device_is_refused_with_a_reason() {
+    let missing = TempPath::new("missing");
+    assert!(matches!(Device::open(&missing, Access::Exclusive), Err(OpenError::NotFound { .. })));
+    for (path, reason) in [("/", "directory"), ("/dev/null", "neither a regular file nor a block device")] {
+        let error = Device::open(Path::new(path), Access::Exclusive).err().unwrap();
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    let tiny = TempPath::file("tiny", 4095);
+    let error = Device::open(&tiny, Access::Exclusive).err().unwrap();
+    assert!(error.to_string().contains("smaller than one block"), "{error}");
+    let error = create_file(&tiny, MIB).unwrap_err();
+    assert!(error.to_string().contains("exists already"), "{error}");
+    assert_eq!(std::fs::metadata(&*tiny).unwrap().len(), 4095, "an existing file is left alone");
+}
+
+#[test]
+fn size_is_rounded_down_to_blocks() {
+    let path = TempPath::file("odd", MIB + 4095);
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    assert_eq!(device.size(), MIB);
+    assert!([512, 4096].contains(&device.logical_block()));
+    let info = device.info(DeviceIx(3));
+    assert_eq!((info.ix, info.size, info.name), (DeviceIx(3), MIB, path.display().to_string()));
+}
+
+#[test]
+fn trim_gives_space_back() {
+    let files = TempPath::file("trimmed", 8 * MIB);
+    let looped = LoopDevice::new(8 * MIB, 4096);
+    for path in [Some(&*files), looped.as_ref().map(|looped| looped.path.as_path())].into_iter().flatten() {
+        let device = Device::open(path, Access::Exclusive).unwrap();
+        if !device.can_trim() {
+            println!("SKIPPED: {} cannot trim", device.name());
+            continue;
+        }
+        on(&device, async |Reactor { rt, devices, .. }| {
+            let dev = devices[0].ix;
+            let mut full = rt.alloc(MIB as usize);
+            full.bytes_mut().fill(0xAB);
+            for at in 0..8 {
+                rt.write(dev, at * MIB, full.full()).await.unwrap();
+            }
+            rt.flush(dev).await.unwrap();
+            rt.trim(dev, MIB, 6 * MIB).await.unwrap();
+            rt.flush(dev).await.unwrap();
+            for (at, byte) in [(0, 0xAB), (MIB, 0), (7 * MIB - 4096, 0), (7 * MIB, 0xAB)] {
+                let buf = rt.alloc(4096);
+                rt.read(dev, at, buf.full()).await.unwrap();
+                assert!(buf.bytes().iter().all(|&b| b == byte), "{path:?} at {at}");
+            }
+        });
+    }
+    let used = std::fs::metadata(&*files).unwrap().blocks() * 512;
+    assert!(used < 4 * MIB, "{used} bytes are still taken");
+}
+
+#[test]
+fn memory_keeps_what_was_trimmed_and_null_touches_nothing() {
+    let memory = Device::memory("memory", MIB, false).unwrap();
+    on(&memory, async |Reactor { rt, devices, .. }| {
+        let mut buf = rt.alloc(4096);
+        buf.bytes_mut().fill(7);
+        rt.write(devices[0].ix, 0, buf.full()).await.unwrap();
+        rt.trim(devices[0].ix, 0, MIB).await.unwrap();
+        let back = rt.alloc(4096);
+        rt.read(devices[0].ix, 0, back.full()).await.unwrap();
+        assert_eq!(back.bytes(), buf.bytes());
+    });
+    assert_eq!(memory.read_now(0, 4096).unwrap(), [7; 4096]);
+    on(&Device::null("null", MIB), async |Reactor { rt, devices, .. }| {
+        let mut buf = rt.alloc(4096);
+        buf.bytes_mut().fill(9);
+        rt.read(devices[0].ix, 0, buf.full()).await.unwrap();
+        assert!(buf.bytes().iter().all(|&b| b == 9));
+    });
+}
+
+#[test]
+fn one_memory_is_shared_by_two_reactors() {
+    let memory = Device::memory("memory", MIB, false).unwrap();
+    on(&memory, async |Reactor { rt, devices, .. }| {
+        let mut buf = rt.alloc(8192);
+        buf.bytes_mut().fill(1);
+        rt.write(devices[0].ix, 4096, buf.full()).await.unwrap();
+    });
+    on(&memory, async |Reactor { rt, devices, .. }| {
+        let buf = rt.alloc(8192);
+        rt.read(devices[0].ix, 4096, buf.full()).await.unwrap();
+        assert!(buf.bytes().iter().all(|&b| b == 1));
+    });
+}
+
+#[test]
+fn bad_ranges_and_unknown_devices_are_errors() {
+    let path = TempPath::file("range", MIB);
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        let dev = devices[0].ix;
+        let unaligned = rt.read(dev, 100, rt.alloc(4096).full()).await.unwrap_err();
+        assert_eq!(unaligned.kind, IoErrorKind::Range);
+        assert_eq!(rt.trim(dev, MIB, 4096).await.unwrap_err().kind, IoErrorKind::Range);
+        assert_eq!(rt.trim(dev, u64::MAX - 4095, 8192).await.unwrap_err().kind, IoErrorKind::Range);
+        rt.trim(dev, MIB, 0).await.unwrap();
+        assert_eq!(rt.flush(DeviceIx(9)).await.unwrap_err().kind, IoErrorKind::Gone);
+    });
+    assert_eq!(device.read_now(MIB - 4096, 8192).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a_file_cut_short_underneath_is_a_medium_error() {
+    let path = TempPath::file("cut", MIB);
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&*path).unwrap().set_len(8192).unwrap();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        let short = rt.read(devices[0].ix, 4096, rt.alloc(8192).full()).await.unwrap_err();
+        assert_eq!(short.kind, IoErrorKind::Medium);
+    });
+}
+
+/// Writes of a reactor that ends at once, its futures dropped: the driver must keep the buffers until the kernel is done.
+#[test]
+fn a_reactor_that_ends_finishes_its_writes() {
+    let path = TempPath::file("ending", 64 * MIB);
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        for n in 0..64 {
+            let mut buf = rt.alloc(MIB as usize);
+            buf.bytes_mut().fill(n as u8 + 1);
+            drop(rt.write(devices[0].ix, n * MIB, buf.full()));
+        }
+        rt.yield_now().await;
+    });
+    for n in 0..64 {
+        let bytes = device.read_now(n * MIB, MIB as usize).unwrap();
+        // Cancelled before it began, or whole: nothing between, and nobody else's bytes.
+        let first = bytes[0];
+        assert!(first == 0 || first == n as u8 + 1, "MiB {n} holds {first}");
+        assert!(bytes.iter().all(|&b| b == first), "MiB {n} is torn");
+    }
+}
