@@ -54,9 +54,8 @@ pub struct Policies {
     pub pressure: Pressure,
     /// When the map is written out.
     pub checkpoint: CheckpointRule,
-    /// Free segments of each group that user writes may not take: one for relocation, so that cleaning can always
-    /// proceed, and one for checkpoints.
-    pub reserve_segments: u32,
+    /// Free segments of each group that only relocation may take, so that cleaning can always proceed.
+    pub relocation_reserve: u32,
 }
 
 /// The named presets.
@@ -122,13 +121,13 @@ impl Preset {
         let shared = Policies {
             front_end: FrontEnd::EveryGroup,
             redundancy: Redundancy::FullStripe,
-            cleaning: CleaningScope::Anywhere { start_percent: 10, stop_percent: 14 },
+            cleaning: CleaningScope::Anywhere { start_percent: 5, stop_percent: 6 },
             victim: Victim::Greedy,
             mapping: Mapping::Lsa4K,
             parity: ParityPlacement::Rotated,
-            pressure: Pressure { begin_percent: 6, longest_ns_per_block: 200_000 },
+            pressure: Pressure { begin_percent: 3, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
-            reserve_segments: 2,
+            relocation_reserve: 1,
         };
         match self {
             Preset::LogRaid => shared,
