@@ -1,0 +1,97 @@
+//! The queue between a session's reader and its workers.
+//!
+//! Workers are tasks that live as long as the session and are started only when all others are busy, so a client of
+//! depth 1 has one and nobody ever waits for a task to be made.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+use cygnus_nbd::Request;
+use cygnus_runtime::BufSlice;
+use cygnus_types::Nanos;
+
+/// Most workers of one session: the bits of the idle set.
+pub(crate) const MAX_WORKERS: u32 = u64::BITS;
+
+/// What is left to do for a request.
+pub(crate) enum Work {
+    /// All of it, as the command says.
+    Whole,
+    /// The write itself; the data was copied out of the receive buffer.
+    Write(BufSlice),
+    /// The effect is there; it must become durable before the reply.
+    Durable,
+}
+
+pub(crate) struct Job {
+    pub(crate) request: Request,
+    pub(crate) work: Work,
+    /// When the request was parsed.
+    pub(crate) started: Nanos,
+}
+
+pub(crate) struct Jobs {
+    queue: RefCell<VecDeque<Job>>,
+    /// Bit w: worker w waits, and its waker is in place.
+    idle: Cell<u64>,
+    wakers: RefCell<Vec<Waker>>,
+    workers: Cell<u32>,
+    closed: Cell<bool>,
+}
+
+impl Jobs {
+    pub(crate) fn new() -> Self {
+        Self {
+            queue: RefCell::default(),
+            idle: Cell::new(0),
+            wakers: RefCell::default(),
+            workers: Cell::new(0),
+            closed: Cell::new(false),
+        }
+    }
+
+    /// Queues a job. If a worker should be started for it, returns the new worker's number.
+    pub(crate) fn push(&self, job: Job) -> Option<u32> {
+        self.queue.borrow_mut().push_back(job);
+        let idle = self.idle.get();
+        if idle != 0 {
+            let worker = idle.trailing_zeros();
+            self.idle.set(idle & (idle - 1));
+            self.wakers.borrow()[worker as usize].wake_by_ref();
+            return None;
+        }
+        let workers = self.workers.get();
+        (workers < MAX_WORKERS).then(|| {
+            self.workers.set(workers + 1);
+            self.wakers.borrow_mut().push(Waker::noop().clone());
+            workers
+        })
+    }
+
+    /// The next job for a worker; None once closed and empty.
+    pub(crate) async fn next(&self, worker: u32) -> Option<Job> {
+        poll_fn(|cx| {
+            if let Some(job) = self.queue.borrow_mut().pop_front() {
+                // It may have found the job without having been woken for it.
+                self.idle.set(self.idle.get() & !(1 << worker));
+                return Poll::Ready(Some(job));
+            }
+            if self.closed.get() {
+                return Poll::Ready(None);
+            }
+            self.wakers.borrow_mut()[worker as usize].clone_from(cx.waker());
+            self.idle.set(self.idle.get() | 1 << worker);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Lets the workers end when the queue is empty.
+    pub(crate) fn close(&self) {
+        self.closed.set(true);
+        self.idle.set(0);
+        self.wakers.borrow().iter().for_each(Waker::wake_by_ref);
+    }
+}

@@ -1,0 +1,219 @@
+//! Addresses to listen on, and the sockets behind them.
+
+use std::fmt;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use cygnus_nbd::wire::DEFAULT_PORT;
+use cygnus_nbd::{Address, NbdUri};
+
+/// Where to listen: `unix:PATH`, `HOST:PORT`, `[IPV6]:PORT`, or `HOST` with NBD's own port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenAddress(Address);
+
+/// Why nothing is listening.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Not an address.
+    #[error("{0:?} is not an address: use unix:PATH, HOST:PORT or [IPV6]:PORT")]
+    Address(String),
+    /// Someone answers at that socket.
+    #[error("{}: another server is listening here; stop it or choose another socket", .0.display())]
+    InUse(PathBuf),
+    /// There is a file, and it is not a socket.
+    #[error("{}: exists and is not a socket; remove it or choose another path", .0.display())]
+    NotASocket(PathBuf),
+    /// The operating system refuses.
+    #[error("{address}: cannot listen: {source}")]
+    Io {
+        /// The address.
+        address: ListenAddress,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl FromStr for ListenAddress {
+    type Err = ListenError;
+
+    fn from_str(text: &str) -> Result<Self, ListenError> {
+        let wrong = || ListenError::Address(text.into());
+        if let Some(path) = text.strip_prefix("unix:") {
+            return if path.is_empty() { Err(wrong()) } else { Ok(Self(Address::Unix(path.into()))) };
+        }
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !host.ends_with(':') => (host, port.parse().map_err(|_| wrong())?),
+            _ => (text, DEFAULT_PORT),
+        };
+        let host = host.strip_prefix('[').map_or(Some(host), |rest| rest.strip_suffix(']')).ok_or_else(wrong)?;
+        if host.is_empty() || host.contains(['/', ' ', '[', ']']) {
+            return Err(wrong());
+        }
+        Ok(Self(Address::Tcp { host: host.into(), port }))
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Address::Tcp { host, port } => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// A listening socket, non-blocking. Dropping it closes it and removes the socket file.
+pub struct BoundListener {
+    socket: Socket,
+    address: ListenAddress,
+    /// The socket file's inode, so that only our own file is removed.
+    inode: Option<(PathBuf, u64)>,
+}
+
+impl BoundListener {
+    /// Listens. A socket file that no server answers at any more is replaced.
+    ///
+    /// # Errors
+    /// [`ListenError`], naming the address and what to do.
+    pub fn bind(address: &ListenAddress) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Io { address: address.clone(), source };
+        let (socket, mut address, inode) = match &address.0 {
+            Address::Unix(path) => {
+                clear_stale(path)?;
+                let socket = UnixListener::bind(path).map_err(failed)?;
+                socket.set_nonblocking(true).map_err(failed)?;
+                let inode = std::fs::symlink_metadata(path).map_err(failed)?.ino();
+                let path = std::path::absolute(path).map_err(failed)?;
+                (Socket::Unix(socket), ListenAddress(Address::Unix(path.clone())), Some((path, inode)))
+            }
+            Address::Tcp { host, port } => {
+                let socket = TcpListener::bind((host.as_str(), *port)).map_err(failed)?;
+                socket.set_nonblocking(true).map_err(failed)?;
+                (Socket::Tcp(socket), address.clone(), None)
+            }
+        };
+        // Port 0 asks for any free one: tell which it became.
+        if let (Socket::Tcp(socket), Address::Tcp { port, .. }) = (&socket, &mut address.0) {
+            *port = socket.local_addr().map_or(*port, |local| local.port());
+        }
+        Ok(Self { socket, address, inode })
+    }
+
+    /// Where it listens: the path made absolute, the port as it became.
+    pub fn address(&self) -> &ListenAddress {
+        &self.address
+    }
+
+    /// The URI of an export here, as a client on this machine would write it.
+    pub fn uri(&self, export: &str) -> NbdUri {
+        let address = match &self.address.0 {
+            Address::Tcp { host, port } => {
+                let any = matches!(host.as_str(), "0.0.0.0" | "::" | "*");
+                Address::Tcp { host: if any { "localhost".into() } else { host.clone() }, port: *port }
+            }
+            unix => unix.clone(),
+        };
+        NbdUri { address, export: export.into() }
+    }
+}
+
+impl AsFd for BoundListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Unix(socket) => socket.as_fd(),
+        }
+    }
+}
+
+impl Drop for BoundListener {
+    fn drop(&mut self) {
+        if let Some((path, inode)) = &self.inode {
+            let ours = std::fs::symlink_metadata(path).is_ok_and(|file| file.ino() == *inode);
+            if ours {
+                // Nobody is left to be told of a failure, and the next start clears stale files.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// Removes the socket file of a server that is dead; refuses what is alive or something else.
+fn clear_stale(path: &Path) -> Result<(), ListenError> {
+    let Ok(file) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    if !file.file_type().is_socket() {
+        return Err(ListenError::NotASocket(path.into()));
+    }
+    match UnixStream::connect(path) {
+        // Only a refusal proves that nobody listens; a full queue or missing rights do not.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            let address = ListenAddress(Address::Unix(path.into()));
+            std::fs::remove_file(path).map_err(|source| ListenError::Io { address, source })
+        }
+        _ => Err(ListenError::InUse(path.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for text in ["unix:/run/x.sock", "127.0.0.1:10809", "localhost:1", "[::1]:4000"] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
+        }
+        assert_eq!("0.0.0.0".parse::<ListenAddress>().unwrap().to_string(), "0.0.0.0:10809");
+        for text in ["", "unix:", ":5", "host:port", "host:99999", "/run/x.sock", "[::1:5", "a b:5"] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn socket_files() {
+        let dir = std::env::temp_dir().join(format!("cygnus-listen-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("x.sock");
+        let address: ListenAddress = format!("unix:{}", path.display()).parse().unwrap();
+
+        let alive = BoundListener::bind(&address).unwrap();
+        assert!(matches!(BoundListener::bind(&address), Err(ListenError::InUse(_))));
+        drop(alive);
+        assert!(!path.exists(), "a closed listener leaves no file");
+
+        // A killed server leaves its file.
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        let replaced = BoundListener::bind(&address).unwrap();
+
+        // A successor's file is not ours to remove.
+        std::fs::remove_file(&path).unwrap();
+        let successor = BoundListener::bind(&address).unwrap();
+        drop(replaced);
+        assert!(path.exists());
+        drop(successor);
+
+        std::fs::write(&path, b"precious").unwrap();
+        assert!(matches!(BoundListener::bind(&address), Err(ListenError::NotASocket(_))));
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn any_port_is_told() {
+        let listener = BoundListener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let uri = listener.uri("vol 0").to_string();
+        assert!(uri.starts_with("nbd://127.0.0.1:") && uri.ends_with("/vol%200") && !uri.contains(":0/"), "{uri}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What the server needs of a volume, and of the set of volumes.
+
+use cygnus_nbd::Errno;
+use cygnus_runtime::BufSlice;
+use cygnus_types::{Lba, VolumeId};
+
+/// Why a volume could not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VolumeError {
+    /// A block could be neither read nor rebuilt, or a write did not reach enough devices.
+    #[error("volume {}: block {} is lost; restore it from a copy, then write it anew", volume.0, lba.0)]
+    Io {
+        /// Which volume.
+        volume: VolumeId,
+        /// The first block concerned.
+        lba: Lba,
+    },
+    /// The array is full. Reads and trims still work.
+    #[error("the array is full; trim or delete something")]
+    NoSpace,
+    /// The array takes no writes: its redundancy is used up.
+    #[error("the array is read-only; replace the failed devices")]
+    ReadOnly,
+    /// The volume was deleted or the array is being stopped.
+    #[error("the volume is gone")]
+    Gone,
+}
+
+impl VolumeError {
+    /// How NBD says it.
+    pub fn errno(self) -> Errno {
+        match self {
+            VolumeError::Io { .. } => Errno::Io,
+            VolumeError::NoSpace => Errno::NoSpc,
+            VolumeError::ReadOnly => Errno::Perm,
+            VolumeError::Gone => Errno::Shutdown,
+        }
+    }
+
+    /// The first bad byte of the volume, if one is known.
+    pub fn offset(self) -> Option<u64> {
+        match self {
+            VolumeError::Io { lba, .. } => Some(lba.byte_offset()),
+            _ => None,
+        }
+    }
+}
+
+/// A run of bytes of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolumeExtent {
+    /// Bytes in the run.
+    pub len: u64,
+    /// Whether anything is stored there; if not, it reads as zeros.
+    pub mapped: bool,
+}
+
+/// A volume as the server sees it. Offsets and lengths are in bytes, of any alignment, and inside [`Volume::size`] as it
+/// was when the request was checked. A clone is another handle to the same volume.
+///
+/// Used through generics only, so that nothing on the way of a request is a virtual call.
+#[allow(async_fn_in_trait, reason = "reactors are single-threaded: no future needs to be Send")]
+pub trait Volume: Clone + 'static {
+    /// Size in bytes; changes when the volume is resized.
+    fn size(&self) -> u64;
+
+    /// Fills all of `into` from `offset`.
+    async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError>;
+
+    /// Takes the write at once if that needs no waiting (the common case); otherwise None and nothing happened.
+    fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>>;
+
+    /// Takes a write. Once this returns, reads see the data; it is durable after a later [`Volume::flush`].
+    async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError>;
+
+    /// Makes durable every write, trim and zeroing of this volume (by whichever session) that ended before this call.
+    async fn flush(&self) -> Result<(), VolumeError>;
+
+    /// Forgets a range. It reads as zeros afterwards, apart from partial blocks at its ends, which may keep their data.
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), VolumeError>;
+
+    /// Makes a range read as zeros, every byte of it; with `no_hole` it stays allocated, so that later writes to it
+    /// cannot run out of space.
+    async fn write_zeroes(&self, offset: u64, len: u64, no_hole: bool) -> Result<(), VolumeError>;
+
+    /// What is mapped from `offset` on: at least one and at most `max` extents, neighbours being of different kinds,
+    /// together covering `len` bytes or, if `max` ends it, less.
+    fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent>;
+}
+
+/// One export, opened.
+#[derive(Clone, Debug)]
+pub struct Export<V> {
+    /// Its canonical name.
+    pub name: String,
+    /// A line for humans; may be empty.
+    pub description: String,
+    /// What it leads to.
+    pub volume: V,
+}
+
+/// The exports of a server, looked up for each client anew, so volumes may come and go while it runs.
+pub trait Exports: 'static {
+    /// What they lead to.
+    type Volume: Volume;
+
+    /// Name and description of each.
+    fn list(&self) -> Vec<(String, String)>;
+
+    /// The export of that name. The empty name asks for a default export, if there is one.
+    fn open(&self, name: &str) -> Option<Export<Self::Volume>>;
+}

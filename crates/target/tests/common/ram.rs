@@ -1,0 +1,163 @@
+//! A volume in memory, with switches for what a test wants to go wrong.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use cygnus_runtime::{BufSlice, Event};
+use cygnus_target::{Export, Exports, Volume, VolumeError, VolumeExtent};
+use cygnus_types::{BLOCK, Lba, VolumeId};
+
+#[derive(Default)]
+pub struct Ram {
+    bytes: RefCell<Vec<u8>>,
+    /// Per block: whether it was ever written.
+    mapped: RefCell<Vec<bool>>,
+    pub flushes: Cell<u64>,
+    /// Writes that took the waiting path.
+    pub slow_writes: Cell<u64>,
+    /// Writes take the waiting path.
+    pub slow: Cell<bool>,
+    pub full: Cell<bool>,
+    pub gone: Cell<bool>,
+    /// Reads of this block fail.
+    pub bad: Cell<Option<Lba>>,
+    /// Reads wait at the gate until it is opened.
+    pub shut: Cell<bool>,
+    pub gate: Event,
+}
+
+#[derive(Clone)]
+pub struct RamVolume(pub Rc<Ram>);
+
+impl RamVolume {
+    pub fn new(size: usize) -> RamVolume {
+        let (bytes, mapped) = (RefCell::new(vec![0; size]), RefCell::new(vec![false; size.div_ceil(BLOCK)]));
+        RamVolume(Rc::new(Ram { bytes, mapped, ..Ram::default() }))
+    }
+
+    /// What the volume holds.
+    pub fn contents(&self) -> Vec<u8> {
+        self.0.bytes.borrow().clone()
+    }
+
+    pub fn resize(&self, size: usize) {
+        self.0.bytes.borrow_mut().resize(size, 0);
+        self.0.mapped.borrow_mut().resize(size.div_ceil(BLOCK), false);
+    }
+
+    pub fn open_gate(&self) {
+        self.0.shut.set(false);
+        self.0.gate.notify();
+    }
+
+    fn store(&self, offset: u64, data: &[u8]) -> Result<(), VolumeError> {
+        if self.0.gone.get() {
+            return Err(VolumeError::Gone);
+        }
+        if self.0.full.get() {
+            return Err(VolumeError::NoSpace);
+        }
+        let offset = offset as usize;
+        self.0.bytes.borrow_mut()[offset..offset + data.len()].copy_from_slice(data);
+        self.0.mapped.borrow_mut()[offset / BLOCK..(offset + data.len()).div_ceil(BLOCK)].fill(true);
+        Ok(())
+    }
+
+    fn unmap(&self, offset: u64, len: u64) {
+        let (first, end) = ((offset as usize).div_ceil(BLOCK), (offset + len) as usize / BLOCK);
+        if first < end {
+            self.0.mapped.borrow_mut()[first..end].fill(false);
+            self.0.bytes.borrow_mut()[first * BLOCK..end * BLOCK].fill(0);
+        }
+    }
+}
+
+impl Volume for RamVolume {
+    fn size(&self) -> u64 {
+        self.0.bytes.borrow().len() as u64
+    }
+
+    async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError> {
+        while self.0.shut.get() {
+            self.0.gate.wait().await;
+        }
+        if self.0.gone.get() {
+            return Err(VolumeError::Gone);
+        }
+        let end = offset + into.len() as u64;
+        if let Some(lba) = self.0.bad.get().filter(|lba| lba.byte_offset() < end && lba.plus(1).byte_offset() > offset)
+        {
+            return Err(VolumeError::Io { volume: VolumeId(1), lba });
+        }
+        into.copy_from(0, &self.0.bytes.borrow()[offset as usize..end as usize]);
+        Ok(())
+    }
+
+    fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>> {
+        (!self.0.slow.get()).then(|| self.store(offset, data))
+    }
+
+    async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
+        self.0.slow_writes.set(self.0.slow_writes.get() + 1);
+        self.store(offset, data.bytes())
+    }
+
+    async fn flush(&self) -> Result<(), VolumeError> {
+        self.0.flushes.set(self.0.flushes.get() + 1);
+        if self.0.gone.get() { Err(VolumeError::Gone) } else { Ok(()) }
+    }
+
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), VolumeError> {
+        self.unmap(offset, len);
+        Ok(())
+    }
+
+    async fn write_zeroes(&self, offset: u64, len: u64, no_hole: bool) -> Result<(), VolumeError> {
+        self.store(offset, &vec![0; len as usize])?;
+        if !no_hole {
+            self.unmap(offset, len);
+        }
+        Ok(())
+    }
+
+    fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent> {
+        let (mapped, end) = (self.0.mapped.borrow(), offset + len);
+        let (mut extents, mut at) = (Vec::<VolumeExtent>::new(), offset);
+        while at < end {
+            let next = end.min((at / BLOCK as u64 + 1) * BLOCK as u64);
+            let kind = mapped[at as usize / BLOCK];
+            let full = extents.len() == max;
+            match extents.last_mut() {
+                Some(last) if last.mapped == kind => last.len += next - at,
+                _ if full => break,
+                _ => extents.push(VolumeExtent { len: next - at, mapped: kind }),
+            }
+            at = next;
+        }
+        extents
+    }
+}
+
+/// A set of named volumes that tests change while the server runs.
+#[derive(Clone, Default)]
+pub struct Shelf(pub Rc<RefCell<Vec<(String, RamVolume)>>>);
+
+impl Shelf {
+    pub fn with(name: &str, volume: &RamVolume) -> Shelf {
+        Shelf(Rc::new(RefCell::new(vec![(name.into(), volume.clone())])))
+    }
+}
+
+impl Exports for Shelf {
+    type Volume = RamVolume;
+
+    fn list(&self) -> Vec<(String, String)> {
+        self.0.borrow().iter().map(|(name, _)| (name.clone(), format!("volume {name}"))).collect()
+    }
+
+    fn open(&self, name: &str) -> Option<Export<RamVolume>> {
+        let shelf = self.0.borrow();
+        let (name, volume) = shelf.iter().find(|(have, _)| have == name || (name.is_empty() && shelf.len() == 1))?;
+        Some(Export { name: name.clone(), description: format!("volume {name}"), volume: volume.clone() })
+    }
+}
