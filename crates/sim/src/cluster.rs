@@ -8,7 +8,7 @@ use cygnus_runtime::{Events, Halt, Runtime};
 use cygnus_types::{Nanos, ReactorId};
 
 use crate::disk::DiskId;
-use crate::world::{TURN, World};
+use crate::world::World;
 
 /// Reactors 0, 1, .. of one world. Each turn polls what is ready on each of them, starting from a seeded one; a message
 /// takes time, so no reactor sees another's present.
@@ -61,14 +61,11 @@ impl Cluster {
 
     fn advance(&self, busy: bool) -> Result<(), Halt> {
         let mut state = self.world.0.borrow_mut();
-        let next = if busy {
-            state.now + TURN
+        if busy {
+            state.turn()?;
         } else {
-            let timers = self.reactors.iter().filter_map(|(_, rt)| rt.next_timer());
-            timers.chain(state.next_event()).min().ok_or(Halt::Stalled)?
-        };
-        let next = next.max(state.now);
-        state.advance(next);
+            state.jump(self.reactors.iter().filter_map(|(_, rt)| rt.next_timer()).min())?;
+        }
         let deliveries: Vec<Events> = self
             .reactors
             .iter()

@@ -4,7 +4,7 @@ use cygnus_runtime::{Driver, Events, Halt, Message, Op, OpId};
 use cygnus_types::{Nanos, ReactorId};
 
 use crate::disk::DiskId;
-use crate::world::{State, TURN, World};
+use crate::world::{State, World};
 
 /// The virtual-time [`Driver`] of one reactor. Parking moves the clock of the whole world, so where several reactors
 /// live together their [`crate::Cluster`] does that instead.
@@ -53,23 +53,16 @@ impl Driver for SimDriver {
         loop {
             let only_look = until.is_some_and(|until| until <= state.now);
             if only_look {
-                let next = state.now + TURN;
-                state.advance(next);
+                state.turn()?;
             }
             if !state.ports[self.port].alive {
                 return Err(Halt::PowerCut);
             }
             state.take_events(self.port, events);
-            if only_look || !events.is_empty() || until.is_some_and(|until| until <= state.now) {
+            if only_look || !events.is_empty() {
                 return Ok(());
             }
-            let next = match (state.next_event(), until) {
-                (Some(event), Some(until)) => event.min(until),
-                (Some(event), None) => event,
-                (None, Some(until)) => until,
-                (None, None) => return Err(Halt::Stalled),
-            };
-            state.advance(next);
+            state.jump(until)?;
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_runtime::{
-    BufPool, Completion, DeviceInfo, DeviceIx, Events, IoError, Message, Op, OpId, Outcome, Rng, Runtime,
+    BufPool, Completion, DeviceInfo, DeviceIx, Events, Halt, IoError, Message, Op, OpId, Outcome, Rng, Runtime,
 };
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
@@ -17,6 +17,9 @@ use crate::net::Net;
 
 /// What a turn of a reactor's loop costs when it does not sleep: without it a task that only yields would stop time.
 pub const TURN: Nanos = Nanos(100);
+
+/// So many turns in a row in which nothing but spinning happened count as a stall.
+const MAX_SPIN: u32 = 1_000_000;
 
 /// Messages between reactors take from this to twice this.
 const MESSAGE_LATENCY: Nanos = Nanos(300);
@@ -92,6 +95,8 @@ pub(crate) struct State {
     /// Counts submissions and completions of device operations; power cuts are planned by it.
     steps: u64,
     cut_at_step: Option<u64>,
+    /// Turns since anything happened in the world.
+    spinning: u32,
     reactors: BTreeMap<ReactorId, usize>,
 }
 
@@ -116,6 +121,7 @@ impl World {
             tick: 0,
             steps: 0,
             cut_at_step: None,
+            spinning: 0,
             reactors: BTreeMap::new(),
         })))
     }
@@ -255,12 +261,12 @@ impl State {
         self.queue.push(Reverse(Event { at: at.max(self.now), sequence: self.sequence, what }));
     }
 
-    pub(crate) fn next_event(&self) -> Option<Nanos> {
+    fn next_event(&self) -> Option<Nanos> {
         self.queue.peek().map(|event| event.0.at)
     }
 
     /// Moves the clock to `until` and lets everything due by then happen.
-    pub(crate) fn advance(&mut self, until: Nanos) {
+    fn advance(&mut self, until: Nanos) {
         while let Some(Reverse(event)) = self.queue.peek() {
             if event.at > until || !self.powered {
                 break;
@@ -274,7 +280,27 @@ impl State {
         }
     }
 
+    /// A turn in which some task was busy: time passes, if only a little.
+    pub(crate) fn turn(&mut self) -> Result<(), Halt> {
+        self.spinning += 1;
+        if self.spinning > MAX_SPIN {
+            return Err(Halt::Stalled);
+        }
+        let next = self.now + TURN;
+        self.advance(next);
+        Ok(())
+    }
+
+    /// Nobody is busy: time jumps to the next thing that happens, if there is any.
+    pub(crate) fn jump(&mut self, timer: Option<Nanos>) -> Result<(), Halt> {
+        self.spinning = 0;
+        let next = timer.into_iter().chain(self.next_event()).min().ok_or(Halt::Stalled)?;
+        self.advance(next);
+        Ok(())
+    }
+
     fn happen(&mut self, what: What) {
+        self.spinning = 0;
         match what {
             What::Io { slot, ticket } => self.end_io(slot, ticket),
             What::Message { port, message } => {

@@ -52,3 +52,17 @@ fn a_wait_for_nothing_is_an_error_and_no_silence() {
     let rt = cluster.reactor(0).clone();
     assert_eq!(cluster.run(async move { drop(rt.recv_msg().await) }), Err(Halt::Stalled));
 }
+
+#[test]
+fn spinning_for_nothing_is_an_error_too() {
+    let (world, disks) = world(1);
+    let rt = world.reactor(ReactorId(0), &disks);
+    let spin = |rt: Runtime| async move {
+        loop {
+            rt.yield_now().await;
+        }
+    };
+    assert_eq!(rt.run(spin(rt.clone())), Err::<(), _>(Halt::Stalled));
+    let cluster = Cluster::new(&world, 2, &disks);
+    assert_eq!(cluster.run(spin(cluster.reactor(0).clone())), Err::<(), _>(Halt::Stalled));
+}
