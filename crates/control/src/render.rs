@@ -2,7 +2,9 @@
 
 use crate::paint::{Paint, Tone};
 use crate::show;
-use crate::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupRole, GroupStatus, VolumeStatus};
+use crate::status::{
+    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, VolumeStatus,
+};
 use crate::table::{Align, Table};
 use cygnus_types::ByteSize;
 
@@ -102,20 +104,18 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     let label = |text: &str| paint.tone(Tone::Faint, &format!("  {text:<11}"));
     let provisioned: u64 = status.volumes.iter().map(|volume| volume.size_bytes).sum();
     let mut out = format!("{}{}\n", label("uuid"), status.uuid);
-    out.push_str(&format!(
-        "{}{} live in {}; volumes promise {}\n",
-        label("space"),
-        ByteSize(status.live_bytes),
-        ByteSize(status.capacity_bytes),
-        ByteSize(provisioned),
-    ));
+    out.push_str(&format!("{}{} usable", label("space"), ByteSize(status.capacity_bytes)));
+    if let Some(live) = status.live_bytes {
+        out.push_str(&format!(", {} of it live", ByteSize(live)));
+    }
+    out.push_str(&format!("; volumes promise {}\n", ByteSize(provisioned)));
     out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes)));
-    if let Some(amplification) = status.writes.amplification() {
+    if let Some((writes, amplification)) = status.writes.and_then(|writes| Some((writes, writes.amplification()?))) {
         out.push_str(&format!(
             "{}{} by clients, {} moved by cleaning: write amplification {amplification:.2}\n",
             label("written"),
-            ByteSize(status.writes.client_bytes),
-            ByteSize(status.writes.cleaned_bytes),
+            ByteSize(writes.client_bytes),
+            ByteSize(writes.cleaned_bytes),
         ));
     }
     for address in &status.listening {
@@ -125,6 +125,8 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         let micros: u64 = recovery.steps.iter().map(|step| step.micros).sum();
         let how = if recovery.clean_stop { "after a clean stop" } else { "by recovery" };
         out.push_str(&format!("{}{how}, in {:.1} ms\n", label("opened"), micros as f64 / 1e3));
+    } else if !status.clean {
+        out.push_str(&format!("{}not stopped cleanly: the next start recovers it\n", label("stopped")));
     }
     out
 }
@@ -137,11 +139,19 @@ fn role_tone(role: GroupRole) -> Tone {
     }
 }
 
+/// Shown for what a stopped array does not tell.
+const UNKNOWN: &str = "-";
+
+fn size_or_unknown(bytes: Option<u64>) -> String {
+    bytes.map_or(UNKNOWN.into(), |bytes| ByteSize(bytes).to_string())
+}
+
 /// The table of R-groups.
 pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
     let mut table = Table::new(&[
         ("R-GROUP", Align::Right),
         ("ROLE", Align::Left),
+        ("SEGMENTS", Align::Right),
         ("FREE", Align::Right),
         ("OPEN", Align::Right),
         ("SEALED", Align::Right),
@@ -149,14 +159,18 @@ pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
         ("OF", Align::Right),
     ]);
     for group in groups {
-        let number = |count: u32| (Tone::Normal, count.to_string());
+        let activity = group.activity.as_ref();
+        let count = |pick: fn(&GroupActivity) -> u32| {
+            (Tone::Normal, activity.map_or(UNKNOWN.into(), |activity| pick(activity).to_string()))
+        };
         table.row(vec![
-            number(group.index),
-            (role_tone(group.role), group.role.word().into()),
-            number(group.free_segments),
-            number(group.open_segments),
-            number(group.sealed_segments),
-            (Tone::Normal, ByteSize(group.live_bytes).to_string()),
+            (Tone::Normal, group.index.to_string()),
+            activity.map_or((Tone::Faint, UNKNOWN.into()), |it| (role_tone(it.role), it.role.word().into())),
+            (Tone::Normal, group.segments.to_string()),
+            count(|it| it.free_segments),
+            count(|it| it.open_segments),
+            count(|it| it.sealed_segments),
+            (Tone::Normal, size_or_unknown(activity.map(|it| it.live_bytes))),
             (Tone::Faint, ByteSize(group.capacity_bytes).to_string()),
         ]);
     }
@@ -211,7 +225,7 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
         table.row(vec![
             (Tone::Normal, format!("{array}/{}", volume.name)),
             (Tone::Normal, ByteSize(volume.size_bytes).to_string()),
-            (Tone::Normal, ByteSize(volume.used_bytes).to_string()),
+            (Tone::Normal, size_or_unknown(volume.used_bytes)),
             (Tone::Normal, volume.connections.to_string()),
         ]);
     }

@@ -23,13 +23,19 @@ pub struct ArrayStatus {
     pub parity_columns: u32,
     /// Bytes that one segment takes on one device.
     pub segment_bytes: u64,
-    /// Bytes of volumes the array holds before its over-provisioning is touched.
+    /// Bytes of data the volumes can hold in all, over-provisioning taken off.
     pub capacity_bytes: u64,
-    /// Bytes of data that are live now (what the volumes would read back as other than zeros).
-    pub live_bytes: u64,
-    /// Bytes that clients have written and that were moved by cleaning since the array was opened.
-    pub writes: WriteCounters,
-    /// What the last opening had to do, if the array was opened.
+    /// Bytes of data the volumes hold now; unknown while the array is stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live_bytes: Option<u64>,
+    /// Bytes that clients have written and that were moved by cleaning since the array was opened; absent while it is
+    /// stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WriteCounters>,
+    /// Whether the last session ended with a clean stop; for a served array, whether the one before did.
+    pub clean: bool,
+    /// What opening it took; absent while the array is stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryStatus>,
     /// NBD addresses it is served at, as URIs without an export name; empty when stopped.
     pub listening: Vec<String>,
@@ -133,6 +139,20 @@ impl GroupRole {
 pub struct GroupStatus {
     /// Its index, from 0.
     pub index: u32,
+    /// All its segments.
+    pub segments: u32,
+    /// Bytes of data its segments could hold.
+    pub capacity_bytes: u64,
+    /// Members of it that are missing or failed.
+    pub missing_devices: u32,
+    /// What it does and holds; absent while the array is stopped.
+    #[serde(flatten)]
+    pub activity: Option<GroupActivity>,
+}
+
+/// What a served R-group does and holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupActivity {
     /// What it does now.
     pub role: GroupRole,
     /// Segments that hold nothing.
@@ -143,17 +163,6 @@ pub struct GroupStatus {
     pub sealed_segments: u32,
     /// Bytes of live data in it.
     pub live_bytes: u64,
-    /// Bytes of data its segments could hold.
-    pub capacity_bytes: u64,
-    /// Members of it that are missing or failed.
-    pub missing_devices: u32,
-}
-
-impl GroupStatus {
-    /// All its segments.
-    pub fn segments(&self) -> u32 {
-        self.free_segments + self.open_segments + self.sealed_segments
-    }
 }
 
 /// The state of one member.
@@ -235,8 +244,10 @@ pub struct VolumeStatus {
     pub id: u32,
     /// What clients see as its size.
     pub size_bytes: u64,
-    /// Live data in it; less than its size as long as parts were never written or were trimmed.
-    pub used_bytes: u64,
+    /// Live data in it; less than its size as long as parts were never written or were trimmed. Unknown while the array
+    /// is stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_bytes: Option<u64>,
     /// Clients connected to it now.
     pub connections: u32,
 }

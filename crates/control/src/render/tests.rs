@@ -18,13 +18,16 @@ fn device(index: u32, state: DeviceState) -> DeviceStatus {
 fn group(index: u32, role: GroupRole, missing_devices: u32) -> GroupStatus {
     GroupStatus {
         index,
-        role,
-        free_segments: 100,
-        open_segments: 1,
-        sealed_segments: 20,
-        live_bytes: 40 << 20,
+        segments: 121,
         capacity_bytes: 2 << 30,
         missing_devices,
+        activity: Some(GroupActivity {
+            role,
+            free_segments: 100,
+            open_segments: 1,
+            sealed_segments: 20,
+            live_bytes: 40 << 20,
+        }),
     }
 }
 
@@ -41,8 +44,9 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         parity_columns: 1,
         segment_bytes: 8 << 20,
         capacity_bytes: 4 << 30,
-        live_bytes: 80 << 20,
-        writes: WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 },
+        live_bytes: Some(80 << 20),
+        writes: Some(WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 }),
+        clean: true,
         recovery: Some(RecoveryStatus {
             clean_stop: true,
             steps: vec![RecoveryStep { name: "superblock".into(), detail: String::new(), micros: 1500 }],
@@ -54,7 +58,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             name: "vol0".into(),
             id: 1,
             size_bytes: 4 << 30,
-            used_bytes: 80 << 20,
+            used_bytes: Some(80 << 20),
             connections: 2,
         }],
     }
@@ -65,15 +69,15 @@ fn a_healthy_array_reads_like_this() {
     let expect = "\
 tank: healthy, served; swan, 2 R-groups of 2+1
   uuid       01234567-89ab-cdef-0123-456789abcdef
-  space      80 MiB live in 4 GiB; volumes promise 4 GiB
+  space      4 GiB usable, 80 MiB of it live; volumes promise 4 GiB
   segment    8 MiB on each member
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
   nbd        nbd://127.0.0.1:10809
   opened     after a clean stop, in 1.5 ms
 
-R-GROUP  ROLE       FREE  OPEN  SEALED    LIVE     OF
-      0  front-end   100     1      20  40 MiB  2 GiB
-      1  cleaning    100     1      20  40 MiB  2 GiB
+R-GROUP  ROLE       SEGMENTS  FREE  OPEN  SEALED    LIVE     OF
+      0  front-end       121   100     1      20  40 MiB  2 GiB
+      1  cleaning        121   100     1      20  40 MiB  2 GiB
 
 MEMBER  R-GROUP  STATE    SIZE   READ  WRITTEN  READING  WRITING  ERRORS  PATH
      0        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d0
@@ -111,6 +115,21 @@ fn errors_of_an_online_device_are_told() {
     status.devices[2].io = DeviceCounters { checksum_errors: 3, repaired: 3, ..Default::default() };
     assert_eq!(complaints(&status).len(), 1);
     assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os and 3 blocks"));
+}
+
+#[test]
+fn a_stopped_array_shows_what_its_superblocks_tell() {
+    let mut status = tank(&[]);
+    (status.served, status.clean, status.live_bytes, status.writes, status.recovery) = (false, false, None, None, None);
+    status.groups.iter_mut().for_each(|group| group.activity = None);
+    status.volumes[0].used_bytes = None;
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("tank: healthy, stopped"), "{text}");
+    assert!(text.contains("not stopped cleanly: the next start recovers it"), "{text}");
+    assert!(text.contains("\n      0  -          121     -     -       -     -  2 GiB\n"), "{text}");
+    let json = serde_json::to_string(&status).unwrap();
+    assert!(!json.contains("role") && !json.contains("null"), "{json}");
+    assert_eq!(serde_json::from_str::<ArrayStatus>(&json).unwrap(), status);
 }
 
 #[test]
