@@ -251,16 +251,7 @@ impl Core {
     /// Carries out what needs no kernel.
     fn run_local(&mut self, done: &mut Vec<Completion>) {
         for (id, op) in self.local.drain(..) {
-            if let Op::Read { dev, offset, buf } | Op::Write { dev, offset, buf } = &op {
-                if let Backing::Memory(memory) = self.devices[dev.0 as usize].backing() {
-                    // SAFETY: the buffer is `len` bytes from a pool, never part of a device's mapping; nobody looks at
-                    // a buffer that a read in flight fills.
-                    match op {
-                        Op::Read { .. } => unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) },
-                        _ => unsafe { memory.write(*offset, buf.as_ptr(), buf.len()) },
-                    }
-                }
-            }
+            carry_out(&self.devices, &op);
             done.push(Completion { id, result: Ok(Outcome::Done) });
         }
         done.append(&mut self.ended);
@@ -429,6 +420,30 @@ impl Drop for Core {
             mem::forget(mem::take(&mut self.sockets));
             mem::forget(mem::replace(&mut self.bell_count, Box::new(0)));
         }
+    }
+}
+
+/// Does what an operation asks of a device in memory. What else waits for a park has nothing to be done.
+fn carry_out(devices: &[Device], op: &Op) {
+    let memory = |dev: &DeviceIx| match devices[dev.0 as usize].backing() {
+        Backing::Memory(memory) => Some(memory),
+        _ => None,
+    };
+    match op {
+        Op::Read { dev, offset, buf } => {
+            if let Some(memory) = memory(dev) {
+                // SAFETY: the buffer comes from a pool and so is no part of the device; nobody looks at a buffer that a
+                // read in flight fills.
+                unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) }
+            }
+        }
+        Op::Write { dev, offset, buf } => {
+            if let Some(memory) = memory(dev) {
+                // SAFETY: the buffer comes from a pool and so is no part of the device.
+                unsafe { memory.write(*offset, buf.as_ptr(), buf.len()) }
+            }
+        }
+        _ => {}
     }
 }
 
