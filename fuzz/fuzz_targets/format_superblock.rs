@@ -1,17 +1,69 @@
 //! A superblock slot with any contents: an error or an array that can be written again, never a panic.
 #![no_main]
 
-use cygnus_format::{SUPERBLOCK_SLOT, Superblock, crc32c, probe_with_tail, superblock::SUPERBLOCK_MAGIC};
+use cygnus_format::superblock::SUPERBLOCK_MAGIC;
+use cygnus_format::{
+    ArrayState, CheckpointRoot, Geometry, GroupDesc, MemberDesc, MemberState, PolicyValue, RootSegment, RootUse,
+    SUPERBLOCK_SLOT, Superblock, VolumeDesc, crc32c, probe_with_tail,
+};
+use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let _ = probe_with_tail(input, input);
     let _ = Superblock::newest([input, input]).map(check);
-    let mut sealed = sealed(input);
-    let _ = Superblock::decode(&sealed).and_then(|unverified| unverified.verify()).map(check);
-    sealed.truncate(sealed.len() / 2);
-    let _ = Superblock::decode(&sealed).and_then(|unverified| unverified.verify()).map(check);
+    for bytes in [sealed(input), edited(input)] {
+        let _ = Superblock::decode(&bytes).and_then(|unverified| unverified.verify()).map(check);
+    }
 });
+
+/// A good superblock with bytes of the input written over it: each three are an offset and a value.
+fn edited(input: &[u8]) -> Vec<u8> {
+    let mut bytes = good().encode().expect("is good");
+    for edit in input.chunks_exact(3) {
+        let offset = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % 1024;
+        bytes[offset] = edit[2];
+    }
+    let crc = crc32c(&bytes[12..]);
+    bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+/// A superblock with something in each of its tables.
+fn good() -> Superblock {
+    let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256 };
+    let uuid = |n| Uuid::from_random(n, n);
+    let member = |n| MemberDesc { uuid: uuid(n), size_bytes: 1 << 30, state: MemberState::Online };
+    let segments =
+        vec![RootSegment { group: GroupId(1), segment: SegmentId(2), segment_seq: 3, use_of: RootUse::Open }];
+    let root = |generation| CheckpointRoot {
+        generation,
+        barrier: 1,
+        next_write_seq: 2,
+        next_stripe_seq: 3,
+        next_segment_seq: 4,
+        mapped_blocks: 5,
+        pages: 6,
+        segments: segments.clone(),
+    };
+    let volume =
+        |id, name: &str| VolumeDesc { id: VolumeId(id), name: name.into(), size_bytes: 1 << 20, created_unix: 7 };
+    let state = ArrayState {
+        name: "tank".into(),
+        preset: "swan".into(),
+        geometry,
+        over_provisioning_permille: 200,
+        policies: ["a", "b"].map(|name| PolicyValue { name: name.into(), value: 1 }).into(),
+        groups: [[1, 2, 3], [4, 5, 6]].map(|m| GroupDesc { segments: 9, members: m.map(member).into() }).into(),
+        session: 1,
+        clean: false,
+        volumes: vec![volume(0, "vol0"), volume(1, "vol1")],
+        next_volume_id: 2,
+        roots: [Some(root(2)), Some(root(1))],
+    };
+    let (array, member_uuid) = (uuid(9), uuid(1));
+    Superblock { generation: 1, array, member: MemberIx(0), member_uuid, read_only: false, state }
+}
 
 /// What verifies must survive being written and read again.
 fn check(superblock: Superblock) {

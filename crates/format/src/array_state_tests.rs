@@ -37,7 +37,7 @@ pub(crate) fn tank() -> ArrayState {
         group: GroupId(group),
         segment: SegmentId(segment),
         segment_seq: 9,
-        use_of: crate::RootUse::Pages,
+        use_of: RootUse::Pages,
     };
     ArrayState {
         name: "tank".to_owned(),
@@ -106,11 +106,9 @@ fn any_policies() -> impl Strategy<Value = Vec<PolicyValue>> {
 fn any_roots() -> impl Strategy<Value = [Option<CheckpointRoot>; 2]> {
     let segments = || prop::collection::vec(any::<u64>(), 0..40);
     (0..=2_usize, 1..1000_u64, segments(), segments()).prop_map(|(count, generation, newer, older)| {
-        let at = |segment_seq| RootSegment {
-            group: GroupId(0),
-            segment: SegmentId(0),
-            segment_seq,
-            use_of: crate::RootUse::Pages,
+        let at = |segment_seq: u64| {
+            let use_of = if segment_seq % 2 == 0 { RootUse::Pages } else { RootUse::Open };
+            RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq, use_of }
         };
         let newer = root(generation + 1, newer.into_iter().map(at).collect());
         let older = root(generation, older.into_iter().map(at).collect());
@@ -193,7 +191,7 @@ fn checkpoints_must_be_possible() {
     let elsewhere = error(|s| {
         let mut root = first(s);
         root.segments[0] =
-            RootSegment { group: GroupId(1), segment: SegmentId(4), segment_seq: 1, use_of: crate::RootUse::Pages };
+            RootSegment { group: GroupId(1), segment: SegmentId(4), segment_seq: 1, use_of: RootUse::Pages };
         s.roots[0] = Some(root);
     });
     let (group, segment) = (GroupId(1), SegmentId(4));

@@ -91,7 +91,7 @@ fn the_fullest_array_fits_in_its_slot() {
         })
         .collect();
     state.next_volume_id = MAX_VOLUMES as u32;
-    let at = RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq: 1, use_of: crate::RootUse::Pages };
+    let at = RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq: 1, use_of: RootUse::Pages };
     for root in state.roots.iter_mut().flatten() {
         root.segments = vec![at; MAX_CHECKPOINT_SEGMENTS];
     }
