@@ -4,12 +4,13 @@
 //! reactor's processor time, which other load on the machine disturbs little. The last are a file in DIRECTORY (default:
 //! the temporary directory), past the page cache if its file system allows it, in elapsed time.
 
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cygnus_runtime::{Buf, OpFuture};
-use cygnus_types::Nanos;
-use cygnus_uring::{Access, Config, Device, Reactor, block_on, create_file};
+use cygnus_types::{Nanos, ReactorId};
+use cygnus_uring::{Access, Config, Device, Pinning, Reactor, block_on, create_file, spawn_reactors};
 
 const BLOCK: usize = 4096;
 
@@ -92,6 +93,10 @@ fn main() {
     measure("memory 1 MiB (in cache)", memory(1 << 20), Clock::Processor, 2_000_000, &[1, 32]);
     measure("memory 1 GiB", memory(1 << 30), Clock::Processor, 1_000_000, &[1, 32]);
 
+    messages(Nanos::micros(100));
+    messages(Nanos::ZERO);
+    echo();
+
     create_file(&file, 1 << 30).expect("the directory is writable");
     let device = Device::open(&file, Access::Exclusive).expect("the file was just made");
     std::fs::remove_file(&file).expect("the file was just made");
@@ -99,6 +104,55 @@ fn main() {
     // Holes are allocated in the measured run otherwise.
     fill(&device);
     measure(&format!("file, {how}"), device, Clock::Elapsed, 50_000, &[1, 32, 128]);
+}
+
+/// How long a message to another reactor and its answer take.
+fn messages(spin: Nanos) {
+    const ROUNDS: u32 = 20_000;
+    let config = Config { reactors: 2, pinning: Pinning::EachOwnCore, spin, ..Config::default() };
+    let reactors = spawn_reactors(&config, async |Reactor { rt, .. }| {
+        let peer = ReactorId(1 - rt.id().0);
+        let start = rt.precise_now();
+        for _ in 0..ROUNDS {
+            if rt.id() == ReactorId(0) {
+                rt.send_msg(peer, Box::new(()));
+                rt.recv_msg().await;
+            } else {
+                rt.recv_msg().await;
+                rt.send_msg(peer, Box::new(()));
+            }
+        }
+        rt.precise_now().since(start) / u64::from(ROUNDS)
+    });
+    let round_trip = reactors.expect("rings can be had").join()[0];
+    println!("message and answer between reactors that spin for {spin}: {round_trip}");
+}
+
+/// How long 64 bytes there and back take over a socket pair, both ends on one reactor.
+fn echo() {
+    const ROUNDS: u32 = 200_000;
+    let round_trip = block_on(&Config::default(), async |Reactor { rt, io, .. }| {
+        let (near, far) = UnixStream::pair().expect("descriptors are left");
+        let [near, far] = [near, far].map(|end| io.add_socket(end).expect("it is a socket"));
+        let task = rt.clone();
+        rt.spawn(async move {
+            let buf = task.alloc(64);
+            while let Ok(1..) = task.recv(far, buf.full()).await {
+                task.send(far, vec![buf.full()]).await.expect("the other end is open");
+            }
+        });
+        let buf = rt.alloc(64);
+        let start = Clock::Processor.now();
+        for _ in 0..ROUNDS {
+            rt.send(near, vec![buf.full()]).await.expect("the other end is open");
+            rt.recv(near, buf.full()).await.expect("the other end is open");
+        }
+        Nanos::from((Clock::Processor.now() - start) / ROUNDS)
+    });
+    println!(
+        "64 bytes to a task of the same reactor and back over a socket: {}",
+        round_trip.expect("a ring can be had")
+    );
 }
 
 fn fill(device: &Device) {
