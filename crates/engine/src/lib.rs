@@ -1,1 +1,49 @@
-//! 
+//! The array engine: volumes on R-groups of devices, log-structured, with spatially separated garbage collection.
+//!
+//! It knows neither which driver runs it nor which protocol its users speak. A reader who wants to follow a write goes
+//! from [`Volume::write`] to `write_path` (admission), `writer` (the stream of stripes) and `stripe` (memory, parity,
+//! header); a read goes through `read_path`. `space` grants segments, `cleaner` gives them back, `flush`, `checkpoint`
+//! and `commit` make things durable in growing order of weight, and `open` with its steps brings it all back.
+//!
+//! Rules that hold throughout: state is decided on without awaiting, the I/O is awaited, and what was decided is
+//! checked again before it is published; nothing written to a device is ever overwritten inside a segment; a segment is
+//! reused only when everything that replaced its contents is durable.
+
+mod array;
+mod assemble;
+mod checkpoint;
+mod cleaner;
+mod commit;
+mod create;
+mod error;
+mod flush;
+mod home;
+mod l2p;
+mod load;
+mod open;
+mod order;
+mod parallel;
+mod peers;
+mod reactor;
+mod read_path;
+mod replay;
+mod scan;
+mod segments;
+mod shared;
+mod space;
+mod status;
+mod stripe;
+mod tail;
+mod volume;
+mod write_path;
+mod writer;
+
+pub use array::{Array, ArrayHandle, ArrayPeer};
+pub use assemble::{Found, inspect};
+pub use create::{CreateOptions, create, wipe};
+pub use error::{ArrayError, VolumeAdminError, VolumeError};
+pub use l2p::MAX_VOLUME_BLOCKS;
+pub use open::{OpenOptions, RecoveryReport};
+pub use shared::Log;
+pub use status::{ArrayStatus, GroupRole, GroupStatus, MemberStatus, Traffic, VolumeStatus};
+pub use volume::{Extent, Volume};

@@ -1,0 +1,255 @@
+//! An array as its users hold it: open, serve, administer, close.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Message, Runtime};
+use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
+
+use crate::error::{ArrayError, VolumeAdminError, VolumeError};
+use crate::l2p::MAX_VOLUME_BLOCKS;
+use crate::open::{OpenOptions, RecoveryReport, open};
+use crate::peers::ToOwner;
+use crate::reactor::Reactor;
+use crate::shared::{Shared, VolumeState};
+use crate::status::{ArrayStatus, Traffic};
+use crate::volume::Volume;
+
+/// An open array, on its home reactor.
+#[derive(Clone)]
+pub struct Array {
+    reactor: Rc<Reactor>,
+    devices: Rc<[Option<DeviceIx>]>,
+    report: Rc<RecoveryReport>,
+}
+
+/// What another reactor needs to take part; goes there by message or with the thread's start.
+#[derive(Clone)]
+pub struct ArrayHandle {
+    shared: Arc<Shared>,
+    devices: Vec<Option<DeviceIx>>,
+    reactors: usize,
+}
+
+/// An array on a reactor that is not its home.
+#[derive(Clone)]
+pub struct ArrayPeer {
+    reactor: Rc<Reactor>,
+}
+
+impl Array {
+    /// Opens an array from its members among `devices`, in any order. The runtime becomes its home reactor.
+    ///
+    /// # Errors
+    /// When the devices do not make up an array, or too many of its members are missing.
+    pub async fn open(rt: &Runtime, devices: &[DeviceInfo], options: &OpenOptions) -> Result<Self, ArrayError> {
+        let (reactor, members, report) = open(rt, devices, options).await?;
+        let devices = members.iter().map(|d| d.as_ref().map(|d| d.ix)).collect();
+        Ok(Self { reactor, devices, report: Rc::new(report) })
+    }
+
+    /// What opening had to do.
+    pub fn recovery(&self) -> &RecoveryReport {
+        &self.report
+    }
+
+    /// For attaching the other reactors, as many as [`OpenOptions::reactors`] said.
+    pub fn handle(&self, reactors: usize) -> ArrayHandle {
+        ArrayHandle { shared: self.reactor.shared.clone(), devices: self.devices.to_vec(), reactors }
+    }
+
+    /// Handles a message that this reactor's mailbox received; gives it back if it is not the engine's. With more than
+    /// one reactor some task must feed all messages through here.
+    pub fn handle_message(&self, message: Message) -> Option<Message> {
+        self.reactor.handle_message(message)
+    }
+
+    /// A volume by name.
+    pub fn volume(&self, name: &str) -> Option<Volume> {
+        self.reactor.shared.volume_named(name).map(|state| Volume::new(self.reactor.clone(), state))
+    }
+
+    /// Names of all volumes.
+    pub fn volume_names(&self) -> Vec<String> {
+        self.reactor.shared.volumes().iter().map(|v| v.name.clone()).collect()
+    }
+
+    /// State of everything.
+    pub fn status(&self) -> ArrayStatus {
+        self.reactor.status()
+    }
+
+    /// Counters alone, which are cheap.
+    pub fn traffic(&self) -> Traffic {
+        self.reactor.traffic()
+    }
+
+    /// Makes a volume of `size` bytes; it takes no space until it is written. `now_unix` is recorded as its birthday.
+    ///
+    /// # Errors
+    /// When the name or the size is not possible, or the change cannot be recorded.
+    pub async fn create_volume(&self, name: &str, size: ByteSize, now_unix: u64) -> Result<Volume, VolumeAdminError> {
+        if !valid_name(name, MAX_VOLUME_NAME) {
+            return Err(VolumeAdminError::BadName(name.into()));
+        }
+        check_size(size)?;
+        let id = {
+            let mut state = self.reactor.home().state.borrow_mut();
+            if state.volumes.iter().any(|v| v.name == name) {
+                return Err(VolumeAdminError::Exists(name.into()));
+            }
+            if state.volumes.len() >= MAX_VOLUMES {
+                return Err(VolumeAdminError::TooMany(MAX_VOLUMES));
+            }
+            let id = VolumeId(state.next_volume_id);
+            state.next_volume_id += 1;
+            state.volumes.push(VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix });
+            id
+        };
+        self.commit().await?;
+        let volume = Arc::new(VolumeState::new(id, name.into(), size));
+        self.reactor.shared.add_volume(volume.clone());
+        Ok(Volume::new(self.reactor.clone(), volume))
+    }
+
+    /// Deletes a volume and everything in it.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the change cannot be recorded.
+    pub async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError> {
+        let volume = self.find(name)?;
+        volume.set_gone();
+        self.reactor.home().state.borrow_mut().volumes.retain(|v| v.id != volume.id);
+        self.commit().await?;
+        self.reactor.shared.remove_volume(volume.id);
+        self.forget_blocks(&volume).await;
+        Ok(())
+    }
+
+    /// Takes a deleted volume's blocks off the segments' counts, a part at a time.
+    async fn forget_blocks(&self, volume: &VolumeState) {
+        const AT_A_TIME: u64 = 1 << 16;
+        let mut lba = volume.map.skip_holes(Lba(0));
+        while lba.0 < MAX_VOLUME_BLOCKS {
+            for at in lba.0..(lba.0 + AT_A_TIME).min(MAX_VOLUME_BLOCKS) {
+                let old = volume.map.clear(Lba(at));
+                self.reactor.shared.entry_replaced(volume, old, false);
+            }
+            lba = volume.map.skip_holes(Lba(lba.0 + AT_A_TIME));
+            self.reactor.rt.yield_now().await;
+        }
+        self.reactor.home().space_changed.notify();
+    }
+
+    /// Changes a volume's size. What lies behind the new end of a volume made smaller is discarded for good.
+    ///
+    /// # Errors
+    /// When there is none of that name, the size is not possible, or the change cannot be recorded.
+    pub async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+        check_size(size)?;
+        let volume = self.find(name)?;
+        let (old, new) = (volume.blocks(), size.0 / BLOCK as u64);
+        volume.set_size(ByteSize(size.0.min(volume.size().0)));
+        if new < old {
+            let discarded = self.reactor.discard_blocks(&volume, Lba(new), old - new).await;
+            let flushed = self.reactor.flush().await;
+            discarded.and(flushed).map_err(faulted)?;
+        }
+        let id = volume.id;
+        for desc in self.reactor.home().state.borrow_mut().volumes.iter_mut().filter(|v| v.id == id) {
+            desc.size_bytes = size.0;
+        }
+        self.commit().await?;
+        volume.set_size(size);
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<VolumeState>, VolumeAdminError> {
+        self.reactor.shared.volume_named(name).ok_or_else(|| VolumeAdminError::Unknown(name.into()))
+    }
+
+    async fn commit(&self) -> Result<(), ArrayError> {
+        if let Some(why) = self.reactor.shared.fault() {
+            return Err(ArrayError::Faulted(why));
+        }
+        self.reactor.commit_state().await.map_err(ArrayError::Faulted)
+    }
+
+    /// Takes a checkpoint now.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn checkpoint(&self) -> Result<(), ArrayError> {
+        self.reactor.checkpoint().await.map_err(ArrayError::Faulted)
+    }
+
+    /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
+    /// answer [`VolumeError::Gone`] from the start of this.
+    ///
+    /// # Errors
+    /// When not everything could be made durable; the next opening will then recover as after a crash.
+    pub async fn close(self) -> Result<(), ArrayError> {
+        let reactor = &self.reactor;
+        self.stop_cleaner().await;
+        reactor.shared.set_closed();
+        reactor.progress.notify();
+        reactor.home().space_changed.notify();
+        reactor.peers.ask_others(reactor, |ticket| ToOwner::Close { ticket }).await;
+        reactor.end_segments();
+        reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
+        reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+        reactor.home().state.borrow_mut().clean = true;
+        reactor.commit_state().await.map_err(ArrayError::Faulted)
+    }
+
+    async fn stop_cleaner(&self) {
+        let home = self.reactor.home();
+        home.stop.set(true);
+        home.space_changed.notify();
+        self.reactor.progress.notify();
+        while home.cleaner_running.get() {
+            let ended = home.cleaner_ended.wait();
+            if home.cleaner_running.get() {
+                ended.await;
+            }
+        }
+    }
+}
+
+fn faulted(error: VolumeError) -> VolumeAdminError {
+    VolumeAdminError::Array(ArrayError::Faulted(error.to_string()))
+}
+
+fn check_size(size: ByteSize) -> Result<(), VolumeAdminError> {
+    let max = ByteSize(MAX_VOLUME_BLOCKS * BLOCK as u64);
+    if size.0 == 0 || !size.0.is_multiple_of(BLOCK as u64) || size.0 > max.0 {
+        return Err(VolumeAdminError::BadSize { size, max });
+    }
+    Ok(())
+}
+
+impl ArrayHandle {
+    /// Attaches a reactor. Its driver must number the devices as the home reactor's does, and all of its messages must
+    /// go through [`ArrayPeer::handle_message`].
+    pub fn attach(self, rt: &Runtime) -> ArrayPeer {
+        ArrayPeer { reactor: Reactor::new(rt.clone(), self.shared, self.devices, self.reactors, None) }
+    }
+}
+
+impl ArrayPeer {
+    /// See [`Array::handle_message`].
+    pub fn handle_message(&self, message: Message) -> Option<Message> {
+        self.reactor.handle_message(message)
+    }
+
+    /// A volume by name.
+    pub fn volume(&self, name: &str) -> Option<Volume> {
+        self.reactor.shared.volume_named(name).map(|state| Volume::new(self.reactor.clone(), state))
+    }
+
+    /// Names of all volumes.
+    pub fn volume_names(&self) -> Vec<String> {
+        self.reactor.shared.volumes().iter().map(|v| v.name.clone()).collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! Cleaning: moves what is still valid out of a victim segment, so that the whole of it can be given back.
+//!
+//! Which group and which victim is the policies' choice; here it is carried out. Blocks move by compare-and-swap on the
+//! map (SALSA section 3.3), so a write of a guest that comes in between simply wins. A victim is given back only once the
+//! copies, and every write that made one of its blocks garbage, are durable.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_format::{Entry, Kind, MapEntry, Place, Stream};
+use cygnus_parity as parity;
+use cygnus_policy::{CleaningView, SegmentView};
+use cygnus_runtime::{Buf, OpFuture};
+use cygnus_types::{BLOCK, GroupId, Lba, Nanos};
+
+use crate::reactor::Reactor;
+use crate::scan::FoundStripe;
+use crate::segments::{SegIx, SegState};
+use crate::shared::{VolumeState, count};
+use crate::space::segment_capacity;
+use crate::writer::{Appended, Publish};
+
+/// Victims emptied before the flush that lets them go: a flush cuts a stripe short, so not for each one.
+const BATCH: usize = 4;
+/// Dead blocks between live ones that are read along rather than paying for another request: 32 KiB.
+const READ_THROUGH: u32 = 8;
+/// Longest time that cleaning gives way to reads before it takes a turn all the same.
+const LONGEST_YIELD: Nanos = Nanos::millis(2);
+/// How often to look for new garbage while writers wait and nothing is worth cleaning.
+const LOOK_AGAIN: Nanos = Nanos::millis(5);
+
+/// A block that must move.
+struct Live {
+    volume: Arc<VolumeState>,
+    lba: Lba,
+    entry: Entry,
+    current: MapEntry,
+    place: Place,
+}
+
+impl Reactor {
+    /// The cleaner: runs on the home reactor until the array closes.
+    pub(crate) async fn cleaner(self: Rc<Self>) {
+        let home = self.home();
+        home.cleaner_running.set(true);
+        while !home.stop.get() && self.shared.fault().is_none() {
+            let changed = home.space_changed.wait();
+            if self.checkpoint_is_due() {
+                self.start_checkpoint();
+            }
+            match self.choose_victim() {
+                Some((group, seg)) => {
+                    self.clean(group, seg).await;
+                    if self.should_release() {
+                        self.release_pending().await;
+                    }
+                }
+                None if !home.space.borrow().pending.is_empty() => self.release_pending().await,
+                None if home.space.borrow().starving > 0 => {
+                    if self.blocked_by_discards() {
+                        self.start_checkpoint();
+                    }
+                    let nap = self.rt.sleep(LOOK_AGAIN);
+                    cygnus_runtime::either(changed, nap).await;
+                }
+                None => changed.await,
+            }
+        }
+        home.cleaner_running.set(false);
+        home.cleaner_ended.notify();
+    }
+
+    fn should_release(&self) -> bool {
+        let space = self.home().space.borrow();
+        space.pending.len() >= BATCH || space.starving > 0
+    }
+
+    /// Whether a segment may be a victim: sealed, and its discards covered by a checkpoint. (A discard lives in the
+    /// stripe's header and cannot be moved; dropped too early, it would let old data come back after a crash.)
+    fn may_clean(&self, seg: SegIx) -> bool {
+        let newest_discard = self.shared.segments.newest_discard(seg);
+        self.shared.segments.state(seg) == SegState::Sealed
+            && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
+    }
+
+    fn blocked_by_discards(&self) -> bool {
+        let table = &self.shared.segments;
+        (0..table.count()).map(SegIx).any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
+    }
+
+    fn choose_victim(&self) -> Option<(GroupId, SegIx)> {
+        let shared = &self.shared;
+        let capacity = segment_capacity(&shared.layout);
+        let best: Vec<_> = (0..shared.layout.groups())
+            .map(|g| {
+                let group = GroupId(g as u16);
+                let sealed = shared.segments.of_group(group).filter(|&seg| self.may_clean(seg));
+                shared.policies.victim.choose(sealed.map(|seg| SegmentView {
+                    id: shared.segments.locate(seg).1,
+                    live: shared.segments.live(seg),
+                    capacity,
+                }))
+            })
+            .collect();
+        let percents: Vec<_> =
+            best.iter().map(|b| b.map(|v| (u64::from(v.live) * 100 / u64::from(v.capacity)) as u32)).collect();
+        let mut space = self.home().space.borrow_mut();
+        let groups = space.views(shared);
+        let chosen = shared.policies.cleaning.choose(&CleaningView {
+            groups: &groups,
+            front_end: space.front_end,
+            cleaning: space.cleaning,
+            best_victim_percent: &percents,
+            starving: space.starving > 0,
+        });
+        space.cleaning = chosen;
+        let group = GroupId(chosen? as u16);
+        let victim = best[group.index()]?;
+        Some((group, shared.segments.index(group, victim.id)))
+    }
+
+    /// Moves every current block out of a victim.
+    async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx) {
+        let shared = &self.shared;
+        count(&shared.totals.victims, 1);
+        count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
+        count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
+        self.aim_relocation_at(group);
+        let (_, segment) = shared.segments.locate(seg);
+        let (mut row, mut life) = (0, None);
+        while shared.segments.live(seg) > 0 {
+            let Some(stripe) = self.stripe_at(group, segment, row, life).await else { break };
+            self.give_way_to_reads(group).await;
+            if !self.move_stripe(&stripe).await {
+                return;
+            }
+            row = stripe.common.end_row();
+            life = Some(stripe.common.segment_seq);
+        }
+        if shared.segments.live(seg) == 0 {
+            shared.segments.set_state(seg, SegState::Pending);
+            self.home().space.borrow_mut().pending.push(seg);
+        } else {
+            shared.segments.set_state(seg, SegState::Damaged);
+            let left = shared.segments.live(seg);
+            shared.log(format!("{group} {segment}: {left} blocks cannot be read; it stays as it is"));
+        }
+    }
+
+    /// Relocations stay inside the group being cleaned (SWAN section 3.2).
+    fn aim_relocation_at(self: &Rc<Self>, group: GroupId) {
+        let mut writer = self.writer(Stream::Relocation).borrow_mut();
+        if writer.group().is_some_and(|g| g != group) {
+            writer.close_segment(self);
+            if let Some(spare) = writer.take_spare() {
+                self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
+            }
+        }
+    }
+
+    /// Waits while guests read from the group, unless writers wait for space (reads > writes > cleaning, SWAN 3.2).
+    async fn give_way_to_reads(&self, group: GroupId) {
+        let begun = self.rt.now();
+        while self.shared.reads(group) > 0
+            && self.home().space.borrow().starving == 0
+            && self.shared.pressure() == 0
+            && self.rt.now().since(begun) < LONGEST_YIELD
+        {
+            self.rt.sleep(Nanos::micros(20)).await;
+        }
+    }
+
+    /// Moves the current blocks of a stripe; `false` when the array stops.
+    async fn move_stripe(self: &Rc<Self>, stripe: &FoundStripe) -> bool {
+        let live = self.live_blocks(stripe);
+        let mut runs = Vec::new();
+        for run in live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= READ_THROUGH) {
+            runs.push((run, self.read_run(run)));
+        }
+        for (run, read) in runs {
+            let bytes = match read {
+                Some((buf, op)) => op.await.is_ok().then_some(buf),
+                None => None,
+            };
+            for block in run {
+                let at = (block.place.row - run[0].place.row) as usize * BLOCK;
+                let data = bytes.as_ref().map(|b| &b.bytes()[at..at + BLOCK]);
+                let intact = data.filter(|d| parity::checksum::crc32c(d) == block.entry.crc());
+                if !self.move_block(block, intact).await {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Blocks of a stripe to which the map still points, in the order of column and row.
+    fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
+        let layout = &self.shared.layout;
+        let mut volume: Option<Arc<VolumeState>> = None;
+        let mut live = Vec::new();
+        for (column, row, entry) in stripe.blocks() {
+            if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
+                continue;
+            }
+            if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
+                volume = self.shared.volume(entry.volume());
+            }
+            let Some(volume) = &volume else { continue };
+            let (group, segment) = (stripe.common.group, stripe.common.segment);
+            let place = Place { group, segment, column, row: stripe.common.first_data_row() + row };
+            let current = volume.map.get(entry.lba());
+            if current != MapEntry::EMPTY && current.pba() == layout.pba(place) {
+                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry: *entry, current, place });
+            }
+        }
+        live
+    }
+
+    fn read_run(&self, run: &[Live]) -> Option<(Buf, OpFuture)> {
+        let place = run[0].place;
+        let (member, state) = self.shared.member(place.group, place.column);
+        let dev = self.device_in_service(member)?;
+        let blocks = (run[run.len() - 1].place.row - place.row + 1) as usize;
+        let buf = self.rt.alloc(blocks * BLOCK);
+        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
+        count(&state.counters.cleaning_read, (blocks * BLOCK) as u64);
+        let op = self.rt.read(dev, offset, buf.full());
+        Some((buf, op))
+    }
+
+    /// Moves one block, rebuilding it first if its column did not deliver it intact; `false` when the array stops.
+    async fn move_block(self: &Rc<Self>, block: &Live, data: Option<&[u8]>) -> bool {
+        let rebuilt = self.rt.alloc(BLOCK).full();
+        let data = match data {
+            Some(data) => data,
+            None => {
+                if block.volume.map.get(block.lba) != block.current {
+                    return true;
+                }
+                if !self.rebuild_block(&block.place, block.current, &rebuilt).await {
+                    // Stays where it is; the segment will be marked.
+                    return true;
+                }
+                count(&self.shared.totals.reconstructed, 1);
+                rebuilt.bytes()
+            }
+        };
+        loop {
+            let progress = self.progress.wait();
+            if self.home().stop.get() || self.shared.is_stopped() {
+                return false;
+            }
+            if !self.hold.get() {
+                let mut writer = self.writer(Stream::Relocation).borrow_mut();
+                let publish = Publish::Move(block.current, block.entry.seq());
+                if writer.append(self, &block.volume, block.lba, data, publish) != Appended::NoRoom {
+                    return true;
+                }
+            }
+            progress.await;
+        }
+    }
+
+    /// Makes the moves durable and gives the emptied segments back.
+    pub(crate) async fn release_pending(self: &Rc<Self>) {
+        let pending = std::mem::take(&mut self.home().space.borrow_mut().pending);
+        if self.flush_everything().await.is_ok() {
+            self.free_segments(pending).await;
+        } else {
+            self.home().space.borrow_mut().pending = pending;
+        }
+    }
+}

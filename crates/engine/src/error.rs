@@ -1,0 +1,150 @@
+//! What can go wrong, one enum per kind of request. Bad devices and bad callers end up here; bugs panic.
+
+use cygnus_runtime::IoError;
+use cygnus_types::{ByteSize, GroupId, Lba, VolumeId};
+
+/// A read, write, flush or trim of a volume failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VolumeError {
+    /// The block cannot be delivered: too many of the devices that could restore it failed or hold wrong data.
+    #[error("volume {volume} {lba}: beyond redundancy: no combination of its group's devices yields the block")]
+    Unreadable {
+        /// Which volume.
+        volume: VolumeId,
+        /// Which block.
+        lba: Lba,
+    },
+    /// No space for new data; reads, overwrites after trims, and trims go on.
+    #[error("the array is full ({usable} usable): trim or delete data, or add devices")]
+    NoSpace {
+        /// What the array can hold.
+        usable: ByteSize,
+    },
+    /// The array takes no writes any more.
+    #[error("the array is read-only: {0}")]
+    ReadOnly(String),
+    /// The request reaches past the end of the volume.
+    #[error("bytes {offset}..{end} reach past the end of the volume ({size})")]
+    OutOfRange {
+        /// First byte asked for.
+        offset: u64,
+        /// End of the request.
+        end: u64,
+        /// Size of the volume.
+        size: ByteSize,
+    },
+    /// The volume was deleted, or the array closed.
+    #[error("the volume is gone")]
+    Gone,
+}
+
+/// A volume could not be created, resized or deleted.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VolumeAdminError {
+    /// No volume of that name.
+    #[error("no volume named {0:?}")]
+    Unknown(String),
+    /// The name is taken.
+    #[error("a volume named {0:?} exists already")]
+    Exists(String),
+    /// The name breaks the rules.
+    #[error("{0:?} is no volume name: 1 to 255 of the characters A-Z a-z 0-9 . _ -, not starting with a dot or a dash")]
+    BadName(String),
+    /// The size breaks the rules.
+    #[error("a volume of {size} is not possible: sizes are multiples of 4096 bytes, from 4 KiB to {max}")]
+    BadSize {
+        /// What was asked.
+        size: ByteSize,
+        /// Largest size.
+        max: ByteSize,
+    },
+    /// The superblock has no room for another volume.
+    #[error("the array has {0} volumes, the most that its superblock holds: delete one first")]
+    TooMany(usize),
+    /// The change could not be recorded.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+}
+
+/// An array could not be created, opened, or kept in service.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArrayError {
+    /// The request itself makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// A member device is too small.
+    #[error("{device} is too small: {size}, and each member needs at least {need}")]
+    TooSmall {
+        /// Path.
+        device: String,
+        /// Its size.
+        size: ByteSize,
+        /// What is needed.
+        need: ByteSize,
+    },
+    /// A member holds something already.
+    #[error("{device} holds {what}: give another device, or --force to overwrite it")]
+    InUse {
+        /// Path.
+        device: String,
+        /// What was found on it.
+        what: String,
+    },
+    /// No device given carries an array's superblock.
+    #[error("no member of an array among the devices given: {0}")]
+    NoArray(String),
+    /// Members of different arrays were given.
+    #[error("{device} belongs to array {other}, not to {expected}: leave it out")]
+    Foreign {
+        /// Path.
+        device: String,
+        /// The array it belongs to.
+        other: String,
+        /// The array that is being opened.
+        expected: String,
+    },
+    /// The same member was given twice.
+    #[error("{first} and {second} are the same member (a copy?): leave one out")]
+    Duplicate {
+        /// Path of one.
+        first: String,
+        /// Path of the other.
+        second: String,
+    },
+    /// The format is from another version of the software.
+    #[error("{device}: {why}")]
+    Format {
+        /// Path.
+        device: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// More members of a group are missing than its parity covers.
+    #[error("{group} lacks {missing} and its parity covers {parity}: bring back at least {need}")]
+    TooManyMissing {
+        /// Which group.
+        group: GroupId,
+        /// Members missing, for people.
+        missing: String,
+        /// m.
+        parity: u8,
+        /// How many must come back.
+        need: usize,
+    },
+    /// Neither checkpoint can be read.
+    #[error("no checkpoint of the array can be read: {0}")]
+    NoCheckpoint(String),
+    /// A device failed in a way that the array cannot bear.
+    #[error("{device} at byte {offset}: {error}")]
+    Io {
+        /// Path.
+        device: String,
+        /// Where.
+        offset: u64,
+        /// What.
+        error: IoError,
+    },
+    /// The array can no longer record changes.
+    #[error("the array is faulted: {0}")]
+    Faulted(String),
+}

@@ -1,0 +1,93 @@
+//! What only the home reactor keeps: free space, the superblocks' contents, and who flushes.
+
+use std::cell::{Cell, RefCell};
+
+use cygnus_format::ArrayState;
+use cygnus_runtime::Event;
+use cygnus_types::Uuid;
+
+use crate::space::Space;
+
+/// See the module's text.
+pub(crate) struct Home {
+    pub space: RefCell<Space>,
+    /// Notified when a segment was sealed, freed or asked for, and when blocks were discarded: reasons to look again.
+    pub space_changed: Event,
+    pub state: RefCell<ArrayState>,
+    pub uuid: Uuid,
+    /// Generation of the newest superblocks.
+    pub generation: Cell<u64>,
+    /// Membership that the newest superblocks reflect.
+    pub recorded_membership: Cell<u64>,
+    pub committing: Gate,
+    pub flushing: Gate,
+    /// A discard in a stripe below this sequence is covered by a checkpoint.
+    pub discard_horizon: Cell<u64>,
+    pub checkpointing: Cell<bool>,
+    /// Notified when a checkpoint has ended.
+    pub checkpoint_done: Event,
+    /// Tells the cleaner to end.
+    pub stop: Cell<bool>,
+    /// Notified when the cleaner has ended.
+    pub cleaner_ended: Event,
+    pub cleaner_running: Cell<bool>,
+}
+
+impl Home {
+    pub(crate) fn new(space: Space, state: ArrayState, uuid: Uuid, generation: u64) -> Self {
+        Self {
+            space: RefCell::new(space),
+            space_changed: Event::new(),
+            state: RefCell::new(state),
+            uuid,
+            generation: Cell::new(generation),
+            recorded_membership: Cell::new(0),
+            committing: Gate::default(),
+            flushing: Gate::default(),
+            discard_horizon: Cell::new(0),
+            checkpointing: Cell::new(false),
+            checkpoint_done: Event::new(),
+            stop: Cell::new(false),
+            cleaner_ended: Event::new(),
+            cleaner_running: Cell::new(false),
+        }
+    }
+}
+
+/// Group commit: many ask, one works, and whoever asked before the work began shares its result.
+#[derive(Default)]
+pub(crate) struct Gate {
+    running: Cell<bool>,
+    started: Cell<u64>,
+    finished: Cell<u64>,
+    /// Outcome of the last round.
+    failed: RefCell<Option<String>>,
+    changed: Event,
+}
+
+impl Gate {
+    /// Waits until a round of `work` that began after this call has ended, and gives its result. One of the callers
+    /// does the work.
+    pub(crate) async fn run<F: Future<Output = Result<(), String>>>(&self, work: impl Fn() -> F) -> Result<(), String> {
+        // A round under way may have begun too early to cover us.
+        let mine = self.started.get() + 1;
+        loop {
+            let changed = self.changed.wait();
+            if self.finished.get() >= mine {
+                return self.failed.borrow().clone().map_or(Ok(()), Err);
+            }
+            if self.running.get() {
+                changed.await;
+                continue;
+            }
+            self.running.set(true);
+            self.started.set(self.started.get() + 1);
+            let round = self.started.get();
+            let result = work().await;
+            *self.failed.borrow_mut() = result.err();
+            self.finished.set(round);
+            self.running.set(false);
+            self.changed.notify();
+        }
+    }
+}

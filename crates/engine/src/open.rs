@@ -1,0 +1,313 @@
+//! Opening an array: recovery as named steps, each with a log line and the time it took.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cygnus_format::{ArrayState, MemberState, Stream, Superblock};
+use cygnus_policy::{ParityPlacement, Policies, Preset};
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_types::{ByteSize, Nanos, Uuid};
+
+use crate::assemble::{Assembly, assemble};
+use crate::create::PARITY_FIXED;
+use crate::error::ArrayError;
+use crate::home::Home;
+use crate::reactor::Reactor;
+use crate::replay::{Replayed, Rescue};
+use crate::segments::{SegIx, SegState};
+use crate::shared::{Log, MemberShared, Shared, SharedParts, VolumeState};
+use crate::space::{Space, checkpoint_segments, segment_capacity};
+use crate::writer::{Appended, Publish};
+
+/// Sequences skipped at each opening after a crash. Those that the crashed session gave out and that left no trace
+/// must not be given out again, or a leftover of theirs could pass for something new.
+const SEQUENCE_GAP: u64 = 1 << 24;
+
+/// How an array is to be opened.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Which array, if devices of several may be given; `None`: there is only one.
+    pub array: Option<Uuid>,
+    /// Reactors that will serve it, this one included.
+    pub reactors: usize,
+    /// Open without writing anything: for checks of a stopped array.
+    pub read_only: bool,
+    /// Where to say what happens.
+    pub log: Arc<dyn Log>,
+}
+
+/// What opening did.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryReport {
+    /// Whether the last session ended cleanly, so that nothing had to be replayed.
+    pub was_clean: bool,
+    /// Name and duration of each step.
+    pub steps: Vec<(&'static str, Nanos)>,
+    /// Stripes found behind the checkpoint.
+    pub stripes: usize,
+    /// Of these, stripes that no flush was known to cover.
+    pub tail_stripes: usize,
+    /// Of these, stripes that were not wholly written.
+    pub torn_stripes: usize,
+    /// Blocks of torn stripes that were not there; no flush covered them.
+    pub lost_blocks: usize,
+    /// Blocks whose newest place was found behind the checkpoint.
+    pub replayed_blocks: usize,
+    /// Members out of service, with the reason.
+    pub remarks: Vec<String>,
+}
+
+/// Times the steps and reports them.
+struct Steps<'a> {
+    rt: &'a Runtime,
+    log: &'a dyn Log,
+    begun: Nanos,
+    report: RecoveryReport,
+}
+
+impl<'a> Steps<'a> {
+    fn new(rt: &'a Runtime, log: &'a dyn Log) -> Self {
+        Self { rt, log, begun: rt.precise_now(), report: RecoveryReport::default() }
+    }
+
+    fn done(&mut self, step: &'static str, what: String) {
+        let now = self.rt.precise_now();
+        let took = now.since(self.begun);
+        self.begun = now;
+        self.log.line(&format!("open: {step}: {what} ({took})"));
+        self.report.steps.push((step, took));
+    }
+}
+
+/// Opens an array on the home reactor.
+pub(crate) async fn open(
+    rt: &Runtime,
+    given: &[DeviceInfo],
+    options: &OpenOptions,
+) -> Result<(Rc<Reactor>, Vec<Option<DeviceInfo>>, RecoveryReport), ArrayError> {
+    let mut steps = Steps::new(rt, &*options.log);
+    let assembly = assemble(rt, given, options.array).await?;
+    let reactor = build(rt, &assembly, options)?;
+    describe_assembly(&mut steps, &assembly);
+    let state = assembly.superblock.state.clone();
+    load(&reactor, &state, &mut steps).await?;
+    steps.report.was_clean = state.clean;
+    let replayed = if state.clean { Replayed::default() } else { replay(&reactor, &state, &mut steps).await };
+    recount(&reactor, &state, &mut steps);
+    if !options.read_only {
+        begin_session(&reactor, &assembly, &mut steps).await?;
+        finish_recovery(&reactor, state.clean, replayed.rescues, &mut steps).await?;
+        reactor.rt.spawn(reactor.clone().cleaner());
+    }
+    let report = steps.report;
+    Ok((reactor, assembly.devices, report))
+}
+
+fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
+    let missing = assembly.devices.iter().filter(|d| d.is_none()).count();
+    let all = assembly.devices.len();
+    let name = &assembly.superblock.state.name;
+    let health = if missing == 0 { "all".to_string() } else { format!("degraded: {}", all - missing) };
+    steps.done("assemble", format!("array {name:?}, {health} of {all} members present"));
+    for remark in &assembly.remarks {
+        steps.log.line(&format!("open: {remark}"));
+    }
+    steps.report.remarks = assembly.remarks.clone();
+}
+
+fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
+    let preset: Preset = state.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| ArrayError::Format {
+        device: state.name.clone(),
+        why: error.to_string(),
+    })?;
+    let mut policies = preset.policies();
+    let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
+    policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
+    Ok(policies)
+}
+
+/// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
+/// at any time for the array to go on, whichever is less.
+fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
+    let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    let capacity = u64::from(segment_capacity(&layout));
+    let segments: u64 = state.groups.iter().map(|g| u64::from(g.segments)).sum();
+    let by_rule = segments * capacity * (1000 - u64::from(state.over_provisioning_permille)) / 1000;
+    let checkpoint = checkpoint_segments(&layout, by_rule.div_ceil(512));
+    let reserved = state.groups.len() as u64 * u64::from(policies.relocation_reserve + 1);
+    // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
+    let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
+    Ok(by_rule.min(segments.saturating_sub(in_use) * capacity))
+}
+
+fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
+    let Superblock { array, generation, state, .. } = &assembly.superblock;
+    let policies = policies(state)?;
+    let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    let members = assembly.devices.iter().enumerate().map(|(ix, device)| match device {
+        Some(device) => MemberShared::new(device.name.clone(), false),
+        None => MemberShared::new(format!("member {ix}"), true),
+    });
+    let root = state.roots[0].as_ref();
+    let shared = Arc::new(Shared::new(SharedParts {
+        usable: usable_blocks(state, &policies, options.reactors)?,
+        layout,
+        policies,
+        members: members.collect(),
+        array_tag: array.tag(),
+        session: state.session + 1,
+        volumes: fresh_volumes(state),
+        first_write_seq: root.map_or(1, |r| r.next_write_seq),
+        first_stripe_seq: root.map_or(1, |r| r.next_stripe_seq),
+        reactors: options.reactors,
+        log: options.log.clone(),
+    }));
+    let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
+    let home = Home::new(space, state.clone(), *array, *generation);
+    let devices = assembly.devices.iter().map(|d| d.as_ref().map(|d| d.ix)).collect();
+    Ok(Reactor::new(rt.clone(), shared, devices, options.reactors, Some(home)))
+}
+
+fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
+    let make = |v: &cygnus_format::VolumeDesc| VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes));
+    state.volumes.iter().map(|v| Arc::new(make(v))).collect()
+}
+
+/// The newest checkpoint, or else the one before.
+async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    let mut why = Vec::new();
+    for (age, root) in state.roots.iter().flatten().enumerate() {
+        let volumes = fresh_volumes(state);
+        match reactor.load_checkpoint(root, &volumes).await {
+            Ok(pages) => {
+                for volume in volumes {
+                    reactor.shared.add_volume(volume);
+                }
+                steps.done("checkpoint", format!("number {}, {pages} pages of the maps", root.generation));
+                if age > 0 {
+                    steps.log.line(
+                        "open: the newest checkpoint was beyond redundancy; blocks discarded since the one before may \
+                         show old data again",
+                    );
+                    reactor.home().state.borrow_mut().roots = [Some(root.clone()), None];
+                }
+                return Ok(());
+            }
+            Err(error) => why.push(error),
+        }
+    }
+    if why.is_empty() {
+        steps.done("checkpoint", "none yet".into());
+        return Ok(());
+    }
+    Err(ArrayError::NoCheckpoint(why.join("; ")))
+}
+
+async fn replay(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Replayed {
+    let roots = reactor.home().state.borrow().roots.clone();
+    let stripes = reactor.scan_stripes(roots[0].as_ref()).await;
+    let total = reactor.shared.segments.count();
+    steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", stripes.len()));
+    let found = reactor.replay(stripes).await;
+    steps.done(
+        "replay",
+        format!(
+            "{} blocks and {} discards; {} stripes after the last known flush, {} of them torn, {} blocks not there",
+            found.blocks, found.discards, found.tail_stripes, found.torn_stripes, found.lost_blocks
+        ),
+    );
+    steps.report.stripes = found.stripes;
+    steps.report.tail_stripes = found.tail_stripes;
+    steps.report.torn_stripes = found.torn_stripes;
+    steps.report.lost_blocks = found.lost_blocks;
+    steps.report.replayed_blocks = found.blocks;
+    let shared = &reactor.shared;
+    shared.order.raise(found.top_write_seq + SEQUENCE_GAP);
+    shared.raise_stripe_seq(found.top_stripe_seq + SEQUENCE_GAP);
+    let mut space = reactor.home().space.borrow_mut();
+    space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
+    debug_assert!(!state.clean);
+    found
+}
+
+/// Counts the live blocks of every segment from the maps, and with that knows which segments are free.
+fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
+    let shared = &reactor.shared;
+    for volume in shared.volumes() {
+        shared.recount(&volume);
+    }
+    for seg in (0..shared.segments.count()).map(SegIx) {
+        if shared.segments.live(seg) > 0 {
+            shared.segments.set_state(seg, SegState::Sealed);
+        }
+    }
+    // Both checkpoints' segments stay, the older one's too though it was not read.
+    let older = state.roots.iter().flatten().flat_map(|r| &r.segments);
+    for at in older.filter(|s| s.use_of == cygnus_format::RootUse::Pages) {
+        shared.segments.set_state(shared.segments.index(at.group, at.segment), SegState::Meta);
+    }
+    let next_segment_seq = reactor.home().space.borrow().next_segment_seq;
+    *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);
+    reactor.home().discard_horizon.set(state.roots[0].as_ref().map_or(0, |r| r.barrier));
+    let (mapped, usable) = (shared.mapped(), shared.usable);
+    steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
+}
+
+/// Records that the array is open, and which members are not there, before anything else is written.
+async fn begin_session(reactor: &Rc<Reactor>, assembly: &Assembly, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    {
+        let mut state = reactor.home().state.borrow_mut();
+        state.session = reactor.shared.session;
+        state.clean = false;
+        let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
+        for (member, device) in members.zip(&assembly.devices) {
+            if device.is_none() && member.state == MemberState::Online {
+                member.state = MemberState::Missing;
+            }
+        }
+    }
+    reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+    steps.done("session", format!("number {} begun", reactor.shared.session));
+    Ok(())
+}
+
+/// Writes anew what torn stripes held, and takes a checkpoint, so that no later recovery meets those stripes again.
+async fn finish_recovery(
+    reactor: &Rc<Reactor>,
+    was_clean: bool,
+    rescues: Vec<Rescue>,
+    steps: &mut Steps<'_>,
+) -> Result<(), ArrayError> {
+    if was_clean {
+        return Ok(());
+    }
+    let count = rescues.len();
+    for rescue in rescues {
+        rewrite(reactor, rescue).await?;
+    }
+    steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
+    reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+    reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
+    steps.done("bound", "checkpoint taken".into());
+    Ok(())
+}
+
+async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError> {
+    let Some(volume) = reactor.shared.volume(rescue.volume) else { return Ok(()) };
+    loop {
+        let progress = reactor.progress.wait();
+        if let Some(why) = reactor.shared.fault() {
+            return Err(ArrayError::Faulted(why));
+        }
+        let publish = Publish::Move(volume.map.get(rescue.lba), rescue.seq);
+        let mut writer = reactor.writer(Stream::User).borrow_mut();
+        match writer.append(reactor, &volume, rescue.lba, &rescue.data, publish) {
+            Appended::Done => return Ok(()),
+            Appended::Changed => unreachable!("nobody else is writing yet"),
+            Appended::NoRoom => {}
+        }
+        drop(writer);
+        progress.await;
+    }
+}

@@ -1,0 +1,206 @@
+//! What the reactors of one array say to each other. Messages only: no reactor touches what another one owns.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cygnus_format::Stream;
+use cygnus_runtime::{Message, OneshotReceiver, OneshotSender, oneshot};
+use cygnus_types::{BLOCK, ReactorId};
+
+use crate::reactor::{HOME, Reactor};
+use crate::segments::SegIx;
+use crate::writer::Grant;
+
+/// All streams, in the order in which they are drained.
+pub(crate) const ALL_STREAMS: [Stream; 3] = [Stream::User, Stream::Relocation, Stream::Meta];
+
+/// A question for the home reactor.
+pub(crate) enum ToHome {
+    /// Space for a stream.
+    Grant { ticket: u64, stream: Stream },
+    /// Make everything acknowledged so far durable.
+    Flush { ticket: u64 },
+}
+
+/// A question for a reactor about what it holds in memory.
+pub(crate) enum ToOwner {
+    /// A block that may not be on the devices yet.
+    Block { ticket: u64, seg: SegIx, column: u8, row: u32 },
+    /// Send the open user stripe to the devices.
+    Drain { ticket: u64 },
+    /// Send all open stripes to the devices and append nothing until [`ToOwner::Release`].
+    Hold { ticket: u64 },
+    /// Append again.
+    Release,
+    /// The array closes: end all segments.
+    Close { ticket: u64 },
+}
+
+/// The answer to a question.
+pub(crate) enum Answer {
+    Granted(Grant),
+    Flushed(Result<(), String>),
+    Block(Option<Box<[u8; BLOCK]>>),
+    Done,
+}
+
+impl Answer {
+    pub(crate) fn grant(self) -> Grant {
+        let Self::Granted(grant) = self else { unreachable!("a grant was asked for") };
+        grant
+    }
+
+    pub(crate) fn block(self) -> Option<Box<[u8; BLOCK]>> {
+        let Self::Block(block) = self else { unreachable!("a block was asked for") };
+        block
+    }
+
+    pub(crate) fn flushed(self) -> Result<(), String> {
+        let Self::Flushed(result) = self else { unreachable!("a flush was asked for") };
+        result
+    }
+}
+
+enum Envelope {
+    ToHome(ReactorId, ToHome),
+    ToOwner(ReactorId, ToOwner),
+    Answer(u64, Answer),
+}
+
+/// Questions of this reactor that wait for their answer.
+pub(crate) struct Peers {
+    reactors: usize,
+    next_ticket: Cell<u64>,
+    waiting: RefCell<BTreeMap<u64, OneshotSender<Answer>>>,
+}
+
+impl Peers {
+    pub(crate) fn new(reactors: usize) -> Self {
+        Self { reactors, next_ticket: Cell::new(0), waiting: RefCell::default() }
+    }
+
+    pub(crate) async fn ask_home(&self, reactor: &Reactor, question: impl FnOnce(u64) -> ToHome) -> Option<Answer> {
+        let me = reactor.rt.id();
+        self.post(reactor, HOME, |ticket| Envelope::ToHome(me, question(ticket))).await
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        reactor: &Reactor,
+        whom: usize,
+        question: impl FnOnce(u64) -> ToOwner,
+    ) -> Option<Answer> {
+        let me = reactor.rt.id();
+        self.post(reactor, whom, |ticket| Envelope::ToOwner(me, question(ticket))).await
+    }
+
+    fn post(&self, reactor: &Reactor, whom: usize, envelope: impl FnOnce(u64) -> Envelope) -> OneshotReceiver<Answer> {
+        let ticket = self.next_ticket.get();
+        self.next_ticket.set(ticket + 1);
+        let (sender, receiver) = oneshot();
+        self.waiting.borrow_mut().insert(ticket, sender);
+        reactor.rt.send_msg(ReactorId(whom as u16), Box::new(envelope(ticket)));
+        receiver
+    }
+
+    /// Asks every other reactor the same and waits for all of them.
+    pub(crate) async fn ask_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) {
+        let me = reactor.index();
+        let mut answers = Vec::new();
+        for whom in (0..self.reactors).filter(|&r| r != me) {
+            let id = reactor.rt.id();
+            answers.push(self.post(reactor, whom, |ticket| Envelope::ToOwner(id, question(ticket))));
+        }
+        for answer in answers {
+            answer.await;
+        }
+    }
+
+    /// Tells every other reactor to go on.
+    pub(crate) fn release_others(&self, reactor: &Reactor) {
+        for whom in (0..self.reactors).filter(|&r| r != reactor.index()) {
+            let envelope = Envelope::ToOwner(reactor.rt.id(), ToOwner::Release);
+            reactor.rt.send_msg(ReactorId(whom as u16), Box::new(envelope));
+        }
+    }
+}
+
+impl Reactor {
+    /// Handles a message of another reactor. Gives back what is not the engine's.
+    pub(crate) fn handle_message(self: &Rc<Self>, message: Message) -> Option<Message> {
+        match *message.downcast::<Envelope>().map_err(Some).ok()? {
+            Envelope::Answer(ticket, answer) => {
+                if let Some(sender) = self.peers.waiting.borrow_mut().remove(&ticket) {
+                    sender.send(answer);
+                }
+            }
+            Envelope::ToHome(from, question) => {
+                let reactor = self.clone();
+                self.rt.spawn(async move { reactor.answer_as_home(from, question).await });
+            }
+            Envelope::ToOwner(from, question) => self.answer_as_owner(from, question),
+        }
+        None
+    }
+
+    fn answer(&self, to: ReactorId, ticket: u64, answer: Answer) {
+        self.rt.send_msg(to, Box::new(Envelope::Answer(ticket, answer)));
+    }
+
+    async fn answer_as_home(self: &Rc<Self>, from: ReactorId, question: ToHome) {
+        match question {
+            ToHome::Grant { ticket, stream } => {
+                // Without an answer the asker waits; it only comes to that when the array closes.
+                if let Some(grant) = self.grant_here(stream, from).await {
+                    self.answer(from, ticket, Answer::Granted(grant));
+                }
+            }
+            ToHome::Flush { ticket } => {
+                let result = self.flush_here().await;
+                self.answer(from, ticket, Answer::Flushed(result));
+            }
+        }
+    }
+
+    fn answer_as_owner(self: &Rc<Self>, from: ReactorId, question: ToOwner) {
+        match question {
+            ToOwner::Block { ticket, seg, column, row } => {
+                let block = [Stream::User, Stream::Relocation].into_iter().find_map(|stream| {
+                    let writer = self.writer(stream).borrow();
+                    let data: &[u8; BLOCK] = writer.block(seg, column, row)?.try_into().expect("a block is a block");
+                    Some(Box::new(*data))
+                });
+                self.answer(from, ticket, Answer::Block(block));
+            }
+            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Stream::User]),
+            ToOwner::Hold { ticket } => {
+                self.hold.set(true);
+                self.drain_and_answer(from, ticket, &ALL_STREAMS);
+            }
+            ToOwner::Release => {
+                self.hold.set(false);
+                self.progress.notify();
+            }
+            ToOwner::Close { ticket } => {
+                self.end_segments();
+                self.drain_and_answer(from, ticket, &ALL_STREAMS);
+            }
+        }
+    }
+
+    fn drain_and_answer(self: &Rc<Self>, to: ReactorId, ticket: u64, streams: &'static [Stream]) {
+        let reactor = self.clone();
+        self.rt.spawn(async move {
+            reactor.drain(streams).await;
+            reactor.answer(to, ticket, Answer::Done);
+        });
+    }
+
+    /// Ends the segments of all streams, for closing the array.
+    pub(crate) fn end_segments(self: &Rc<Self>) {
+        for stream in ALL_STREAMS {
+            self.writer(stream).borrow_mut().close_segment(self);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! One reactor's part of an array: its runtime, its writers, and what it needs to find devices and its peers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_format::{Rotation, Stream};
+use cygnus_policy::ParityPlacement;
+use cygnus_runtime::{DeviceIx, Event, Runtime};
+use cygnus_types::{MemberIx, SegmentId};
+
+use crate::home::Home;
+use crate::peers::{Peers, ToHome};
+use crate::shared::Shared;
+use crate::writer::{Grant, Writer, writers};
+
+/// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
+pub(crate) const HOME: usize = 0;
+
+/// See the module's text.
+pub(crate) struct Reactor {
+    pub rt: Runtime,
+    pub shared: Arc<Shared>,
+    /// Notified when a stripe has reached the devices or a segment has been granted.
+    pub progress: Event,
+    pub peers: Peers,
+    /// Set while a checkpoint takes its barrier: appends wait.
+    pub hold: Cell<bool>,
+    devices: Vec<Option<DeviceIx>>,
+    writers: [RefCell<Writer>; 3],
+    /// Stripes begun and not yet on the devices.
+    outstanding: RefCell<BTreeMap<u64, Stream>>,
+    home: Option<Home>,
+}
+
+impl Reactor {
+    pub(crate) fn new(
+        rt: Runtime,
+        shared: Arc<Shared>,
+        devices: Vec<Option<DeviceIx>>,
+        reactors: usize,
+        home: Option<Home>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            peers: Peers::new(reactors),
+            rt,
+            shared,
+            progress: Event::new(),
+            hold: Cell::new(false),
+            devices,
+            writers: writers(),
+            outstanding: RefCell::default(),
+            home,
+        })
+    }
+
+    /// This reactor's number, as an index.
+    pub(crate) fn index(&self) -> usize {
+        self.rt.id().index()
+    }
+
+    /// What only the home reactor has.
+    pub(crate) fn home(&self) -> &Home {
+        self.home.as_ref().expect("only the home reactor is asked")
+    }
+
+    pub(crate) fn is_home(&self) -> bool {
+        self.home.is_some()
+    }
+
+    pub(crate) fn writer(&self, stream: Stream) -> &RefCell<Writer> {
+        &self.writers[match stream {
+            Stream::User => 0,
+            Stream::Relocation => 1,
+            Stream::Meta => 2,
+        }]
+    }
+
+    /// The device of a member, if it was present when the array was opened.
+    pub(crate) fn device(&self, member: MemberIx) -> Option<DeviceIx> {
+        self.devices[member.index()]
+    }
+
+    /// The device of a member that is in service.
+    pub(crate) fn device_in_service(&self, member: MemberIx) -> Option<DeviceIx> {
+        self.device(member).filter(|_| !self.shared.members[member.index()].is_failed())
+    }
+
+    /// Which columns of a segment hold what.
+    pub(crate) fn rotation(&self, segment: SegmentId) -> Rotation {
+        let geometry = self.shared.layout.geometry();
+        geometry.rotation(match self.shared.policies.parity {
+            // After the data columns, as RAID-4 has it.
+            ParityPlacement::Fixed => geometry.data % geometry.width(),
+            // Per segment and not per stripe, so that an address alone tells which columns restore it.
+            ParityPlacement::Rotated => (segment.0 % u32::from(geometry.width())) as u8,
+        })
+    }
+
+    /// A new stripe's sequence; the stripe counts as incomplete until [`Reactor::end_stripe`].
+    pub(crate) fn begin_stripe(&self, stream: Stream) -> u64 {
+        let mut outstanding = self.outstanding.borrow_mut();
+        let lowest = outstanding.keys().next().copied();
+        let seq = self.shared.next_stripe_seq(self.index(), lowest);
+        outstanding.insert(seq, stream);
+        seq
+    }
+
+    /// A stripe is on the devices (or was never begun).
+    pub(crate) fn end_stripe(&self, seq: u64) {
+        let mut outstanding = self.outstanding.borrow_mut();
+        outstanding.remove(&seq);
+        self.shared.set_incomplete(self.index(), outstanding.keys().next().copied());
+    }
+
+    /// Closes this reactor's open stripes of these streams and waits until they, and all before them, are on the
+    /// devices.
+    pub(crate) async fn drain(self: &Rc<Self>, streams: &[Stream]) {
+        for &stream in streams {
+            self.writer(stream).borrow_mut().close_stripe(self);
+        }
+        let below = self.shared.stripe_seq();
+        loop {
+            let progress = self.progress.wait();
+            let waiting = self.outstanding.borrow().range(..below).any(|(_, stream)| streams.contains(stream));
+            if !waiting {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    /// A segment for a stream of this reactor; waits until there is one. `None` when the array closes.
+    pub(crate) async fn grant(self: &Rc<Self>, stream: Stream) -> Option<Grant> {
+        if self.is_home() {
+            return self.grant_here(stream, self.rt.id()).await;
+        }
+        self.peers.ask_home(self, |ticket| ToHome::Grant { ticket, stream }).await.map(|answer| answer.grant())
+    }
+
+    /// A segment of this reactor is sealed now: perhaps a victim.
+    pub(crate) fn segment_sealed(&self) {
+        if let Some(home) = &self.home {
+            home.space_changed.notify();
+        }
+    }
+
+    /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered.
+    pub(crate) fn member_failed(&self, member: MemberIx, why: &str) {
+        let state = &self.shared.members[member.index()];
+        if !state.fail() {
+            return;
+        }
+        self.shared.log(format!("{} is out of service: {why}", state.name));
+        self.shared.membership_changed();
+    }
+}

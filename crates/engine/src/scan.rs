@@ -1,0 +1,87 @@
+//! Reading stripes back by their headers: for cleaning, recovery, check and dump.
+
+use std::rc::Rc;
+
+use cygnus_format::{Discard, Entry, StripeCommon, StripeHeader};
+use cygnus_runtime::Buf;
+use cygnus_types::{BLOCK, GroupId, SegmentId};
+
+use crate::reactor::Reactor;
+
+/// A stripe as its headers describe it.
+pub(crate) struct FoundStripe {
+    pub common: StripeCommon,
+    /// Entries by physical column; `None` for a column whose entries no readable header holds.
+    pub entries: Vec<Option<Vec<Entry>>>,
+    pub discards: Vec<Discard>,
+    /// Columns whose own copy of the header is there.
+    pub headers: usize,
+}
+
+impl FoundStripe {
+    /// Every entry that is known, with its column and its row below the header.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u8, u32, &Entry)> {
+        self.entries.iter().enumerate().flat_map(|(column, entries)| {
+            entries.iter().flatten().enumerate().map(move |(row, entry)| (column as u8, row as u32, entry))
+        })
+    }
+}
+
+impl Reactor {
+    /// The stripe whose headers begin at `row` of a segment, if any column has a valid one. With `segment_seq`, only a
+    /// stripe of that life of the segment; without, of the newest life found.
+    pub(crate) async fn stripe_at(
+        self: &Rc<Self>,
+        group: GroupId,
+        segment: SegmentId,
+        row: u32,
+        segment_seq: Option<u64>,
+    ) -> Option<FoundStripe> {
+        let geometry = *self.shared.layout.geometry();
+        let rows = geometry.full_rows_at(row);
+        if rows == 0 {
+            return None;
+        }
+        let bytes = geometry.header_blocks(rows) as usize * BLOCK;
+        let offset = geometry.device_offset(segment.0, row);
+        let reads: Vec<_> = (0..geometry.width())
+            .map(|column| {
+                let dev = self.device_in_service(self.shared.layout.member(group, column))?;
+                let buf = self.rt.alloc(bytes);
+                let op = self.rt.read(dev, offset, buf.full());
+                Some((buf, op))
+            })
+            .collect();
+        let mut copies: Vec<Option<Buf>> = Vec::with_capacity(reads.len());
+        for read in reads {
+            copies.push(match read {
+                Some((buf, op)) => op.await.is_ok().then_some(buf),
+                None => None,
+            });
+        }
+        let headers: Vec<StripeHeader<'_>> = copies
+            .iter()
+            .enumerate()
+            .filter_map(|(column, copy)| {
+                let header = StripeHeader::decode(copy.as_ref()?.bytes()).ok()?.verify(self.shared.array_tag).ok()?;
+                let header = header.at(group, segment, column as u8, row).ok()?;
+                let right_life = segment_seq.is_none_or(|seq| header.common().segment_seq == seq);
+                let right_shape = header.common().header_blocks == geometry.header_blocks(rows)
+                    && header.common().rows <= rows
+                    && header.common().rotation == self.rotation(segment);
+                (right_life && right_shape).then_some(header)
+            })
+            .collect();
+        merge(&headers, usize::from(geometry.width()))
+    }
+}
+
+/// Joins the copies of the newest stripe among `headers`.
+fn merge(headers: &[StripeHeader<'_>], width: usize) -> Option<FoundStripe> {
+    let newest = headers.iter().max_by_key(|h| (h.common().segment_seq, h.common().stripe_seq))?;
+    let common = *newest.common();
+    let copies = || headers.iter().filter(|h| *h.common() == common);
+    let entries =
+        (0..width).map(|column| copies().find_map(|h| h.entries_of(column as u8)).map(<[Entry]>::to_vec)).collect();
+    Some(FoundStripe { common, entries, discards: newest.discards().to_vec(), headers: copies().count() })
+}

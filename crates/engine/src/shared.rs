@@ -1,0 +1,409 @@
+//! What all reactors of one array share: maps, segment table, counters. Everything here is atomic or written before the
+//! reactors start; there is no lock on the way of a read or a write.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use cygnus_format::{Layout, MapEntry};
+use cygnus_policy::Policies;
+use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, VolumeId};
+
+use crate::l2p::Map;
+use crate::order::WriteOrder;
+use crate::segments::SegmentTable;
+
+/// A volume as the reactors see it.
+pub(crate) struct VolumeState {
+    pub id: VolumeId,
+    pub name: String,
+    blocks: AtomicU64,
+    gone: AtomicBool,
+    pub map: Map,
+    /// Blocks mapped.
+    mapped: AtomicU64,
+}
+
+impl VolumeState {
+    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize) -> Self {
+        Self {
+            id,
+            name,
+            blocks: AtomicU64::new(size.0 / BLOCK as u64),
+            gone: AtomicBool::new(false),
+            map: Map::new(),
+            mapped: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn blocks(&self) -> u64 {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn size(&self) -> ByteSize {
+        ByteSize(self.blocks() * BLOCK as u64)
+    }
+
+    pub(crate) fn set_size(&self, size: ByteSize) {
+        self.blocks.store(size.0 / BLOCK as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Blocks that hold data.
+    pub(crate) fn mapped(&self) -> u64 {
+        self.mapped.load(Ordering::Relaxed)
+    }
+}
+
+/// Traffic of one member device, as the engine caused it. Bytes.
+#[derive(Default)]
+pub(crate) struct MemberCounters {
+    pub written: AtomicU64,
+    pub read: AtomicU64,
+    pub cleaning_read: AtomicU64,
+    pub trimmed: AtomicU64,
+    pub errors: AtomicU64,
+    pub corrupt: AtomicU64,
+}
+
+/// A member as the reactors see it.
+pub(crate) struct MemberShared {
+    pub name: String,
+    failed: AtomicBool,
+    dirty: AtomicBool,
+    pub counters: MemberCounters,
+}
+
+impl MemberShared {
+    pub(crate) fn new(name: String, failed: bool) -> Self {
+        let (failed, dirty) = (AtomicBool::new(failed), AtomicBool::new(false));
+        Self { name, failed, dirty, counters: MemberCounters::default() }
+    }
+
+    /// Whether the member is out of service: missing when the array was opened, or failed since.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Takes the member out of service; says whether it was in service before.
+    pub(crate) fn fail(&self) -> bool {
+        !self.failed.swap(true, Ordering::AcqRel)
+    }
+
+    /// Something was written that a flush must cover.
+    pub(crate) fn mark_dirty(&self) {
+        self.dirty.store(true, Ordering::Release);
+    }
+
+    /// Whether anything was written since the last call.
+    pub(crate) fn take_dirty(&self) -> bool {
+        self.dirty.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// Counters of the whole array. Blocks unless said otherwise.
+#[derive(Default)]
+pub(crate) struct Totals {
+    pub user_written: AtomicU64,
+    pub user_read: AtomicU64,
+    pub relocated: AtomicU64,
+    pub checkpoint_written: AtomicU64,
+    pub parity_written: AtomicU64,
+    pub header_written: AtomicU64,
+    pub padding_written: AtomicU64,
+    pub repaired: AtomicU64,
+    pub reconstructed: AtomicU64,
+    pub unreadable: AtomicU64,
+    pub flushes: AtomicU64,
+    pub victims: AtomicU64,
+    pub victim_live: AtomicU64,
+    pub victim_capacity: AtomicU64,
+    pub checkpoints: AtomicU64,
+    pub rotations: AtomicU64,
+}
+
+pub(crate) fn count(counter: &AtomicU64, by: u64) {
+    counter.fetch_add(by, Ordering::Relaxed);
+}
+
+pub(crate) fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// See the module's text.
+pub(crate) struct Shared {
+    pub layout: Layout,
+    pub policies: Policies,
+    pub segments: SegmentTable,
+    pub members: Vec<MemberShared>,
+    pub order: WriteOrder,
+    pub array_tag: u64,
+    /// Number of this opening of the array for writing.
+    pub session: u64,
+    /// Blocks that volumes may hold in all.
+    pub usable: u64,
+    pub totals: Totals,
+    volumes: RwLock<BTreeMap<VolumeId, Arc<VolumeState>>>,
+    mapped: AtomicU64,
+    stripe_seq: AtomicU64,
+    /// Per reactor: lowest stripe sequence that is not wholly on the devices; `u64::MAX` if none.
+    incomplete: Vec<AtomicU64>,
+    durable: AtomicU64,
+    /// Delay per written block in nanoseconds while space is short.
+    pressure: AtomicU64,
+    /// Bytes put into stripes since the last checkpoint.
+    pub since_checkpoint: AtomicU64,
+    /// Reads of guests under way, per group; cleaning yields to them.
+    reads: Vec<AtomicU64>,
+    fault: RwLock<Option<String>>,
+    faulted: AtomicBool,
+    closed: AtomicBool,
+    /// Incremented when a member goes out of service; the superblocks say so once they have been written since.
+    membership: AtomicU64,
+    log: Arc<dyn Log>,
+}
+
+/// Where the engine tells people what it does. The lines are for reading, not for parsing.
+pub trait Log: Send + Sync {
+    /// One line, without a line end.
+    fn line(&self, text: &str);
+}
+
+/// What [`Shared::new`] takes.
+pub(crate) struct SharedParts {
+    pub layout: Layout,
+    pub policies: Policies,
+    pub members: Vec<MemberShared>,
+    pub array_tag: u64,
+    pub session: u64,
+    pub usable: u64,
+    pub volumes: Vec<Arc<VolumeState>>,
+    pub first_write_seq: u64,
+    pub first_stripe_seq: u64,
+    pub reactors: usize,
+    pub log: Arc<dyn Log>,
+}
+
+impl Shared {
+    pub(crate) fn new(parts: SharedParts) -> Self {
+        let groups = parts.layout.groups();
+        Self {
+            segments: SegmentTable::new(&parts.layout),
+            layout: parts.layout,
+            policies: parts.policies,
+            members: parts.members,
+            order: WriteOrder::new(parts.first_write_seq),
+            array_tag: parts.array_tag,
+            session: parts.session,
+            usable: parts.usable,
+            totals: Totals::default(),
+            volumes: RwLock::new(parts.volumes.into_iter().map(|v| (v.id, v)).collect()),
+            mapped: AtomicU64::new(0),
+            stripe_seq: AtomicU64::new(parts.first_stripe_seq),
+            incomplete: (0..parts.reactors).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            durable: AtomicU64::new(parts.first_stripe_seq),
+            pressure: AtomicU64::new(0),
+            since_checkpoint: AtomicU64::new(0),
+            reads: (0..groups).map(|_| AtomicU64::new(0)).collect(),
+            fault: RwLock::new(None),
+            faulted: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            membership: AtomicU64::new(0),
+            log: parts.log,
+        }
+    }
+
+    pub(crate) fn log(&self, text: impl AsRef<str>) {
+        self.log.line(text.as_ref());
+    }
+
+    pub(crate) fn membership_changed(&self) {
+        self.membership.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn membership(&self) -> u64 {
+        self.membership.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn volume(&self, id: VolumeId) -> Option<Arc<VolumeState>> {
+        self.volumes.read().expect("no holder panics").get(&id).cloned()
+    }
+
+    pub(crate) fn volume_named(&self, name: &str) -> Option<Arc<VolumeState>> {
+        self.volumes.read().expect("no holder panics").values().find(|v| v.name == name).cloned()
+    }
+
+    pub(crate) fn volumes(&self) -> Vec<Arc<VolumeState>> {
+        self.volumes.read().expect("no holder panics").values().cloned().collect()
+    }
+
+    pub(crate) fn add_volume(&self, volume: Arc<VolumeState>) {
+        self.volumes.write().expect("no holder panics").insert(volume.id, volume);
+    }
+
+    pub(crate) fn remove_volume(&self, id: VolumeId) {
+        self.volumes.write().expect("no holder panics").remove(&id);
+    }
+
+    /// Blocks mapped over all volumes.
+    pub(crate) fn mapped(&self) -> u64 {
+        self.mapped.load(Ordering::Relaxed)
+    }
+
+    /// Whether `blocks` more can be mapped.
+    #[inline]
+    pub(crate) fn has_space(&self, blocks: u64) -> bool {
+        self.mapped() + blocks <= self.usable
+    }
+
+    /// Accounts for a map entry that changed from `old` to something, or to nothing.
+    #[inline]
+    pub(crate) fn entry_replaced(&self, volume: &VolumeState, old: MapEntry, mapped_now: bool) {
+        match (old == MapEntry::EMPTY, mapped_now) {
+            (true, true) => {
+                self.mapped.fetch_add(1, Ordering::Relaxed);
+                volume.mapped.fetch_add(1, Ordering::Relaxed);
+            }
+            (false, now) => {
+                self.segments.drop_live(old.pba());
+                if !now {
+                    self.mapped.fetch_sub(1, Ordering::Relaxed);
+                    volume.mapped.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+            (true, false) => {}
+        }
+    }
+
+    /// Counts a volume's blocks afresh from its map, adding them to the segments; when the array is opened.
+    pub(crate) fn recount(&self, volume: &VolumeState) {
+        let mut mapped = 0;
+        volume.map.for_each_mapped(crate::l2p::MAX_VOLUME_BLOCKS, |_, entry| {
+            mapped += 1;
+            self.segments.add_live(self.segments.of(entry.pba()), 1);
+        });
+        volume.mapped.store(mapped, Ordering::Relaxed);
+        self.mapped.fetch_add(mapped, Ordering::Relaxed);
+    }
+
+    /// Clears a range of a volume's map, all of it in one region, and if anything was mapped there calls `record` with
+    /// the sequence of the discard, before any later write of the region can be published.
+    pub(crate) fn clear_range(&self, volume: &VolumeState, from: Lba, blocks: u64, record: impl FnOnce(u64)) {
+        let turn = self.order.enter(volume.id, from);
+        let mut any = false;
+        for lba in from.0..from.0 + blocks {
+            let old = volume.map.clear(Lba(lba));
+            any |= old != MapEntry::EMPTY;
+            self.entry_replaced(volume, old, false);
+        }
+        if any {
+            record(turn.seq());
+        }
+    }
+
+    /// The sequence of a new stripe of this reactor. `lowest` is the lowest one it still has incomplete.
+    pub(crate) fn next_stripe_seq(&self, reactor: usize, lowest: Option<u64>) -> u64 {
+        if lowest.is_none() {
+            // Published before the sequence is taken, so that whoever sees the higher counter sees this too.
+            self.incomplete[reactor].store(self.stripe_seq.load(Ordering::SeqCst), Ordering::SeqCst);
+        }
+        self.stripe_seq.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Lifts the counter to at least `seq`; during recovery, when nobody writes yet.
+    pub(crate) fn raise_stripe_seq(&self, seq: u64) {
+        self.stripe_seq.fetch_max(seq, Ordering::SeqCst);
+        self.set_durable(seq);
+    }
+
+    /// Says which stripe of this reactor is now the lowest that is incomplete.
+    pub(crate) fn set_incomplete(&self, reactor: usize, lowest: Option<u64>) {
+        self.incomplete[reactor].store(lowest.unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+
+    /// Every stripe below this sequence is on the devices, if not yet durable.
+    pub(crate) fn complete_below(&self) -> u64 {
+        let next = self.stripe_seq.load(Ordering::SeqCst);
+        self.incomplete.iter().map(|i| i.load(Ordering::SeqCst)).fold(next, u64::min)
+    }
+
+    /// Sequence that the next stripe will get.
+    pub(crate) fn stripe_seq(&self) -> u64 {
+        self.stripe_seq.load(Ordering::SeqCst)
+    }
+
+    /// Every stripe of this session below this sequence is durable.
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_durable(&self, below: u64) {
+        self.durable.fetch_max(below, Ordering::AcqRel);
+    }
+
+    #[inline]
+    pub(crate) fn pressure(&self) -> u64 {
+        self.pressure.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_pressure(&self, ns_per_block: u64) {
+        self.pressure.store(ns_per_block, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read_begins(&self, group: GroupId) {
+        self.reads[group.index()].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read_ends(&self, group: GroupId) {
+        self.reads[group.index()].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn reads(&self, group: GroupId) -> u64 {
+        self.reads[group.index()].load(Ordering::Relaxed)
+    }
+
+    /// The member that holds a column of a group.
+    pub(crate) fn member(&self, group: GroupId, column: u8) -> (MemberIx, &MemberShared) {
+        let ix = self.layout.member(group, column);
+        (ix, &self.members[ix.index()])
+    }
+
+    /// Members of a group that are out of service.
+    pub(crate) fn failed_in(&self, group: GroupId) -> usize {
+        (0..self.layout.geometry().width()).filter(|&c| self.member(group, c).1.is_failed()).count()
+    }
+
+    /// Stops all writing for good, with the first reason given.
+    pub(crate) fn set_fault(&self, why: String) {
+        self.fault.write().expect("no holder panics").get_or_insert(why);
+        self.faulted.store(true, Ordering::Release);
+    }
+
+    /// Why the array takes no writes, if it does not.
+    pub(crate) fn fault(&self) -> Option<String> {
+        if !self.faulted.load(Ordering::Acquire) {
+            return None;
+        }
+        self.fault.read().expect("no holder panics").clone()
+    }
+
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.faulted.load(Ordering::Relaxed) || self.closed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_closed(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}

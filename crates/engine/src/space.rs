@@ -1,0 +1,184 @@
+//! The space manager: which segments are free, and who gets them.
+//!
+//! It lives on the home reactor. Space leaves it by grants of whole segments, so the reactors never contend for it
+//! (ScalaAFA section 3.3), and comes back when the cleaner has emptied a segment.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use cygnus_format::{Layout, Stream};
+use cygnus_policy::{GroupView, PressureView};
+use cygnus_types::{GroupId, ReactorId};
+
+use crate::reactor::Reactor;
+use crate::segments::{SegIx, SegState};
+use crate::shared::{Shared, count};
+use crate::writer::Grant;
+
+/// See the module's text.
+pub(crate) struct Space {
+    free: Vec<VecDeque<SegIx>>,
+    /// Segments emptied whose blocks' new places may not be durable yet.
+    pub pending: Vec<SegIx>,
+    pub front_end: usize,
+    /// The group in which the cleaner works.
+    pub cleaning: Option<usize>,
+    pub next_segment_seq: u64,
+    /// Writers that wait for a segment.
+    pub starving: u32,
+}
+
+/// Data blocks that a segment holds when it is filled with full stripes.
+pub(crate) fn segment_capacity(layout: &Layout) -> u32 {
+    let geometry = layout.geometry();
+    let (mut row, mut blocks) = (0, 0);
+    loop {
+        let rows = geometry.full_rows_at(row);
+        if rows == 0 {
+            return blocks;
+        }
+        blocks += geometry.slots(rows);
+        row += geometry.header_blocks(rows) + rows;
+    }
+}
+
+/// Segments that a checkpoint of `pages` pages needs, one to spare for stripes cut short.
+pub(crate) fn checkpoint_segments(layout: &Layout, pages: u64) -> u64 {
+    pages.div_ceil(u64::from(segment_capacity(layout))) + 1
+}
+
+impl Space {
+    /// Everything that the table says is free.
+    pub(crate) fn new(shared: &Shared, next_segment_seq: u64) -> Self {
+        let groups = shared.layout.groups();
+        let mut free = vec![VecDeque::new(); groups];
+        for (group, list) in free.iter_mut().enumerate() {
+            let all = shared.segments.of_group(GroupId(group as u16));
+            list.extend(all.filter(|&seg| shared.segments.state(seg) == SegState::Free));
+        }
+        Self { free, pending: Vec::new(), front_end: 0, cleaning: None, next_segment_seq, starving: 0 }
+    }
+
+    pub(crate) fn free_in(&self, group: usize) -> u32 {
+        self.free[group].len() as u32
+    }
+
+    pub(crate) fn put_free(&mut self, shared: &Shared, seg: SegIx) {
+        shared.segments.set_state(seg, SegState::Free);
+        let (group, _) = shared.segments.locate(seg);
+        self.free[group.index()].push_back(seg);
+    }
+
+    /// The groups as the policies see them.
+    pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
+        let capacity = u64::from(segment_capacity(&shared.layout));
+        let pages: u64 = shared.volumes().iter().map(|v| v.map.page_bound().min(v.mapped())).sum();
+        let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(shared.layout.groups() as u64) as u32;
+        (0..shared.layout.groups())
+            .map(|g| {
+                let group = GroupId(g as u16);
+                let segments = shared.layout.segments(group);
+                let live =
+                    shared.segments.of_group(group).map(|s| u64::from(shared.segments.live(s).min(1 << 24))).sum();
+                GroupView {
+                    segments,
+                    free: self.free_in(g),
+                    live_blocks: live,
+                    capacity_blocks: u64::from(segments) * capacity,
+                    reserve: shared.policies.relocation_reserve + for_checkpoint,
+                }
+            })
+            .collect()
+    }
+
+    /// A segment for a stream, if the rules allow one now.
+    fn try_grant(&mut self, shared: &Shared, stream: Stream, owner: ReactorId) -> Option<Grant> {
+        let group = match stream {
+            Stream::User => {
+                let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end)?;
+                if chosen != self.front_end {
+                    count(&shared.totals.rotations, 1);
+                    self.front_end = chosen;
+                }
+                chosen
+            }
+            Stream::Relocation => self.cleaning.filter(|&g| !self.free[g].is_empty())?,
+            Stream::Meta => {
+                let most = (0..self.free.len()).max_by_key(|&g| self.free[g].len())?;
+                Some(most).filter(|&g| self.free_in(g) > shared.policies.relocation_reserve)?
+            }
+        };
+        let seg = self.free[group].pop_front()?;
+        let segment_seq = self.next_segment_seq;
+        self.next_segment_seq += 1;
+        shared.segments.open(seg, owner, segment_seq);
+        let (group, segment) = shared.segments.locate(seg);
+        Some(Grant { seg, group, segment, segment_seq })
+    }
+}
+
+impl Reactor {
+    /// A segment for a stream of reactor `owner`, as soon as there is one; `None` when the array closes.
+    pub(crate) async fn grant_here(self: &Rc<Self>, stream: Stream, owner: ReactorId) -> Option<Grant> {
+        let home = self.home();
+        let mut counted = false;
+        loop {
+            let changed = home.space_changed.wait();
+            let granted = home.space.borrow_mut().try_grant(&self.shared, stream, owner);
+            // Closing still takes a last checkpoint.
+            let refused = self.shared.is_closed() && stream != Stream::Meta;
+            if granted.is_some() || refused {
+                home.space.borrow_mut().starving -= u32::from(counted);
+                self.update_pressure();
+                // The cleaner looks at what is left.
+                home.space_changed.notify();
+                return granted;
+            }
+            if !std::mem::replace(&mut counted, true) {
+                home.space.borrow_mut().starving += 1;
+                self.update_pressure();
+                home.space_changed.notify();
+            }
+            changed.await;
+        }
+    }
+
+    /// Recomputes how much writers are slowed.
+    pub(crate) fn update_pressure(&self) {
+        let space = self.home().space.borrow();
+        let views = space.views(&self.shared);
+        let writable = views.iter().map(|g| g.free.saturating_sub(g.reserve)).sum();
+        let segments = self.shared.segments.count();
+        // As long as not all of the space is live data, there is garbage to be had.
+        let cleanable = space.cleaning.is_some() || space.starving > 0;
+        let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
+        self.shared.set_pressure(delay.0);
+    }
+
+    /// Gives segments that were emptied back to the free ones. The caller has made durable whatever replaced their
+    /// blocks; the devices are told that the old contents are worthless, in one large range per column (SWAN section
+    /// 3.2), before anything new is written there.
+    pub(crate) async fn free_segments(self: &Rc<Self>, segs: Vec<SegIx>) {
+        let geometry = *self.shared.layout.geometry();
+        let mut trims = Vec::new();
+        for &seg in &segs {
+            let (group, segment) = self.shared.segments.locate(seg);
+            for column in 0..geometry.width() {
+                let (member, state) = self.shared.member(group, column);
+                let Some(dev) = self.device_in_service(member) else { continue };
+                count(&state.counters.trimmed, geometry.segment_bytes());
+                trims.push(self.rt.trim(dev, geometry.device_offset(segment.0, 0), geometry.segment_bytes()));
+            }
+        }
+        for trim in trims {
+            // A device that will not discard still takes new data.
+            let _ = trim.await;
+        }
+        let home = self.home();
+        for seg in segs {
+            home.space.borrow_mut().put_free(&self.shared, seg);
+        }
+        self.update_pressure();
+        home.space_changed.notify();
+    }
+}

@@ -1,0 +1,273 @@
+//! What an array says of itself.
+
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Uuid, VolumeId};
+
+use crate::reactor::Reactor;
+use crate::segments::SegState;
+use crate::shared::read;
+use crate::space::segment_capacity;
+
+/// State of an array at one moment.
+#[derive(Clone, Debug)]
+pub struct ArrayStatus {
+    /// Name.
+    pub name: String,
+    /// Identity.
+    pub uuid: Uuid,
+    /// Preset it was created with.
+    pub preset: String,
+    /// Data columns of each group, k.
+    pub data: u8,
+    /// Parity columns of each group, m.
+    pub parity: u8,
+    /// Striping unit.
+    pub chunk: ByteSize,
+    /// Segment column.
+    pub segment: ByteSize,
+    /// What volumes may hold.
+    pub usable: ByteSize,
+    /// What volumes hold.
+    pub mapped: ByteSize,
+    /// Why the array takes no writes, if so.
+    pub fault: Option<String>,
+    /// Delay per written block in nanoseconds, 0 while space is not short.
+    pub pressure_ns: u64,
+    /// Number of this opening.
+    pub session: u64,
+    /// Groups.
+    pub groups: Vec<GroupStatus>,
+    /// Members, in order.
+    pub members: Vec<MemberStatus>,
+    /// Volumes.
+    pub volumes: Vec<VolumeStatus>,
+    /// Traffic since opening.
+    pub traffic: Traffic,
+}
+
+/// What a group is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupRole {
+    /// Takes user writes.
+    FrontEnd,
+    /// Is being cleaned.
+    Cleaning,
+    /// Serves reads.
+    BackEnd,
+}
+
+/// State of an R-group.
+#[derive(Clone, Debug)]
+pub struct GroupStatus {
+    /// Which.
+    pub id: GroupId,
+    /// What it does.
+    pub role: GroupRole,
+    /// Segments by state.
+    pub free: u32,
+    /// Segments being filled.
+    pub open: u32,
+    /// Segments full.
+    pub sealed: u32,
+    /// Segments emptied, waiting for a flush.
+    pub pending: u32,
+    /// Segments with checkpoints.
+    pub meta: u32,
+    /// Segments with unreadable blocks.
+    pub damaged: u32,
+    /// Blocks of current data.
+    pub live_blocks: u64,
+    /// Blocks of data that its segments can hold.
+    pub capacity_blocks: u64,
+}
+
+/// State of a member.
+#[derive(Clone, Debug)]
+pub struct MemberStatus {
+    /// Which.
+    pub member: MemberIx,
+    /// Its group.
+    pub group: GroupId,
+    /// Path, or "member N" if it is missing.
+    pub name: String,
+    /// Identity.
+    pub uuid: Uuid,
+    /// Size.
+    pub size: ByteSize,
+    /// In service.
+    pub online: bool,
+    /// Bytes written by the array.
+    pub written: u64,
+    /// Bytes read for users.
+    pub read: u64,
+    /// Bytes read for cleaning.
+    pub cleaning_read: u64,
+    /// Bytes discarded.
+    pub trimmed: u64,
+    /// Reads that failed.
+    pub errors: u64,
+    /// Blocks with wrong data.
+    pub corrupt: u64,
+}
+
+/// State of a volume.
+#[derive(Clone, Debug)]
+pub struct VolumeStatus {
+    /// Which.
+    pub id: VolumeId,
+    /// Name.
+    pub name: String,
+    /// Size.
+    pub size: ByteSize,
+    /// Data held.
+    pub mapped: ByteSize,
+}
+
+/// Counts since the array was opened. Blocks of 4 KiB where not said otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// Written by users.
+    pub user_written: u64,
+    /// Read by users.
+    pub user_read: u64,
+    /// Moved by cleaning.
+    pub relocated: u64,
+    /// Pages of checkpoints.
+    pub checkpoint_written: u64,
+    /// Parity.
+    pub parity_written: u64,
+    /// Stripe headers.
+    pub header_written: u64,
+    /// Zeros in stripes closed early.
+    pub padding_written: u64,
+    /// Written anew after wrong data was found.
+    pub repaired: u64,
+    /// Rebuilt from other columns.
+    pub reconstructed: u64,
+    /// Beyond redundancy.
+    pub unreadable: u64,
+    /// Flush requests.
+    pub flushes: u64,
+    /// Segments cleaned.
+    pub victims: u64,
+    /// Valid blocks that they held.
+    pub victim_live: u64,
+    /// Blocks that they could hold.
+    pub victim_capacity: u64,
+    /// Checkpoints taken.
+    pub checkpoints: u64,
+    /// Changes of the front-end.
+    pub rotations: u64,
+}
+
+impl Traffic {
+    /// Blocks written to the devices for each block written by users.
+    pub fn write_amplification(&self) -> f64 {
+        let all = self.user_written
+            + self.relocated
+            + self.checkpoint_written
+            + self.parity_written
+            + self.header_written
+            + self.padding_written;
+        all as f64 / (self.user_written.max(1)) as f64
+    }
+
+    /// Data blocks written (users' and moved) for each block written by users: what cleaning alone costs.
+    pub fn cleaning_amplification(&self) -> f64 {
+        (self.user_written + self.relocated) as f64 / (self.user_written.max(1)) as f64
+    }
+}
+
+impl Reactor {
+    pub(crate) fn traffic(&self) -> Traffic {
+        let t = &self.shared.totals;
+        Traffic {
+            user_written: read(&t.user_written),
+            user_read: read(&t.user_read),
+            relocated: read(&t.relocated),
+            checkpoint_written: read(&t.checkpoint_written),
+            parity_written: read(&t.parity_written),
+            header_written: read(&t.header_written),
+            padding_written: read(&t.padding_written),
+            repaired: read(&t.repaired),
+            reconstructed: read(&t.reconstructed),
+            unreadable: read(&t.unreadable),
+            flushes: read(&t.flushes),
+            victims: read(&t.victims),
+            victim_live: read(&t.victim_live),
+            victim_capacity: read(&t.victim_capacity),
+            checkpoints: read(&t.checkpoints),
+            rotations: read(&t.rotations),
+        }
+    }
+
+    pub(crate) fn status(&self) -> ArrayStatus {
+        let shared = &self.shared;
+        let state = self.home().state.borrow();
+        let geometry = shared.layout.geometry();
+        let blocks = |n: u64| ByteSize(n * BLOCK as u64);
+        ArrayStatus {
+            name: state.name.clone(),
+            uuid: self.home().uuid,
+            preset: state.preset.clone(),
+            data: geometry.data,
+            parity: geometry.parity,
+            chunk: blocks(geometry.chunk_blocks.into()),
+            segment: ByteSize(geometry.segment_bytes()),
+            usable: blocks(shared.usable),
+            mapped: blocks(shared.mapped()),
+            fault: shared.fault(),
+            pressure_ns: shared.pressure(),
+            session: shared.session,
+            groups: (0..shared.layout.groups()).map(|g| self.group_status(g)).collect(),
+            members: state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect(),
+            volumes: shared
+                .volumes()
+                .iter()
+                .map(|v| VolumeStatus { id: v.id, name: v.name.clone(), size: v.size(), mapped: blocks(v.mapped()) })
+                .collect(),
+            traffic: self.traffic(),
+        }
+    }
+
+    fn group_status(&self, group: usize) -> GroupStatus {
+        let (shared, space) = (&self.shared, self.home().space.borrow());
+        let id = GroupId(group as u16);
+        let count = |state| shared.segments.of_group(id).filter(|&s| shared.segments.state(s) == state).count() as u32;
+        let settled = shared.segments.of_group(id).filter(|&s| shared.segments.state(s) != SegState::Open);
+        GroupStatus {
+            id,
+            role: match () {
+                () if space.front_end == group => GroupRole::FrontEnd,
+                () if space.cleaning == Some(group) => GroupRole::Cleaning,
+                () => GroupRole::BackEnd,
+            },
+            free: count(SegState::Free),
+            open: count(SegState::Open),
+            sealed: count(SegState::Sealed),
+            pending: count(SegState::Pending),
+            meta: count(SegState::Meta),
+            damaged: count(SegState::Damaged),
+            live_blocks: settled.map(|s| u64::from(shared.segments.live(s))).sum(),
+            capacity_blocks: u64::from(shared.layout.segments(id)) * u64::from(segment_capacity(&shared.layout)),
+        }
+    }
+
+    fn member_status(&self, ix: usize, desc: &cygnus_format::MemberDesc) -> MemberStatus {
+        let member = MemberIx(ix as u16);
+        let state = &self.shared.members[ix];
+        MemberStatus {
+            member,
+            group: self.shared.layout.column_of(member).0,
+            name: state.name.clone(),
+            uuid: desc.uuid,
+            size: ByteSize(desc.size_bytes),
+            online: !state.is_failed(),
+            written: read(&state.counters.written),
+            read: read(&state.counters.read),
+            cleaning_read: read(&state.counters.cleaning_read),
+            trimmed: read(&state.counters.trimmed),
+            errors: read(&state.counters.errors),
+            corrupt: read(&state.counters.corrupt),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A stripe in memory: filled block by block, closed once, readable until its columns are on the devices.
+
+use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, Stream, StripeCommon, Summary};
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, BufSlice, Runtime};
+use cygnus_types::{BLOCK, GroupId, Lba, Pba, SegmentId, VolumeId};
+
+use crate::segments::SegIx;
+
+/// Where a stripe begins and how it is arranged; fixed when it is opened, since addresses are given out from then on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StripePlace {
+    pub seg: SegIx,
+    pub group: GroupId,
+    pub segment: SegmentId,
+    pub segment_seq: u64,
+    pub stripe_seq: u64,
+    /// Address of row 0 of column 0 of the segment.
+    pub base: Pba,
+    pub start_row: u32,
+    pub header_blocks: u32,
+    /// Rows it was opened for.
+    pub rows: u32,
+    pub parity_start: u8,
+    pub stream: Stream,
+}
+
+/// The buffers and entries of one stripe. Objects are reused, so a stripe costs no allocation.
+pub(crate) struct Stripe {
+    pub place: StripePlace,
+    geometry: Geometry,
+    /// Logical columns: data 0..k, then parity; each begins with the header's blocks.
+    columns: Vec<Buf>,
+    /// Physical column-major, `stride` rows each.
+    entries: Vec<Entry>,
+    stride: u32,
+    used: u32,
+    discards: Vec<Discard>,
+    discard_capacity: usize,
+    /// Rows it was closed at, once it is.
+    closed_rows: Option<u32>,
+}
+
+impl Stripe {
+    /// A stripe object with buffers for the largest stripe of the geometry.
+    pub(crate) fn allocate(rt: &Runtime, geometry: Geometry, place: StripePlace) -> Self {
+        let rows = geometry.stripe_rows;
+        let bytes = (geometry.header_blocks(rows) + rows) as usize * BLOCK;
+        let width = usize::from(geometry.width());
+        Self {
+            place,
+            geometry,
+            columns: (0..width).map(|_| rt.alloc(bytes)).collect(),
+            entries: vec![Entry::VOID; width * rows as usize],
+            stride: rows,
+            used: 0,
+            discards: Vec::new(),
+            discard_capacity: geometry.discard_capacity(place.header_blocks, place.rows),
+            closed_rows: None,
+        }
+    }
+
+    /// Makes a used object ready for another stripe.
+    pub(crate) fn reset(&mut self, place: StripePlace) {
+        self.place = place;
+        self.entries.fill(Entry::VOID);
+        self.used = 0;
+        self.discards.clear();
+        self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
+        self.closed_rows = None;
+    }
+
+    fn rotation(&self) -> Rotation {
+        self.geometry.rotation(self.place.parity_start)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.used == self.geometry.slots(self.place.rows)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0 && self.discards.is_empty()
+    }
+
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Copies a block into the next slot without taking the slot, and says where it lies and its checksum. The slot
+    /// is taken by [`Stripe::commit`], or used again if the caller thinks better of it.
+    #[inline]
+    pub(crate) fn stage(&mut self, data: &[u8]) -> (Pba, u32) {
+        debug_assert!(!self.is_full());
+        let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
+        let at = (self.place.header_blocks + row) as usize * BLOCK;
+        let crc =
+            parity::checksum::copy_crc32c(&mut self.columns[usize::from(column)].bytes_mut()[at..at + BLOCK], data);
+        let physical = self.rotation().data_column(column);
+        let segment_row = self.place.start_row + self.place.header_blocks + row;
+        let within = u64::from(physical) * u64::from(self.geometry.segment_blocks) + u64::from(segment_row);
+        (Pba(self.place.base.0 + within), crc)
+    }
+
+    /// Takes the slot that [`Stripe::stage`] filled.
+    #[inline]
+    pub(crate) fn commit(&mut self, kind: Kind, volume: VolumeId, lba: Lba, seq: u64, crc: u32) {
+        let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
+        let physical = usize::from(self.rotation().data_column(column));
+        self.entries[physical * self.stride as usize + row as usize] = Entry::new(kind, volume, lba, seq, crc);
+        self.used += 1;
+    }
+
+    pub(crate) fn has_discard_room(&self) -> bool {
+        self.discards.len() < self.discard_capacity
+    }
+
+    pub(crate) fn discard(&mut self, discard: Discard) {
+        debug_assert!(self.has_discard_room());
+        self.discards.push(discard);
+    }
+
+    pub(crate) fn carries_discards(&self) -> bool {
+        !self.discards.is_empty()
+    }
+
+    /// Closes the stripe at the height reached: zeros in the slots left over, parity, headers. From here on it only
+    /// changes by being reset.
+    pub(crate) fn close(&mut self, array_tag: u64, session: u64, durable: u64, reactor: cygnus_types::ReactorId) {
+        let rows = self.geometry.closing_rows(self.used, self.place.rows);
+        self.closed_rows = Some(rows);
+        self.zero_unused(rows);
+        self.compute_parity(rows);
+        let common = StripeCommon {
+            array_tag,
+            group: self.place.group,
+            segment: self.place.segment,
+            segment_seq: self.place.segment_seq,
+            stripe_seq: self.place.stripe_seq,
+            session,
+            durable,
+            start_row: self.place.start_row,
+            header_blocks: self.place.header_blocks,
+            rows,
+            rotation: self.rotation(),
+            stream: self.place.stream,
+            reactor,
+        };
+        let header = self.place.header_blocks as usize * BLOCK;
+        for (logical, buf) in self.columns.iter_mut().enumerate() {
+            let physical = physical_column(common.rotation, logical as u8);
+            let summary = Summary::new(&self.entries, self.stride);
+            common.encode_into(&mut buf.bytes_mut()[..header], physical, summary, &self.discards);
+        }
+    }
+
+    /// Unused slots are written as zeros, so that any block can be rebuilt from its row alone, without knowing the
+    /// stripe it belongs to.
+    fn zero_unused(&mut self, rows: u32) {
+        let opened = self.place.rows;
+        for slot in self.used..self.geometry.slots(opened) {
+            let (column, row) = self.geometry.slot_place(slot, opened);
+            if row < rows {
+                let at = (self.place.header_blocks + row) as usize * BLOCK;
+                self.columns[usize::from(column)].bytes_mut()[at..at + BLOCK].fill(0);
+            }
+        }
+    }
+
+    fn compute_parity(&mut self, rows: u32) {
+        if self.geometry.parity == 0 || rows == 0 {
+            return;
+        }
+        let range = self.place.header_blocks as usize * BLOCK..(self.place.header_blocks + rows) as usize * BLOCK;
+        let (data, parities) = self.columns.split_at_mut(usize::from(self.geometry.data));
+        let mut sources = [&[][..]; cygnus_format::MAX_WIDTH as usize];
+        for (source, buf) in sources.iter_mut().zip(data.iter()) {
+            *source = &buf.bytes()[range.clone()];
+        }
+        let sources = &sources[..data.len()];
+        match parities {
+            [p] => parity::generate(sources, &mut [&mut p.bytes_mut()[range]]),
+            [p, q] => parity::generate(sources, &mut [&mut p.bytes_mut()[range.clone()], &mut q.bytes_mut()[range]]),
+            _ => unreachable!("the geometry allows at most two parity columns"),
+        }
+    }
+
+    /// What is to be written: physical column, and the header with the rows below it. Valid after [`Stripe::close`].
+    pub(crate) fn column_writes(&self) -> impl Iterator<Item = (u8, BufSlice)> + '_ {
+        let bytes = (self.place.header_blocks + self.closed_height()) as usize * BLOCK;
+        let rotation = self.rotation();
+        self.columns
+            .iter()
+            .enumerate()
+            .map(move |(logical, buf)| (physical_column(rotation, logical as u8), buf.slice(0..bytes)))
+    }
+
+    /// Row of the segment behind the stripe. Valid after [`Stripe::close`].
+    pub(crate) fn end_row(&self) -> u32 {
+        self.place.start_row + self.place.header_blocks + self.closed_height()
+    }
+
+    fn closed_height(&self) -> u32 {
+        self.closed_rows.expect("asked only after it was closed")
+    }
+
+    /// Whether nothing else holds the buffers, so that the object can be reused.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.columns.iter().all(Buf::is_unshared)
+    }
+
+    /// The block at a place of this segment, if this stripe holds it.
+    pub(crate) fn block(&self, physical: u8, segment_row: u32) -> Option<&[u8]> {
+        let first = self.place.start_row + self.place.header_blocks;
+        // Once closed, what lies behind the rows reached belongs to the next stripe.
+        let rows = self.closed_rows.unwrap_or(self.place.rows);
+        let row = segment_row.checked_sub(first).filter(|&row| row < rows)?;
+        let logical = match self.rotation().role(physical) {
+            cygnus_format::Role::Data(d) => usize::from(d),
+            cygnus_format::Role::Parity(_) => return None,
+        };
+        let at = (self.place.header_blocks + row) as usize * BLOCK;
+        Some(&self.columns[logical].bytes()[at..at + BLOCK])
+    }
+}
+
+/// Physical column of a logical one (data 0..k, parity k..k+m).
+pub(crate) fn physical_column(rotation: Rotation, logical: u8) -> u8 {
+    match logical.checked_sub(rotation.data) {
+        None => rotation.data_column(logical),
+        Some(p) => rotation.parity_column(p),
+    }
+}

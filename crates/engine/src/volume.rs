@@ -1,0 +1,266 @@
+//! A volume as its users see it: bytes at any offset.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_format::MapEntry;
+use cygnus_runtime::BufSlice;
+use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
+
+use crate::error::VolumeError;
+use crate::reactor::Reactor;
+use crate::shared::VolumeState;
+
+/// Largest piece of zeros written at a time.
+const ZEROS: usize = 64 << 10;
+
+/// A handle to a volume on one reactor. Cheap to clone.
+#[derive(Clone)]
+pub struct Volume {
+    reactor: Rc<Reactor>,
+    state: Arc<VolumeState>,
+}
+
+/// A run of bytes that are all mapped or all holes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Length in bytes.
+    pub len: u64,
+    /// Whether data was written there.
+    pub mapped: bool,
+}
+
+/// A byte range cut at block borders.
+struct Cut {
+    /// Bytes before the first whole block, within the block before it.
+    head: Option<(Lba, usize, usize)>,
+    first: Lba,
+    blocks: u64,
+    /// Bytes behind the last whole block.
+    tail: Option<(Lba, usize)>,
+}
+
+fn cut(offset: u64, len: u64) -> Cut {
+    let block = BLOCK as u64;
+    let (end, first) = (offset + len, offset.div_ceil(block));
+    let last = end / block;
+    if first > last {
+        // Within one block.
+        let head = Some((Lba(offset / block), (offset % block) as usize, len as usize));
+        return Cut { head, first: Lba(first), blocks: 0, tail: None };
+    }
+    let before = (first * block - offset) as usize;
+    let head = (before > 0).then(|| (Lba(offset / block), BLOCK - before, before));
+    let behind = (end - last * block) as usize;
+    Cut { head, first: Lba(first), blocks: last - first, tail: (behind > 0).then_some((Lba(last), behind)) }
+}
+
+fn is_aligned(offset: u64, len: u64) -> bool {
+    (offset | len).is_multiple_of(BLOCK as u64)
+}
+
+impl Volume {
+    pub(crate) fn new(reactor: Rc<Reactor>, state: Arc<VolumeState>) -> Self {
+        Self { reactor, state }
+    }
+
+    /// Identifier, unique for the life of the array.
+    pub fn id(&self) -> VolumeId {
+        self.state.id
+    }
+
+    /// Name.
+    pub fn name(&self) -> &str {
+        &self.state.name
+    }
+
+    /// Size in bytes; changes when the volume is resized.
+    pub fn size(&self) -> u64 {
+        self.state.size().0
+    }
+
+    /// Whether the volume was deleted or the array closed.
+    pub fn is_gone(&self) -> bool {
+        self.state.is_gone() || self.reactor.shared.is_closed()
+    }
+
+    fn check(&self, offset: u64, len: u64) -> Result<(), VolumeError> {
+        if self.is_gone() {
+            return Err(VolumeError::Gone);
+        }
+        let size = self.state.size();
+        match offset.checked_add(len) {
+            Some(end) if end <= size.0 => Ok(()),
+            end => Err(VolumeError::OutOfRange { offset, end: end.unwrap_or(u64::MAX), size }),
+        }
+    }
+
+    /// Reads `into.len()` bytes from `offset` on.
+    ///
+    /// # Errors
+    /// [`VolumeError::Unreadable`] names the first block that could not be delivered.
+    pub async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError> {
+        self.check(offset, into.len() as u64)?;
+        let memory_is_aligned = (into.as_ptr() as usize).is_multiple_of(BLOCK);
+        if is_aligned(offset, into.len() as u64) && memory_is_aligned {
+            return self.reactor.read_blocks(&self.state, Lba::containing(offset), &into).await;
+        }
+        if into.is_empty() {
+            return Ok(());
+        }
+        let first = Lba::containing(offset);
+        let blocks = (offset + into.len() as u64).div_ceil(BLOCK as u64) - first.0;
+        let bounce = self.reactor.rt.alloc(blocks as usize * BLOCK);
+        self.reactor.read_blocks(&self.state, first, &bounce.full()).await?;
+        let skip = (offset - first.byte_offset()) as usize;
+        into.copy_from(0, &bounce.bytes()[skip..skip + into.len()]);
+        Ok(())
+    }
+
+    /// Writes if that needs no waiting, which is so for aligned writes while nothing is short. `None`: use
+    /// [`Volume::write`] instead; part of the data may have been written then.
+    #[inline]
+    pub fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>> {
+        if !is_aligned(offset, data.len() as u64) {
+            return None;
+        }
+        if let Err(error) = self.check(offset, data.len() as u64) {
+            return Some(Err(error));
+        }
+        self.reactor.try_write_blocks(&self.state, Lba::containing(offset), data).map(Ok)
+    }
+
+    /// Writes `data` at `offset`. Durable after the next [`Volume::flush`] that begins after this has ended.
+    ///
+    /// # Errors
+    /// [`VolumeError::NoSpace`] when the array is full, [`VolumeError::ReadOnly`] when it takes no writes any more.
+    /// A prefix may have been written.
+    pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
+        self.check(offset, data.len() as u64)?;
+        let data = data.bytes();
+        let cut = cut(offset, data.len() as u64);
+        let mut at = 0;
+        if let Some((lba, within, len)) = cut.head {
+            self.reactor.write_partial(&self.state, lba, within, &data[..len]).await?;
+            at = len;
+        }
+        let whole = cut.blocks as usize * BLOCK;
+        self.reactor.write_blocks(&self.state, cut.first, &data[at..at + whole]).await?;
+        if let Some((lba, _)) = cut.tail {
+            self.reactor.write_partial(&self.state, lba, 0, &data[at + whole..]).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything acknowledged so far durable, on all volumes and reactors.
+    ///
+    /// # Errors
+    /// When more devices have failed than the parity covers.
+    pub async fn flush(&self) -> Result<(), VolumeError> {
+        self.reactor.flush().await
+    }
+
+    /// Gives up the whole blocks within a range; they read as zeros. Partial blocks at its ends are left as they are.
+    ///
+    /// # Errors
+    /// As [`Volume::write`].
+    pub async fn trim(&self, offset: u64, len: u64) -> Result<(), VolumeError> {
+        self.check(offset, len)?;
+        let cut = cut(offset, len);
+        self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await
+    }
+
+    /// Makes a range read as zeros, every byte of it. With `allocate` the blocks stay allocated.
+    ///
+    /// # Errors
+    /// As [`Volume::write`].
+    pub async fn write_zeroes(&self, offset: u64, len: u64, allocate: bool) -> Result<(), VolumeError> {
+        self.check(offset, len)?;
+        let cut = cut(offset, len);
+        let zeros = [0; BLOCK];
+        if let Some((lba, within, len)) = cut.head {
+            self.reactor.write_partial(&self.state, lba, within, &zeros[..len]).await?;
+        }
+        if allocate {
+            self.allocate_zeros(cut.first, cut.blocks).await?;
+        } else {
+            self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await?;
+        }
+        if let Some((lba, len)) = cut.tail {
+            self.reactor.write_partial(&self.state, lba, 0, &zeros[..len]).await?;
+        }
+        Ok(())
+    }
+
+    async fn allocate_zeros(&self, first: Lba, blocks: u64) -> Result<(), VolumeError> {
+        let zeros = vec![0; ZEROS.min(blocks as usize * BLOCK)];
+        let mut at = 0;
+        while at < blocks {
+            let n = (blocks - at).min((ZEROS / BLOCK) as u64);
+            self.reactor.write_blocks(&self.state, first.plus(at), &zeros[..n as usize * BLOCK]).await?;
+            at += n;
+            self.reactor.rt.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// What is mapped in a range: at most `most` extents, which together cover the range or a prefix of it.
+    pub fn extents(&self, offset: u64, len: u64, most: usize) -> Vec<Extent> {
+        let block = BLOCK as u64;
+        let end = (offset + len).min(self.size());
+        let mut extents: Vec<Extent> = Vec::new();
+        let mut at = offset;
+        while at < end {
+            let lba = Lba::containing(at);
+            let mapped = self.state.map.get(lba) != MapEntry::EMPTY;
+            // A hole goes on at least to the next part of the map that exists.
+            let until = if mapped { lba.0 + 1 } else { self.state.map.skip_holes(lba).0.max(lba.0 + 1) };
+            let until = until.saturating_mul(block).min(end);
+            let found = extents.len();
+            match extents.last_mut() {
+                Some(last) if last.mapped == mapped => last.len += until - at,
+                _ if found == most => break,
+                _ => extents.push(Extent { len: until - at, mapped }),
+            }
+            at = until;
+        }
+        extents
+    }
+
+    /// Bytes of data that the volume holds.
+    pub fn mapped(&self) -> ByteSize {
+        ByteSize(self.state.mapped() * BLOCK as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_at_block_borders() {
+        let all = |offset, len| {
+            let c = cut(offset, len);
+            (c.head.map(|(l, w, n)| (l.0, w, n)), c.first.0, c.blocks, c.tail.map(|(l, n)| (l.0, n)))
+        };
+        assert_eq!(all(0, 8192), (None, 0, 2, None));
+        assert_eq!(all(512, 100), (Some((0, 512, 100)), 1, 0, None));
+        assert_eq!(all(512, 3584), (Some((0, 512, 3584)), 1, 0, None));
+        assert_eq!(all(4000, 200), (Some((0, 4000, 96)), 1, 0, Some((1, 104))));
+        assert_eq!(all(4000, 96 + 4096 + 1), (Some((0, 4000, 96)), 1, 1, Some((2, 1))));
+        assert_eq!(all(4096, 100), (None, 1, 0, Some((1, 100))));
+        assert_eq!(all(8192, 0), (None, 2, 0, None));
+    }
+
+    #[test]
+    fn every_byte_is_in_exactly_one_part() {
+        for offset in [0, 1, 4095, 4096, 5000, 8191] {
+            for len in [0, 1, 95, 96, 4095, 4096, 4097, 12000] {
+                let c = cut(offset, len);
+                let head = c.head.map_or(0, |(_, _, n)| n as u64);
+                let tail = c.tail.map_or(0, |(_, n)| n as u64);
+                assert_eq!(head + c.blocks * 4096 + tail, len, "{offset}+{len}");
+            }
+        }
+    }
+}

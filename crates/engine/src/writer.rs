@@ -1,0 +1,374 @@
+//! A stream of stripes: the open stripe, the segment it lies in, and the stripes on their way to the devices.
+//!
+//! Each reactor has one writer per stream, so appending needs no lock: room is *granted* to it, a segment at a time, by
+//! the space manager (ScalaAFA section 3.3's permissions, with segments for hero groups). Closing a stripe submits its
+//! column writes at once and leaves the waiting to a task of its own.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use cygnus_format::{Discard, Kind, MapEntry, Stream};
+use cygnus_runtime::OpFuture;
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
+
+use crate::reactor::Reactor;
+use crate::segments::{SegIx, SegState};
+use crate::shared::{VolumeState, count};
+use crate::stripe::{Stripe, StripePlace};
+
+/// Stripes of one stream that may be on their way to the devices at once. Enough to keep every device busy while the
+/// next stripe fills; few enough that a flush does not wait long.
+const MAX_IN_FLIGHT: usize = 16;
+
+/// A segment granted to a writer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grant {
+    pub seg: SegIx,
+    pub group: GroupId,
+    pub segment: SegmentId,
+    pub segment_seq: u64,
+}
+
+/// A segment being filled. Sealed once it is closed and its last stripe is on the devices.
+struct OpenSegment {
+    grant: Grant,
+    stripes_out: Cell<u32>,
+    closed: Cell<bool>,
+}
+
+impl OpenSegment {
+    fn seal_if_done(&self, reactor: &Reactor, stream: Stream) {
+        if self.closed.get() && self.stripes_out.get() == 0 {
+            let state = if stream == Stream::Meta { SegState::Meta } else { SegState::Sealed };
+            reactor.shared.segments.set_state(self.grant.seg, state);
+            reactor.segment_sealed();
+        }
+    }
+}
+
+/// How an append may find its block.
+pub(crate) enum Publish {
+    /// A guest's write: replace whatever is mapped.
+    Always,
+    /// A write that merges with what it read: only if the block still is what was read.
+    IfStill(MapEntry),
+    /// A relocation: as `IfStill`, keeping the sequence of the write it moves.
+    Move(MapEntry, u64),
+}
+
+/// How an append ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Appended {
+    /// The block is in the stripe and the map points there.
+    Done,
+    /// The map has changed since; nothing was written.
+    Changed,
+    /// No open stripe has room: wait for [`Reactor::progress`] and try again.
+    NoRoom,
+}
+
+/// See the module's text.
+pub(crate) struct Writer {
+    stream: Stream,
+    segment: Option<Rc<OpenSegment>>,
+    next_row: u32,
+    stripe: Option<Stripe>,
+    /// The next segment, fetched before it is needed.
+    spare: Option<Grant>,
+    /// Whether a task is waiting for a grant on our behalf.
+    asking: bool,
+    /// Stripes on their way, oldest first; they serve reads until they are done.
+    in_flight: VecDeque<Rc<Stripe>>,
+    /// Finished stripes whose buffers wait to be used again.
+    idle: Vec<Rc<Stripe>>,
+}
+
+impl Writer {
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            segment: None,
+            next_row: 0,
+            stripe: None,
+            spare: None,
+            asking: false,
+            in_flight: VecDeque::new(),
+            idle: Vec::new(),
+        }
+    }
+
+    /// The open stripe with room for a block, if there is or can be one right now.
+    #[inline]
+    fn stripe_with_room(&mut self, reactor: &Rc<Reactor>) -> Option<&mut Stripe> {
+        if self.stripe.as_ref().is_some_and(Stripe::is_full) {
+            self.close_stripe(reactor);
+        }
+        if self.stripe.is_none() && !self.open_stripe(reactor) {
+            return None;
+        }
+        self.stripe.as_mut()
+    }
+
+    fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
+        if self.in_flight.len() >= MAX_IN_FLIGHT {
+            return false;
+        }
+        let geometry = *reactor.shared.layout.geometry();
+        if self.segment.is_some() && geometry.full_rows_at(self.next_row) == 0 {
+            self.close_segment(reactor);
+        }
+        if self.segment.is_none() {
+            let Some(grant) = self.spare.take() else {
+                self.ask(reactor);
+                return false;
+            };
+            self.segment = Some(Rc::new(OpenSegment { grant, stripes_out: Cell::new(0), closed: Cell::new(false) }));
+            self.next_row = 0;
+        }
+        let segment = self.segment.as_ref().expect("just opened");
+        let grant = segment.grant;
+        let rows = geometry.full_rows_at(self.next_row);
+        let place = StripePlace {
+            seg: grant.seg,
+            group: grant.group,
+            segment: grant.segment,
+            segment_seq: grant.segment_seq,
+            stripe_seq: reactor.begin_stripe(self.stream),
+            base: reactor.shared.layout.segment_base(grant.group, grant.segment),
+            start_row: self.next_row,
+            header_blocks: geometry.header_blocks(rows),
+            rows,
+            parity_start: reactor.rotation(grant.segment).parity_start,
+            stream: self.stream,
+        };
+        segment.stripes_out.set(segment.stripes_out.get() + 1);
+        self.stripe = Some(self.stripe_object(reactor, place));
+        if self.stream == Stream::User && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
+            self.ask(reactor);
+        }
+        true
+    }
+
+    fn stripe_object(&mut self, reactor: &Reactor, place: StripePlace) -> Stripe {
+        while let Some(idle) = self.idle.pop() {
+            if let Ok(mut stripe) = Rc::try_unwrap(idle)
+                && stripe.is_idle()
+            {
+                stripe.reset(place);
+                return stripe;
+            }
+        }
+        Stripe::allocate(&reactor.rt, *reactor.shared.layout.geometry(), place)
+    }
+
+    /// Has a task fetch the next segment, unless one is at it already.
+    fn ask(&mut self, reactor: &Rc<Reactor>) {
+        if self.asking || self.spare.is_some() {
+            return;
+        }
+        self.asking = true;
+        let (reactor, stream) = (reactor.clone(), self.stream);
+        reactor.clone().rt.spawn(async move {
+            let grant = reactor.grant(stream).await;
+            {
+                let mut writer = reactor.writer(stream).borrow_mut();
+                writer.asking = false;
+                writer.spare = grant;
+            }
+            reactor.progress.notify();
+        });
+    }
+
+    /// Appends a block and publishes it in the map; all of it at once, so nobody sees half of it.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        reactor: &Rc<Reactor>,
+        volume: &VolumeState,
+        lba: Lba,
+        data: &[u8],
+        publish: Publish,
+    ) -> Appended {
+        let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
+        let shared = &reactor.shared;
+        let (pba, crc) = stripe.stage(data);
+        let entry = MapEntry::new(pba, crc);
+        let turn = shared.order.enter(volume.id, lba);
+        let (kind, seq, old) = match publish {
+            Publish::Always => (Kind::Data, turn.seq(), volume.map.swap(lba, entry)),
+            Publish::IfStill(expected) | Publish::Move(expected, _) => {
+                if volume.is_gone() || !volume.map.replace(lba, expected, entry) {
+                    return Appended::Changed;
+                }
+                match publish {
+                    Publish::Move(_, seq) => (Kind::Relocated, seq, expected),
+                    _ => (Kind::Data, turn.seq(), expected),
+                }
+            }
+        };
+        drop(turn);
+        stripe.commit(kind, volume.id, lba, seq, crc);
+        shared.entry_replaced(volume, old, true);
+        Appended::Done
+    }
+
+    /// Appends a block that no map points to: a page of a checkpoint.
+    pub(crate) fn append_page(&mut self, reactor: &Rc<Reactor>, page: &Page<'_>) -> Appended {
+        let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
+        let (_, crc) = stripe.stage(page.bytes);
+        stripe.commit(Kind::Meta, page.volume.id, Lba(page.number), page.generation, crc);
+        Appended::Done
+    }
+
+    /// Whether a discard record would find room; opens a stripe for it if need be.
+    pub(crate) fn has_discard_room(&mut self, reactor: &Rc<Reactor>) -> bool {
+        if self.stripe.as_ref().is_some_and(|s| !s.has_discard_room()) {
+            self.close_stripe(reactor);
+        }
+        self.stripe.is_some() || self.open_stripe(reactor)
+    }
+
+    /// Records a discard in the open stripe, for which [`Writer::has_discard_room`] just said yes.
+    pub(crate) fn discard(&mut self, discard: Discard) {
+        self.stripe.as_mut().expect("the caller made sure of room").discard(discard);
+    }
+
+    /// Sends the open stripe to the devices at the height it has reached. One that holds nothing is forgotten.
+    pub(crate) fn close_stripe(&mut self, reactor: &Rc<Reactor>) {
+        let Some(mut stripe) = self.stripe.take() else { return };
+        let segment = self.segment.clone().expect("an open stripe lies in a segment");
+        if stripe.is_empty() {
+            segment.stripes_out.set(segment.stripes_out.get() - 1);
+            reactor.end_stripe(stripe.place.stripe_seq);
+            self.idle.push(Rc::new(stripe));
+            return;
+        }
+        let shared = &reactor.shared;
+        stripe.close(shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
+        self.next_row = stripe.end_row();
+        shared.segments.add_live(stripe.place.seg, stripe.used());
+        if stripe.carries_discards() {
+            shared.segments.note_discard(stripe.place.seg, stripe.place.stripe_seq);
+        }
+        self.count(reactor, &stripe);
+        let stripe = Rc::new(stripe);
+        self.in_flight.push_back(stripe.clone());
+        let writes = submit_columns(reactor, &stripe);
+        reactor.rt.spawn(finish_stripe(reactor.clone(), stripe, segment, writes));
+    }
+
+    fn count(&self, reactor: &Reactor, stripe: &Stripe) {
+        let geometry = reactor.shared.layout.geometry();
+        let totals = &reactor.shared.totals;
+        let rows = stripe.end_row() - stripe.place.start_row - stripe.place.header_blocks;
+        let width = u64::from(geometry.width());
+        let used = u64::from(stripe.used());
+        match self.stream {
+            Stream::User => count(&totals.user_written, used),
+            Stream::Relocation => count(&totals.relocated, used),
+            Stream::Meta => count(&totals.checkpoint_written, used),
+        }
+        count(&totals.parity_written, u64::from(rows) * u64::from(geometry.parity));
+        count(&totals.header_written, u64::from(stripe.place.header_blocks) * width);
+        count(&totals.padding_written, u64::from(geometry.slots(rows)) - used);
+        if self.stream != Stream::Meta {
+            count(&reactor.shared.since_checkpoint, used * BLOCK as u64);
+        }
+    }
+
+    /// Ends the present segment, whatever it has left; the next stripe opens another one.
+    pub(crate) fn close_segment(&mut self, reactor: &Rc<Reactor>) {
+        self.close_stripe(reactor);
+        if let Some(segment) = self.segment.take() {
+            segment.closed.set(true);
+            segment.seal_if_done(reactor, self.stream);
+        }
+    }
+
+    /// Gives a segment back that was granted and not begun.
+    pub(crate) fn take_spare(&mut self) -> Option<Grant> {
+        self.spare.take()
+    }
+
+    /// The group in which the writer is appending.
+    pub(crate) fn group(&self) -> Option<GroupId> {
+        self.segment.as_ref().map(|s| s.grant.group).or(self.spare.map(|g| g.group))
+    }
+
+    /// The block at a place, if it is still in memory.
+    pub(crate) fn block(&self, seg: SegIx, column: u8, row: u32) -> Option<&[u8]> {
+        self.in_flight
+            .iter()
+            .map(|s| &**s)
+            .chain(&self.stripe)
+            .filter(|s| s.place.seg == seg)
+            .find_map(|s| s.block(column, row))
+    }
+
+    fn retire(&mut self, stripe: Rc<Stripe>) {
+        self.in_flight.retain(|s| !Rc::ptr_eq(s, &stripe));
+        self.idle.push(stripe);
+    }
+}
+
+/// A page of the map on its way into a checkpoint.
+pub(crate) struct Page<'a> {
+    pub volume: &'a VolumeState,
+    pub number: u64,
+    pub generation: u64,
+    pub bytes: &'a [u8],
+}
+
+/// A column write on its way.
+struct ColumnWrite {
+    member: MemberIx,
+    bytes: u64,
+    op: OpFuture,
+}
+
+fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
+    let place = &stripe.place;
+    let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.start_row);
+    let mut writes = Vec::with_capacity(usize::from(reactor.shared.layout.geometry().width()));
+    for (column, buf) in stripe.column_writes() {
+        let (member, state) = reactor.shared.member(place.group, column);
+        let Some(dev) = reactor.device(member) else { continue };
+        if state.is_failed() {
+            continue;
+        }
+        let bytes = buf.len() as u64;
+        writes.push(ColumnWrite { member, bytes, op: reactor.rt.write(dev, offset, buf) });
+    }
+    writes
+}
+
+/// Waits for a stripe's columns. A column that cannot be written takes its member out of service: the parity has the
+/// block. More failures than parity columns stop the array, since what was acknowledged could not be kept.
+async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<OpenSegment>, writes: Vec<ColumnWrite>) {
+    for write in writes {
+        let member = &reactor.shared.members[write.member.index()];
+        match write.op.await {
+            Ok(_) => {
+                count(&member.counters.written, write.bytes);
+                member.mark_dirty();
+            }
+            Err(error) => reactor.member_failed(write.member, &format!("a write failed: {error}")),
+        }
+    }
+    let place = stripe.place;
+    if reactor.shared.failed_in(place.group) > usize::from(reactor.shared.layout.geometry().parity) {
+        reactor.shared.set_fault(format!("{} has lost more members than its parity covers", place.group));
+    }
+    segment.stripes_out.set(segment.stripes_out.get() - 1);
+    segment.seal_if_done(&reactor, place.stream);
+    // Only now: from here on readers go to the devices.
+    reactor.writer(place.stream).borrow_mut().retire(stripe);
+    reactor.end_stripe(place.stripe_seq);
+    reactor.progress.notify();
+}
+
+/// The writers of a reactor, one per stream.
+pub(crate) fn writers() -> [RefCell<Writer>; 3] {
+    [Stream::User, Stream::Relocation, Stream::Meta].map(|s| RefCell::new(Writer::new(s)))
+}
