@@ -107,7 +107,7 @@ fn any_roots() -> impl Strategy<Value = [Option<CheckpointRoot>; 2]> {
     let segments = || prop::collection::vec(any::<u64>(), 0..40);
     (0..=2_usize, 1..1000_u64, segments(), segments()).prop_map(|(count, generation, newer, older)| {
         let at = |segment_seq: u64| {
-            let use_of = if segment_seq % 2 == 0 { RootUse::Pages } else { RootUse::Open };
+            let use_of = if segment_seq.is_multiple_of(2) { RootUse::Pages } else { RootUse::Open };
             RootSegment { group: GroupId(0), segment: SegmentId(0), segment_seq, use_of }
         };
         let newer = root(generation + 1, newer.into_iter().map(at).collect());

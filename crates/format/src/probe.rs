@@ -5,11 +5,12 @@
 
 use cygnus_types::{BLOCK, Uuid};
 
+use crate::constants::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};
 use crate::superblock::{SUPERBLOCK_MAGIC, Superblock, SuperblockError};
 
-/// Bytes at the start of a device that [`probe`] can make use of: btrfs, ReiserFS and all ZFS uberblocks of the first
-/// label lie within.
-pub const PROBE_HEAD: usize = 256 << 10;
+/// Bytes at the start of a device that [`probe`] can make use of: both superblock slots; btrfs, ReiserFS and all ZFS
+/// uberblocks of the first label lie within the first of them.
+pub const PROBE_HEAD: usize = (SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT) as usize;
 
 /// Bytes at the end of a device that [`probe_with_tail`] can make use of: the md superblocks 0.90 and 1.0 lie within,
 /// also on devices whose size is no multiple of 64 KiB.
@@ -92,26 +93,53 @@ pub fn probe(head: &[u8]) -> Probe {
 }
 
 /// Judges a device by its first and last bytes. `tail` ends where the device ends, and is best [`PROBE_TAIL`] long.
+///
+/// A signature of other software beats a superblock of ours: the first slot covers all their places, so they came
+/// later.
 pub fn probe_with_tail(head: &[u8], tail: &[u8]) -> Probe {
-    if let Some(found) = cygnus(head) {
-        return found;
+    let (first, second) = head.split_at(head.len().min(SUPERBLOCK_SLOT as usize));
+    // The end of a member is data, and data may look like anything.
+    let theirs = if is_ours(first) { taken_over_by(first) } else { foreign(first, tail) };
+    if let Some(what) = theirs {
+        return Probe::Foreign { what };
     }
-    let foreign = SIGNATURES
-        .iter()
-        .find(|s| has(head, s.offset, s.magic))
-        .map(|s| s.what)
+    match cygnus(first).or_else(|| cygnus(second)) {
+        Some(found) => found,
+        None if is_zero(head) && is_zero(tail) => Probe::Blank,
+        None => Probe::Unknown,
+    }
+}
+
+/// What other software put over a member's first superblock slot, if anything: `mkfs` and its like do not know our
+/// superblocks and may leave one of them whole.
+pub(crate) fn taken_over_by(first_slot: &[u8]) -> Option<&'static str> {
+    if !is_ours(first_slot) {
+        return foreign(first_slot, &[]);
+    }
+    // Behind our own bytes there may be theirs: md 1.2, for one, leaves the first block alone.
+    let own = match Superblock::decode(first_slot) {
+        Ok(unverified) => unverified.length(),
+        Err(_) => return None,
+    };
+    let mut rest = first_slot.to_vec();
+    rest[..own].fill(0);
+    foreign(&rest, &[])
+}
+
+fn foreign(head: &[u8], tail: &[u8]) -> Option<&'static str> {
+    let signed = SIGNATURES.iter().find(|s| has(head, s.offset, s.magic)).map(|s| s.what);
+    signed
         .or_else(|| ext(head))
         .or_else(|| lvm(head))
         .or_else(|| md(head, tail))
         .or_else(|| swap(head))
         .or_else(|| zfs(head))
         .or_else(|| gpt_backup(tail))
-        .or_else(|| has(head, 510, b"\x55\xaa").then_some("MBR"));
-    match foreign {
-        Some(what) => Probe::Foreign { what },
-        None if is_zero(head) && is_zero(tail) => Probe::Blank,
-        None => Probe::Unknown,
-    }
+        .or_else(|| has(head, 510, b"\x55\xaa").then_some("MBR"))
+}
+
+fn is_ours(slot: &[u8]) -> bool {
+    slot.starts_with(&SUPERBLOCK_MAGIC)
 }
 
 fn has(bytes: &[u8], offset: usize, magic: &[u8]) -> bool {
@@ -122,11 +150,11 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b == 0)
 }
 
-fn cygnus(head: &[u8]) -> Option<Probe> {
-    if !head.starts_with(&SUPERBLOCK_MAGIC) {
+fn cygnus(slot: &[u8]) -> Option<Probe> {
+    if !is_ours(slot) {
         return None;
     }
-    Some(match Superblock::decode(head) {
+    Some(match Superblock::decode(slot) {
         Ok(unverified) => {
             let (array, member) = unverified.claimed();
             // A superblock of a newer program is intact as far as its checksum goes; that is all that is asked here.

@@ -21,6 +21,7 @@ use crate::constants::{
     MAX_PRESET_NAME, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
 };
 use crate::geometry::Geometry;
+use crate::probe;
 
 /// First bytes of every superblock.
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
@@ -253,6 +254,9 @@ pub enum SuperblockError {
     /// The contents contradict each other.
     #[error("superblock describes an impossible array: {0}")]
     Invalid(#[from] InvalidState),
+    /// Other software's signature lies over or behind the first slot.
+    #[error("the device was a member but {0} was put on it since: leave it out, or make it anew with --force")]
+    TakenOver(&'static str),
     /// Both slots are valid but of different arrays.
     #[error(
         "the slots belong to two arrays, {0} and {1}: the device was being made a member of one while it was one of the other; create again with --force"
@@ -275,9 +279,12 @@ impl Superblock {
     /// The bytes to write at [`slot_for`] the generation: whole blocks, at most [`SUPERBLOCK_SLOT`].
     ///
     /// # Errors
-    /// When the state breaks a promise that [`ArrayState::validate`] lists; nothing that could be written could not be
-    /// read again.
+    /// When the state breaks a promise that [`ArrayState::validate`] lists: what can be written can be read again.
+    ///
+    /// # Panics
+    /// When the superblock is read-only, or the state does not list this member: the writer's bug.
     pub fn encode(&self) -> Result<Vec<u8>, InvalidState> {
+        assert!(!self.read_only, "an array with unknown features is not written");
         self.state.validate()?;
         let own = self.state.members().nth(self.member.index());
         assert_eq!(own.map(|m| m.uuid), Some(self.member_uuid), "the member is listed in the state");
@@ -315,8 +322,17 @@ impl Superblock {
     /// The superblock that counts, of a member's two slots: the valid one, of two valid ones the newer.
     ///
     /// # Errors
-    /// If neither is valid, the error of the slot that looks more like a superblock.
+    /// If neither is valid, the error of the slot that looks more like a superblock. If one is, but the first slot
+    /// has another program's signature, [`SuperblockError::TakenOver`]: the data behind it is no longer ours.
     pub fn newest(slots: [&[u8]; 2]) -> Result<Superblock, SuperblockError> {
+        let found = Superblock::newest_valid(slots)?;
+        match probe::taken_over_by(slots[0]) {
+            Some(what) => Err(SuperblockError::TakenOver(what)),
+            None => Ok(found),
+        }
+    }
+
+    fn newest_valid(slots: [&[u8]; 2]) -> Result<Superblock, SuperblockError> {
         let [first, second] = slots.map(|slot| Superblock::decode(slot).and_then(|s| s.verify()));
         match (first, second) {
             (Ok(a), Ok(b)) if a.array != b.array => Err(SuperblockError::TwoArrays(a.array, b.array)),
@@ -397,6 +413,11 @@ impl Superblock {
 }
 
 impl UnverifiedSuperblock<'_> {
+    /// Bytes of the superblock, padding included.
+    pub(crate) fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Identity of the array and of the member as the bytes have it, whether or not the checksum is right: enough to
     /// tell that a device was a member, not enough to act on.
     pub fn claimed(&self) -> (Uuid, Uuid) {
