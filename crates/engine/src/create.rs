@@ -33,6 +33,8 @@ pub struct CreateOptions {
     pub placement: Option<ParityPlacement>,
     /// Striping unit; a power of two of at least 4 KiB.
     pub chunk: ByteSize,
+    /// Height of a full stripe in blocks, a multiple of the chunk; `None`: as tall as a header of one block describes.
+    pub stripe_rows: Option<u32>,
     /// Size of a segment column; `None`: chosen by the size of the devices.
     pub segment: Option<ByteSize>,
     /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
@@ -52,6 +54,7 @@ impl CreateOptions {
             parity,
             placement: None,
             chunk: ByteSize(64 << 10),
+            stripe_rows: None,
             segment: None,
             over_provision_permille: 200,
             force: false,
@@ -124,7 +127,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         return invalid("over-provisioning above 90 % leaves no room for data".into());
     }
     let chunk_blocks = (options.chunk.0 / BLOCK as u64) as u32;
-    let stripe_rows = stripe_rows(options.data, options.parity, chunk_blocks);
+    let stripe_rows =
+        options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
     let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
     let probe = Geometry { data: options.data, parity: options.parity, chunk_blocks, stripe_rows, segment_blocks: 1 };
     let full_stripe = stripe_rows + probe.header_blocks(stripe_rows);
