@@ -21,6 +21,7 @@ mod dispatch;
 mod histogram;
 mod jobs;
 mod listen;
+pub mod loadgen;
 mod outbox;
 mod receive;
 mod select;

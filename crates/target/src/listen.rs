@@ -73,7 +73,8 @@ enum Socket {
     Unix(UnixListener),
 }
 
-/// A listening socket, non-blocking. Dropping it closes it and removes the socket file.
+/// A listening socket, to be given to a driver as a duplicate of its descriptor. Dropping it removes the socket file and
+/// closes this descriptor.
 pub struct BoundListener {
     socket: Socket,
     address: ListenAddress,
@@ -92,14 +93,12 @@ impl BoundListener {
             Address::Unix(path) => {
                 clear_stale(path)?;
                 let socket = UnixListener::bind(path).map_err(failed)?;
-                socket.set_nonblocking(true).map_err(failed)?;
                 let inode = std::fs::symlink_metadata(path).map_err(failed)?.ino();
                 let path = std::path::absolute(path).map_err(failed)?;
                 (Socket::Unix(socket), ListenAddress(Address::Unix(path.clone())), Some((path, inode)))
             }
             Address::Tcp { host, port } => {
                 let socket = TcpListener::bind((host.as_str(), *port)).map_err(failed)?;
-                socket.set_nonblocking(true).map_err(failed)?;
                 (Socket::Tcp(socket), address.clone(), None)
             }
         };

@@ -83,7 +83,7 @@ fn every_command() {
         world.run(async {
             let mut client = Client::go(&world.rt, world.network.connect(), "", structured).await;
             assert_eq!(client.agreed.session.export.size, MIB as u64);
-            let data: Vec<u8> = (0..8192u32).map(|n| (n * 31 >> 3) as u8).collect();
+            let data: Vec<u8> = (0..8192u32).map(|n| ((n * 31) >> 3) as u8).collect();
             assert_eq!(client.write(1000, &data, 0).await, Answer::Done);
             assert_eq!(client.read(1000, 8192).await, Answer::Data(data.clone()));
             assert_eq!(client.read(999, 2).await, Answer::Data(vec![0, data[0]]));

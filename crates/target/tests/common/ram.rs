@@ -40,6 +40,12 @@ impl RamVolume {
         self.0.bytes.borrow().clone()
     }
 
+    /// Writes all of it, so that no page is touched for the first time later.
+    pub fn fill(&self, byte: u8) {
+        self.0.bytes.borrow_mut().fill(byte);
+        self.0.mapped.borrow_mut().fill(true);
+    }
+
     pub fn resize(&self, size: usize) {
         self.0.bytes.borrow_mut().resize(size, 0);
         self.0.mapped.borrow_mut().resize(size.div_ceil(BLOCK), false);

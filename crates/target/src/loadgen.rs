@@ -1,0 +1,232 @@
+//! A load generator: a client of many connections on plain sockets and one thread, independent of the runtime.
+//!
+//! It is built to be faster than the servers it measures: replies are taken and requests sent in batches as large as
+//! they come, the clock is read once per batch, a write's data lies ready in the frame that is sent, and nothing is
+//! allocated while it runs.
+
+mod connection;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use cygnus_nbd::{Malformed, NbdUri, wire};
+use cygnus_runtime::Rng;
+use cygnus_types::Nanos;
+
+use crate::Histogram;
+use connection::Connection;
+
+/// Time without any progress before the thread sleeps until something comes: waking up costs tens of microseconds, so a
+/// short wait is better spent looking.
+const LOOKING: Nanos = Nanos::micros(50);
+/// How long replies still outstanding at the end are waited for.
+const LAST_REPLIES: Duration = Duration::from_secs(10);
+
+/// What to do to a server.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Server and export.
+    pub uri: NbdUri,
+    /// Connections, each with its own queue.
+    pub connections: usize,
+    /// Requests kept in flight on each connection.
+    pub depth: usize,
+    /// Bytes per request; offsets are multiples of it.
+    pub block: u32,
+    /// Share of reads in percent; the rest are writes, which destroy what the export holds.
+    pub read_percent: u8,
+    /// Only the first so many bytes of the export are used; None for all.
+    pub span: Option<u64>,
+    /// Time before anything counts.
+    pub warmup: Duration,
+    /// Time that counts.
+    pub duration: Duration,
+    /// Seed of the random offsets.
+    pub seed: u64,
+}
+
+impl LoadOptions {
+    /// 4 KiB random reads, 4 connections at depth 32, one second of warming up and five that count.
+    pub fn new(uri: NbdUri) -> Self {
+        Self {
+            uri,
+            connections: 4,
+            depth: 32,
+            block: 4096,
+            read_percent: 100,
+            span: None,
+            warmup: Duration::from_secs(1),
+            duration: Duration::from_secs(5),
+            seed: 1,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    /// The time that counted.
+    pub elapsed: Duration,
+    /// Reads that succeeded in it.
+    pub reads: u64,
+    /// Writes that succeeded in it.
+    pub writes: u64,
+    /// Requests that the server answered with an error.
+    pub errors: u64,
+    /// Bytes per request.
+    pub block: u32,
+    /// Time from sending a request to taking its reply.
+    pub latency: Histogram,
+}
+
+impl LoadReport {
+    /// Requests that succeeded, per second.
+    pub fn iops(&self) -> f64 {
+        (self.reads + self.writes) as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Bytes moved per second.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.iops() * f64::from(self.block)
+    }
+}
+
+impl std::fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let at = |q| self.latency.quantile(q);
+        write!(
+            f,
+            "{:.0} IOPS, {:.0} MB/s, p50 {} p99 {} p99.9 {}",
+            self.iops(),
+            self.bytes_per_second() / 1e6,
+            at(0.5),
+            at(0.99),
+            at(0.999)
+        )?;
+        if self.errors > 0 { write!(f, ", {} ERRORS", self.errors) } else { Ok(()) }
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The options contradict themselves or the export.
+    #[error("{0}")]
+    Options(String),
+    /// No connection to the server.
+    #[error("{uri}: cannot connect: {source}")]
+    Connect {
+        /// The server.
+        uri: NbdUri,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The connection broke while measuring.
+    #[error("the connection broke: {0}")]
+    Io(#[from] io::Error),
+    /// The server does not speak NBD, or refuses.
+    #[error(transparent)]
+    Protocol(#[from] Malformed),
+    /// Replies did not come.
+    #[error("{0} requests were not answered within {LAST_REPLIES:?}")]
+    Unanswered(usize),
+}
+
+/// What the connections share while running.
+struct Load {
+    rng: Rng,
+    blocks: u64,
+    block: u32,
+    read_percent: u64,
+    /// Replies taken now are counted.
+    counting: bool,
+    /// Requests are still being sent.
+    issuing: bool,
+    /// The time of this round, since the run began.
+    now: Nanos,
+    reads: u64,
+    writes: u64,
+    errors: u64,
+    latency: Histogram,
+}
+
+/// Runs a load to its end. Blocks the calling thread, which should have a core of its own.
+///
+/// # Errors
+/// [`LoadError`]; errors that the server answers to single requests are only counted.
+pub fn run(options: &LoadOptions) -> Result<LoadReport, LoadError> {
+    let (mut load, mut connections) = prepare(options)?;
+    let begun = Instant::now();
+    let from = options.warmup;
+    let until = options.warmup + options.duration;
+    connections.iter_mut().for_each(|connection| connection.fill(&mut load));
+    let mut busy = Nanos::ZERO;
+    loop {
+        let elapsed = begun.elapsed();
+        load.now = Nanos(elapsed.as_nanos() as u64);
+        load.counting = (from..until).contains(&elapsed);
+        load.issuing = elapsed < until;
+        let mut progress = false;
+        for connection in &mut connections {
+            progress |= connection.turn(&mut load)?;
+        }
+        let outstanding: usize = connections.iter().map(Connection::outstanding).sum();
+        if outstanding == 0 {
+            break;
+        }
+        if elapsed > until + LAST_REPLIES {
+            return Err(LoadError::Unanswered(outstanding));
+        }
+        if progress {
+            busy = load.now;
+        } else if load.now.since(busy) > LOOKING {
+            wait_for_any(&connections)?;
+        }
+    }
+    let Load { reads, writes, errors, latency, .. } = load;
+    connections.into_iter().for_each(Connection::disconnect);
+    Ok(LoadReport { elapsed: options.duration, reads, writes, errors, block: options.block, latency })
+}
+
+fn prepare(options: &LoadOptions) -> Result<(Load, Vec<Connection>), LoadError> {
+    let wrong = |what: String| Err(LoadError::Options(what));
+    if options.connections == 0 || !(1..=connection::MAX_DEPTH).contains(&options.depth) {
+        return wrong(format!("at least one connection, and a depth of 1 to {}, are needed", connection::MAX_DEPTH));
+    }
+    if options.block == 0 || options.block > wire::MAX_PAYLOAD || options.read_percent > 100 {
+        return wrong("the block size must be 1 byte to 32 MiB and the share of reads at most 100 percent".into());
+    }
+    let mut rng = Rng::new(options.seed);
+    let open = |_| Connection::open(&options.uri, options.depth, options.block, &mut rng);
+    let connections = (0..options.connections).map(open).collect::<Result<Vec<_>, _>>()?;
+    let size = connections.iter().map(Connection::size).min().unwrap_or(0);
+    let blocks = options.span.map_or(size, |span| span.min(size)) / u64::from(options.block);
+    if blocks == 0 {
+        return wrong(format!("the export has {size} bytes, not even one block of {}", options.block));
+    }
+    let load = Load {
+        rng,
+        blocks,
+        block: options.block,
+        read_percent: options.read_percent.into(),
+        counting: false,
+        issuing: true,
+        now: Nanos::ZERO,
+        reads: 0,
+        writes: 0,
+        errors: 0,
+        latency: Histogram::default(),
+    };
+    Ok((load, connections))
+}
+
+/// Sleeps until a connection can be received from (or sent to, where that waits), at most a tenth of a second.
+fn wait_for_any(connections: &[Connection]) -> io::Result<()> {
+    let mut waits: Vec<libc::pollfd> = connections.iter().map(Connection::poll).collect();
+    // SAFETY: the array is valid for its length, and the descriptors in it are open.
+    let result = unsafe { libc::poll(waits.as_mut_ptr(), waits.len() as libc::nfds_t, 100) };
+    match io::Error::last_os_error() {
+        error if result < 0 && error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(()),
+    }
+}
