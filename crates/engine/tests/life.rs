@@ -1,0 +1,230 @@
+//! An array's life on modelled devices: made, filled, cleaned, closed, crashed, opened with members missing.
+
+use std::sync::Arc;
+
+use cygnus_engine::{Array, ArrayError, CreateOptions, Log, OpenOptions, Volume, VolumeError, create};
+use cygnus_policy::Preset;
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_sim::{DiskConfig, DiskId, World};
+use cygnus_types::{ByteSize, ReactorId};
+
+const MIB: u64 = 1 << 20;
+
+struct Silent;
+
+impl Log for Silent {
+    fn line(&self, text: &str) {
+        if std::env::var_os("CYGNUS_TEST_LOG").is_some() {
+            eprintln!("{text}");
+        }
+    }
+}
+
+fn options() -> OpenOptions {
+    OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) }
+}
+
+fn disks(world: &World, n: usize, size: u64) -> Vec<DiskId> {
+    (0..n).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), size))).collect()
+}
+
+/// Runs `body` on a fresh reactor over the disks and drops the reactor afterwards, tasks and all.
+fn session<T, F: Future<Output = T>>(
+    world: &World,
+    disks: &[DiskId],
+    body: impl FnOnce(Runtime, Vec<DeviceInfo>) -> F,
+) -> T {
+    let rt = world.reactor(ReactorId(0), disks);
+    let result = rt.run(body(rt.clone(), world.infos(disks)));
+    rt.drop_tasks();
+    result.expect("the run does not stall")
+}
+
+async fn put(rt: &Runtime, volume: &Volume, offset: u64, data: &[u8]) -> Result<(), VolumeError> {
+    let mut buf = rt.alloc(data.len());
+    buf.bytes_mut().copy_from_slice(data);
+    volume.write(offset, buf.full()).await
+}
+
+async fn get(rt: &Runtime, volume: &Volume, offset: u64, len: usize) -> Result<Vec<u8>, VolumeError> {
+    let buf = rt.alloc(len);
+    volume.read(offset, buf.full()).await?;
+    Ok(buf.bytes().to_vec())
+}
+
+fn block(tag: u64) -> Vec<u8> {
+    let mut data = vec![0; 4096];
+    for (i, word) in data.chunks_exact_mut(8).enumerate() {
+        word.copy_from_slice(&(tag.wrapping_mul(0x9E37_79B9) ^ i as u64).to_le_bytes());
+    }
+    data
+}
+
+fn make(world: &World, preset: Preset, groups: usize, k: u8, m: u8, size: u64) -> Vec<DiskId> {
+    let disks = disks(world, groups * usize::from(k + m), size);
+    let options = CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", preset, groups, k, m) };
+    session(world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &options).await.unwrap();
+        let array = Array::open(&rt, &devices, &self::options()).await.unwrap();
+        array.create_volume("v", ByteSize(32 * MIB), 0).await.unwrap();
+        array.close().await.unwrap();
+    });
+    disks
+}
+
+#[test]
+fn what_is_written_is_read_before_and_after_a_clean_stop() {
+    let world = World::new(1);
+    let disks = make(&world, Preset::LogRaid, 1, 2, 1, 32 * MIB);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for i in 0..500 {
+            put(&rt, &volume, i * 4096, &block(i)).await.unwrap();
+        }
+        put(&rt, &volume, 5000, b"unaligned bytes across a block border").await.unwrap();
+        for i in 0..500 {
+            let data = get(&rt, &volume, i * 4096, 4096).await.unwrap();
+            assert!(i == 1 || data == block(i), "block {i}");
+        }
+        array.close().await.unwrap();
+    });
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        assert!(array.recovery().was_clean);
+        let volume = array.volume("v").unwrap();
+        for i in 2..500 {
+            assert_eq!(get(&rt, &volume, i * 4096, 4096).await.unwrap(), block(i), "block {i}");
+        }
+        assert_eq!(get(&rt, &volume, 5000, 37).await.unwrap(), b"unaligned bytes across a block border");
+        assert_eq!(get(&rt, &volume, 20 * MIB, 4096).await.unwrap(), vec![0; 4096]);
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
+fn overwriting_the_array_many_times_rotates_and_cleans() {
+    for (preset, groups) in [(Preset::Swan, 3), (Preset::LogRaid, 1)] {
+        let world = World::new(2);
+        let disks = make(&world, preset, groups, 2, 1, 24 * MIB);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let usable = array.status().usable.0;
+            let size = usable * 9 / 10 / 4096 * 4096;
+            array.resize_volume("v", ByteSize(size)).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            let blocks = size / 4096;
+            let mut newest = vec![0; blocks as usize];
+            for i in 0..blocks * 5 {
+                let at = rt.rng_u64() % blocks;
+                put(&rt, &volume, at * 4096, &block(i + 1)).await.unwrap();
+                newest[at as usize] = i + 1;
+            }
+            for (at, &tag) in newest.iter().enumerate() {
+                let expected = if tag == 0 { vec![0; 4096] } else { block(tag) };
+                assert_eq!(get(&rt, &volume, at as u64 * 4096, 4096).await.unwrap(), expected, "block {at}");
+            }
+            let traffic = array.traffic();
+            assert!(traffic.victims > 20, "{traffic:?}");
+            assert!(preset != Preset::Swan || traffic.rotations >= 3, "{traffic:?}");
+            array.close().await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_crash_loses_nothing_that_was_flushed_even_with_members_gone() {
+    for seed in 0..20 {
+        let world = World::new(seed);
+        let disks = make(&world, Preset::Swan, 2, 3, 2, 16 * MIB);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            for i in 0..300 {
+                put(&rt, &volume, i * 4096, &block(i)).await.unwrap();
+            }
+            volume.flush().await.unwrap();
+            for i in 300..600 {
+                put(&rt, &volume, i * 4096, &block(i)).await.unwrap();
+            }
+        });
+        world.cut_power();
+        world.restore_power();
+        let left: Vec<DiskId> = disks[1..4].iter().chain(&disks[5..9]).copied().collect();
+        session(&world, &left, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            assert!(!array.recovery().was_clean);
+            let volume = array.volume("v").unwrap();
+            for i in 0..600 {
+                let data = get(&rt, &volume, i * 4096, 4096).await.unwrap();
+                assert!(data == block(i) || i >= 300 && data == vec![0; 4096], "seed {seed} block {i}");
+            }
+            array.close().await.unwrap();
+        });
+        let error = session(&world, &left[1..], |rt, devices| async move {
+            Array::open(&rt, &devices, &options()).await.err().expect("three of five missing")
+        });
+        assert!(matches!(error, ArrayError::TooManyMissing { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_repaired_and_counted() {
+    let world = World::new(3);
+    let disks = make(&world, Preset::LogRaid, 1, 2, 1, 32 * MIB);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for i in 0..200 {
+            put(&rt, &volume, i * 4096, &block(i)).await.unwrap();
+        }
+        array.close().await.unwrap();
+    });
+    for offset in (MIB + 8192..2 * MIB).step_by(4096) {
+        // Column 0 of segment 0 is parity.
+        world.flip_bit(disks[1], offset, 3);
+    }
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for i in 0..200 {
+            assert_eq!(get(&rt, &volume, i * 4096, 4096).await.unwrap(), block(i), "block {i}");
+        }
+        let repaired = array.traffic().repaired;
+        assert!(repaired > 10, "{repaired}");
+        for i in 0..200 {
+            get(&rt, &volume, i * 4096, 4096).await.unwrap();
+        }
+        assert_eq!(array.traffic().repaired, repaired, "repaired once and for all");
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_full_array_refuses_writes_and_recovers_by_trim() {
+    let world = World::new(4);
+    let disks = make(&world, Preset::LogRaid, 1, 2, 1, 24 * MIB);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.resize_volume("v", ByteSize(200 * MIB)).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let mut written = 0;
+        let error = loop {
+            match put(&rt, &volume, written * 4096, &block(written)).await {
+                Ok(()) => written += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, VolumeError::NoSpace { .. }), "{error}");
+        assert_eq!(written * 4096, array.status().usable.0);
+        // Overwrites need no new space; reads go on.
+        put(&rt, &volume, 0, &block(77)).await.unwrap();
+        assert_eq!(get(&rt, &volume, 0, 4096).await.unwrap(), block(77));
+        volume.trim(4096, 100 * 4096).await.unwrap();
+        assert_eq!(get(&rt, &volume, 8192, 4096).await.unwrap(), vec![0; 4096]);
+        for i in 0..100 {
+            put(&rt, &volume, (written + i) * 4096, &block(i)).await.unwrap();
+        }
+        array.close().await.unwrap();
+    });
+}
