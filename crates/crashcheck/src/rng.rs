@@ -11,7 +11,7 @@ impl Rng {
     }
 
     /// The next 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
@@ -19,7 +19,7 @@ impl Rng {
     /// A number in `0..bound`. Panics if `bound` is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number lies below zero");
-        self.next() % bound
+        self.draw() % bound
     }
 
     /// True in `percent` of the calls.

@@ -80,8 +80,12 @@ pub enum RunError {
     Vacuous,
 }
 
+/// The violations, neighbours with the same fault and the same version shown folded into one line.
 fn shown(violations: &[Violation]) -> String {
-    let lines: Vec<String> = violations.iter().take(SHOWN).map(|v| format!("  {v}")).collect();
+    let alike = |a: &Violation, b: &Violation| b.sector == a.sector + 1 && (a.fault, a.seen) == (b.fault, b.seen);
+    let runs = violations.chunk_by(alike);
+    let line = |run: &[Violation]| format!("  {} sectors from here: {}", run.len(), run[0]);
+    let lines: Vec<String> = runs.take(SHOWN).map(line).collect();
     lines.join("\n")
 }
 
@@ -170,7 +174,7 @@ impl Round<'_> {
         }
         let sectors = export.size / SECTOR as u64;
         let lost = vec![Vec::new(); self.plan.geometry.groups];
-        Ok((Array { settled: Settled::blank(sectors), run: self.rng.next(), sectors, lost, rounds: 0 }, server))
+        Ok((Array { settled: Settled::blank(sectors), run: self.rng.draw(), sectors, lost, rounds: 0 }, server))
     }
 
     fn run(&mut self, array: &mut Array, server: Server) -> Result<(Server, Tally, String), RunError> {
@@ -216,7 +220,7 @@ impl Round<'_> {
         ending: Ending,
     ) -> Result<Outcome, RunError> {
         let style = Style::random(self.rng);
-        let seed = self.rng.next();
+        let seed = self.rng.draw();
         let aim = Aim { socket: &self.site.socket, export: &self.site.export, run: array.run, sectors: array.sectors };
         let (clock, control) = (self.clock, Control::new());
         let (outcome, ended) = std::thread::scope(|scope| {

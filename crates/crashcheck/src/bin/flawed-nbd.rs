@@ -205,7 +205,7 @@ fn option(mut s: &UnixStream, size: u64) -> io::Result<bool> {
     let mut data = vec![0; u32::from_be_bytes(head[12..16].try_into().expect("four bytes")) as usize];
     s.read_exact(&mut data)?;
     let mut reply = |code: u32, body: &[u8]| {
-        let mut r = 0x3e8_8904_5565_a9u64.to_be_bytes().to_vec();
+        let mut r = 0x0003_e889_0455_65a9u64.to_be_bytes().to_vec();
         r.extend(kind.to_be_bytes());
         r.extend(code.to_be_bytes());
         r.extend((body.len() as u32).to_be_bytes());

@@ -1,0 +1,88 @@
+# Which server is tested, and how it is made, started and damaged. Sourced by the scripts of tests/clients and tests/crash.
+#
+# TARGET=cygnus (default) is the product. The others stand in for it, to prove the scripts themselves:
+#   nbdkit-memory, nbdkit-file                 honest servers; only the second survives a kill
+#   nbdkit-liar                                nbdkit's cache filter told to ignore flushes
+#   qemu-nbd                                   another honest server
+#   flawed                                     crates/crashcheck/src/bin/flawed-nbd.rs with the fault named by FAULT
+
+TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(dirname "$TESTS")
+BUILD=${CARGO_TARGET_DIR:-$ROOT/target}
+TARGET=${TARGET:-cygnus}
+FAULT=${FAULT:-none}
+CYGNUS=${CYGNUS:-$BUILD/debug/cygnus}
+FLAWED=${FLAWED:-$BUILD/debug/flawed-nbd}
+EXPORT=vol0
+
+# The array of the product. Sparse files on a real disk; small, so that the load laps it.
+PRESET=${PRESET:-swan}
+GROUP_COUNT=${GROUP_COUNT:-3}
+RAID=${RAID:-2+1}
+MEMBER_SIZE=${MEMBER_SIZE:-128MiB}
+VOLUME_SIZE=${VOLUME_SIZE:-256MiB}
+CREATE_FLAGS=${CREATE_FLAGS:-}
+
+# The Debian interpreter has libnbd's bindings; another python3 earlier in PATH has not.
+export PATH=/usr/bin:/usr/sbin:$PATH
+
+bytes() { numfmt --from=auto "${1%B}"; }
+
+cygnus() { "$CYGNUS" --state "$1/state" "${@:2}"; }
+
+# The member files, group by group, in the order in which the array is created.
+members() {
+    local width=$((${RAID%+*} + ${RAID#*+})) i
+    for ((i = 0; i < GROUP_COUNT * width; i++)); do echo "$1/d$i"; done
+}
+
+# target_create DIR: a new empty array and volume, in place of any earlier one.
+target_create() {
+    case $TARGET in
+    cygnus)
+        rm -rf "$1/state" "$1"/d[0-9]*
+        local list
+        mapfile -t list < <(members "$1")
+        # shellcheck disable=SC2086
+        cygnus "$1" array create tank --preset "$PRESET" --groups "$GROUP_COUNT" --raid "$RAID" \
+            --create "$MEMBER_SIZE" $CREATE_FLAGS "${list[@]}"
+        cygnus "$1" volume create "tank/$EXPORT" --size "$VOLUME_SIZE"
+        ;;
+    *)
+        rm -f "$1"/disk.*
+        truncate -s "$(bytes "$VOLUME_SIZE")" "$1/disk.img"
+        ;;
+    esac
+}
+
+# target_exec DIR SOCKET [NBD-ADDRESS...]: becomes the server, in the foreground.
+target_exec() {
+    local dir=$1 socket=$2 size address extra=()
+    shift 2
+    size=$(bytes "$VOLUME_SIZE")
+    case $TARGET in
+    cygnus)
+        for address; do extra+=(--nbd "$address"); done
+        exec "$CYGNUS" --state "$dir/state" serve tank --nbd "unix:$socket" "${extra[@]}"
+        ;;
+    nbdkit-memory) exec nbdkit -f -U "$socket" memory "$size" ;;
+    nbdkit-file) exec nbdkit -f -U "$socket" file "$dir/disk.img" ;;
+    nbdkit-liar) exec nbdkit -f -U "$socket" --filter=cache file "$dir/disk.img" cache=unsafe ;;
+    qemu-nbd) exec qemu-nbd -t -e 32 --discard=unmap -f raw -x "$EXPORT" -k "$socket" "$dir/disk.img" ;;
+    flawed) exec "$FLAWED" "$socket" "$dir/disk.img" "$size" "$FAULT" ;;
+    *) echo "unknown TARGET $TARGET" >&2 && exit 2 ;;
+    esac
+}
+
+# target_check DIR: verifies the stopped array offline, where the target can do that.
+target_check() {
+    if [[ $TARGET == cygnus ]]; then cygnus "$1" array check tank; fi
+}
+
+# target_lose DIR INDEX...: destroys members of the stopped array.
+target_lose() {
+    local dir=$1 i
+    shift
+    [[ $TARGET == cygnus ]] || { echo "$TARGET has no members to lose" >&2 && return 1; }
+    for i; do rm "$dir/d$i"; done
+}
