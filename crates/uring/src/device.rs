@@ -237,6 +237,12 @@ impl Device {
         self.0.punches.load(Ordering::Relaxed)
     }
 
+    /// Forgets what was found out about punching holes.
+    #[cfg(test)]
+    pub(crate) fn expect_discard_command(&self) {
+        self.0.punches.store(false, Ordering::Relaxed);
+    }
+
     /// Remembers that the kernel has no discard command for this device.
     pub(crate) fn punch_from_now_on(&self) {
         self.0.punches.store(true, Ordering::Relaxed);

@@ -520,3 +520,31 @@ impl Driver for UringDriver {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Access, Config, Reactor, block_on, create_file};
+
+    /// A regular file turns the discard command down, as a block device does on kernels before 6.12.
+    #[test]
+    fn a_device_without_the_discard_command_has_holes_punched() {
+        let path = std::env::temp_dir().join(format!("cygnus-uring-punch-{}", std::process::id()));
+        create_file(&path, 1 << 20).unwrap();
+        let device = Device::open(&path, Access::Exclusive).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        device.expect_discard_command();
+        let config = Config { devices: vec![device.clone()], ..Config::default() };
+        block_on(&config, async |Reactor { rt, devices, .. }| {
+            let mut buf = rt.alloc(1 << 20);
+            buf.bytes_mut().fill(1);
+            rt.write(devices[0].ix, 0, buf.full()).await.unwrap();
+            rt.trim(devices[0].ix, 4096, 8192).await.unwrap();
+        })
+        .unwrap();
+        assert!(device.punches());
+        let bytes = device.read_now(0, 1 << 20).unwrap();
+        let expected = |at| if (4096..4096 + 8192).contains(&at) { 0 } else { 1 };
+        assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == expected(at)));
+    }
+}
