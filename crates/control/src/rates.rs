@@ -40,11 +40,9 @@ impl RateMeter {
 }
 
 fn rates_between(before: &DeviceCounters, after: &DeviceCounters, seconds: f64) -> DeviceRates {
-    let read = per_second(before.read_bytes, after.read_bytes, seconds);
-    let cleaning_read = per_second(before.cleaning_read_bytes, after.cleaning_read_bytes, seconds);
     DeviceRates {
-        read: (read - cleaning_read).max(0.0),
-        cleaning_read,
+        read: per_second(before.read_bytes, after.read_bytes, seconds),
+        cleaning_read: per_second(before.cleaning_read_bytes, after.cleaning_read_bytes, seconds),
         written: per_second(before.written_bytes, after.written_bytes, seconds),
     }
 }
@@ -61,7 +59,7 @@ mod tests {
     fn rates_are_growth_over_time() {
         let mut meter = RateMeter::default();
         assert_eq!(meter.sample(1_000_000_000, &[counters(10, 0, 10)]), [DeviceRates::default()]);
-        let rates = meter.sample(3_000_000_000, &[counters(2010, 500, 4010)]);
+        let rates = meter.sample(3_000_000_000, &[counters(1510, 500, 4010)]);
         assert_eq!(rates, [DeviceRates { read: 750.0, cleaning_read: 250.0, written: 2000.0 }]);
         // The same moment again is no division by zero.
         assert_eq!(meter.sample(3_000_000_000, &[counters(9, 9, 9)])[0].written, 2000.0);

@@ -3,7 +3,8 @@
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, VolumeStatus,
+    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, RepairCounters,
+    VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::ByteSize;
@@ -57,10 +58,19 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
         let io = &device.io;
         if io.errors > 0 || io.checksum_errors > 0 {
             sentences.push(format!(
-                "{}: {} failed I/Os and {} blocks with a wrong checksum, {} of them mended from parity: plan to replace it.",
-                device.path, io.errors, io.checksum_errors, io.repaired
+                "{}: {} failed I/Os and {} blocks that were not what had been written: plan to replace it.",
+                device.path, io.errors, io.checksum_errors
             ));
         }
+    }
+    if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
+        sentences.push(format!(
+            "{} blocks could not be read in any way: restore them from a copy by writing them anew.",
+            repairs.unreadable
+        ));
+    }
+    if let Some(fault) = &status.fault {
+        sentences.push(format!("It takes no writes any more: {fault}"));
     }
     sentences
 }
@@ -87,7 +97,7 @@ fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<Stri
              until enough of them are back.",
             worst.index
         )),
-        ArrayState::ReadOnly => Some("The array is read-only: reads work, writes are refused.".into()),
+        ArrayState::ReadOnly if missing == 0 => None,
         _ if missing == parity => Some(format!(
             "R-group {} has no redundancy left: the loss of one more of its members loses data.",
             worst.index
@@ -104,11 +114,11 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     let label = |text: &str| paint.tone(Tone::Faint, &format!("  {text:<11}"));
     let provisioned: u64 = status.volumes.iter().map(|volume| volume.size_bytes).sum();
     let mut out = format!("{}{}\n", label("uuid"), status.uuid);
-    out.push_str(&format!("{}{} usable", label("space"), ByteSize(status.capacity_bytes)));
-    if let Some(live) = status.live_bytes {
-        out.push_str(&format!(", {} of it live", ByteSize(live)));
+    out.push_str(&label("space"));
+    if let (Some(capacity), Some(live)) = (status.capacity_bytes, status.live_bytes) {
+        out.push_str(&format!("{} usable, {} of it live; ", ByteSize(capacity), ByteSize(live)));
     }
-    out.push_str(&format!("; volumes promise {}\n", ByteSize(provisioned)));
+    out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
     out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes)));
     if let Some((writes, amplification)) = status.writes.and_then(|writes| Some((writes, writes.amplification()?))) {
         out.push_str(&format!(
@@ -116,6 +126,13 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             label("written"),
             ByteSize(writes.client_bytes),
             ByteSize(writes.cleaned_bytes),
+        ));
+    }
+    if let Some(repairs) = status.repairs.filter(|repairs| repairs.reconstructed > 0) {
+        let RepairCounters { reconstructed, repaired, .. } = repairs;
+        out.push_str(&format!(
+            "{}{reconstructed} blocks read by way of parity, {repaired} written anew\n",
+            label("mended")
         ));
     }
     for address in &status.listening {
@@ -199,7 +216,7 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
             plain(device.group.to_string()),
             (tone, device.state.word().into()),
             plain(ByteSize(device.size_bytes).to_string()),
-            plain(ByteSize(device.io.read_bytes).to_string()),
+            plain(ByteSize(device.io.read_bytes + device.io.cleaning_read_bytes).to_string()),
             plain(ByteSize(device.io.written_bytes).to_string()),
             plain(show::rate(device.rates.read + device.rates.cleaning_read)),
             plain(show::rate(device.rates.written)),

@@ -16,6 +16,12 @@ pub struct Stats {
     pub client: ClientCounters,
     /// Bytes that went to the log, by reason.
     pub writes: WriteCounters,
+    /// How often another R-group became front-end.
+    pub rotations: u64,
+    /// Segments cleaned.
+    pub cleaned_segments: u64,
+    /// How long each written block is delayed because space is short, in nanoseconds; 0 while it is not.
+    pub write_delay_ns: u64,
 }
 
 /// One member's counters.

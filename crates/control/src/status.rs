@@ -23,8 +23,10 @@ pub struct ArrayStatus {
     pub parity_columns: u32,
     /// Bytes that one segment takes on one device.
     pub segment_bytes: u64,
-    /// Bytes of data the volumes can hold in all, over-provisioning taken off.
-    pub capacity_bytes: u64,
+    /// Bytes of data the volumes can hold in all, over-provisioning taken off; worked out when the array is opened,
+    /// absent while it is stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<u64>,
     /// Bytes of data the volumes hold now; unknown while the array is stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
@@ -34,6 +36,12 @@ pub struct ArrayStatus {
     pub writes: Option<WriteCounters>,
     /// Whether the last session ended with a clean stop; for a served array, whether the one before did.
     pub clean: bool,
+    /// Blocks mended or lost since the array was opened; absent while it is stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repairs: Option<RepairCounters>,
+    /// Why the array takes no writes any more, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// What opening it took; absent while the array is stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryStatus>,
@@ -91,13 +99,32 @@ impl WriteCounters {
     }
 }
 
+/// What was done about blocks that could not be read as they were written. 4 KiB blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairCounters {
+    /// Read by way of parity, because a device was missing, failed, or delivered something else.
+    pub reconstructed: u64,
+    /// Of these, written anew.
+    pub repaired: u64,
+    /// Beyond repair.
+    pub unreadable: u64,
+}
+
 /// What opening the array took.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryStatus {
     /// Whether the array had been stopped cleanly, so that nothing had to be scanned.
     pub clean_stop: bool,
     /// The steps in their order.
     pub steps: Vec<RecoveryStep>,
+    /// Blocks whose newest place was found behind the checkpoint.
+    pub replayed_blocks: u64,
+    /// Stripes that were not wholly written when the session ended.
+    pub torn_stripes: u64,
+    /// Blocks of those that were not there; no flush had covered them.
+    pub lost_blocks: u64,
+    /// Why members are not in use.
+    pub remarks: Vec<String>,
 }
 
 /// One named step of opening.
@@ -105,8 +132,6 @@ pub struct RecoveryStatus {
 pub struct RecoveryStep {
     /// Its name.
     pub name: String,
-    /// What it found, in words.
-    pub detail: String,
     /// How long it took, in microseconds.
     pub micros: u64,
 }
@@ -159,8 +184,10 @@ pub struct GroupActivity {
     pub free_segments: u32,
     /// Segments being filled.
     pub open_segments: u32,
-    /// Full segments.
+    /// Full segments: with data, with a checkpoint, or emptied and waiting for a flush to be free.
     pub sealed_segments: u32,
+    /// Of these, segments that cleaning leaves alone because they hold blocks that cannot be read.
+    pub damaged_segments: u32,
     /// Bytes of live data in it.
     pub live_bytes: u64,
 }
@@ -210,26 +237,26 @@ pub struct DeviceStatus {
 /// Ever-growing counters of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
-    /// Bytes read, cleaning included.
+    /// Bytes read for clients.
     pub read_bytes: u64,
-    /// Of those, bytes read by cleaning.
+    /// Bytes read for cleaning.
     pub cleaning_read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
+    /// Bytes trimmed.
+    pub trimmed_bytes: u64,
     /// I/Os that failed.
     pub errors: u64,
-    /// Blocks whose checksum was wrong.
+    /// Blocks that were not what had been written.
     pub checksum_errors: u64,
-    /// Blocks mended from redundancy.
-    pub repaired: u64,
 }
 
 /// Bytes per second of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRates {
-    /// Reads that are not cleaning.
+    /// Reads for clients.
     pub read: f64,
-    /// Reads of cleaning.
+    /// Reads for cleaning.
     pub cleaning_read: f64,
     /// Writes.
     pub written: f64,

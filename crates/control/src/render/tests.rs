@@ -26,6 +26,7 @@ fn group(index: u32, role: GroupRole, missing_devices: u32) -> GroupStatus {
             free_segments: 100,
             open_segments: 1,
             sealed_segments: 20,
+            damaged_segments: 0,
             live_bytes: 40 << 20,
         }),
     }
@@ -43,13 +44,16 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         data_columns: 2,
         parity_columns: 1,
         segment_bytes: 8 << 20,
-        capacity_bytes: 4 << 30,
+        capacity_bytes: Some(4 << 30),
         live_bytes: Some(80 << 20),
         writes: Some(WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 }),
         clean: true,
+        repairs: None,
+        fault: None,
         recovery: Some(RecoveryStatus {
             clean_stop: true,
-            steps: vec![RecoveryStep { name: "superblock".into(), detail: String::new(), micros: 1500 }],
+            steps: vec![RecoveryStep { name: "superblock".into(), micros: 1500 }],
+            ..Default::default()
         }),
         listening: vec!["nbd://127.0.0.1:10809".into()],
         groups: vec![group(0, GroupRole::FrontEnd, lost(0)), group(1, GroupRole::Cleaning, lost(1))],
@@ -112,15 +116,26 @@ fn an_array_beyond_its_parity_says_that_it_cannot_open() {
 #[test]
 fn errors_of_an_online_device_are_told() {
     let mut status = tank(&[]);
-    status.devices[2].io = DeviceCounters { checksum_errors: 3, repaired: 3, ..Default::default() };
-    assert_eq!(complaints(&status).len(), 1);
+    status.devices[2].io = DeviceCounters { checksum_errors: 3, ..Default::default() };
+    status.repairs = Some(RepairCounters { reconstructed: 3, repaired: 2, unreadable: 1 });
+    assert_eq!(complaints(&status).len(), 2);
+    assert!(array(&status, Paint::Plain).contains("3 blocks read by way of parity, 2 written anew"));
+    assert!(complaints(&status)[1].starts_with("1 blocks could not be read"));
     assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os and 3 blocks"));
+}
+
+#[test]
+fn a_faulted_array_says_why() {
+    let mut status = tank(&[]);
+    (status.state, status.fault) = (ArrayState::ReadOnly, Some("/srv/d1 and /srv/d2 failed".into()));
+    assert_eq!(complaints(&status), ["It takes no writes any more: /srv/d1 and /srv/d2 failed"]);
 }
 
 #[test]
 fn a_stopped_array_shows_what_its_superblocks_tell() {
     let mut status = tank(&[]);
-    (status.served, status.clean, status.live_bytes, status.writes, status.recovery) = (false, false, None, None, None);
+    (status.served, status.clean, status.recovery) = (false, false, None);
+    (status.capacity_bytes, status.live_bytes, status.writes) = (None, None, None);
     status.groups.iter_mut().for_each(|group| group.activity = None);
     status.volumes[0].used_bytes = None;
     let text = array(&status, Paint::Plain);
