@@ -27,4 +27,4 @@ pub use executor::{OpFuture, Runtime, Sleep};
 pub use mailbox::Message;
 pub use op::{Completion, DeviceInfo, DeviceIx, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, SocketId};
 pub use rng::Rng;
-pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, oneshot};
+pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, either, oneshot};

@@ -115,3 +115,15 @@ impl<T> Future for OneshotReceiver<T> {
         }
     }
 }
+
+/// Completes with whichever of the two completes first; the other is dropped.
+pub async fn either(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    let (mut first, mut second) = (std::pin::pin!(first), std::pin::pin!(second));
+    std::future::poll_fn(|cx| {
+        if first.as_mut().poll(cx).is_ready() || second.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    })
+    .await;
+}
