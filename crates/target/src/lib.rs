@@ -28,6 +28,7 @@ mod select;
 mod server;
 mod session;
 mod stats;
+mod engine;
 mod volume;
 
 pub use histogram::Histogram;

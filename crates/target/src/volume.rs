@@ -67,7 +67,8 @@ pub trait Volume: Clone + 'static {
     /// Fills all of `into` from `offset`.
     async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError>;
 
-    /// Takes the write at once if that needs no waiting (the common case); otherwise None and nothing happened.
+    /// Takes the write at once if that needs no waiting (the common case). None: call [`Volume::write`] with the same
+    /// data; part of it may have been taken.
     fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>>;
 
     /// Takes a write. Once this returns, reads see the data; it is durable after a later [`Volume::flush`].
