@@ -18,6 +18,7 @@
 //! | `loadgen.rs` | the load generator: a client of its own on plain sockets |
 
 mod dispatch;
+mod engine;
 mod histogram;
 mod jobs;
 mod listen;
@@ -28,7 +29,6 @@ mod select;
 mod server;
 mod session;
 mod stats;
-mod engine;
 mod volume;
 
 pub use histogram::Histogram;
