@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) failure: RefCell<Option<String>>,
     /// No more requests, please.
     pub(crate) stop: Cell<bool>,
+    /// Requests refused for lack of space.
+    pub(crate) refused: Cell<u64>,
     working: Cell<usize>,
     changed: Event,
 }
@@ -77,11 +79,11 @@ impl Shared {
         self.failure.borrow().is_some()
     }
 
-    /// Every client died with the power.
-    pub(crate) fn power_was_cut(&self, at: Nanos) {
+    /// Every client died, and with it what was not durable.
+    pub(crate) fn power_was_cut(&self, at: Nanos, what: &str) {
         self.working.set(0);
         self.stop.set(false);
-        self.oracle.borrow_mut().lose_power(at, "power cut");
+        self.oracle.borrow_mut().lose_power(at, what);
     }
 
     /// Starts a task that counts as working until it ends.
@@ -203,7 +205,10 @@ impl<T: Target> Client<T> {
         match result {
             Ok(()) => Ok(()),
             // Writing less than a block may need a new block even for zeros and trims.
-            Err(Failure::NoSpace) if self.habits.may_fill => Ok(()),
+            Err(Failure::NoSpace) if self.habits.may_fill => {
+                self.shared.refused.set(self.shared.refused.get() + 1);
+                Ok(())
+            }
             Err(failure) => Err(self.unexpected(&format!("{kind:?}"), offset..offset + len, &failure)),
         }
     }

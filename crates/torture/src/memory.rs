@@ -205,6 +205,7 @@ impl Target for Memory {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use cygnus_sim::World;
     use cygnus_types::ReactorId;
@@ -249,7 +250,7 @@ mod tests {
                 return Some(text);
             }
             world.cut_power();
-            shared.power_was_cut(world.now());
+            shared.power_was_cut(world.now(), "power cut");
             rt.drop_tasks();
             world.restore_power();
             rt = world.reactor(ReactorId(0), &[]);
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_correct_volume_is_never_accused() {
-        for seed in 0..600 {
+        for seed in 0..200 {
             if let Some(text) = run(Bug::None, seed) {
                 panic!("seed {seed}: {text}");
             }
@@ -270,9 +271,9 @@ mod tests {
     #[test]
     fn every_planted_bug_is_caught() {
         for bug in BUGS {
-            let caught = (0..200).filter(|&seed| run(bug, seed).is_some()).count();
-            println!("{bug:?}: caught by {caught} of 200 seeds");
-            assert!(caught >= 5, "{bug:?} was caught by {caught} of 200 seeds");
+            let caught = (0..80).filter(|&seed| run(bug, seed).is_some()).count();
+            println!("{bug:?}: caught by {caught} of 80 seeds");
+            assert!(caught >= 3, "{bug:?} was caught by {caught} of 80 seeds");
         }
     }
 }

@@ -109,6 +109,16 @@ impl Oracle {
         self.volumes.remove(&volume);
     }
 
+    /// The volume is about to be resized: what lies beyond its new size may go at any moment.
+    pub(crate) fn will_resize(&mut self, volume: u32, size: u64) {
+        let now = self.tick();
+        let state = self.volume(volume);
+        let horizon = state.horizon();
+        for block in state.blocks.iter_mut().skip((size / BLOCK as u64) as usize) {
+            block.begin(Change { range: 0..BLOCK, version: 0, certain: true }, now, horizon);
+        }
+    }
+
     /// The volume has another size; what lies beyond it is gone, and zeros if it comes back.
     pub(crate) fn resize(&mut self, volume: u32, size: u64) {
         let blocks = (size / BLOCK as u64) as usize;
