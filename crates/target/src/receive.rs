@@ -2,7 +2,9 @@
 
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 
-/// Size in bytes at which a session starts and to which it returns: one receive takes dozens of 4 KiB writes, and the
+/// Size in bytes during the negotiation: most options fit, and whoever connects without a word holds no more.
+const SMALL: usize = 4 << 10;
+/// Size in bytes from which a transmission starts and to which it returns: one receive takes dozens of 4 KiB writes, and the
 /// buffer still fits into a core's second-level cache.
 pub(crate) const BASE: usize = 256 << 10;
 /// An empty buffer above this size is exchanged for one of the base size.
@@ -19,7 +21,14 @@ pub(crate) struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     pub(crate) fn new(rt: &Runtime) -> Self {
-        Self { rt: rt.clone(), buf: rt.alloc(BASE), start: 0, end: 0 }
+        Self { rt: rt.clone(), buf: rt.alloc(SMALL), start: 0, end: 0 }
+    }
+
+    /// Makes the buffer fit for transmission.
+    pub(crate) fn widen(&mut self) {
+        if self.buf.len() < BASE {
+            self.grow(BASE);
+        }
     }
 
     /// What was received and not consumed yet.

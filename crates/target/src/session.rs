@@ -11,7 +11,7 @@ use std::task::Poll;
 use cygnus_nbd::{
     Catalogue, Command, ExportInfo, Malformed, Next, Parsed, ReplyEncoder, ServerHandshake, parse_request, wire,
 };
-use cygnus_runtime::{Event, IoError, Op, Outcome, Runtime, Sleep, SocketId};
+use cygnus_runtime::{Event, IoError, Op, OpFuture, Outcome, Runtime, Sleep, SocketId};
 use cygnus_types::Nanos;
 
 use crate::dispatch::{self, REPLY_COST};
@@ -128,6 +128,10 @@ impl Handle {
         self.stop.set(true);
         self.wake.notify();
     }
+
+    fn stopped(&self) -> Option<EndReason> {
+        self.stop.get().then_some(EndReason::Stopped)
+    }
 }
 
 /// The transmission phase of a session, shared by its reader, workers and sender.
@@ -217,7 +221,7 @@ async fn negotiate<E: Exports>(
     let mut handshake = ServerHandshake::new(&mut out);
     loop {
         if !out.is_empty() {
-            send_before(rt, sock, &out, deadline).await?;
+            send_before(rt, sock, &out, handle, deadline).await?;
             out.clear();
         }
         let progress = handshake.step(input.filled(), &mut catalogue, &mut out).map_err(EndReason::Malformed)?;
@@ -234,61 +238,71 @@ async fn negotiate<E: Exports>(
             }
             Next::Close => {
                 // A farewell that does not get through changes nothing.
-                let _ = send_before(rt, sock, &out, deadline).await;
+                let _ = send_before(rt, sock, &out, handle, deadline).await;
                 return Err(EndReason::Goodbye);
             }
         }
     }
 }
 
-/// Sends a copy of `bytes`, unless that takes until `deadline`.
-async fn send_before(rt: &Runtime, sock: SocketId, bytes: &[u8], deadline: Nanos) -> Result<(), EndReason> {
+/// Sends a copy of `bytes`, unless the session has to end before that is done.
+async fn send_before(
+    rt: &Runtime,
+    sock: SocketId,
+    bytes: &[u8],
+    handle: &Handle,
+    deadline: Nanos,
+) -> Result<(), EndReason> {
     let mut copy = rt.alloc(bytes.len());
     copy.bytes_mut().copy_from_slice(bytes);
-    let mut send = rt.send(sock, vec![copy.full()]);
-    match first_of(&mut send, &mut rt.sleep_until(deadline)).await {
-        Either::First(sent) => sent.map(|_| ()).map_err(EndReason::Broken),
-        Either::Second(()) => Err(EndReason::TooSlow),
-    }
+    let send = rt.send(sock, vec![copy.full()]);
+    let ended = || (rt.now() >= deadline).then_some(EndReason::TooSlow);
+    unless_ended(send, handle, Some(rt.sleep_until(deadline)), ended).await.map(|_| ())
 }
 
 /// Receives something of a message that takes `message` bytes in all, unless the session has to end before that.
-/// `ended` is asked each time the handle's event or `alarm` wakes us.
 async fn receive(
     rt: &Runtime,
     sock: SocketId,
     input: &mut ReceiveBuffer,
     message: usize,
     handle: &Handle,
-    mut alarm: Option<Sleep>,
+    alarm: Option<Sleep>,
     ended: impl Fn() -> Option<EndReason>,
 ) -> Result<(), EndReason> {
-    let mut receiving = rt.submit(Op::Recv { sock, buf: input.room(message) });
+    let receiving = rt.submit(Op::Recv { sock, buf: input.room(message) });
+    match unless_ended(receiving, handle, alarm, ended).await? {
+        Outcome::Bytes(0) => Err(EndReason::Hangup),
+        Outcome::Bytes(bytes) => {
+            input.received(bytes as usize);
+            Ok(())
+        }
+        other => unreachable!("recv answered {other:?}"),
+    }
+}
+
+/// Waits for an operation on the socket. `ended` is asked each time the handle's event or `alarm` wakes us.
+async fn unless_ended(
+    mut op: OpFuture,
+    handle: &Handle,
+    mut alarm: Option<Sleep>,
+    ended: impl Fn() -> Option<EndReason>,
+) -> Result<Outcome, EndReason> {
     loop {
         let mut wake = handle.wake.wait();
-        if let Some(reason) = ended() {
+        if let Some(reason) = ended().or_else(|| handle.stopped()) {
             return Err(reason);
         }
-        if handle.stop.get() {
-            return Err(EndReason::Stopped);
-        }
-        let received = poll_fn(|cx| {
-            if let Poll::Ready(received) = Pin::new(&mut receiving).poll(cx) {
-                return Poll::Ready(Some(received));
+        let outcome = poll_fn(|cx| {
+            if let Poll::Ready(outcome) = Pin::new(&mut op).poll(cx) {
+                return Poll::Ready(Some(outcome));
             }
             let late = alarm.as_mut().is_some_and(|alarm| Pin::new(alarm).poll(cx).is_ready());
             let woken = Pin::new(&mut wake).poll(cx).is_ready();
             if late || woken { Poll::Ready(None) } else { Poll::Pending }
         });
-        match received.await {
-            None => {}
-            Some(Ok(Outcome::Bytes(0))) => return Err(EndReason::Hangup),
-            Some(Ok(Outcome::Bytes(bytes))) => {
-                input.received(bytes as usize);
-                return Ok(());
-            }
-            Some(Ok(other)) => unreachable!("recv answered {other:?}"),
-            Some(Err(error)) => return Err(EndReason::Broken(error)),
+        if let Some(outcome) = outcome.await {
+            return outcome.map_err(EndReason::Broken);
         }
     }
 }
@@ -319,6 +333,7 @@ async fn transmit<E: Exports>(
         session.outbox.push_bytes(&answer, REPLY_COST);
     }
     server.rt.spawn(session.clone().send_replies(sock));
+    input.widen();
     let Err(reason) = session.read_requests(sock, input).await;
     session.drain(server.config.grace).await;
     session.jobs.close();
@@ -364,7 +379,7 @@ impl<V: Volume> Transmission<V> {
         self.reader_waits.set(true);
         while !self.has_room(cost) {
             let wake = self.handle.wake.wait();
-            if let Some(reason) = self.ended.borrow().clone() {
+            if let Some(reason) = self.ended.borrow().clone().or_else(|| self.handle.stopped()) {
                 return Err(reason);
             }
             wake.await;

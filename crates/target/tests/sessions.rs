@@ -216,6 +216,7 @@ fn malformed_input_closes_one_connection_only() {
 #[test]
 fn a_peer_that_does_not_read_harms_nobody() {
     let world = World::with(usize::MAX, 8 * MIB, ServerConfig::default());
+    world.volume.fill(1);
     world.run(async {
         let mut stuck = world.client().await;
         let flood = world.rt.clone();
@@ -300,6 +301,32 @@ fn shutdown_does_not_wait_for_ever() {
         // The read that comes back late finds nobody, and no harm is done.
         world.volume.open_gate();
         world.rt.sleep(Nanos::millis(1)).await;
+    });
+}
+
+#[test]
+fn shutdown_does_not_wait_for_peers_that_do_not_read() {
+    let world = World::with(usize::MAX, 8 * MIB, ServerConfig::default());
+    world.volume.fill(1);
+    world.shelf.0.borrow_mut().push(("x".repeat(4000), world.volume.clone()));
+    world.run(async {
+        let mut stuck = world.client().await;
+        let rt = world.rt.clone();
+        rt.clone().spawn(async move {
+            for _ in 0..2000 {
+                stuck.start(Command::Read, CMD_FLAG_DF, 0, 65536, &[]).await;
+            }
+            rt.sleep(Nanos::secs(1000)).await;
+        });
+        // The other is stuck in the negotiation: it never takes the listings it asks for.
+        let lister = world.network.connect();
+        let list = [&OPTION_MAGIC.to_be_bytes()[..], &OPT_LIST.to_be_bytes(), &[0; 4]].concat();
+        client::send(&world.rt, lister, &[&[0, 0, 0, 3], &list.repeat(100)[..]].concat()).await.unwrap();
+        world.rt.sleep(Nanos::secs(1)).await;
+        let begun = world.rt.now();
+        world.server.shutdown().await;
+        assert_eq!(world.rt.now().since(begun), ServerConfig::default().grace);
+        assert_eq!(world.ends(), [EndReason::Stopped, EndReason::Stopped]);
     });
 }
 
