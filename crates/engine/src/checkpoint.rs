@@ -23,7 +23,7 @@ impl Reactor {
     /// Whether enough has been written since the last checkpoint.
     pub(crate) fn checkpoint_is_due(&self) -> bool {
         let rule = self.shared.policies.checkpoint;
-        let pages: u64 = self.shared.volumes().iter().map(|v| v.map.page_bound().min(v.mapped())).sum();
+        let pages: u64 = self.shared.volumes().iter().map(|v| v.page_bound()).sum();
         let by_size = pages * BLOCK as u64 * u64::from(rule.write_factor);
         // A small array would otherwise be written over several times before its first checkpoint.
         let least = rule.min_bytes.min(self.shared.usable * BLOCK as u64 / 2);
@@ -135,7 +135,7 @@ impl Reactor {
     async fn write_pages(self: &Rc<Self>, volume: &VolumeState, generation: u64) -> Result<u64, String> {
         let mut bytes = [0; BLOCK];
         let mut written = 0;
-        for number in volume.map.pages() {
+        for number in volume.map.pages(volume.blocks()) {
             if !volume.map.read_page(number, &mut bytes) {
                 continue;
             }

@@ -111,18 +111,21 @@ impl Map {
         lba
     }
 
-    /// Pages that lie in existing chunks, by number.
-    pub(crate) fn pages(&self) -> impl Iterator<Item = u64> + '_ {
+    /// Pages that lie in existing chunks and below `blocks`, by number.
+    pub(crate) fn pages(&self, blocks: u64) -> impl Iterator<Item = u64> + '_ {
         let per_chunk = CHUNK_ENTRIES / PAGE_ENTRIES;
-        (0..CHUNKS)
+        (0..blocks.div_ceil(CHUNK_ENTRIES))
             .filter(|&c| !self.chunks[c as usize].load(Ordering::Acquire).is_null())
             .flat_map(move |c| c * per_chunk..(c + 1) * per_chunk)
+            .take_while(move |page| page * PAGE_ENTRIES < blocks)
     }
 
-    /// Upper bound of pages that a checkpoint writes.
-    pub(crate) fn page_bound(&self) -> u64 {
-        let chunks = self.chunks.iter().filter(|c| !c.load(Ordering::Relaxed).is_null()).count() as u64;
-        chunks * (CHUNK_ENTRIES / PAGE_ENTRIES)
+    /// Upper bound of the pages below `blocks` that a checkpoint writes. Looked at for each grant of a segment, so it
+    /// must not walk the whole root.
+    pub(crate) fn page_bound(&self, blocks: u64) -> u64 {
+        let root = &self.chunks[..blocks.div_ceil(CHUNK_ENTRIES) as usize];
+        let chunks = root.iter().filter(|c| !c.load(Ordering::Relaxed).is_null()).count() as u64;
+        (chunks * (CHUNK_ENTRIES / PAGE_ENTRIES)).min(blocks.div_ceil(PAGE_ENTRIES))
     }
 
     /// Writes a page into `bytes` (4096) and says whether any entry of it is mapped.
@@ -194,7 +197,7 @@ mod tests {
         let map = Map::new();
         assert_eq!(map.get(Lba(MAX_VOLUME_BLOCKS - 1)), MapEntry::EMPTY);
         assert_eq!(map.clear(Lba(5)), MapEntry::EMPTY);
-        assert_eq!(map.page_bound(), 0);
+        assert_eq!(map.page_bound(MAX_VOLUME_BLOCKS), 0);
         assert_eq!(map.skip_holes(Lba(0)), Lba(MAX_VOLUME_BLOCKS));
     }
 
@@ -207,7 +210,7 @@ mod tests {
         }
         let mut page = vec![0; 4096];
         let mut written = 0;
-        for number in map.pages() {
+        for number in map.pages(MAX_VOLUME_BLOCKS) {
             if map.read_page(number, &mut page) {
                 written += 1;
                 copy.load_page(number, &page);

@@ -56,6 +56,11 @@ impl VolumeState {
         self.gone.store(true, Ordering::Relaxed);
     }
 
+    /// Upper bound of the map pages that a checkpoint writes for this volume.
+    pub(crate) fn page_bound(&self) -> u64 {
+        self.map.page_bound(self.blocks()).min(self.mapped())
+    }
+
     /// Blocks that hold data.
     pub(crate) fn mapped(&self) -> u64 {
         self.mapped.load(Ordering::Relaxed)

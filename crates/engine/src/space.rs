@@ -72,7 +72,7 @@ impl Space {
     /// The groups as the policies see them.
     pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
         let capacity = u64::from(segment_capacity(&shared.layout));
-        let pages: u64 = shared.volumes().iter().map(|v| v.map.page_bound().min(v.mapped())).sum();
+        let pages: u64 = shared.volumes().iter().map(|v| v.page_bound()).sum();
         let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(shared.layout.groups() as u64) as u32;
         (0..shared.layout.groups())
             .map(|g| {
