@@ -179,6 +179,10 @@ impl<V: Volume> Transmission<V> {
             left -= u64::from(length);
             extents.push(Extent { length, hole: !extent.mapped });
         }
+        if extents.is_empty() {
+            // Between the check and now, the volume was made smaller.
+            return self.fail(&request, Errno::Inval, "past the end of the export", None, started);
+        }
         let mut reply = Vec::with_capacity(REPLY_COST + 8 * extents.len());
         self.encoder.block_status(&mut reply, request.cookie, &extents);
         self.outbox.push_bytes(&reply, cost(&request));

@@ -84,8 +84,8 @@ pub trait Volume: Clone + 'static {
     /// cannot run out of space.
     async fn write_zeroes(&self, offset: u64, len: u64, no_hole: bool) -> Result<(), VolumeError>;
 
-    /// What is mapped from `offset` on: at least one and at most `max` extents, neighbours being of different kinds,
-    /// together covering `len` bytes or, if `max` ends it, less.
+    /// What is mapped from `offset` on: at most `max` extents, neighbours being of different kinds, together covering
+    /// `len` bytes or, if `max` or the volume's end comes first, less.
     fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent>;
 }
 

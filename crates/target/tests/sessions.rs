@@ -142,6 +142,10 @@ fn refused_requests_keep_the_connection() {
         let Answer::Error(_, _, offset) = client.read(3 * 4096 + 7, 10).await else { panic!() };
         assert_eq!(offset, Some(3 * 4096 + 7));
         assert_eq!(world.server.stats().of(OpClass::Read).errors, 4);
+        // A volume that shrinks while a request waits for a worker.
+        let status = client.start(Command::BlockStatus, 0, end - 8192, 4096, &[]).await;
+        world.volume.shrink_at_next_look(MIB - 8192);
+        assert_eq!(client.next().await.map(|(cookie, answer)| (cookie, error(answer))), Some((status, Errno::Inval)));
         // A resize counts from the next request on.
         world.volume.0.full.set(false);
         world.volume.resize(2 * MIB);

@@ -24,6 +24,7 @@ pub struct Ram {
     /// Reads wait at the gate until it is opened.
     pub shut: Cell<bool>,
     pub gate: Event,
+    shrink_to: Cell<Option<usize>>,
 }
 
 #[derive(Clone)]
@@ -44,6 +45,11 @@ impl RamVolume {
     pub fn fill(&self, byte: u8) {
         self.0.bytes.borrow_mut().fill(byte);
         self.0.mapped.borrow_mut().fill(true);
+    }
+
+    /// Resizes between the check of the next request and its execution.
+    pub fn shrink_at_next_look(&self, size: usize) {
+        self.0.shrink_to.set(Some(size));
     }
 
     pub fn resize(&self, size: usize) {
@@ -127,7 +133,10 @@ impl Volume for RamVolume {
     }
 
     fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent> {
-        let (mapped, end) = (self.0.mapped.borrow(), offset + len);
+        if let Some(size) = self.0.shrink_to.take() {
+            self.resize(size);
+        }
+        let (mapped, end) = (self.0.mapped.borrow(), (offset + len).min(self.size()));
         let (mut extents, mut at) = (Vec::<VolumeExtent>::new(), offset);
         while at < end {
             let next = end.min((at / BLOCK as u64 + 1) * BLOCK as u64);
