@@ -4,11 +4,11 @@
 //! carries them to FILE on FLUSH and FUA. Faults:
 //!
 //! - `none`: an honest disk;
-//! - `drop-flush`: every fourth flush is answered without anything being carried to the file;
+//! - `drop-flush`: every other flush is answered without anything being carried to the file;
 //! - `ignore-fua`: FUA writes stay in the cache;
 //! - `flush-own`: a flush covers its own connection only, although MULTI_CONN is advertised;
-//! - `misplace`: one write in 500 lands 64 KiB further on;
-//! - `tear`: one write in 500 leaves the second half of its first sector as it was;
+//! - `misplace`: one write in 50 lands 64 KiB further on;
+//! - `tear`: one write in 50 leaves the second half of its first sector as it was;
 //! - `trim-nothing`: TRIM and WRITE_ZEROES are answered and not done;
 //! - `stale-read`: one read in 50 is served from the file, past the cache;
 //! - `resurrect`: unflushed sectors are journaled and appear not at the next start but at the one after.
@@ -75,10 +75,11 @@ impl Disk {
         Ok(Disk { file, size, fault: fault.to_owned(), cache: BTreeMap::new(), journal, counter: 0 })
     }
 
-    /// True in one call of `n`, if the fault planted is this one.
+    /// True in the first of every `n` calls for `fault`, if that is the one planted.
     fn strikes(&mut self, fault: &str, n: u64) -> bool {
-        self.counter += 1;
-        self.fault == fault && self.counter.is_multiple_of(n)
+        let planted = self.fault == fault;
+        self.counter += u64::from(planted);
+        planted && self.counter % n == 1
     }
 
     fn sector(&self, n: u64, past_cache: bool) -> io::Result<[u8; SECTOR]> {
@@ -104,10 +105,10 @@ impl Disk {
 
     fn write(&mut self, owner: usize, mut offset: u64, mut data: &[u8], fua: bool) -> io::Result<()> {
         let carry = fua && self.fault != "ignore-fua";
-        if self.strikes("misplace", 500) && offset + data.len() as u64 + 65536 <= self.size {
+        if self.strikes("misplace", 50) && offset + data.len() as u64 + 65536 <= self.size {
             offset += 65536;
         }
-        let mut torn = self.strikes("tear", 500);
+        let mut torn = self.strikes("tear", 50);
         while !data.is_empty() {
             let (n, skip) = (offset / SECTOR as u64, (offset % SECTOR as u64) as usize);
             let len = data.len().min(SECTOR - skip);
@@ -136,7 +137,7 @@ impl Disk {
     }
 
     fn flush(&mut self, owner: usize) -> io::Result<()> {
-        if self.strikes("drop-flush", 4) {
+        if self.strikes("drop-flush", 2) {
             return Ok(());
         }
         let own_only = self.fault == "flush-own";
