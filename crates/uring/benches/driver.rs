@@ -88,7 +88,7 @@ fn main() {
     let directory = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let directory = directory.unwrap_or_else(|| std::env::temp_dir().display().to_string());
     let file = Path::new(&directory).join(format!("cygnus-bench-{}", std::process::id()));
-    measure("null", Device::null("null", 1 << 30), Clock::Processor, 3_000_000, &[1, 32]);
+    measure("null", Device::null("null", 1 << 30, 4096).expect("a page"), Clock::Processor, 3_000_000, &[1, 32]);
     let memory = |size| Device::memory("memory", size, true).expect("the machine has the memory");
     measure("memory 1 MiB (in cache)", memory(1 << 20), Clock::Processor, 2_000_000, &[1, 32]);
     measure("memory 1 GiB", memory(1 << 30), Clock::Processor, 1_000_000, &[1, 32]);

@@ -34,10 +34,8 @@ pub(crate) enum Backing {
     File(File),
     /// A block device.
     Block(File),
-    /// A mapping of this process.
+    /// A mapping of this process. It may be smaller than the device: nothing is kept of what lies behind it.
     Memory(Memory),
-    /// Nothing: writes vanish, reads leave the buffer as it is.
-    Null,
 }
 
 struct Inner {
@@ -142,9 +140,14 @@ impl Device {
         Ok(Self::immaterial(name, size, Backing::Memory(memory)))
     }
 
-    /// A device that stores nothing, for measuring everything else: writes vanish, reads leave their buffer untouched.
-    pub fn null(name: &str, size: u64) -> Self {
-        Self::immaterial(name, size / BLOCK as u64 * BLOCK as u64, Backing::Null)
+    /// A device that keeps only its first `kept` bytes (a multiple of 4096, for superblocks), for measuring everything
+    /// but the medium: other writes vanish, other reads leave their buffer untouched.
+    ///
+    /// # Errors
+    /// If the system has not that much memory to give.
+    pub fn null(name: &str, size: u64, kept: u64) -> io::Result<Self> {
+        let memory = Memory::new(kept as usize, true)?;
+        Ok(Self::immaterial(name, size / BLOCK as u64 * BLOCK as u64, Backing::Memory(memory)))
     }
 
     fn immaterial(name: &str, size: u64, backing: Backing) -> Self {
@@ -205,9 +208,9 @@ impl Device {
             Backing::File(file) | Backing::Block(file) => {
                 std::os::unix::fs::FileExt::read_exact_at(file, bytes.as_mut(), offset)?;
             }
+            Backing::Memory(memory) if offset >= memory.len() => {}
             // SAFETY: the buffer is `len` bytes long and our own.
             Backing::Memory(memory) => unsafe { memory.read(offset, bytes.as_mut().as_mut_ptr(), len) },
-            Backing::Null => {}
         }
         Ok(bytes.as_mut().to_vec())
     }
@@ -219,7 +222,7 @@ impl Device {
     pub(crate) fn raw_fd(&self) -> Option<RawFd> {
         match &self.0.backing {
             Backing::File(file) | Backing::Block(file) => Some(file.as_raw_fd()),
-            Backing::Memory(_) | Backing::Null => None,
+            Backing::Memory(_) => None,
         }
     }
 

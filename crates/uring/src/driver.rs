@@ -431,14 +431,18 @@ fn carry_out(devices: &[Device], op: &Op) {
     };
     match op {
         Op::Read { dev, offset, buf } => {
-            if let Some(memory) = memory(dev) {
+            if let Some(memory) = memory(dev)
+                && *offset < memory.len()
+            {
                 // SAFETY: the buffer comes from a pool and so is no part of the device; nobody looks at a buffer that a
                 // read in flight fills.
                 unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) }
             }
         }
         Op::Write { dev, offset, buf } => {
-            if let Some(memory) = memory(dev) {
+            if let Some(memory) = memory(dev)
+                && *offset < memory.len()
+            {
                 // SAFETY: the buffer comes from a pool and so is no part of the device.
                 unsafe { memory.write(*offset, buf.as_ptr(), buf.len()) }
             }

@@ -38,6 +38,11 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Bytes that it holds.
+    pub(crate) fn len(&self) -> u64 {
+        self.len as u64
+    }
+
     /// Copies `len` bytes from `offset` to `to`.
     ///
     /// # Safety

@@ -111,11 +111,15 @@ fn memory_keeps_what_was_trimmed_and_null_touches_nothing() {
         assert_eq!(back.bytes(), buf.bytes());
     });
     assert_eq!(memory.read_now(0, 4096).unwrap(), [7; 4096]);
-    on(&Device::null("null", MIB), async |Reactor { rt, devices, .. }| {
+    on(&Device::null("null", MIB, 4096).unwrap(), async |Reactor { rt, devices, .. }| {
         let mut buf = rt.alloc(4096);
         buf.bytes_mut().fill(9);
-        rt.read(devices[0].ix, 0, buf.full()).await.unwrap();
+        rt.read(devices[0].ix, 8192, buf.full()).await.unwrap();
         assert!(buf.bytes().iter().all(|&b| b == 9));
+        rt.write(devices[0].ix, 0, buf.full()).await.unwrap();
+        let kept = rt.alloc(4096);
+        rt.read(devices[0].ix, 0, kept.full()).await.unwrap();
+        assert_eq!(kept.bytes(), buf.bytes());
     });
 }
 

@@ -37,7 +37,7 @@ fn a_core_that_does_not_exist_is_named() {
 
 #[test]
 fn too_many_devices_are_refused() {
-    let devices = vec![Device::null("null", 1 << 20); 257];
+    let devices = vec![Device::null("null", 1 << 20, 4096).unwrap(); 257];
     let error = block_on(&Config { devices, ..Config::default() }, async |_| ()).unwrap_err();
     assert!(matches!(error, StartError::TooManyDevices { max: 256 }));
 }

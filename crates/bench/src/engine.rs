@@ -1,0 +1,281 @@
+//! The engine alone on one reactor.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cygnus_engine::{
+    Array, ArrayError, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
+};
+use cygnus_policy::Preset;
+use cygnus_runtime::{BufSlice, Event, Runtime};
+use cygnus_types::{BLOCK, ByteSize};
+use cygnus_uring::{Config, Device, Pinning, StartError, block_on};
+
+use crate::floor::Floor;
+use crate::report::{EngineReport, Row};
+
+/// Blocks of request memory, used in turn.
+const RING: usize = 128;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Data columns.
+    pub data: u8,
+    /// Parity columns.
+    pub parity: u8,
+    /// Size of each device in memory.
+    pub device: ByteSize,
+    /// Requests at once.
+    pub depth: usize,
+    /// Pin the reactor to a core.
+    pub pin: bool,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { data: 4, parity: 1, device: ByteSize(1 << 30), depth: 32, pin: true }
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The reactor did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// No memory for the devices.
+    #[error("no memory for the devices: {0}")]
+    Memory(#[from] std::io::Error),
+    /// The array failed.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+    /// The volume could not be made.
+    #[error(transparent)]
+    Volume(#[from] VolumeAdminError),
+    /// A request failed.
+    #[error(transparent)]
+    Request(#[from] VolumeError),
+}
+
+struct Silent;
+
+impl Log for Silent {
+    fn line(&self, _: &str) {}
+}
+
+/// Runs all of it; `progress` is told what begins.
+///
+/// # Errors
+/// See [`BenchError`].
+pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<EngineReport, BenchError> {
+    progress("measuring the floor of this machine");
+    let (k, m) = (usize::from(options.data), usize::from(options.parity));
+    let floor = Floor::measure(k, m, 256 << 20);
+    let mut report = EngineReport {
+        instruction_set: cygnus_parity::instruction_set().into(),
+        shape: format!("log-raid {k}+{m}, devices of {}, depth {}", options.device, options.depth),
+        floor: floor.rows(),
+        engine: Vec::new(),
+        cleaning_amplification: 0.0,
+        theoretical_amplification: 0.0,
+    };
+    progress("null devices");
+    let null = |i| Device::null(&format!("null{i}"), options.device.0, 1 << 20);
+    with_array(options, null, async |run| {
+        let writes = run.random_writes(run.volume_blocks() / 2).await?;
+        report.engine.push(Row::new("null devices: 4 KiB random write", writes, BLOCK));
+        // Null devices leave the buffer as it is: zeros, as everything that was written here.
+        let reads = run.random_reads(1_000_000).await?;
+        report.engine.push(Row::new("null devices: 4 KiB random read", reads, BLOCK));
+        Ok(())
+    })?;
+    progress("memory devices");
+    let memory = |i| Device::memory(&format!("memory{i}"), options.device.0, true);
+    with_array(options, memory, async |run| {
+        let fresh = run.volume_blocks() / 2;
+        let write = run.random_writes(fresh).await?;
+        report.engine.push(Row::new("memory devices: 4 KiB random write", write, BLOCK).beside("floor", floor.write()));
+        let read = run.random_reads(1_000_000).await?;
+        report.engine.push(Row::new("memory devices: 4 KiB random read", read, BLOCK).beside("floor", floor.read()));
+        Ok(())
+    })?;
+    with_array(options, memory, async |run| {
+        let whole = run.sequential_writes(256 << 10).await?;
+        let blocks = (256 << 10) / BLOCK;
+        let floor = floor.write() * blocks as f64;
+        report
+            .engine
+            .push(Row::new("memory devices: 256 KiB sequential write", whole, 256 << 10).beside("floor", floor));
+        Ok(())
+    })?;
+    progress("memory devices, steady state with cleaning");
+    with_array(options, memory, async |run| {
+        let blocks = run.volume_blocks();
+        run.fill().await?;
+        run.random_writes(blocks * 2).await?;
+        let before = run.array.traffic();
+        let steady = run.random_writes(blocks).await?;
+        let after = run.array.traffic();
+        let user = after.user_written - before.user_written;
+        let moved = after.relocated - before.relocated;
+        report.cleaning_amplification = (user + moved) as f64 / user as f64;
+        report.theoretical_amplification = theory(run.live_share());
+        let name = "memory devices: 4 KiB random write, cleaning";
+        report.engine.push(Row::new(name, steady, BLOCK).beside("floor", floor.write()));
+        Ok(())
+    })?;
+    Ok(report)
+}
+
+/// Greedy or oldest-first cleaning under uniform random overwrites: a victim's share of valid blocks u solves
+/// (u - 1) / ln u = live share of the space (Menon; SWAN section 3.4), and each victim yields 1 - u.
+fn theory(live: f64) -> f64 {
+    let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
+    for _ in 0..100 {
+        let u: f64 = (low + high) / 2.0;
+        if (u - 1.0) / u.ln() < live { low = u } else { high = u }
+    }
+    1.0 / (1.0 - low)
+}
+
+/// An open array with one volume on it.
+struct Run {
+    rt: Runtime,
+    array: Array,
+    volume: Volume,
+    depth: usize,
+}
+
+fn with_array(
+    options: &EngineOptions,
+    device: impl Fn(usize) -> std::io::Result<Device>,
+    body: impl AsyncFnOnce(&Run) -> Result<(), BenchError>,
+) -> Result<(), BenchError> {
+    let width = usize::from(options.data) + usize::from(options.parity);
+    let config = Config {
+        pinning: if options.pin { Pinning::EachOwnCore } else { Pinning::Free },
+        devices: (0..width).map(device).collect::<Result<_, _>>()?,
+        ..Config::default()
+    };
+    block_on(&config, async |reactor| {
+        let (rt, devices) = (reactor.rt.clone(), reactor.devices.clone());
+        let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
+        create(&rt, &devices, &CreateOptions { force: true, ..shape }).await?;
+        let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
+        let array = Array::open(&rt, &devices, &open).await?;
+        let size = array.status().usable.0 / (1 << 20) * (1 << 20);
+        let volume = array.create_volume("v", ByteSize(size), 0).await?;
+        body(&Run { rt, array, volume, depth: options.depth }).await
+    })?
+}
+
+impl Run {
+    fn volume_blocks(&self) -> u64 {
+        self.volume.size() / BLOCK as u64
+    }
+
+    /// Live data's share of what the segments hold.
+    fn live_share(&self) -> f64 {
+        let status = self.array.status();
+        let capacity: u64 = status.groups.iter().map(|g| g.capacity_blocks).sum();
+        status.mapped.0 as f64 / BLOCK as f64 / capacity as f64
+    }
+
+    /// Runs `count` operations, `depth` at a time; nanoseconds for each.
+    async fn at_depth<F: Future<Output = Result<(), VolumeError>> + 'static>(
+        &self,
+        count: u64,
+        op: impl Fn(u64) -> F + Clone + 'static,
+    ) -> Result<f64, VolumeError> {
+        let next = Rc::new(Cell::new(0));
+        let (running, done) = (Rc::new(Cell::new(self.depth)), Rc::new(Event::new()));
+        let failure = Rc::new(Cell::new(None));
+        let begun = Instant::now();
+        for _ in 0..self.depth {
+            let (next, running, done, failure) = (next.clone(), running.clone(), done.clone(), failure.clone());
+            let (rt, op) = (self.rt.clone(), op.clone());
+            self.rt.spawn(async move {
+                while next.get() < count {
+                    next.set(next.get() + 1);
+                    if let Err(error) = op(next.get()).await {
+                        failure.set(Some(error));
+                        break;
+                    }
+                    rt.yield_now().await;
+                }
+                running.set(running.get() - 1);
+                done.notify();
+            });
+        }
+        while running.get() > 0 {
+            done.wait().await;
+        }
+        let elapsed = begun.elapsed().as_nanos() as f64 / count as f64;
+        failure.take().map_or(Ok(elapsed), Err)
+    }
+
+    /// Memory for requests, all zeros: what null devices "return", too.
+    fn zeroed(&self) -> BufSlice {
+        let ring = self.rt.alloc(RING * BLOCK).full();
+        ring.zero(0..RING * BLOCK);
+        ring
+    }
+
+    async fn random_writes(&self, count: u64) -> Result<f64, VolumeError> {
+        let ring = self.zeroed();
+        let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
+        self.at_depth(count, move |i| {
+            let (data, volume) = (piece(&ring, i), volume.clone());
+            async move { write(&volume, scatter(i, blocks) * BLOCK as u64, data).await }
+        })
+        .await
+    }
+
+    async fn random_reads(&self, count: u64) -> Result<f64, VolumeError> {
+        let ring = self.zeroed();
+        let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
+        self.at_depth(count, move |i| {
+            let (into, volume) = (piece(&ring, i), volume.clone());
+            async move { volume.read(scatter(i, blocks) * BLOCK as u64, into).await }
+        })
+        .await
+    }
+
+    async fn sequential_writes(&self, size: usize) -> Result<f64, VolumeError> {
+        let data = self.rt.alloc(size).full();
+        let volume = self.volume.clone();
+        let count = volume.size() / size as u64;
+        self.at_depth(count, move |i| {
+            let (volume, data) = (volume.clone(), data.clone());
+            async move { write(&volume, (i - 1) * data.len() as u64, data).await }
+        })
+        .await
+    }
+
+    async fn fill(&self) -> Result<f64, VolumeError> {
+        self.sequential_writes(1 << 20).await
+    }
+}
+
+fn piece(ring: &BufSlice, i: u64) -> BufSlice {
+    let at = i as usize % RING * BLOCK;
+    ring.slice(at..at + BLOCK)
+}
+
+async fn write(volume: &Volume, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
+    match volume.try_write(offset, data.bytes()) {
+        Some(result) => result,
+        None => volume.write(offset, data).await,
+    }
+}
+
+/// The i-th of a fixed sequence of scattered block numbers.
+fn scatter(i: u64, blocks: u64) -> u64 {
+    let mut z = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z ^= z >> 27;
+    ((u128::from(z) * u128::from(blocks)) >> 64) as u64
+}

@@ -1,0 +1,12 @@
+//! Benchmarks of the engine, each printed beside the limit that this machine sets in the same run.
+//!
+//! Devices are in memory (data really moved) or null (everything but the data), so what is measured is the engine on
+//! one core: map, checksum, copy, parity, headers, executor.
+
+mod engine;
+mod floor;
+mod report;
+
+pub use engine::{BenchError, EngineOptions, run_engine};
+pub use floor::Floor;
+pub use report::{EngineReport, Row};
