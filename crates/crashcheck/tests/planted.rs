@@ -63,6 +63,11 @@ fn a_dropped_flush_is_caught() {
 }
 
 #[test]
+fn a_flush_that_carries_too_little_is_caught() {
+    must_be_caught("late-flush");
+}
+
+#[test]
 fn an_ignored_fua_is_caught() {
     must_be_caught("ignore-fua");
 }

@@ -5,6 +5,7 @@
 //!
 //! - `none`: an honest disk;
 //! - `drop-flush`: every other flush is answered without anything being carried to the file;
+//! - `late-flush`: a flush carries only what was written before the flush before it;
 //! - `ignore-fua`: FUA writes stay in the cache;
 //! - `flush-own`: a flush covers its own connection only, although MULTI_CONN is advertised;
 //! - `misplace`: one write in 50 lands 64 KiB further on;
@@ -54,12 +55,22 @@ fn serve(socket: &str, file: &Path, size: u64, fault: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A file under a volatile cache of sectors, each with the connection that wrote it.
+/// A sector not yet carried to the file.
+struct Dirty {
+    /// The connection that wrote it.
+    owner: usize,
+    /// The number of flushes before it was written.
+    epoch: u64,
+    data: [u8; SECTOR],
+}
+
+/// A file under a volatile cache of sectors.
 struct Disk {
     file: File,
     size: u64,
     fault: String,
-    cache: BTreeMap<u64, (usize, [u8; SECTOR])>,
+    cache: BTreeMap<u64, Dirty>,
+    epoch: u64,
     journal: File,
     counter: u64,
 }
@@ -72,7 +83,7 @@ impl Disk {
         replay(&aged, &file)?;
         let _ = fs::rename(&fresh, &aged);
         let journal = File::create(&fresh)?;
-        Ok(Disk { file, size, fault: fault.to_owned(), cache: BTreeMap::new(), journal, counter: 0 })
+        Ok(Disk { file, size, fault: fault.to_owned(), cache: BTreeMap::new(), epoch: 0, journal, counter: 0 })
     }
 
     /// True in the first of every `n` calls for `fault`, if that is the one planted.
@@ -83,8 +94,8 @@ impl Disk {
     }
 
     fn sector(&self, n: u64, past_cache: bool) -> io::Result<[u8; SECTOR]> {
-        if let (Some((_, data)), false) = (self.cache.get(&n), past_cache) {
-            return Ok(*data);
+        if let (Some(dirty), false) = (self.cache.get(&n), past_cache) {
+            return Ok(dirty.data);
         }
         let mut data = [0; SECTOR];
         self.file.read_exact_at(&mut data, n * SECTOR as u64)?;
@@ -132,7 +143,7 @@ impl Disk {
             self.journal.write_all(&n.to_be_bytes())?;
             self.journal.write_all(&sector)?;
         }
-        self.cache.insert(n, (owner, sector));
+        self.cache.insert(n, Dirty { owner, epoch: self.epoch, data: sector });
         Ok(())
     }
 
@@ -140,15 +151,15 @@ impl Disk {
         if self.strikes("drop-flush", 2) {
             return Ok(());
         }
-        let own_only = self.fault == "flush-own";
-        let cache = std::mem::take(&mut self.cache);
-        for (n, (writer, sector)) in cache {
-            if own_only && writer != owner {
-                self.cache.insert(n, (writer, sector));
+        let (own_only, late) = (self.fault == "flush-own", self.fault == "late-flush");
+        for (n, dirty) in std::mem::take(&mut self.cache) {
+            if (own_only && dirty.owner != owner) || (late && dirty.epoch == self.epoch) {
+                self.cache.insert(n, dirty);
             } else {
-                self.file.write_all_at(&sector, n * SECTOR as u64)?;
+                self.file.write_all_at(&dirty.data, n * SECTOR as u64)?;
             }
         }
+        self.epoch += 1;
         self.journal.set_len(0)
     }
 }
