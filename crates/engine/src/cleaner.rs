@@ -50,6 +50,9 @@ impl Reactor {
             }
             match self.choose_victim() {
                 Some((group, seg)) => {
+                    if self.is_tight(group) {
+                        self.release_pending().await;
+                    }
                     self.clean(group, seg).await;
                     if self.should_release() {
                         self.release_pending().await;
@@ -68,6 +71,13 @@ impl Reactor {
         }
         home.cleaner_running.set(false);
         home.cleaner_ended.notify();
+    }
+
+    /// Whether emptied segments of the group must go back before another victim is begun: a victim's blocks may need
+    /// a whole new segment.
+    fn is_tight(&self, group: GroupId) -> bool {
+        let space = self.home().space.borrow();
+        space.free_in(group.index()) <= 1 && !space.pending.is_empty()
     }
 
     fn should_release(&self) -> bool {
@@ -258,7 +268,12 @@ impl Reactor {
                     return true;
                 }
             }
-            progress.await;
+            if self.home().space.borrow().pending.is_empty() {
+                progress.await;
+            } else {
+                // The segment that we wait for may be among those that we have emptied.
+                self.release_pending().await;
+            }
         }
     }
 

@@ -97,9 +97,14 @@ pub(crate) async fn open(
     recount(&reactor, &state, &mut steps);
     if !options.read_only {
         begin_session(&reactor, &assembly, &mut steps).await?;
-        finish_recovery(&reactor, state.clean, replayed.rescues, &mut steps).await?;
+        // The cleaner first: rescued blocks may need space that only it can make.
+        reactor.home().recovering.set(!state.clean);
         reactor.rt.spawn(reactor.clone().cleaner());
+        let finished = finish_recovery(&reactor, state.clean, replayed.rescues, &mut steps).await;
+        reactor.home().stop.set(finished.is_err());
+        finished?;
     }
+    reactor.peers.set_reactors(options.reactors);
     let report = steps.report;
     Ok((reactor, assembly.devices, report))
 }
@@ -166,7 +171,7 @@ fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
     let home = Home::new(space, state.clone(), *array, *generation);
     let devices = assembly.devices.iter().map(|d| d.as_ref().map(|d| d.ix)).collect();
-    Ok(Reactor::new(rt.clone(), shared, devices, options.reactors, Some(home)))
+    Ok(Reactor::new(rt.clone(), shared, devices, 1, Some(home)))
 }
 
 fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
@@ -238,7 +243,8 @@ fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
         shared.recount(&volume);
     }
     for seg in (0..shared.segments.count()).map(SegIx) {
-        if shared.segments.live(seg) > 0 {
+        // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
+        if shared.segments.live(seg) > 0 || shared.segments.newest_discard(seg) > 0 {
             shared.segments.set_state(seg, SegState::Sealed);
         }
     }
@@ -287,6 +293,7 @@ async fn finish_recovery(
         rewrite(reactor, rescue).await?;
     }
     steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
+    reactor.home().recovering.set(false);
     reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());

@@ -70,14 +70,20 @@ enum Envelope {
 
 /// Questions of this reactor that wait for their answer.
 pub(crate) struct Peers {
-    reactors: usize,
+    reactors: Cell<usize>,
     next_ticket: Cell<u64>,
     waiting: RefCell<BTreeMap<u64, OneshotSender<Answer>>>,
 }
 
 impl Peers {
     pub(crate) fn new(reactors: usize) -> Self {
-        Self { reactors, next_ticket: Cell::new(0), waiting: RefCell::default() }
+        Self { reactors: Cell::new(reactors), next_ticket: Cell::new(0), waiting: RefCell::default() }
+    }
+
+    /// From now on there are so many reactors. Until an array is open its home reactor is alone: the others, which
+    /// attach to what opening made, could not answer yet.
+    pub(crate) fn set_reactors(&self, reactors: usize) {
+        self.reactors.set(reactors);
     }
 
     pub(crate) async fn ask_home(&self, reactor: &Reactor, question: impl FnOnce(u64) -> ToHome) -> Option<Answer> {
@@ -108,7 +114,7 @@ impl Peers {
     pub(crate) async fn ask_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) {
         let me = reactor.index();
         let mut answers = Vec::new();
-        for whom in (0..self.reactors).filter(|&r| r != me) {
+        for whom in (0..self.reactors.get()).filter(|&r| r != me) {
             let id = reactor.rt.id();
             answers.push(self.post(reactor, whom, |ticket| Envelope::ToOwner(id, question(ticket))));
         }
@@ -119,7 +125,7 @@ impl Peers {
 
     /// Tells every other reactor to go on.
     pub(crate) fn release_others(&self, reactor: &Reactor) {
-        for whom in (0..self.reactors).filter(|&r| r != reactor.index()) {
+        for whom in (0..self.reactors.get()).filter(|&r| r != reactor.index()) {
             let envelope = Envelope::ToOwner(reactor.rt.id(), ToOwner::Release);
             reactor.rt.send_msg(ReactorId(whom as u16), Box::new(envelope));
         }

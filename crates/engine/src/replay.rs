@@ -122,6 +122,10 @@ impl Reactor {
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
             }
+            if !stripe.discards.is_empty() || verdict.as_ref().is_some_and(|v| !v.consistent) {
+                let seg = self.shared.segments.index(common.group, common.segment);
+                self.shared.segments.note_discard(seg, common.stripe_seq);
+            }
             self.collect(&stripe, verdict, &mut candidates);
         }
         result.segments = segments.len();
