@@ -121,11 +121,11 @@ impl Preset {
         let shared = Policies {
             front_end: FrontEnd::EveryGroup,
             redundancy: Redundancy::FullStripe,
-            cleaning: CleaningScope::Anywhere { start_percent: 5, stop_percent: 6 },
+            cleaning: CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 },
             victim: Victim::Greedy,
             mapping: Mapping::Lsa4K,
             parity: ParityPlacement::Rotated,
-            pressure: Pressure { begin_percent: 3, longest_ns_per_block: 200_000 },
+            pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
         };
