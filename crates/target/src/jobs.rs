@@ -1,4 +1,5 @@
-//! The queue between a session's reader and its workers.
+//! The queues between a session's reader and its workers: one for reads, one for the rest, so that writes which wait for
+//! space hold up no read.
 //!
 //! Workers are tasks that live as long as the session and are started only when all others are busy, so a client of
 //! depth 1 has one and nobody ever waits for a task to be made.
@@ -12,8 +13,8 @@ use cygnus_nbd::Request;
 use cygnus_runtime::BufSlice;
 use cygnus_types::Nanos;
 
-/// Most workers of one session: the bits of the idle set.
-pub(crate) const MAX_WORKERS: u32 = u64::BITS;
+/// Most workers of one queue: the bits of the idle set. What a client has in flight beyond that waits its turn.
+const MAX_WORKERS: u32 = u128::BITS;
 
 /// What is left to do for a request.
 pub(crate) enum Work {
@@ -35,7 +36,7 @@ pub(crate) struct Job {
 pub(crate) struct Jobs {
     queue: RefCell<VecDeque<Job>>,
     /// Bit w: worker w waits, and its waker is in place.
-    idle: Cell<u64>,
+    idle: Cell<u128>,
     wakers: RefCell<Vec<Waker>>,
     workers: Cell<u32>,
     closed: Cell<bool>,

@@ -143,7 +143,8 @@ pub(crate) struct Transmission<V> {
     pub(crate) outbox: Outbox,
     pub(crate) totals: Rc<Totals>,
     pub(crate) handle: Rc<Handle>,
-    jobs: Jobs,
+    reads: Jobs,
+    others: Jobs,
     /// Bytes of requests taken in and not answered on the wire yet.
     window: Cell<usize>,
     /// The reader waits for the window to change.
@@ -323,7 +324,8 @@ async fn transmit<E: Exports>(
         outbox: Outbox::new(server.rt),
         totals: server.totals.clone(),
         handle: handle.clone(),
-        jobs: Jobs::new(),
+        reads: Jobs::new(),
+        others: Jobs::new(),
         window: Cell::new(0),
         reader_waits: Cell::new(false),
         ended: RefCell::default(),
@@ -336,7 +338,8 @@ async fn transmit<E: Exports>(
     input.widen();
     let Err(reason) = session.read_requests(sock, input).await;
     session.drain(server.config.grace).await;
-    session.jobs.close();
+    session.reads.close();
+    session.others.close();
     session.outbox.close();
     reason
 }
@@ -411,12 +414,17 @@ impl<V: Volume> Transmission<V> {
         }
     }
 
+    fn jobs(&self, reads: bool) -> &Jobs {
+        if reads { &self.reads } else { &self.others }
+    }
+
     /// Hands a job to the workers, starting one more if all are busy.
     pub(crate) fn queue(self: &Rc<Self>, job: Job) {
-        if let Some(worker) = self.jobs.push(job) {
+        let reads = job.request.command == Command::Read;
+        if let Some(worker) = self.jobs(reads).push(job) {
             let session = self.clone();
             self.rt.spawn(async move {
-                while let Some(job) = session.jobs.next(worker).await {
+                while let Some(job) = session.jobs(reads).next(worker).await {
                     session.serve(job).await;
                 }
             });

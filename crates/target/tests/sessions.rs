@@ -176,6 +176,25 @@ fn flush_and_fua_reach_the_volume() {
 }
 
 #[test]
+fn writes_that_wait_hold_up_no_read() {
+    let world = World::new();
+    world.run(async {
+        let mut client = world.client().await;
+        world.volume.0.slow.set(true);
+        world.volume.0.writes_wait.set(true);
+        for n in 0..200 {
+            client.start(Command::Write, 0, n * 4096, 4096, &[7; 4096]).await;
+        }
+        assert_eq!(client.read(0, 4096).await, Answer::Data(vec![0; 4096]));
+        world.volume.open_gate();
+        for _ in 0..200 {
+            assert_eq!(client.next().await.unwrap().1, Answer::Done);
+        }
+        assert_eq!(client.read(0, 4096).await, Answer::Data(vec![7; 4096]));
+    });
+}
+
+#[test]
 fn the_largest_requests() {
     let world = World::with(usize::MAX, 64 * MIB, ServerConfig::default());
     world.run(async {

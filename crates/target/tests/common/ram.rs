@@ -24,6 +24,8 @@ pub struct Ram {
     /// Reads wait at the gate until it is opened.
     pub shut: Cell<bool>,
     pub gate: Event,
+    /// Writes of the waiting path wait at the gate, too.
+    pub writes_wait: Cell<bool>,
     shrink_to: Cell<Option<usize>>,
 }
 
@@ -59,6 +61,7 @@ impl RamVolume {
 
     pub fn open_gate(&self) {
         self.0.shut.set(false);
+        self.0.writes_wait.set(false);
         self.0.gate.notify();
     }
 
@@ -111,6 +114,9 @@ impl Volume for RamVolume {
 
     async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
         self.0.slow_writes.set(self.0.slow_writes.get() + 1);
+        while self.0.writes_wait.get() {
+            self.0.gate.wait().await;
+        }
         self.store(offset, data.bytes())
     }
 
