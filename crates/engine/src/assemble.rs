@@ -82,7 +82,10 @@ pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<
             Err(error) => remarks.push(error.to_string()),
         }
     }
-    let Some((_, newest)) = members.iter().max_by_key(|(_, s)| (wanted == Some(s.array), s.generation)) else {
+    // When members parted ways, those that went on without the others say so.
+    let without = |s: &Superblock| s.state.members().filter(|m| m.state != MemberState::Online).count();
+    let rank = |s: &Superblock| (wanted == Some(s.array), s.generation, without(s));
+    let Some((_, newest)) = members.iter().max_by_key(|(_, s)| rank(s)) else {
         return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
     };
     let superblock = newest.clone();

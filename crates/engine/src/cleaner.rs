@@ -192,6 +192,8 @@ impl Reactor {
                 Some((buf, op)) => op.await.is_ok().then_some(buf),
                 None => None,
             };
+            // Copying a run takes some microseconds: what guests wait for comes first.
+            self.rt.yield_now().await;
             for block in run {
                 let at = (block.place.row - run[0].place.row) as usize * BLOCK;
                 let data = bytes.as_ref().map(|b| &b.bytes()[at..at + BLOCK]);

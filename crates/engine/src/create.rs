@@ -127,8 +127,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         return invalid("over-provisioning above 90 % leaves no room for data".into());
     }
     let chunk_blocks = (options.chunk.0 / BLOCK as u64) as u32;
-    let stripe_rows =
-        options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
+    let stripe_rows = options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
     let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
     let probe = Geometry { data: options.data, parity: options.parity, chunk_blocks, stripe_rows, segment_blocks: 1 };
     let full_stripe = stripe_rows + probe.header_blocks(stripe_rows);

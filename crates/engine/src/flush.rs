@@ -9,12 +9,10 @@ use cygnus_types::MemberIx;
 use crate::error::VolumeError;
 use crate::peers::{ALL_STREAMS, ToHome, ToOwner};
 use crate::reactor::Reactor;
-use crate::shared::count;
 
 impl Reactor {
     /// Makes every write and discard that was acknowledged before this call durable, on all reactors.
     pub(crate) async fn flush(self: &Rc<Self>) -> Result<(), VolumeError> {
-        count(&self.shared.totals.flushes, 1);
         let result = if self.is_home() {
             self.flush_here().await
         } else {

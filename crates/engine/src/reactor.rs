@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cygnus_format::{Rotation, Stream};
 use cygnus_policy::ParityPlacement;
 use cygnus_runtime::{DeviceIx, Event, Runtime};
-use cygnus_types::{MemberIx, SegmentId};
+use cygnus_types::{MemberIx, Nanos, SegmentId};
 
 use crate::home::Home;
 use crate::peers::{Peers, ToHome};
@@ -17,6 +17,10 @@ use crate::writer::{Grant, Writer, writers};
 
 /// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
 pub(crate) const HOME: usize = 0;
+
+/// How long acknowledged writes stay in memory at most before they are made durable without being asked to. It bounds
+/// what a power cut can take from a client that never flushes, and the part of the log that recovery must read.
+const DESTAGE_AFTER: Nanos = Nanos::secs(1);
 
 /// See the module's text.
 pub(crate) struct Reactor {
@@ -27,6 +31,8 @@ pub(crate) struct Reactor {
     pub peers: Peers,
     /// Set while a checkpoint takes its barrier: appends wait.
     pub hold: Cell<bool>,
+    /// Whether a destage is on its way.
+    destaging: Cell<bool>,
     devices: Vec<Option<DeviceIx>>,
     writers: [RefCell<Writer>; 3],
     /// Stripes begun and not yet on the devices.
@@ -48,6 +54,7 @@ impl Reactor {
             shared,
             progress: Event::new(),
             hold: Cell::new(false),
+            destaging: Cell::new(false),
             devices,
             writers: writers(),
             outstanding: RefCell::default(),
@@ -129,6 +136,22 @@ impl Reactor {
             }
             progress.await;
         }
+    }
+
+    /// Sees to it that what is being written becomes durable soon, even if nobody ever flushes.
+    pub(crate) fn destage_later(self: &Rc<Self>) {
+        if self.destaging.replace(true) {
+            return;
+        }
+        let reactor = self.clone();
+        self.rt.spawn(async move {
+            reactor.rt.sleep(DESTAGE_AFTER).await;
+            reactor.destaging.set(false);
+            if !reactor.shared.is_stopped() {
+                // Whoever needs to know whether it worked flushes.
+                let _ = reactor.flush().await;
+            }
+        });
     }
 
     /// A segment for a stream of this reactor; waits until there is one. `None` when the array closes.

@@ -71,23 +71,11 @@ impl Space {
 
     /// The groups as the policies see them.
     pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
-        let capacity = u64::from(segment_capacity(&shared.layout));
         let pages: u64 = shared.volumes().iter().map(|v| v.page_bound()).sum();
         let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(shared.layout.groups() as u64) as u32;
+        let reserve = shared.policies.relocation_reserve + for_checkpoint;
         (0..shared.layout.groups())
-            .map(|g| {
-                let group = GroupId(g as u16);
-                let segments = shared.layout.segments(group);
-                let live =
-                    shared.segments.of_group(group).map(|s| u64::from(shared.segments.live(s).min(1 << 24))).sum();
-                GroupView {
-                    segments,
-                    free: self.free_in(g),
-                    live_blocks: live,
-                    capacity_blocks: u64::from(segments) * capacity,
-                    reserve: shared.policies.relocation_reserve + for_checkpoint,
-                }
-            })
+            .map(|g| GroupView { segments: shared.layout.segments(GroupId(g as u16)), free: self.free_in(g), reserve })
             .collect()
     }
 

@@ -9,7 +9,7 @@ use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
 
 use crate::error::VolumeError;
 use crate::reactor::Reactor;
-use crate::shared::VolumeState;
+use crate::shared::{VolumeState, count};
 
 /// Largest piece of zeros written at a time.
 const ZEROS: usize = 64 << 10;
@@ -157,6 +157,7 @@ impl Volume {
     /// # Errors
     /// When more devices have failed than the parity covers.
     pub async fn flush(&self) -> Result<(), VolumeError> {
+        count(&self.reactor.shared.totals.flushes, 1);
         self.reactor.flush().await
     }
 

@@ -15,6 +15,9 @@ use crate::reactor::Reactor;
 use crate::shared::VolumeState;
 use crate::writer::{Appended, Publish};
 
+/// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
+const BLOCKS_PER_TURN: usize = 64;
+
 impl Reactor {
     /// Writes whole blocks if that needs no waiting. `None`: use [`Reactor::write_blocks`]; a prefix may have been
     /// written then, with the same data.
@@ -22,7 +25,8 @@ impl Reactor {
     pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
         let shared = &self.shared;
         let blocks = (data.len() / BLOCK) as u64;
-        if shared.pressure() != 0 || shared.is_stopped() || self.hold.get() || !shared.has_space(blocks) {
+        let ready = shared.pressure() == 0 && !shared.is_stopped() && !self.hold.get() && shared.has_space(blocks);
+        if !ready || blocks > BLOCKS_PER_TURN as u64 {
             return None;
         }
         let mut writer = self.writer(Stream::User).borrow_mut();
@@ -45,6 +49,9 @@ impl Reactor {
     ) -> Result<(), VolumeError> {
         self.slow_down(data.len() / BLOCK).await;
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
+            if index > 0 && index % BLOCKS_PER_TURN == 0 {
+                self.rt.yield_now().await;
+            }
             self.append_waiting(volume, lba.plus(index as u64), block, || Publish::Always).await?;
         }
         Ok(())

@@ -144,6 +144,9 @@ impl Writer {
         };
         segment.stripes_out.set(segment.stripes_out.get() + 1);
         self.stripe = Some(self.stripe_object(reactor, place));
+        if self.stream == Stream::User {
+            reactor.destage_later();
+        }
         if self.stream == Stream::User && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
             self.ask(reactor);
         }

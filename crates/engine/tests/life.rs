@@ -62,7 +62,8 @@ fn block(tag: u64) -> Vec<u8> {
 
 fn make(world: &World, preset: Preset, groups: usize, k: u8, m: u8, size: u64) -> Vec<DiskId> {
     let disks = disks(world, groups * usize::from(k + m), size);
-    let options = CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", preset, groups, k, m) };
+    let options =
+        CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", preset, groups, k, m) };
     session(world, &disks, |rt, devices| async move {
         create(&rt, &devices, &options).await.unwrap();
         let array = Array::open(&rt, &devices, &self::options()).await.unwrap();

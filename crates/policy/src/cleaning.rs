@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn group(free: u32) -> GroupView {
-        GroupView { segments: 100, free, live_blocks: 0, capacity_blocks: 100, reserve: 2 }
+        GroupView { segments: 100, free, reserve: 2 }
     }
 
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {

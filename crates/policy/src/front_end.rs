@@ -7,10 +7,6 @@ pub struct GroupView {
     pub segments: u32,
     /// Segments free for anybody.
     pub free: u32,
-    /// Blocks that hold current data.
-    pub live_blocks: u64,
-    /// Data blocks that its segments can hold.
-    pub capacity_blocks: u64,
     /// Free segments that user writes must leave alone.
     pub reserve: u32,
 }
@@ -51,7 +47,7 @@ mod tests {
     use super::*;
 
     fn group(free: u32) -> GroupView {
-        GroupView { segments: 10, free, live_blocks: 0, capacity_blocks: 100, reserve: 2 }
+        GroupView { segments: 10, free, reserve: 2 }
     }
 
     #[test]
