@@ -1,0 +1,119 @@
+//! `cygnus array ...`
+
+use super::values::{ArrayName, Parity, Percent, Preset, Raid, SegmentSize, Size, parse_whole_blocks};
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+/// The verbs of an array.
+#[derive(Debug, Subcommand)]
+pub enum ArrayCommand {
+    /// Make a new array of files or block devices
+    #[command(after_help = CREATE_EXAMPLES)]
+    Create(CreateArgs),
+    /// Show an array's health, R-groups, members and volumes
+    Status {
+        /// The array
+        name: ArrayName,
+    },
+    /// List the arrays that the state directory knows
+    List,
+    /// Find arrays on files, devices or in directories, and remember where their members are
+    #[command(after_help = SCAN_EXAMPLES)]
+    Scan {
+        /// Files, block devices, or directories whose files are all looked at
+        #[arg(required = true, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+    },
+    /// Verify a stopped array offline: every structure, checksum and parity; changes nothing
+    ///
+    /// Reports every inconsistency it finds and fails (exit status 1) if there is any.
+    Check {
+        /// The array
+        name: ArrayName,
+    },
+    /// Show what is on the disks of a stopped array: superblocks, segments and summaries
+    #[command(after_help = DUMP_EXAMPLES)]
+    Dump(DumpArgs),
+    /// Take an array apart: its volumes are lost, its members are free for other use
+    ///
+    /// Asks first when started from a terminal. Files made by --create stay where they are.
+    Destroy {
+        /// The array
+        name: ArrayName,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  Three R-groups of two data and one parity member each, on nine new files of 1 GiB:
+    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d0 d1 d2 d3 d4 d5 d6 d7 d8
+  The same on nine drives:
+    cygnus array create tank --preset swan --groups 3 --raid 2+1 /dev/nvme{0..8}n1
+  One group of six members that survives the loss of any two, cleaning beside the writes:
+    cygnus array create tank --preset log-raid --raid 4+2 /dev/nvme{0..5}n1
+
+Members are given group by group: the first K+M form R-group 0, the next R-group 1, and so on. A relative path is relative to the
+current directory. What holds a file system, a partition table or a member of an array is refused without --force.";
+
+const SCAN_EXAMPLES: &str = "\
+Examples:
+  cygnus array scan /dev/nvme*n1
+  cygnus array scan /srv/cygnus-files";
+
+const DUMP_EXAMPLES: &str = "\
+Examples:
+  cygnus array dump tank                             superblocks, and one line for each segment
+  cygnus array dump tank --group 1 --segment 17      the stripes and summaries of one segment";
+
+/// `cygnus array create`
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// Name of the new array
+    pub name: ArrayName,
+    /// The files or block devices, group by group
+    #[arg(value_name = "MEMBER", value_hint = ValueHint::AnyPath)]
+    pub members: Vec<PathBuf>,
+    /// How it works: swan (R-groups take turns, cleaning never meets the writers) or log-raid (one group) [default: swan]
+    #[arg(long, value_name = "PRESET")]
+    pub preset: Option<Preset>,
+    /// Number of R-groups [default: as many as the members make]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub groups: Option<u16>,
+    /// Data and parity members of each R-group: K+M, M is 0, 1 or 2 [default: 2+1]
+    #[arg(long, value_name = "K+M")]
+    pub raid: Option<Raid>,
+    /// Make members that do not exist as files of this size; files that exist keep theirs
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub create: Option<Size>,
+    /// Striping unit: so much consecutive data lies on one member; a power of two [default: 64KiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub chunk: Option<Size>,
+    /// Size of a segment on each member, the unit of cleaning and TRIM: a size, or auto [default: auto]
+    #[arg(long, value_name = "SIZE")]
+    pub segment: Option<SegmentSize>,
+    /// Share of the space held back for cleaning; more costs capacity and saves writes [default: 20%]
+    #[arg(long, value_name = "PERCENT")]
+    pub over_provision: Option<Percent>,
+    /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
+    #[arg(long, value_name = "WHERE")]
+    pub parity: Option<Parity>,
+    /// Use members although they hold something else, which is lost
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `cygnus array dump`
+#[derive(Debug, Args)]
+pub struct DumpArgs {
+    /// The array
+    pub name: ArrayName,
+    /// Only this R-group
+    #[arg(long, value_name = "G")]
+    pub group: Option<u16>,
+    /// Only this segment, with all its stripes and summary entries
+    #[arg(long, value_name = "S", requires = "group")]
+    pub segment: Option<u32>,
+}

@@ -1,0 +1,113 @@
+//! `cygnus bench ...`
+
+use super::values::{Raid, Size, Span, parse_whole_blocks};
+use clap::{Args, Subcommand, ValueEnum};
+use cygnus_nbd::NbdUri;
+
+const EXAMPLES: &str = "\
+Examples:
+  cygnus bench engine
+  cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock'";
+
+/// `cygnus bench`
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BenchArgs {
+    /// What to measure
+    #[command(subcommand)]
+    pub what: BenchCommand,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// The engine on one core with devices in memory, beside the limits of this machine
+    ///
+    /// Prints nanoseconds for each block, and the floor that copying, checksums and parity set in the same run.
+    Engine(EngineBenchArgs),
+    /// NBD servers, ours or others, with the same batching client
+    #[command(after_help = NBD_EXAMPLES)]
+    Nbd(NbdBenchArgs),
+}
+
+/// `cygnus bench engine`
+#[derive(Debug, Args)]
+pub struct EngineBenchArgs {
+    /// Data and parity members of the group
+    #[arg(long, value_name = "K+M", default_value = "4+1")]
+    pub raid: Raid,
+    /// Size of each device in memory
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_whole_blocks)]
+    pub device_size: Size,
+    /// Requests in flight
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: u16,
+    /// Let the scheduler choose the core
+    #[arg(long)]
+    pub no_pin: bool,
+}
+
+const NBD_EXAMPLES: &str = "\
+Examples:
+  cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock' --workload write --depth 32
+  cygnus bench nbd nbd://127.0.0.1/vol0 --connections 8 --time 30s
+
+Several servers one after the other, in one table:
+  nbdkit -U peer.sock memory 1G
+  cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock' 'nbd+unix:///?socket=peer.sock'";
+
+/// `cygnus bench nbd`
+///
+/// Loads each export with random requests from one thread that sends and receives in batches, so that the client is not the limit. Writes destroy what is on the export.
+#[derive(Debug, Args)]
+pub struct NbdBenchArgs {
+    /// The exports, as nbd://HOST:PORT/NAME or nbd+unix:///NAME?socket=PATH
+    #[arg(value_name = "URI", required = true)]
+    pub uris: Vec<NbdUri>,
+    /// Random reads, random writes, or both by halves
+    #[arg(long, value_name = "WHAT", default_value = "read")]
+    pub workload: Workload,
+    /// Connections (more than one only if the server allows it)
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub connections: u16,
+    /// Requests in flight on each connection
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: u16,
+    /// Bytes of each request, at most 32 MiB
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = parse_whole_blocks)]
+    pub size: Size,
+    /// Use only so many bytes from the beginning of the export [default: all]
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub span: Option<Size>,
+    /// How long to measure each export
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub time: Span,
+    /// How long to load it before measuring
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub warmup: Span,
+    /// Seed of the addresses
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Kinds of load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Workload {
+    /// Random reads
+    Read,
+    /// Random writes
+    Write,
+    /// Half reads, half writes
+    Mixed,
+}
+
+impl Workload {
+    /// Share of reads.
+    pub fn read_percent(self) -> u8 {
+        match self {
+            Self::Read => 100,
+            Self::Write => 0,
+            Self::Mixed => 50,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `cygnus serve`
+
+use super::values::ArrayName;
+use clap::Args;
+use cygnus_target::ListenAddress;
+
+const EXAMPLES: &str = "\
+Examples:
+  cygnus serve tank --nbd unix:/run/cygnus/tank.sock
+  cygnus serve tank --nbd 127.0.0.1:10809 --nbd '[::1]:10809' --reactors 4 --pin
+
+  As a systemd service (it says when it is ready; SIGTERM is a clean stop):
+    [Service]
+    Type=notify
+    ExecStart=/usr/local/bin/cygnus serve tank --nbd 0.0.0.0:10809
+    TimeoutStopSec=120";
+
+/// `cygnus serve`
+///
+/// Opens the array (recovering it if it was not stopped cleanly) and serves each volume as the NBD export of its name. When it is ready, it prints one line that begins with "ready" and names the addresses. SIGTERM and SIGINT stop it cleanly: clients are disconnected, everything is flushed, and the next start needs no recovery. A second signal ends it at once; flushed writes survive that.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeArgs {
+    /// The array
+    pub name: ArrayName,
+    /// Listen here: unix:PATH or HOST:PORT; may be given several times [default: unix:STATE/NAME.sock]
+    #[arg(long, value_name = "ADDRESS")]
+    pub nbd: Vec<ListenAddress>,
+    /// Number of reactors, each a thread of its own [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub reactors: Option<u16>,
+    /// Pin each reactor to a core
+    #[arg(long)]
+    pub pin: bool,
+    /// Write a newline to this file descriptor when ready, and close it
+    #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
+    pub ready_fd: Option<i32>,
+}

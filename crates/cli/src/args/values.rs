@@ -1,0 +1,299 @@
+//! The values that flags and configuration files take, each with one reading for both.
+
+use cygnus_format::{MAX_ARRAY_NAME, MAX_VOLUME_NAME};
+use cygnus_types::{BLOCK, ByteSize};
+use serde::Deserialize;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Why a value is not understood; what to write instead.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct ValueError(String);
+
+fn bad<T>(message: impl Into<String>) -> Result<T, ValueError> {
+    Err(ValueError(message.into()))
+}
+
+/// Makes serde read a type the way its `FromStr` does, so that flags and files cannot differ.
+macro_rules! deserialize_from_str {
+    ($($name:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, ArrayName);
+
+/// A size with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub ByteSize);
+
+impl FromStr for Size {
+    type Err = cygnus_types::ParseSizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// The shape of an R-group: data and parity members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raid {
+    /// Data members (k).
+    pub data: u8,
+    /// Parity members (m).
+    pub parity: u8,
+}
+
+impl Raid {
+    /// Members of a group.
+    pub fn width(self) -> usize {
+        usize::from(self.data) + usize::from(self.parity)
+    }
+}
+
+impl FromStr for Raid {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let Some((data, parity)) = text.split_once('+') else {
+            return bad("write K+M, data and parity members of each R-group: 2+1, 4+2, 3+0");
+        };
+        let number = |text: &str| text.parse::<u8>().map_err(|_| ValueError(format!("'{text}' is not a small number")));
+        let (data, parity) = (number(data)?, number(parity)?);
+        match (data, parity) {
+            (0, _) => bad("an R-group needs at least one data member"),
+            (_, 3..) => bad("parity is 0 (none), 1 (survives one lost member of a group) or 2 (survives two)"),
+            _ => Ok(Self { data, parity }),
+        }
+    }
+}
+
+impl fmt::Display for Raid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.data, self.parity)
+    }
+}
+
+/// The size of a segment column, or "as fits".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentSize {
+    /// Chosen from the members' size.
+    Auto,
+    /// This many bytes on each member.
+    Bytes(ByteSize),
+}
+
+impl FromStr for SegmentSize {
+    type Err = cygnus_types::ParseSizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Bytes) }
+    }
+}
+
+/// A whole percentage below 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percent(pub u8);
+
+impl FromStr for Percent {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text.trim_end_matches('%').parse() {
+            Ok(percent) if percent < 100 => Ok(Self(percent)),
+            _ => bad("write a whole percentage below 100, such as 20%"),
+        }
+    }
+}
+
+/// Where parity stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parity {
+    /// On other columns in each segment.
+    Rotate,
+    /// On the same columns in all segments.
+    Fixed,
+}
+
+impl FromStr for Parity {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text {
+            "rotate" => Ok(Self::Rotate),
+            "fixed" => Ok(Self::Fixed),
+            _ => bad("write rotate (RAID-5, RAID-6) or fixed (RAID-4)"),
+        }
+    }
+}
+
+/// A preset by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset(pub cygnus_policy::Preset);
+
+impl FromStr for Preset {
+    type Err = cygnus_policy::UnknownPreset;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// A name that the superblock can hold; safe as a file name, in a URI and in a shell.
+fn checked_name(what: &str, text: &str, longest: usize) -> Result<String, ValueError> {
+    if cygnus_format::valid_name(text, longest) {
+        return Ok(text.into());
+    }
+    bad(format!("{what} is 1 to {longest} of the characters A-Z a-z 0-9 . _ - and begins with a letter or a digit"))
+}
+
+/// The name of an array.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ArrayName(String);
+
+impl ArrayName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ArrayName {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        checked_name("an array's name", text, MAX_ARRAY_NAME).map(Self)
+    }
+}
+
+impl fmt::Display for ArrayName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A volume: `ARRAY/NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeName {
+    /// The array it is in.
+    pub array: ArrayName,
+    /// Its own name.
+    pub volume: String,
+}
+
+impl FromStr for VolumeName {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let Some((array, volume)) = text.split_once('/') else {
+            return bad(format!("write ARRAY/VOLUME, such as tank/{text}"));
+        };
+        Ok(Self { array: array.parse()?, volume: checked_name("a volume's name", volume, MAX_VOLUME_NAME)? })
+    }
+}
+
+impl fmt::Display for VolumeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.array, self.volume)
+    }
+}
+
+/// The longest path that fits in a Unix socket's address (`sun_path` less its NUL).
+pub const MAX_SOCKET_PATH: usize = 107;
+
+/// Sizes of volumes and members are whole blocks.
+pub fn whole_blocks(size: ByteSize) -> Result<ByteSize, ValueError> {
+    if size.0 == 0 || !size.0.is_multiple_of(BLOCK as u64) {
+        return bad(format!("{} bytes is not a multiple of {BLOCK} above 0", size.0));
+    }
+    Ok(size)
+}
+
+/// Reads a size that must be whole blocks, for clap.
+pub fn parse_whole_blocks(text: &str) -> Result<Size, ValueError> {
+    let size: ByteSize = text.parse().map_err(|error: cygnus_types::ParseSizeError| ValueError(error.to_string()))?;
+    whole_blocks(size).map(Size)
+}
+
+/// A span of time: `90s`, `2m`, `1500ms`; a number alone is seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(pub std::time::Duration);
+
+impl FromStr for Span {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let scale = match &text[digits..] {
+            "" | "s" => 1000,
+            "ms" => 1,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            _ => return bad("write a whole number and ms, s, m or h, such as 90s"),
+        };
+        let number: u64 =
+            text[..digits].parse().map_err(|_| ValueError(format!("'{text}' is no span of time, write 90s")))?;
+        let millis = number.checked_mul(scale).ok_or_else(|| ValueError(format!("'{text}' is too long")))?;
+        Ok(Self(std::time::Duration::from_millis(millis)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    #[test]
+    fn raid_shapes() {
+        assert_eq!("2+1".parse(), Ok(Raid { data: 2, parity: 1 }));
+        assert_eq!("2+1".parse::<Raid>().unwrap().width(), 3);
+        for wrong in ["", "3", "0+1", "2+3", "a+1", "2+", "2+1+1", "300+1", "-2+1"] {
+            assert!(wrong.parse::<Raid>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_are_safe_in_paths_and_uris() {
+        for fine in ["tank", "Tank_2", "a.b-c", "0"] {
+            assert!(fine.parse::<ArrayName>().is_ok(), "{fine}");
+        }
+        for wrong in ["", "..", ".hidden", "_x", "-x", "a/b", "a b", "é", &"x".repeat(MAX_ARRAY_NAME + 1)] {
+            assert!(wrong.parse::<ArrayName>().is_err(), "{wrong}");
+        }
+        let volume: VolumeName = "tank/vol0".parse().unwrap();
+        assert_eq!((volume.array.as_str(), volume.volume.as_str()), ("tank", "vol0"));
+        for wrong in ["tank", "tank/", "/vol0", "tank/a/b", "tank/../etc"] {
+            assert!(wrong.parse::<VolumeName>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn percentages_sizes_and_spans() {
+        assert_eq!("20%".parse(), Ok(Percent(20)));
+        assert_eq!("7".parse(), Ok(Percent(7)));
+        assert!("100%".parse::<Percent>().is_err() && "-1%".parse::<Percent>().is_err());
+        assert_eq!("auto".parse(), Ok(SegmentSize::Auto));
+        assert_eq!("8MiB".parse(), Ok(SegmentSize::Bytes(ByteSize::mib(8))));
+        assert_eq!(parse_whole_blocks("8KiB"), Ok(Size(ByteSize::kib(8))));
+        assert!(parse_whole_blocks("5000").is_err() && parse_whole_blocks("0").is_err());
+        assert_eq!("90s".parse(), Ok(Span(Duration::from_secs(90))));
+        assert_eq!("2m".parse(), Ok(Span(Duration::from_secs(120))));
+        assert!("s".parse::<Span>().is_err() && "1y".parse::<Span>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_value_or_an_error(text in "\\PC{0,30}") {
+            let _ = text.parse::<Raid>();
+            let _ = text.parse::<VolumeName>();
+            let _ = text.parse::<Percent>();
+            let _ = text.parse::<Span>();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `cygnus volume ...`
+
+use super::values::{ArrayName, Size, VolumeName, parse_whole_blocks};
+use clap::Subcommand;
+
+/// The verbs of a volume.
+#[derive(Debug, Subcommand)]
+pub enum VolumeCommand {
+    /// Make a volume; it reads as zeros and takes no space until it is written
+    ///
+    /// Works on a stopped array and on one being served, where clients can use it at once.
+    #[command(after_help = "Example:\n  cygnus volume create tank/vol0 --size 4GiB")]
+    Create {
+        /// The array and the new volume's name, which is also its NBD export name
+        #[arg(value_name = "ARRAY/VOLUME")]
+        volume: VolumeName,
+        /// Its size, a multiple of 4 KiB
+        #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+        size: Size,
+    },
+    /// List the volumes of an array
+    List {
+        /// The array
+        name: ArrayName,
+    },
+    /// Change a volume's size
+    ///
+    /// Clients see the new size when they connect again.
+    #[command(after_help = "Example:\n  cygnus volume resize tank/vol0 --size 8GiB")]
+    Resize {
+        /// The volume
+        #[arg(value_name = "ARRAY/VOLUME")]
+        volume: VolumeName,
+        /// Its new size, a multiple of 4 KiB
+        #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+        size: Size,
+        /// Allow it to become smaller, which loses what lies behind the new end
+        #[arg(long)]
+        shrink: bool,
+    },
+    /// Delete a volume and all that is in it
+    ///
+    /// Asks first when started from a terminal.
+    Delete {
+        /// The volume
+        #[arg(value_name = "ARRAY/VOLUME")]
+        volume: VolumeName,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+        /// Delete it although clients are connected; they get errors
+        #[arg(long)]
+        force: bool,
+    },
+}

@@ -1,0 +1,176 @@
+//! The engine's words into those of the control protocol.
+
+use crate::state::ArrayRecord;
+use cygnus_control::stats::{DeviceStats, Stats};
+use cygnus_control::status::{
+    ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupActivity, GroupRole,
+    GroupStatus, RecoveryStatus, RecoveryStep, RepairCounters, VolumeStatus, WriteCounters,
+};
+use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
+use cygnus_types::BLOCK;
+
+/// What only `serve` knows of the array.
+#[derive(Clone, Copy, Debug)]
+pub struct Serving<'a> {
+    /// Where members were last seen.
+    pub record: &'a ArrayRecord,
+    /// Addresses.
+    pub listening: &'a [String],
+    /// Bytes per second by member.
+    pub rates: &'a [DeviceRates],
+}
+
+/// A served array's status; `connections` tells how many clients a volume has.
+pub fn status(
+    engine: &cygnus_engine::ArrayStatus,
+    report: &RecoveryReport,
+    serving: Serving<'_>,
+    connections: impl Fn(&str) -> u32,
+) -> ArrayStatus {
+    let width = usize::from(engine.data) + usize::from(engine.parity);
+    let lost = |group: usize| engine.members[group * width..][..width].iter().filter(|member| !member.online).count();
+    let groups: Vec<GroupStatus> =
+        engine.groups.iter().enumerate().map(|(index, group)| group_status(group, lost(index) as u32)).collect();
+    ArrayStatus {
+        name: engine.name.clone(),
+        uuid: engine.uuid.to_string(),
+        preset: engine.preset.clone(),
+        served: true,
+        state: match engine.fault {
+            Some(_) => ArrayState::ReadOnly,
+            None => crate::commands::status::health(&groups, engine.parity),
+        },
+        data_columns: engine.data.into(),
+        parity_columns: engine.parity.into(),
+        segment_bytes: engine.segment.0,
+        capacity_bytes: Some(engine.usable.0),
+        live_bytes: Some(engine.mapped.0),
+        writes: Some(writes(&engine.traffic)),
+        clean: report.was_clean,
+        repairs: Some(RepairCounters {
+            reconstructed: engine.traffic.reconstructed,
+            repaired: engine.traffic.repaired,
+            unreadable: engine.traffic.unreadable,
+        }),
+        fault: engine.fault.clone(),
+        recovery: Some(recovery(report)),
+        listening: serving.listening.to_vec(),
+        groups,
+        devices: engine.members.iter().map(|member| device_status(member, serving)).collect(),
+        volumes: volumes(engine, connections),
+    }
+}
+
+/// The volumes by name.
+pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: impl Fn(&str) -> u32) -> Vec<VolumeStatus> {
+    let one = |volume: &cygnus_engine::VolumeStatus| VolumeStatus {
+        name: volume.name.clone(),
+        id: volume.id.0,
+        size_bytes: volume.size.0,
+        used_bytes: Some(volume.mapped.0),
+        connections: connections(&volume.name),
+    };
+    let mut volumes: Vec<VolumeStatus> = engine.volumes.iter().map(one).collect();
+    volumes.sort_by(|a, b| a.name.cmp(&b.name));
+    volumes
+}
+
+/// The counters for the live view, without those of the clients.
+pub fn stats(engine: &cygnus_engine::ArrayStatus, at_ns: u64) -> Stats {
+    let device = |member: &MemberStatus| DeviceStats {
+        group: member.group.0.into(),
+        online: member.online,
+        io: counters(member),
+    };
+    Stats {
+        at_ns,
+        groups: engine.groups.iter().map(|group| group_status(group, 0)).collect(),
+        devices: engine.members.iter().map(device).collect(),
+        client: Default::default(),
+        writes: writes(&engine.traffic),
+        rotations: engine.traffic.rotations,
+        cleaned_segments: engine.traffic.victims,
+        write_delay_ns: engine.pressure_ns,
+    }
+}
+
+/// What opening took.
+pub fn recovery(report: &RecoveryReport) -> RecoveryStatus {
+    let step = |(name, took): &(&'static str, cygnus_types::Nanos)| RecoveryStep {
+        name: (*name).into(),
+        micros: took.0 / 1000,
+    };
+    RecoveryStatus {
+        clean_stop: report.was_clean,
+        steps: report.steps.iter().map(step).collect(),
+        replayed_blocks: report.replayed_blocks as u64,
+        torn_stripes: report.torn_stripes as u64,
+        lost_blocks: report.lost_blocks as u64,
+        remarks: report.remarks.clone(),
+    }
+}
+
+/// The counters of one member.
+pub fn counters(member: &MemberStatus) -> DeviceCounters {
+    DeviceCounters {
+        read_bytes: member.read,
+        cleaning_read_bytes: member.cleaning_read,
+        written_bytes: member.written,
+        trimmed_bytes: member.trimmed,
+        errors: member.errors,
+        checksum_errors: member.corrupt,
+    }
+}
+
+fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> GroupStatus {
+    let full = group.sealed + group.pending + group.meta + group.damaged;
+    GroupStatus {
+        index: group.id.0.into(),
+        segments: group.free + group.open + full,
+        capacity_bytes: group.capacity_blocks * BLOCK as u64,
+        missing_devices,
+        activity: Some(GroupActivity {
+            role: match group.role {
+                cygnus_engine::GroupRole::FrontEnd => GroupRole::FrontEnd,
+                cygnus_engine::GroupRole::Cleaning => GroupRole::Cleaning,
+                cygnus_engine::GroupRole::BackEnd => GroupRole::BackEnd,
+            },
+            free_segments: group.free,
+            open_segments: group.open,
+            sealed_segments: full,
+            damaged_segments: group.damaged,
+            live_bytes: group.live_blocks * BLOCK as u64,
+        }),
+    }
+}
+
+fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
+    let index = u32::from(member.member.0);
+    let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
+    DeviceStatus {
+        index,
+        group: member.group.0.into(),
+        path: remembered.map_or_else(|| member.name.clone(), |remembered| remembered.path.display().to_string()),
+        state: match member.online {
+            true => DeviceState::Online,
+            // A member that was there when the array was opened goes by its path.
+            false if member.name.starts_with('/') => DeviceState::Failed,
+            false => DeviceState::Missing,
+        },
+        size_bytes: member.size.0,
+        io: counters(member),
+        rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
+    }
+}
+
+fn writes(traffic: &Traffic) -> WriteCounters {
+    let bytes = |blocks: u64| blocks * BLOCK as u64;
+    let Traffic { user_written, relocated, .. } = *traffic;
+    let overhead =
+        traffic.checkpoint_written + traffic.parity_written + traffic.header_written + traffic.padding_written;
+    WriteCounters {
+        client_bytes: bytes(user_written),
+        cleaned_bytes: bytes(relocated),
+        device_bytes: bytes(user_written + relocated + overhead),
+    }
+}

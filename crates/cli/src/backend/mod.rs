@@ -1,0 +1,113 @@
+//! The only place where short-lived commands touch arrays: opens devices, runs one reactor on the calling thread, and
+//! turns what the engine says into what is shown. The long-lived one is `serve`.
+
+pub mod convert;
+
+use crate::failure::Failure;
+use crate::members::Assembly;
+use cygnus_engine::{Array, CreateOptions, Log, OpenOptions};
+use cygnus_types::{ByteSize, Uuid};
+use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A reactor's configuration with these devices, and a seed nobody can guess: uuids come from it.
+pub fn config(devices: Vec<Device>) -> Result<Config, Failure> {
+    let mut seed = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut seed))
+        .map_err(|error| Failure::Failed(format!("/dev/urandom: {error}")))?;
+    Ok(Config { devices, seed: u64::from_le_bytes(seed), ..Config::default() })
+}
+
+/// How long to wait for a device that somebody else holds. The kernel lets go of a process's files only some time after
+/// the process is gone when they were registered with a ring; a command that follows another, or a server that follows
+/// a killed one, must not stumble over that.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access) -> Result<Vec<Device>, Failure> {
+    let begun = Instant::now();
+    let open = |path: &'a PathBuf| loop {
+        match Device::open(path, access) {
+            Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
+            opened => return opened.map_err(Failure::of),
+        }
+    };
+    paths.into_iter().map(open).collect()
+}
+
+/// The members that were found, opened.
+pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, Failure> {
+    open_all(assembly.members.iter().flatten().map(|member| &member.path), access)
+}
+
+/// Runs `main` on a reactor with these devices.
+fn on_reactor<T>(devices: Vec<Device>, main: impl AsyncFnOnce(Reactor) -> Result<T, Failure>) -> Result<T, Failure> {
+    block_on(&config(devices)?, main).map_err(Failure::of)?
+}
+
+/// Makes an array of these members, in this order.
+pub fn create(members: &[PathBuf], options: &CreateOptions) -> Result<Uuid, Failure> {
+    on_reactor(open_all(members, Access::Exclusive)?, async |reactor| {
+        cygnus_engine::create(&reactor.rt, &reactor.devices, options).await.map_err(Failure::of)
+    })
+}
+
+/// Makes these devices forget that they were members.
+pub fn wipe(members: &[PathBuf]) -> Result<(), Failure> {
+    on_reactor(open_all(members, Access::Exclusive)?, async |reactor| {
+        for device in &reactor.devices {
+            cygnus_engine::wipe(&reactor.rt, device).await.map_err(Failure::of)?;
+        }
+        Ok(())
+    })
+}
+
+/// Opens a stopped array, recovering it if need be, does something with it, and closes it cleanly.
+pub fn with_array<T>(
+    assembly: &Assembly,
+    log: Arc<dyn Log>,
+    work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let options = OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, log };
+    on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
+        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        let done = work(&array).await;
+        // Also when the work failed: what it did not do is no reason to leave the array unclean.
+        array.close().await.map_err(Failure::of)?;
+        done
+    })
+}
+
+/// Opens a stopped array without writing anything to it; nobody else can open it meanwhile.
+pub fn read_array<T>(
+    assembly: &Assembly,
+    log: Arc<dyn Log>,
+    work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let options = OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: true, log };
+    on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
+        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        work(&array).await
+    })
+}
+
+/// Makes a volume.
+pub async fn create_volume(array: &Array, name: &str, size: ByteSize) -> Result<(), cygnus_engine::VolumeAdminError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    array.create_volume(name, size, now).await.map(drop)
+}
+
+/// Refuses to make a volume smaller unless that was asked for.
+pub fn check_shrink(array: &Array, name: &str, size: ByteSize, shrink: bool) -> Result<(), String> {
+    let now = array.volume(name).map_or(0, |volume| volume.size());
+    if size.0 < now && !shrink {
+        return Err(format!(
+            "{name} is {} now: to make it smaller, and lose what lies behind {size}, add --shrink",
+            ByteSize(now)
+        ));
+    }
+    Ok(())
+}

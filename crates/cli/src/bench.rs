@@ -1,0 +1,168 @@
+//! `cygnus bench`: what the measuring crates find, as tables.
+
+use crate::args::bench::{BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs};
+use crate::failure::Failure;
+use crate::output::Output;
+use cygnus_bench::{EngineOptions, EngineReport, Row, run_engine};
+use cygnus_control::paint::{Paint, Tone};
+use cygnus_control::show;
+use cygnus_control::table::{Align, Table};
+use cygnus_target::loadgen::{LoadOptions, LoadReport, run as run_load};
+use cygnus_types::Nanos;
+use serde::Serialize;
+
+/// Does it.
+pub fn run(args: &BenchArgs, output: Output) -> Result<(), Failure> {
+    match &args.what {
+        BenchCommand::Engine(args) => engine(args, output),
+        BenchCommand::Nbd(args) => nbd(args, output),
+    }
+}
+
+fn engine(args: &EngineBenchArgs, output: Output) -> Result<(), Failure> {
+    let options = EngineOptions {
+        data: args.raid.data,
+        parity: args.raid.parity,
+        device: args.device_size.0,
+        depth: args.depth.into(),
+        pin: !args.no_pin,
+    };
+    let report = run_engine(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
+    output.answer(&report, |paint| engine_text(&report, paint))
+}
+
+fn engine_text(report: &EngineReport, paint: Paint) -> String {
+    let heading = |text: &str| paint.tone(Tone::Heading, text);
+    format!(
+        "{}\n{}\n{}\n{}\nWrite amplification by cleaning {:.2}, in theory {:.2}\n",
+        heading(&format!("The floor of this machine ({})", report.instruction_set)),
+        rows(&report.floor, paint),
+        heading(&format!("The engine, one reactor ({})", report.shape)),
+        rows(&report.engine, paint),
+        report.cleaning_amplification,
+        report.theoretical_amplification,
+    )
+}
+
+fn rows(rows: &[Row], paint: Paint) -> String {
+    let mut table = Table::new(&[
+        ("WHAT", Align::Left),
+        ("TIME", Align::Right),
+        ("PER SECOND", Align::Right),
+        ("RATE", Align::Right),
+        ("BESIDE", Align::Left),
+    ]);
+    for row in rows {
+        let beside = row.beside.as_ref().map_or(String::new(), |(what, times)| format!("{times:.2} times {what}"));
+        table.row(vec![
+            (Tone::Normal, row.name.clone()),
+            (Tone::Normal, format!("{:.1} ns", row.ns)),
+            (Tone::Normal, show::count(row.per_second as u64)),
+            (Tone::Normal, show::rate(row.bytes_per_second)),
+            (Tone::Faint, beside),
+        ]);
+    }
+    table.render(paint)
+}
+
+/// What `bench nbd` answers.
+#[derive(Debug, Serialize)]
+struct NbdReport {
+    connections: u16,
+    depth: u16,
+    request_bytes: u64,
+    read_percent: u8,
+    servers: Vec<NbdRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct NbdRow {
+    uri: String,
+    iops: f64,
+    bytes_per_second: f64,
+    errors: u64,
+    p50_us: f64,
+    p99_us: f64,
+    p99_9_us: f64,
+    max_us: f64,
+}
+
+fn nbd(args: &NbdBenchArgs, output: Output) -> Result<(), Failure> {
+    let block = u32::try_from(args.size.0.0).map_err(|_| Failure::Usage("--size is at most 32MiB".into()))?;
+    let mut servers = Vec::new();
+    for uri in &args.uris {
+        output.remark(&format!("loading {uri} ..."));
+        let options = LoadOptions {
+            connections: args.connections.into(),
+            depth: args.depth.into(),
+            block,
+            read_percent: args.workload.read_percent(),
+            span: args.span.map(|span| span.0.0),
+            warmup: args.warmup.0,
+            duration: args.time.0,
+            seed: args.seed,
+            ..LoadOptions::new(uri.clone())
+        };
+        servers.push(nbd_row(uri.to_string(), &run_load(&options).map_err(Failure::of)?));
+    }
+    let report = NbdReport {
+        connections: args.connections,
+        depth: args.depth,
+        request_bytes: args.size.0.0,
+        read_percent: args.workload.read_percent(),
+        servers,
+    };
+    output.answer(&report, |paint| report.text(paint))?;
+    match report.servers.iter().map(|server| server.errors).sum::<u64>() {
+        0 => Ok(()),
+        errors => Err(Failure::Failed(format!("{errors} requests were answered with an error"))),
+    }
+}
+
+fn nbd_row(uri: String, report: &LoadReport) -> NbdRow {
+    let at = |quantile| report.latency.quantile(quantile).as_micros_f64();
+    NbdRow {
+        uri,
+        iops: report.iops(),
+        bytes_per_second: report.bytes_per_second(),
+        errors: report.errors,
+        p50_us: at(0.5),
+        p99_us: at(0.99),
+        p99_9_us: at(0.999),
+        max_us: report.latency.max().as_micros_f64(),
+    }
+}
+
+impl NbdReport {
+    fn text(&self, paint: Paint) -> String {
+        let mut table = Table::new(&[
+            ("IOPS", Align::Right),
+            ("RATE", Align::Right),
+            ("P50", Align::Right),
+            ("P99", Align::Right),
+            ("P99.9", Align::Right),
+            ("MAX", Align::Right),
+            ("EXPORT", Align::Left),
+        ]);
+        let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
+        for server in &self.servers {
+            table.row(vec![
+                (Tone::Normal, show::count(server.iops as u64)),
+                (Tone::Normal, show::rate(server.bytes_per_second)),
+                time(server.p50_us),
+                time(server.p99_us),
+                time(server.p99_9_us),
+                time(server.max_us),
+                (Tone::Normal, server.uri.clone()),
+            ]);
+        }
+        format!(
+            "{} connections x {} requests of {} bytes, {} % reads\n{}",
+            self.connections,
+            self.depth,
+            self.request_bytes,
+            self.read_percent,
+            table.render(paint)
+        )
+    }
+}

@@ -1,0 +1,226 @@
+//! `cygnus array create`
+
+use super::Context;
+use crate::args::array::CreateArgs;
+use crate::args::values::{Parity, Raid, SegmentSize};
+use crate::backend;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::state::{ArrayRecord, MemberRecord};
+use cygnus_engine::CreateOptions;
+use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_types::ByteSize;
+use cygnus_uring::create_file;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What `array create` answers.
+#[derive(Debug, Serialize)]
+struct Created {
+    name: String,
+    uuid: String,
+    preset: String,
+    groups: usize,
+    data_columns: u8,
+    parity_columns: u8,
+    members: Vec<PathBuf>,
+}
+
+/// Does it.
+pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
+    config.complete_create(&mut args);
+    let options = options(&args)?;
+    context.state.control_socket(&args.name)?;
+    if context.state.knows(&args.name) {
+        return Err(Failure::Failed(format!(
+            "{} already knows an array '{name}': choose another name, or destroy that one with 'cygnus array destroy {name}'",
+            context.state.path().display(),
+            name = args.name,
+        )));
+    }
+    // Before anything is made: a state directory that cannot be written should not cost the user nine files.
+    context.state.ensure()?;
+
+    let made = NewFiles::make(&args.members, args.create.map(|size| size.0))?;
+    let uuid = backend::create(&args.members, &options)?;
+    let absolute = |path: &PathBuf| {
+        std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+    };
+    let members: Vec<PathBuf> = args.members.iter().map(absolute).collect::<Result<_, _>>()?;
+    made.keep();
+    context.state.save(&ArrayRecord {
+        schema: cygnus_control::SCHEMA,
+        name: options.name.clone(),
+        uuid: uuid.to_string(),
+        members: (0..).zip(&members).map(|(index, path)| MemberRecord { index, path: path.clone() }).collect(),
+    })?;
+
+    let created = Created {
+        name: options.name.clone(),
+        uuid: uuid.to_string(),
+        preset: options.preset.name().into(),
+        groups: options.groups,
+        data_columns: options.data,
+        parity_columns: options.parity,
+        members,
+    };
+    if context.output.json() {
+        return context.output.answer(&created, |_| String::new());
+    }
+    context.output.done(&format!(
+        "Created array {name} ({uuid}): {preset}, {groups} R-groups of {k}+{m}.\n\
+         Next: cygnus volume create {name}/vol0 --size SIZE",
+        name = created.name,
+        preset = created.preset,
+        groups = created.groups,
+        k = created.data_columns,
+        m = created.parity_columns,
+    ))
+}
+
+/// The options as the engine takes them, or what is wrong with them, with the arithmetic.
+fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
+    let preset = args.preset.map_or(Preset::Swan, |preset| preset.0);
+    let raid = args.raid.unwrap_or(Raid { data: 2, parity: 1 });
+    let given = args.members.len();
+    if given == 0 {
+        return Err(Failure::Usage("no members: name the files or block devices of the array, group by group".into()));
+    }
+    let groups = match args.groups {
+        Some(groups) => usize::from(groups),
+        None => given / raid.width(),
+    };
+    let need = groups * raid.width();
+    if need != given || groups == 0 {
+        let (s, are) = if given == 1 { ("", "is") } else { ("s", "are") };
+        let arithmetic = match args.groups {
+            Some(groups) => {
+                format!("{groups} R-groups of {raid} need {groups} x ({} + {}) = {need}", raid.data, raid.parity)
+            }
+            None => format!("R-groups of {raid} need a multiple of {} + {} = {}", raid.data, raid.parity, raid.width()),
+        };
+        return Err(Failure::Usage(format!("{arithmetic} members, and {given} member{s} {are} given")));
+    }
+    if groups < preset.min_groups() {
+        return Err(Failure::Usage(format!(
+            "preset {} needs at least {} R-groups, one to write to while another is cleaned, and {groups} is asked for: give more members, or use --preset log-raid",
+            preset.name(),
+            preset.min_groups(),
+        )));
+    }
+    if groups > preset.max_groups() {
+        return Err(Failure::Usage(format!(
+            "preset {} works with at most {} R-group, and {groups} are asked for: use --preset swan, or a wider --raid such as {}+{}",
+            preset.name(),
+            preset.max_groups(),
+            given - usize::from(raid.parity),
+            raid.parity,
+        )));
+    }
+    let mut options = CreateOptions::new(args.name.as_str(), preset, groups, raid.data, raid.parity);
+    options.placement = args.parity.map(|parity| match parity {
+        Parity::Rotate => ParityPlacement::Rotated,
+        Parity::Fixed => ParityPlacement::Fixed,
+    });
+    if let Some(chunk) = args.chunk {
+        options.chunk = chunk.0;
+    }
+    options.segment = match args.segment {
+        Some(SegmentSize::Bytes(size)) => Some(size),
+        Some(SegmentSize::Auto) | None => None,
+    };
+    if let Some(percent) = args.over_provision {
+        options.over_provision_permille = u16::from(percent.0) * 10;
+    }
+    options.force = args.force;
+    Ok(options)
+}
+
+/// Files made for the array, removed again if it does not come to be.
+#[derive(Debug)]
+struct NewFiles(Vec<PathBuf>);
+
+impl NewFiles {
+    /// Makes those members that do not exist, if `size` allows it.
+    fn make(members: &[PathBuf], size: Option<ByteSize>) -> Result<Self, Failure> {
+        let mut made = Self(Vec::new());
+        for path in members {
+            // A dangling symbolic link exists as far as making a file is concerned; opening it will tell.
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            let Some(size) = size else {
+                return Err(Failure::Failed(format!(
+                    "{}: no such file or device: check the path, or let --create SIZE make it as a file",
+                    path.display()
+                )));
+            };
+            create_file(path, size.0).map_err(Failure::of)?;
+            made.0.push(path.clone());
+        }
+        Ok(made)
+    }
+
+    /// The array came to be.
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // The command fails already and says why; a file left behind is empty.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command, array::ArrayCommand};
+    use clap::Parser;
+
+    fn options_of(line: &str) -> Result<CreateOptions, String> {
+        match Cli::try_parse_from(format!("cygnus array create tank {line}").split_whitespace()).unwrap().command {
+            Command::Array(ArrayCommand::Create(args)) => options(&args).map_err(|failure| {
+                assert_eq!(failure.exit_code(), 2);
+                failure.to_string()
+            }),
+            _ => unreachable!("the line is a create"),
+        }
+    }
+
+    #[test]
+    fn defaults_and_values_arrive() {
+        let plain = options_of("a b c d e f").unwrap();
+        assert_eq!((plain.preset, plain.groups, plain.data, plain.parity), (Preset::Swan, 2, 2, 1));
+        assert_eq!((plain.over_provision_permille, plain.segment, plain.placement), (200, None, None));
+        let all = options_of(
+            "--preset log-raid --raid 4+2 --chunk 128K --segment 8MiB --over-provision 7% --parity fixed --force a b c d e f",
+        )
+        .unwrap();
+        assert_eq!((all.preset, all.groups, all.data, all.parity, all.force), (Preset::LogRaid, 1, 4, 2, true));
+        assert_eq!((all.chunk, all.segment), (ByteSize::kib(128), Some(ByteSize::mib(8))));
+        assert_eq!((all.over_provision_permille, all.placement), (70, Some(ParityPlacement::Fixed)));
+    }
+
+    #[test]
+    fn numbers_that_do_not_match_are_explained() {
+        for (line, says) in [
+            ("", "no members"),
+            (
+                "--groups 3 --raid 2+1 a b c d e f g h",
+                "3 R-groups of 2+1 need 3 x (2 + 1) = 9 members, and 8 members are given",
+            ),
+            ("--raid 2+1 a b c d", "R-groups of 2+1 need a multiple of 2 + 1 = 3 members, and 4 members are given"),
+            ("--raid 2+1 a", "and 1 member is given"),
+            ("--raid 2+1 a b c", "preset swan needs at least 2 R-groups"),
+            ("--preset log-raid a b c d e f", "use --preset swan, or a wider --raid such as 5+1"),
+        ] {
+            let error = options_of(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `cygnus array scan` and `cygnus array list`
+
+use super::Context;
+use crate::failure::Failure;
+use crate::members::{self, Assembly, Found};
+use crate::state::{ArrayRecord, MemberRecord};
+use cygnus_control::SCHEMA;
+use cygnus_control::paint::{Paint, Tone};
+use cygnus_control::table::{Align, Table};
+use cygnus_types::Uuid;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What `array scan` answers.
+#[derive(Debug, Serialize)]
+struct Scan {
+    arrays: Vec<ScannedArray>,
+    others: Vec<OtherPath>,
+}
+
+#[derive(Debug, Serialize)]
+struct ScannedArray {
+    name: String,
+    uuid: String,
+    preset: String,
+    members: Vec<ScannedMember>,
+    missing: Vec<usize>,
+    oddities: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ScannedMember {
+    index: usize,
+    path: PathBuf,
+}
+
+#[derive(Debug, Serialize)]
+struct OtherPath {
+    path: PathBuf,
+    holds: String,
+}
+
+/// `cygnus array scan`
+pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
+    let mut found = Vec::new();
+    let mut others = Vec::new();
+    for path in members::expand(paths).map_err(Failure::Failed)? {
+        match members::look(&path) {
+            Found::Member(member) => found.push(*member),
+            Found::Other(holds) => others.push(OtherPath { path, holds }),
+            Found::Unreadable(why) => others.push(OtherPath { path, holds: format!("unreadable: {why}") }),
+        }
+    }
+    let arrays = members::assemble(found);
+    if arrays.is_empty() {
+        let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
+        return Err(Failure::Failed(format!("no member of an array was found{}", looked.collect::<String>())));
+    }
+    for (uuid, assembly) in &arrays {
+        remember(*uuid, assembly, context)?;
+    }
+    let scan = Scan { arrays: arrays.iter().map(|(uuid, assembly)| scanned(*uuid, assembly)).collect(), others };
+    context.output.answer(&scan, |paint| scan.text(paint))
+}
+
+fn scanned(uuid: Uuid, assembly: &Assembly) -> ScannedArray {
+    let member = |(index, member): (usize, &Option<members::Member>)| {
+        member.as_ref().map(|member| ScannedMember { index, path: member.path.clone() })
+    };
+    ScannedArray {
+        name: assembly.newest.state.name.clone(),
+        uuid: uuid.to_string(),
+        preset: assembly.newest.state.preset.clone(),
+        members: assembly.members.iter().enumerate().filter_map(member).collect(),
+        missing: assembly.missing(),
+        oddities: assembly.oddities.clone(),
+    }
+}
+
+/// Writes down where the members are. Those that were not found keep the place where they were seen before.
+fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Failure> {
+    let name = assembly.newest.state.name.parse().map_err(Failure::of)?;
+    let before = match context.state.knows(&name) {
+        // What cannot be read is replaced: a scan is the remedy for it.
+        true => context.state.load(&name).ok(),
+        false => None,
+    };
+    if let Some(other) = before.as_ref().filter(|record| record.uuid != uuid.to_string()) {
+        return Err(Failure::Failed(format!(
+            "another array named {name} ({}) is remembered in {}: use another --state for this one ({uuid}), or remove {name}.toml there if that array is gone",
+            other.uuid,
+            context.state.path().display(),
+        )));
+    }
+    let seen_before = |index: u32| {
+        before.iter().flat_map(|record| &record.members).find(|member| member.index == index).map(|m| m.path.clone())
+    };
+    let place = |(index, member): (u32, &Option<members::Member>)| {
+        let path = member.as_ref().map(|member| member.path.clone()).or_else(|| seen_before(index))?;
+        Some(MemberRecord { index, path })
+    };
+    let members = (0..).zip(&assembly.members).filter_map(place).collect();
+    let record = ArrayRecord { schema: SCHEMA, name: name.to_string(), uuid: uuid.to_string(), members };
+    Ok(context.state.save(&record)?)
+}
+
+impl Scan {
+    fn text(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        for array in &self.arrays {
+            let (found, all) = (array.members.len(), array.members.len() + array.missing.len());
+            let tone = if array.missing.is_empty() { Tone::Good } else { Tone::Warning };
+            let count = paint.tone(tone, &format!("{found} of {all} members found"));
+            let name = paint.tone(Tone::Heading, &array.name);
+            out.push_str(&format!("{name} ({}): {}, {count}\n", array.uuid, array.preset));
+            for member in &array.members {
+                out.push_str(&format!("  {:>3}  {}\n", member.index, member.path.display()));
+            }
+            for index in &array.missing {
+                out.push_str(&format!("  {index:>3}  {}\n", paint.tone(Tone::Bad, "missing")));
+            }
+            for oddity in &array.oddities {
+                out.push_str(&format!("  {}\n", paint.tone(Tone::Warning, oddity)));
+            }
+        }
+        for other in &self.others {
+            out.push_str(&paint.tone(Tone::Faint, &format!("{}: {}", other.path.display(), other.holds)));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// What `array list` answers.
+#[derive(Debug, Serialize)]
+struct List {
+    arrays: Vec<ListedArray>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedArray {
+    name: String,
+    uuid: String,
+    served: bool,
+    members: usize,
+}
+
+/// `cygnus array list`
+pub fn list(context: &Context) -> Result<(), Failure> {
+    let mut arrays = Vec::new();
+    for record in context.state.list()? {
+        match record {
+            Ok(record) => {
+                let name = record.name.parse().map_err(Failure::of)?;
+                let served = context.served(&name)?.is_some();
+                arrays.push(ListedArray {
+                    name: record.name,
+                    uuid: record.uuid,
+                    served,
+                    members: record.members.len(),
+                });
+            }
+            Err(error) => context.output.warn(&error.to_string()),
+        }
+    }
+    let list = List { arrays };
+    context.output.answer(&list, |paint| list.text(paint, context))
+}
+
+impl List {
+    fn text(&self, paint: Paint, context: &Context) -> String {
+        if self.arrays.is_empty() {
+            let state = context.state.path().display();
+            return format!(
+                "{state} knows no arrays: make one with 'cygnus array create', or find one with 'cygnus array scan PATH...'\n"
+            );
+        }
+        let mut table = Table::new(&[
+            ("ARRAY", Align::Left),
+            ("MEMBERS", Align::Right),
+            ("NOW", Align::Left),
+            ("UUID", Align::Left),
+        ]);
+        for array in &self.arrays {
+            let (tone, now) = if array.served { (Tone::Good, "served") } else { (Tone::Faint, "stopped") };
+            table.row(vec![
+                (Tone::Normal, array.name.clone()),
+                (Tone::Normal, array.members.to_string()),
+                (tone, now.into()),
+                (Tone::Normal, array.uuid.clone()),
+            ]);
+        }
+        table.render(paint)
+    }
+}

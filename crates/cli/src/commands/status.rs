@@ -1,0 +1,155 @@
+//! `cygnus array status`
+
+use super::Context;
+use crate::args::values::ArrayName;
+use crate::failure::Failure;
+use crate::members::{self, Assembly, Found, Member};
+use crate::state::ArrayRecord;
+use cygnus_control::protocol::{Request, Response};
+use cygnus_control::render;
+use cygnus_control::status::{
+    ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupStatus, VolumeStatus,
+};
+use cygnus_format::MemberState;
+use cygnus_types::BLOCK;
+use std::path::{Path, PathBuf};
+
+/// Does it: asks the `serve` that has the array, else reads the superblocks.
+pub fn run(name: &ArrayName, context: &Context) -> Result<(), Failure> {
+    let status = match context.served(name)? {
+        Some(mut serve) => match serve.call(&Request::Status)? {
+            Response::Status { array } => *array,
+            other => return Err(serve.unexpected(&other).into()),
+        },
+        None => {
+            let record = context.state.load(name)?;
+            of_stopped(&assemble(&record)?, &record)
+        }
+    };
+    context.output.answer(&status, |paint| render::array(&status, paint))
+}
+
+/// Looks at where the members were last seen and puts the array together.
+pub fn assemble(record: &ArrayRecord) -> Result<Assembly, Failure> {
+    let mut remarks = Vec::new();
+    let mut found = Vec::new();
+    for member in &record.members {
+        match members::look(&member.path) {
+            Found::Member(member) if member.superblock.array.to_string() == record.uuid => found.push(*member),
+            Found::Member(other) => remarks.push(format!(
+                "{} belongs to array {} ({})",
+                member.path.display(),
+                other.superblock.state.name,
+                other.superblock.array
+            )),
+            Found::Other(what) => remarks.push(format!("{} holds {what}", member.path.display())),
+            Found::Unreadable(why) => remarks.push(why),
+        }
+    }
+    match members::assemble(found).into_values().next() {
+        Some(mut assembly) => {
+            assembly.oddities.extend(remarks);
+            Ok(assembly)
+        }
+        None => Err(Failure::Failed(format!(
+            "no member of {} is where it was last seen; find them with 'cygnus array scan PATH...'\n  {}",
+            record.name,
+            remarks.join("\n  ")
+        ))),
+    }
+}
+
+/// What the superblocks of a stopped array tell.
+pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
+    let state = &assembly.newest.state;
+    let width = usize::from(state.geometry.width());
+    let descs: Vec<_> = state.members().collect();
+    let devices: Vec<DeviceStatus> = descs
+        .iter()
+        .zip(&assembly.members)
+        .enumerate()
+        .map(|(index, (desc, found))| DeviceStatus {
+            index: index as u32,
+            group: (index / width) as u32,
+            path: place(found.as_ref(), index, record),
+            state: device_state(desc.state, found.as_ref()),
+            size_bytes: found.as_ref().map_or(0, |member| member.size),
+            io: DeviceCounters::default(),
+            rates: DeviceRates::default(),
+        })
+        .collect();
+    let gone = |group: usize| {
+        devices[group * width..][..width].iter().filter(|device| device.state != DeviceState::Online).count() as u32
+    };
+    let segment_data = u64::from(state.geometry.segment_blocks) * u64::from(state.geometry.data) * BLOCK as u64;
+    let groups: Vec<GroupStatus> = (0..)
+        .zip(&state.groups)
+        .map(|(index, group)| GroupStatus {
+            index,
+            segments: group.segments,
+            capacity_bytes: u64::from(group.segments) * segment_data,
+            missing_devices: gone(index as usize),
+            activity: None,
+        })
+        .collect();
+    ArrayStatus {
+        name: state.name.clone(),
+        uuid: assembly.newest.array.to_string(),
+        preset: state.preset.clone(),
+        served: false,
+        state: health(&groups, state.geometry.parity),
+        data_columns: state.geometry.data.into(),
+        parity_columns: state.geometry.parity.into(),
+        segment_bytes: state.geometry.segment_bytes(),
+        capacity_bytes: None,
+        live_bytes: None,
+        writes: None,
+        clean: state.clean,
+        repairs: None,
+        fault: None,
+        recovery: None,
+        listening: Vec::new(),
+        groups,
+        devices,
+        volumes: volumes_of(assembly),
+    }
+}
+
+/// The volumes as the superblock lists them, by name.
+pub fn volumes_of(assembly: &Assembly) -> Vec<VolumeStatus> {
+    let one = |volume: &cygnus_format::VolumeDesc| VolumeStatus {
+        name: volume.name.clone(),
+        id: volume.id.0,
+        size_bytes: volume.size_bytes,
+        used_bytes: None,
+        connections: 0,
+    };
+    let mut volumes: Vec<VolumeStatus> = assembly.newest.state.volumes.iter().map(one).collect();
+    volumes.sort_by(|a, b| a.name.cmp(&b.name));
+    volumes
+}
+
+/// How well an array of these groups is.
+pub fn health(groups: &[GroupStatus], parity: u8) -> ArrayState {
+    match groups.iter().map(|group| group.missing_devices).max().unwrap_or(0) {
+        0 => ArrayState::Healthy,
+        missing if missing <= u32::from(parity) => ArrayState::Degraded,
+        _ => ArrayState::Failed,
+    }
+}
+
+fn device_state(desc: MemberState, found: Option<&Member>) -> DeviceState {
+    match (desc, found) {
+        (MemberState::Failed, _) => DeviceState::Failed,
+        (MemberState::Missing, Some(_)) => DeviceState::Failed,
+        (MemberState::Missing, None) | (MemberState::Online, None) => DeviceState::Missing,
+        (MemberState::Online, Some(_)) => DeviceState::Online,
+    }
+}
+
+/// Where a member is, or was last seen.
+fn place(found: Option<&Member>, index: usize, record: &ArrayRecord) -> String {
+    let remembered = || record.members.iter().find(|member| member.index as usize == index).map(|member| &member.path);
+    let path: Option<&PathBuf> = found.map(|member| &member.path).or_else(remembered);
+    path.map_or("unknown".into(), |path: &PathBuf| Path::display(path).to_string())
+}

@@ -1,0 +1,244 @@
+//! The TOML file given with `--config`, an alternative to flags.
+//!
+//! ```toml
+//! state = "/srv/cygnus"
+//!
+//! [array.tank]            # what 'array create tank' would be told
+//! preset = "swan"
+//! groups = 3
+//! raid = "2+1"
+//! create = "1GiB"
+//! chunk = "256KiB"
+//! segment = "auto"
+//! over-provision = "20%"
+//! parity = "rotate"
+//! members = ["d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8"]
+//!
+//! [array.tank.serve]      # what 'serve tank' would be told
+//! nbd = ["unix:tank.sock", "127.0.0.1:10809"]
+//! reactors = 2
+//! pin = true
+//! ```
+//!
+//! Flags win over the environment, the environment over the file, the file over the defaults. A list given by flags
+//! replaces the file's list, it does not add to it. Relative paths are relative to the file, so that it means the same
+//! from wherever it is used. An unknown key is an error: it is a typing mistake.
+
+use crate::args::array::CreateArgs;
+use crate::args::serve::ServeArgs;
+use crate::args::values::{ArrayName, Parity, Percent, Preset, Raid, SegmentSize, Size, whole_blocks};
+use cygnus_target::ListenAddress;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a configuration file cannot be used.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("{path}: {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It says something that is not understood.
+    #[error("{path}: {message}", path = path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, and what.
+        message: String,
+    },
+}
+
+/// What the file says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// As `--state`.
+    pub state: Option<PathBuf>,
+    /// Arrays by name.
+    #[serde(default)]
+    array: BTreeMap<String, ArrayConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ArrayConfig {
+    preset: Option<Preset>,
+    groups: Option<u16>,
+    raid: Option<Raid>,
+    create: Option<Size>,
+    chunk: Option<Size>,
+    segment: Option<SegmentSize>,
+    over_provision: Option<Percent>,
+    parity: Option<Parity>,
+    #[serde(default)]
+    members: Vec<PathBuf>,
+    #[serde(default)]
+    serve: ServeConfig,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ServeConfig {
+    #[serde(default)]
+    nbd: Vec<String>,
+    reactors: Option<u16>,
+    pin: Option<bool>,
+}
+
+impl Config {
+    /// Reads the file at `path`; no file is an empty configuration.
+    pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        let mut config = Self::parse(&text).map_err(|message| ConfigError::Content { path: path.into(), message })?;
+        config.resolve(path.parent().unwrap_or(Path::new("")));
+        Ok(config)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+        for (name, array) in &config.array {
+            name.parse::<ArrayName>().map_err(|error| format!("[array.{name}]: {error}"))?;
+            for (key, size) in [("create", array.create), ("chunk", array.chunk)] {
+                size.map_or(Ok(()), |size| whole_blocks(size.0).map(drop))
+                    .map_err(|error| format!("[array.{name}] {key}: {error}"))?;
+            }
+            for address in &array.serve.nbd {
+                address.parse::<ListenAddress>().map_err(|error| format!("[array.{name}.serve] nbd: {error}"))?;
+            }
+            if array.groups == Some(0) || array.serve.reactors == Some(0) {
+                return Err(format!("[array.{name}]: groups and reactors are at least 1"));
+            }
+        }
+        Ok(config)
+    }
+
+    /// Makes relative paths relative to the file's directory.
+    fn resolve(&mut self, dir: &Path) {
+        if let Some(state) = &mut self.state {
+            *state = dir.join(&state);
+        }
+        for array in self.array.values_mut() {
+            for member in &mut array.members {
+                *member = dir.join(&member);
+            }
+            for address in &mut array.serve.nbd {
+                if let Some(path) = address.strip_prefix("unix:") {
+                    *address = format!("unix:{}", dir.join(path).display());
+                }
+            }
+        }
+    }
+
+    /// Fills in what the flags of `array create` left open.
+    pub fn complete_create(&mut self, args: &mut CreateArgs) {
+        let Some(file) = self.array.remove(args.name.as_str()) else { return };
+        args.preset = args.preset.or(file.preset);
+        args.groups = args.groups.or(file.groups);
+        args.raid = args.raid.or(file.raid);
+        args.create = args.create.or(file.create);
+        args.chunk = args.chunk.or(file.chunk);
+        args.segment = args.segment.or(file.segment);
+        args.over_provision = args.over_provision.or(file.over_provision);
+        args.parity = args.parity.or(file.parity);
+        if args.members.is_empty() {
+            args.members = file.members;
+        }
+    }
+
+    /// Fills in what the flags of `serve` left open.
+    pub fn complete_serve(&mut self, args: &mut ServeArgs) {
+        let Some(file) = self.array.remove(args.name.as_str()) else { return };
+        args.reactors = args.reactors.or(file.serve.reactors);
+        args.pin |= file.serve.pin.unwrap_or(false);
+        if args.nbd.is_empty() {
+            let checked = |address: &String| address.parse().expect("checked when the file was read");
+            args.nbd = file.serve.nbd.iter().map(checked).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command, array::ArrayCommand};
+    use clap::Parser;
+
+    /// The example in this module's documentation, so that it cannot go stale.
+    fn documented() -> String {
+        let lines = include_str!("config.rs").lines().skip_while(|line| *line != "//! ```toml").skip(1);
+        lines.take_while(|line| *line != "//! ```").map(|line| line[3..].trim_start().to_string() + "\n").collect()
+    }
+
+    fn create_args(line: &str) -> CreateArgs {
+        match Cli::try_parse_from(line.split(' ')).unwrap().command {
+            Command::Array(ArrayCommand::Create(args)) => args,
+            _ => unreachable!("the line is a create"),
+        }
+    }
+
+    fn serve_args(line: &str) -> ServeArgs {
+        match Cli::try_parse_from(line.split(' ')).unwrap().command {
+            Command::Serve(args) => args,
+            _ => unreachable!("the line is a serve"),
+        }
+    }
+
+    #[test]
+    fn the_file_fills_in_what_flags_leave_open() {
+        let mut config = Config::parse(&documented()).unwrap();
+        config.resolve(Path::new("/etc/cygnus"));
+        assert_eq!(config.state.as_deref(), Some(Path::new("/srv/cygnus")));
+        let mut args = create_args("cygnus array create tank --raid 3+0 --groups 2");
+        config.complete_create(&mut args);
+        assert_eq!(args.raid, Some("3+0".parse().unwrap()), "flags win");
+        assert_eq!(args.groups, Some(2));
+        assert_eq!(args.over_provision, Some(Percent(20)));
+        assert_eq!(args.members.len(), 9);
+        assert_eq!(args.members[0], Path::new("/etc/cygnus/d0"));
+    }
+
+    #[test]
+    fn lists_are_replaced_not_joined() {
+        let mut config = Config::parse(&documented()).unwrap();
+        let mut args = create_args("cygnus array create tank x y");
+        config.complete_create(&mut args);
+        assert_eq!(args.members, ["x", "y"].map(PathBuf::from));
+
+        let mut config = Config::parse(&documented()).unwrap();
+        let mut args = serve_args("cygnus serve tank --nbd unix:other.sock");
+        config.complete_serve(&mut args);
+        assert_eq!((args.nbd.len(), args.reactors, args.pin), (1, Some(2), true));
+    }
+
+    #[test]
+    fn an_array_that_the_file_does_not_name_is_left_alone() {
+        let mut config = Config::parse(&documented()).unwrap();
+        let mut args = create_args("cygnus array create other");
+        config.complete_create(&mut args);
+        assert!(args.members.is_empty() && args.preset.is_none());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, says) in [
+            ("stat = 'x'", "unknown field `stat`"),
+            ("[array.tank]\nraid = '2+9'", "parity is 0"),
+            ("[array.tank]\ncreate = '100'", "not a multiple of 4096"),
+            ("[array.tank]\ncreate = '5 apples'", "is not a unit"),
+            ("[array.'a/b']\n", "an array's name is"),
+            ("[array.tank]\ngroups = 0", "at least 1"),
+            ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
+            ("[array.tank", "TOML parse error at line 1"),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Finding the members of arrays on files and devices, by what their superblocks say. Reads only, also beside a running
+//! `serve`.
+
+use cygnus_format::probe::PROBE_TAIL;
+use cygnus_format::{Probe, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError, probe_with_tail};
+use cygnus_types::{ByteSize, Uuid};
+use cygnus_uring::{Access, Device};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What was found at a path.
+#[derive(Debug)]
+pub enum Found {
+    /// A member of an array.
+    Member(Box<Member>),
+    /// Something else; the text names it.
+    Other(String),
+    /// It could not be looked at; the text says why.
+    Unreadable(String),
+}
+
+/// A member of an array as it was found.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Where, absolute.
+    pub path: PathBuf,
+    /// Size of the file or device in bytes.
+    pub size: u64,
+    /// Its newest superblock.
+    pub superblock: Superblock,
+    /// Why the other slot is no superblock, if it is none.
+    pub other_slot: Option<SuperblockError>,
+}
+
+/// Looks at one file or device.
+pub fn look(path: &Path) -> Found {
+    match read(path) {
+        Ok(found) => found,
+        Err(why) => Found::Unreadable(why),
+    }
+}
+
+fn read(path: &Path) -> Result<Found, String> {
+    // Both errors name the path themselves.
+    let device = Device::open(path, Access::ReadOnly).map_err(|error| error.to_string())?;
+    let path = std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let size = device.size();
+    let slots_end = SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT;
+    if size < slots_end {
+        return Ok(Found::Other(format!("{}, too small for a member", ByteSize(size))));
+    }
+    let read = |offset, length| device.read_now(offset, length).map_err(|error| format!("{}: {error}", path.display()));
+    let head = read(0, slots_end as usize)?;
+    let slots = SUPERBLOCK_OFFSETS.map(|at| &head[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
+    match Superblock::newest(slots) {
+        Ok(superblock) => {
+            let other_slot = slots.into_iter().find_map(|slot| Superblock::decode(slot).and_then(|s| s.verify()).err());
+            Ok(Found::Member(Box::new(Member { path, size, superblock, other_slot })))
+        }
+        Err(SuperblockError::NotASuperblock) => {
+            let tail_bytes = size.min(PROBE_TAIL as u64);
+            let tail = read(size - tail_bytes, tail_bytes as usize)?;
+            Ok(Found::Other(describe(probe_with_tail(&head, &tail))))
+        }
+        Err(error) => Ok(Found::Other(format!("a damaged member of an array ({error})"))),
+    }
+}
+
+fn describe(probe: Probe) -> String {
+    match probe {
+        Probe::Cygnus { array, .. } => format!("a damaged member of array {array}"),
+        Probe::Foreign { what } => what.into(),
+        Probe::Blank => "nothing".into(),
+        Probe::Unknown => "unknown data".into(),
+    }
+}
+
+/// An array put together from the members that were found.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    /// The superblock of the highest generation: what the array is.
+    pub newest: Superblock,
+    /// By index; `None` for those not found.
+    pub members: Vec<Option<Member>>,
+    /// What is odd: copies, members that were replaced, sizes that shrank.
+    pub oddities: Vec<String>,
+}
+
+impl Assembly {
+    /// Indices of the members not found.
+    pub fn missing(&self) -> Vec<usize> {
+        (0..self.members.len()).filter(|&index| self.members[index].is_none()).collect()
+    }
+}
+
+/// Sorts members into arrays, by uuid.
+pub fn assemble(found: impl IntoIterator<Item = Member>) -> BTreeMap<Uuid, Assembly> {
+    let mut by_array: BTreeMap<Uuid, Vec<Member>> = BTreeMap::new();
+    for member in found {
+        by_array.entry(member.superblock.array).or_default().push(member);
+    }
+    by_array.into_iter().map(|(uuid, members)| (uuid, assemble_one(members))).collect()
+}
+
+fn assemble_one(found: Vec<Member>) -> Assembly {
+    let newest = found.iter().max_by_key(|member| member.superblock.generation).expect("an array has a member");
+    let newest = newest.superblock.clone();
+    let expected: Vec<_> = newest.state.members().copied().collect();
+    let mut assembly = Assembly { newest, members: vec![None; expected.len()], oddities: Vec::new() };
+    for member in found {
+        let path = member.path.display();
+        let index = member.superblock.member.index();
+        match expected.get(index) {
+            Some(desc) if desc.uuid != member.superblock.member_uuid => {
+                assembly.oddities.push(format!("{path} was member {index} and has been replaced: it is left out"));
+            }
+            None => assembly.oddities.push(format!("{path} says it is member {index}, which the array has not")),
+            Some(desc) => {
+                if member.size < desc.size_bytes {
+                    assembly.oddities.push(format!(
+                        "{path} is {} bytes long and was {} when it joined: it was cut short",
+                        member.size, desc.size_bytes
+                    ));
+                }
+                match &assembly.members[index] {
+                    Some(first) if first.path == member.path => {}
+                    Some(first) => assembly.oddities.push(format!(
+                        "{path} and {} are the same member {index} (a copy?): the latter is taken",
+                        first.path.display()
+                    )),
+                    None => assembly.members[index] = Some(member),
+                }
+            }
+        }
+    }
+    assembly
+}
+
+/// The files and devices that the paths name: directories stand for what is in them.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut all = Vec::new();
+    for path in paths {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        if !std::fs::metadata(path).map_err(failed)?.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let mut inside = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(failed)? {
+            let entry = entry.map_err(failed)?.path();
+            if may_be_a_member(&entry) {
+                inside.push(entry);
+            }
+        }
+        inside.sort();
+        all.extend(inside);
+    }
+    Ok(all)
+}
+
+/// Whether something in a directory is worth a look: a block device, or a file that holds at least the superblocks.
+fn may_be_a_member(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|metadata| {
+        metadata.file_type().is_block_device() || (metadata.is_file() && metadata.len() >= cygnus_format::DATA_START)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Members made by hand and found again.
+
+use super::*;
+use crate::scratch::Scratch;
+use cygnus_format::{ArrayState, DATA_START, Geometry, GroupDesc, MemberDesc, MemberState, slot_for};
+use cygnus_types::MemberIx;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+const GEOMETRY: Geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 64 };
+const SIZE: u64 = DATA_START + 8 * GEOMETRY.segment_bytes();
+
+fn state(name: &str, array: u64) -> ArrayState {
+    let member = |n| MemberDesc { uuid: Uuid::from_random(array, n), size_bytes: SIZE, state: MemberState::Online };
+    ArrayState {
+        name: name.into(),
+        preset: "swan".into(),
+        geometry: GEOMETRY,
+        over_provisioning_permille: 200,
+        policies: Vec::new(),
+        groups: (0..2).map(|g| GroupDesc { segments: 8, members: (3 * g..3 * g + 3).map(member).collect() }).collect(),
+        session: 1,
+        clean: true,
+        volumes: Vec::new(),
+        next_volume_id: 1,
+        roots: [None, None],
+    }
+}
+
+/// Writes member `index` of array `array` into `dir/file`.
+fn make(dir: &Path, file: &str, array: u64, index: u16, generation: u64) -> PathBuf {
+    let superblock = Superblock {
+        generation,
+        array: Uuid::from_random(array, 99),
+        member: MemberIx(index),
+        member_uuid: Uuid::from_random(array, u64::from(index)),
+        read_only: false,
+        state: state("tank", array),
+    };
+    let path = dir.join(file);
+    let made = File::options().create(true).truncate(false).write(true).open(&path).unwrap();
+    made.set_len(SIZE).unwrap();
+    made.write_all_at(&superblock.encode().unwrap(), slot_for(generation)).unwrap();
+    path
+}
+
+fn member(found: Found) -> Member {
+    match found {
+        Found::Member(member) => *member,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_newer_slot_counts_and_a_torn_one_does_not_matter() {
+    let scratch = Scratch::new("members-slots");
+    let path = make(scratch.path(), "d0", 1, 0, 4);
+    let one_slot = member(look(&path));
+    assert_eq!((one_slot.superblock.generation, one_slot.size), (4, SIZE));
+    assert_eq!(one_slot.other_slot, Some(SuperblockError::NotASuperblock));
+
+    make(scratch.path(), "d0", 1, 0, 5);
+    let both = member(look(&path));
+    assert_eq!((both.superblock.generation, both.other_slot), (5, None));
+
+    let file = File::options().write(true).open(&path).unwrap();
+    file.write_all_at(b"torn", slot_for(5) + 100).unwrap();
+    let torn = member(look(&path));
+    assert_eq!(torn.superblock.generation, 4);
+    assert!(matches!(torn.other_slot, Some(SuperblockError::Checksum { .. })));
+
+    file.write_all_at(b"torn", slot_for(4) + 100).unwrap();
+    assert!(matches!(look(&path), Found::Other(what) if what.contains("damaged member")));
+}
+
+#[test]
+fn other_things_are_told_apart() {
+    let scratch = Scratch::new("members-other");
+    let file = |name: &str, bytes: &[u8], size| {
+        let path = scratch.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(size).unwrap();
+        path
+    };
+    assert!(matches!(look(&file("zero", b"", 4 << 20)), Found::Other(what) if what == "nothing"));
+    assert!(matches!(look(&file("xfs", b"XFSB", 4 << 20)), Found::Other(what) if what == "xfs"));
+    assert!(matches!(look(&file("noise", b"hello", 4 << 20)), Found::Other(what) if what == "unknown data"));
+    assert!(matches!(look(&file("small", b"hello", 8192)), Found::Other(what) if what.contains("too small")));
+    assert!(matches!(look(&scratch.path().join("none")), Found::Unreadable(why) if why.contains("no such file")));
+    assert!(matches!(look(scratch.path()), Found::Unreadable(why) if why.contains("neither a regular file")));
+}
+
+#[test]
+fn members_are_sorted_into_arrays_and_missing_ones_named() {
+    let scratch = Scratch::new("members-arrays");
+    let dir = scratch.path();
+    for index in [0, 1, 2, 4, 5] {
+        // The order of names is not the order of members.
+        make(dir, &format!("f{}", 9 - index), 1, index, 3);
+    }
+    make(dir, "other", 2, 0, 1);
+    std::fs::write(dir.join("notes.txt"), "too small to be a member").unwrap();
+    let paths = expand(&[dir.to_path_buf()]).unwrap();
+    assert_eq!(paths.len(), 6);
+    let arrays = assemble(paths.iter().map(|path| member(look(path))));
+    assert_eq!(arrays.len(), 2);
+    let first = &arrays[&Uuid::from_random(1, 99)];
+    assert_eq!(first.missing(), [3]);
+    assert!(first.oddities.is_empty());
+    assert_eq!(first.members[5].as_ref().unwrap().path, dir.join("f4").canonicalize().unwrap());
+    assert_eq!(arrays[&Uuid::from_random(2, 99)].missing(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn copies_and_shrunken_members_are_odd() {
+    let scratch = Scratch::new("members-odd");
+    let dir = scratch.path();
+    let original = make(dir, "d0", 1, 0, 3);
+    std::fs::copy(&original, dir.join("copy")).unwrap();
+    let shrunk = make(dir, "d1", 1, 1, 3);
+    File::options().write(true).open(&shrunk).unwrap().set_len(SIZE - (64 << 10)).unwrap();
+    // Given twice, by two names, is no copy.
+    std::os::unix::fs::symlink(&original, dir.join("link")).unwrap();
+    let arrays = assemble(["d0", "copy", "link", "d1"].map(|name| member(look(&dir.join(name)))));
+    let oddities = &arrays.values().next().unwrap().oddities;
+    assert_eq!(oddities.len(), 2, "{oddities:?}");
+    assert!(oddities[0].contains("the same member 0 (a copy?)") && oddities[1].contains("cut short"));
+}
+
+#[test]
+fn the_newest_superblock_says_what_the_array_is() {
+    let scratch = Scratch::new("members-newest");
+    let dir = scratch.path();
+    let stale = make(dir, "d0", 1, 0, 3);
+    let fresh = make(dir, "d1", 1, 1, 8);
+    let arrays = assemble([stale, fresh].map(|path| member(look(&path))));
+    assert_eq!(arrays.values().next().unwrap().newest.generation, 8);
+}

@@ -1,0 +1,103 @@
+//! The control socket: lines in, lines out, one session per connection.
+
+use super::home::Home;
+use crate::backend;
+use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
+use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
+use cygnus_engine::VolumeAdminError;
+use cygnus_runtime::{ListenerId, SocketId};
+use cygnus_types::{ByteSize, Nanos};
+use std::rc::Rc;
+
+/// Bytes taken from the socket at a time.
+const CHUNK: usize = 4096;
+/// After a failed accept (no file descriptors left, say) the listener rests this long.
+const REST: Nanos = Nanos::millis(100);
+
+/// Accepts connections for as long as the reactor runs.
+pub async fn accept(home: Rc<Home>, listener: ListenerId) {
+    loop {
+        match home.rt.accept(listener).await {
+            Ok(socket) => home.rt.spawn(session(home.clone(), socket)),
+            Err(_) => home.rt.sleep(REST).await,
+        }
+    }
+}
+
+async fn session(home: Rc<Home>, socket: SocketId) {
+    let mut lines = LineBuffer::new(MAX_REQUEST);
+    let chunk = home.rt.alloc(CHUNK);
+    'connection: while let Ok(received @ 1..) = home.rt.recv(socket, chunk.full()).await {
+        lines.feed(&chunk.bytes()[..received]);
+        loop {
+            let (response, go_on) = match lines.next_line() {
+                Ok(None) => break,
+                Ok(Some(line)) => (answer(&home, &line).await, true),
+                Err(error) => {
+                    let response = Response::error(ErrorKind::BadRequest, error.to_string());
+                    (response, error == LineError::NotUtf8)
+                }
+            };
+            if !send(&home, socket, &response).await || !go_on {
+                break 'connection;
+            }
+        }
+    }
+    // A failure to close leaves nothing to be done.
+    let _ = home.rt.close(socket).await;
+}
+
+async fn send(home: &Home, socket: SocketId, response: &Response) -> bool {
+    let line = encode_response(response);
+    let buffer = home.rt.alloc(line.len());
+    buffer.full().copy_from(0, line.as_bytes());
+    home.rt.send(socket, vec![buffer.slice(0..line.len())]).await.is_ok()
+}
+
+async fn answer(home: &Home, line: &str) -> Response {
+    match decode_request(line) {
+        Ok(request) => carry_out(home, request).await,
+        Err(response) => response,
+    }
+}
+
+async fn carry_out(home: &Home, request: Request) -> Response {
+    let done = match request {
+        Request::Status => return Response::Status { array: Box::new(home.status()) },
+        Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
+        Request::VolumeList => return Response::Volumes { volumes: home.volumes() },
+        Request::Stop => {
+            home.stop();
+            return Response::Done;
+        }
+        Request::VolumeCreate { name, size } => backend::create_volume(&home.array, &name, ByteSize(size)).await,
+        Request::VolumeDelete { name, force } => {
+            let clients = home.connections(&name);
+            if clients > 0 && !force {
+                let why = format!("{clients} clients are connected to {name}: disconnect them, or add --force");
+                return Response::error(ErrorKind::Busy, why);
+            }
+            home.array.delete_volume(&name).await
+        }
+        Request::VolumeResize { name, size, shrink } => {
+            if let Err(why) = backend::check_shrink(&home.array, &name, ByteSize(size), shrink) {
+                return Response::error(ErrorKind::Invalid, why);
+            }
+            home.array.resize_volume(&name, ByteSize(size)).await
+        }
+    };
+    match done {
+        Ok(()) => Response::Done,
+        Err(error) => Response::error(kind_of(&error), error.to_string()),
+    }
+}
+
+fn kind_of(error: &VolumeAdminError) -> ErrorKind {
+    match error {
+        VolumeAdminError::Unknown(_) => ErrorKind::NotFound,
+        VolumeAdminError::Exists(_) => ErrorKind::Exists,
+        VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } => ErrorKind::Invalid,
+        VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
+        VolumeAdminError::Array(_) => ErrorKind::Failed,
+    }
+}

@@ -1,0 +1,228 @@
+//! The first reactor: opens the array, makes everything ready, answers commands, and stops it all in order.
+
+use super::exports::{ArrayExports, Side};
+use super::peer::{ToHome, ToPeer};
+use super::{Plan, control, start_server};
+use crate::backend::convert::{self, Serving};
+use crate::failure::Failure;
+use crate::notify;
+use crate::output::{self, LogLines};
+use cygnus_control::rates::RateMeter;
+use cygnus_control::stats::{ClientCounters, Stats};
+use cygnus_control::status::{ArrayStatus, VolumeStatus};
+use cygnus_engine::{Array, OpenOptions};
+use cygnus_runtime::{Event, Runtime};
+use cygnus_target::{OpClass, Server, ServerStats};
+use cygnus_types::{Nanos, ReactorId};
+use cygnus_uring::{Reactor, Signal, Signals};
+use std::cell::{Cell, RefCell};
+use std::os::fd::AsFd;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How often device rates are measured.
+const RATES: Nanos = Nanos::secs(1);
+
+/// What the tasks of the home reactor share.
+pub struct Home {
+    pub rt: Runtime,
+    pub array: Array,
+    plan: Arc<Plan>,
+    server: Server<ArrayExports>,
+    rates: RefCell<RateMeter>,
+    stopping: Cell<bool>,
+    ready_peers: Cell<usize>,
+    stopped_peers: Cell<usize>,
+    peer_failure: RefCell<Option<String>>,
+    changed: Event,
+}
+
+/// Home's main task.
+pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
+    let served = serve(&reactor, &plan).await;
+    // Whatever happened, the peers wait for this.
+    tell_peers(&reactor.rt, &plan, || ToPeer::Exit);
+    served
+}
+
+fn tell_peers(rt: &Runtime, plan: &Plan, message: impl Fn() -> ToPeer) {
+    for peer in 1..plan.reactors {
+        rt.send_msg(ReactorId(peer as u16), Box::new(message()));
+    }
+}
+
+async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
+    let rt = &reactor.rt;
+    let signals = Signals::install(&reactor.io).map_err(|error| Failure::Failed(format!("signals: {error}")))?;
+    let options = OpenOptions {
+        array: Some(plan.array),
+        reactors: plan.reactors,
+        read_only: false,
+        log: Arc::new(LogLines::all(plan.output)),
+    };
+    let array = Array::open(rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+    let home = match start(reactor, array.clone(), plan, signals) {
+        Ok(home) => home,
+        Err(failure) => {
+            array.close().await.map_err(Failure::of)?;
+            return Err(failure);
+        }
+    };
+    tell_peers(rt, plan, || ToPeer::Attach(array.handle(plan.reactors)));
+    home.until(|home| home.ready_peers.get() == plan.reactors - 1).await;
+    let failure = home.peer_failure.borrow_mut().take();
+    let announced = match failure {
+        Some(why) => Err(Failure::Failed(why)),
+        None => announce(plan),
+    };
+    if announced.is_ok() {
+        home.until(|home| home.stopping.get()).await;
+    }
+    plan.output.remark(&format!("stopping {}", plan.record.name));
+    // Nobody waits for this message, and without a service manager there is nobody to get it.
+    let _ = notify::service_manager("STOPPING=1");
+    home.server.shutdown().await;
+    tell_peers(rt, plan, || ToPeer::Stop);
+    home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
+    array.close().await.map_err(Failure::of)?;
+    plan.output.remark(&format!("{} is stopped cleanly", plan.record.name));
+    announced
+}
+
+/// Starts all tasks of the home reactor.
+fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, Failure> {
+    let server = start_server(reactor, Side::Home(array.clone()), plan)?;
+    let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", plan.control.address()));
+    let socket = plan.control.as_fd().try_clone_to_owned().map_err(failed)?;
+    let listener = reactor.io.add_listener(socket).map_err(failed)?;
+    let home = Rc::new(Home {
+        rt: reactor.rt.clone(),
+        array,
+        plan: plan.clone(),
+        server,
+        rates: RefCell::default(),
+        stopping: Cell::new(false),
+        ready_peers: Cell::new(0),
+        stopped_peers: Cell::new(0),
+        peer_failure: RefCell::new(None),
+        changed: Event::new(),
+    });
+    home.rt.spawn(handle_messages(home.clone()));
+    home.rt.spawn(measure_rates(home.clone()));
+    home.rt.spawn(await_signal(home.clone(), signals));
+    home.rt.spawn(control::accept(home.clone(), listener));
+    Ok(home)
+}
+
+async fn handle_messages(home: Rc<Home>) {
+    loop {
+        let message = home.rt.recv_msg().await;
+        let Some(message) = home.array.handle_message(message) else { continue };
+        match *message.downcast::<ToHome>().expect("the engine takes its own messages") {
+            ToHome::Ready(result) => {
+                home.ready_peers.set(home.ready_peers.get() + 1);
+                if let Err(why) = result {
+                    home.peer_failure.borrow_mut().get_or_insert(why);
+                }
+            }
+            ToHome::Stopped => home.stopped_peers.set(home.stopped_peers.get() + 1),
+        }
+        home.changed.notify();
+    }
+}
+
+async fn measure_rates(home: Rc<Home>) {
+    loop {
+        let counters: Vec<_> = home.array.status().members.iter().map(convert::counters).collect();
+        home.rates.borrow_mut().sample(home.rt.now().0, &counters);
+        home.rt.sleep(RATES).await;
+    }
+}
+
+async fn await_signal(home: Rc<Home>, signals: Signals) {
+    // An error means that the reactor is being taken down, which is a stop too.
+    if let Ok(signal) = signals.next(&home.rt).await {
+        let name = if signal == Signal::Interrupt { "SIGINT" } else { "SIGTERM" };
+        home.plan.output.detail(&format!("{name} received"));
+    }
+    home.stop();
+}
+
+/// Says that clients may come: one line on standard output, the service manager, the descriptor.
+fn announce(plan: &Plan) -> Result<(), Failure> {
+    let uris = plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect::<Vec<_>>();
+    let name = &plan.record.name;
+    let line = match plan.output.json() {
+        true => serde_json::json!({ "schema": cygnus_control::SCHEMA, "ready": name, "nbd": uris }).to_string(),
+        false => format!("ready {name} {}", uris.join(" ")),
+    };
+    output::print(&format!("{line}\n"))?;
+    notify::service_manager(&format!("READY=1\nSTATUS=serving {name}"))
+        .map_err(|error| Failure::Failed(format!("$NOTIFY_SOCKET: {error}")))?;
+    if let Some(fd) = plan.ready_fd {
+        notify::descriptor(fd).map_err(|error| Failure::Failed(format!("--ready-fd {fd}: {error}")))?;
+    }
+    Ok(())
+}
+
+impl Home {
+    /// Begins a clean stop.
+    pub fn stop(&self) {
+        self.stopping.set(true);
+        self.changed.notify();
+    }
+
+    async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+        loop {
+            let changed = self.changed.wait();
+            if is_so(self) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// All reactors' NBD counters in one.
+    fn nbd_stats(&self) -> ServerStats {
+        let mut all = self.server.stats();
+        let published = self.plan.published.lock().expect("no holder panics");
+        published.iter().for_each(|peer| all.merge(&peer.stats));
+        all
+    }
+
+    /// Connections that have this volume open, over all reactors.
+    pub fn connections(&self, volume: &str) -> u32 {
+        let published = self.plan.published.lock().expect("no holder panics");
+        let mine = self.server.sessions();
+        let all = published.iter().flat_map(|peer| &peer.sessions).chain(&mine);
+        all.filter(|session| session.export.as_deref() == Some(volume)).count() as u32
+    }
+
+    /// Everything about the array.
+    pub fn status(&self) -> ArrayStatus {
+        let listening: Vec<String> = self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
+        let rates = self.rates.borrow();
+        let serving = Serving { record: &self.plan.record, listening: &listening, rates: rates.rates() };
+        convert::status(&self.array.status(), self.array.recovery(), serving, |name| self.connections(name))
+    }
+
+    /// All volumes.
+    pub fn volumes(&self) -> Vec<VolumeStatus> {
+        convert::volumes(&self.array.status(), |name| self.connections(name))
+    }
+
+    /// The counters for the live view.
+    pub fn stats(&self) -> Stats {
+        let nbd = self.nbd_stats();
+        let (read, write) = (nbd.of(OpClass::Read), nbd.of(OpClass::Write));
+        let client = ClientCounters {
+            connections: nbd.connections as u32,
+            reads: read.ops,
+            writes: write.ops,
+            read_bytes: read.bytes,
+            written_bytes: write.bytes,
+            flushes: nbd.of(OpClass::Flush).ops,
+        };
+        Stats { client, ..convert::stats(&self.array.status(), self.rt.now().0) }
+    }
+}

@@ -1,0 +1,118 @@
+//! `cygnus serve`: one process, one reactor per core, the array's home on the first one.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `mod.rs` | what is checked and bound before a reactor starts |
+//! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
+//! | `peer.rs` | the other reactors, and the messages between them and home |
+//! | `control.rs` | the control socket's sessions |
+//! | `exports.rs` | volumes as NBD exports |
+
+mod control;
+mod exports;
+mod home;
+mod peer;
+
+use crate::args::serve::ServeArgs;
+use crate::backend;
+use crate::commands::{Context, status};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::state::ArrayRecord;
+use cygnus_target::{BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats};
+use cygnus_types::Uuid;
+use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
+use exports::{ArrayExports, Side};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+
+/// What all reactors know from the start.
+struct Plan {
+    record: ArrayRecord,
+    array: Uuid,
+    reactors: usize,
+    listeners: Vec<BoundListener>,
+    control: BoundListener,
+    ready_fd: Option<i32>,
+    output: Output,
+    /// What each reactor but home last published of its server; a quarter of a second old at most.
+    published: Mutex<Vec<Published>>,
+}
+
+/// A reactor's NBD server as seen from home.
+#[derive(Clone, Default)]
+struct Published {
+    stats: ServerStats,
+    sessions: Vec<SessionStats>,
+}
+
+/// Does it; returns when the array has been stopped.
+pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
+    config.complete_serve(&mut args);
+    let record = context.state.load(&args.name)?;
+    let control = bind_control(&args, context)?;
+    let assembly = status::assemble(&record)?;
+    for oddity in &assembly.oddities {
+        context.output.warn(oddity);
+    }
+    let devices = backend::open_members(&assembly, Access::Exclusive)?;
+    for device in &devices {
+        if let Some(why) = device.fallback() {
+            context.output.detail(&format!("{}: {why}", device.name()));
+        }
+    }
+    let reactors = usize::from(args.reactors.unwrap_or(1));
+    let plan = Plan {
+        record,
+        array: assembly.newest.array,
+        reactors,
+        listeners: bind_nbd(&args, context)?,
+        control,
+        ready_fd: args.ready_fd,
+        output: context.output,
+        published: Mutex::new(vec![Published::default(); reactors]),
+    };
+    let pinning = if args.pin { Pinning::EachOwnCore } else { Pinning::Free };
+    let config = cygnus_uring::Config { reactors, pinning, ..backend::config(devices)? };
+    let plan = Arc::new(plan);
+    let main = async move |reactor: Reactor| match reactor.rt.id().index() {
+        0 => home::main(reactor, plan.clone()).await,
+        _ => peer::main(reactor, plan.clone()).await,
+    };
+    spawn_reactors(&config, main).map_err(Failure::of)?.join().into_iter().collect()
+}
+
+/// Binding the control socket is also what keeps two `serve` of one state directory apart.
+fn bind_control(args: &ServeArgs, context: &Context) -> Result<BoundListener, Failure> {
+    let path = context.state.control_socket(&args.name)?;
+    let address: ListenAddress = format!("unix:{}", path.display()).parse().map_err(Failure::of)?;
+    BoundListener::bind(&address).map_err(|error| match error {
+        ListenError::InUse(_) => Failure::Failed(format!("{} is being served already", args.name)),
+        other => Failure::of(other),
+    })
+}
+
+fn bind_nbd(args: &ServeArgs, context: &Context) -> Result<Vec<BoundListener>, Failure> {
+    let default = || {
+        let path = context.state.default_nbd_socket(&args.name);
+        format!("unix:{}", path.display()).parse::<ListenAddress>().map(|address| vec![address])
+    };
+    let addresses = if args.nbd.is_empty() { default().map_err(Failure::of)? } else { args.nbd.clone() };
+    addresses.iter().map(|address| BoundListener::bind(address).map_err(Failure::of)).collect()
+}
+
+/// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
+fn start_server(reactor: &Reactor, side: Side, plan: &Arc<Plan>) -> Result<Server<ArrayExports>, Failure> {
+    let exports = ArrayExports { side, array: plan.record.name.clone() };
+    let output = plan.output;
+    let log = move |event: cygnus_target::SessionEvent| output.detail(&event.to_string());
+    let server = Server::new(&reactor.rt, exports, cygnus_target::ServerConfig::default(), log);
+    for listener in &plan.listeners {
+        let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", listener.address()));
+        let socket = listener.as_fd().try_clone_to_owned().map_err(failed)?;
+        let id = reactor.io.add_listener(socket).map_err(failed)?;
+        server.listen(id, listener.address().to_string());
+    }
+    Ok(server)
+}

@@ -1,0 +1,77 @@
+//! The reactors that are not the array's home, and what they and home say to each other.
+
+use super::exports::{ArrayExports, Side};
+use super::{Plan, Published, start_server};
+use crate::failure::Failure;
+use cygnus_engine::ArrayHandle;
+use cygnus_runtime::Runtime;
+use cygnus_target::Server;
+use cygnus_types::{Nanos, ReactorId};
+use cygnus_uring::Reactor;
+use std::sync::Arc;
+
+/// How often a reactor publishes what its server has counted.
+const PUBLISH: Nanos = Nanos::millis(250);
+
+/// The array's home.
+pub const HOME: ReactorId = ReactorId(0);
+
+/// From home to a peer.
+pub enum ToPeer {
+    /// The array is open: take part.
+    Attach(ArrayHandle),
+    /// Close all connections, then say [`ToHome::Stopped`]; go on handling the engine's messages.
+    Stop,
+    /// The array is closed: end.
+    Exit,
+}
+
+/// From a peer to home.
+pub enum ToHome {
+    /// It listens; or why it does not.
+    Ready(Result<(), String>),
+    /// Its connections are closed.
+    Stopped,
+}
+
+/// A peer's main task.
+pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
+    let rt = reactor.rt.clone();
+    let handle = match *rt.recv_msg().await.downcast::<ToPeer>().expect("home speaks first, and only so") {
+        ToPeer::Attach(handle) => handle,
+        ToPeer::Stop | ToPeer::Exit => return Ok(()),
+    };
+    let peer = handle.attach(&rt);
+    let server = start_server(&reactor, Side::Peer(peer.clone()), &plan);
+    let ready = server.as_ref().map(drop).map_err(ToString::to_string);
+    rt.send_msg(HOME, Box::new(ToHome::Ready(ready)));
+    let server = server.ok();
+    if let Some(server) = &server {
+        rt.spawn(publish(rt.clone(), server.clone(), plan));
+    }
+    loop {
+        let message = rt.recv_msg().await;
+        let Some(message) = peer.handle_message(message) else { continue };
+        match *message.downcast::<ToPeer>().expect("the engine takes its own messages") {
+            ToPeer::Stop => rt.spawn(stop(rt.clone(), server.clone())),
+            ToPeer::Exit => return Ok(()),
+            ToPeer::Attach(_) => unreachable!("home attaches each peer once"),
+        }
+    }
+}
+
+/// Beside the loop that handles messages: sessions that end may need the engine's.
+async fn stop(rt: Runtime, server: Option<Server<ArrayExports>>) {
+    if let Some(server) = server {
+        server.shutdown().await;
+    }
+    rt.send_msg(HOME, Box::new(ToHome::Stopped));
+}
+
+async fn publish(rt: Runtime, server: Server<ArrayExports>, plan: Arc<Plan>) {
+    loop {
+        let published = Published { stats: server.stats(), sessions: server.sessions() };
+        plan.published.lock().expect("no holder panics")[rt.id().index()] = published;
+        rt.sleep(PUBLISH).await;
+    }
+}

@@ -1,0 +1,257 @@
+//! The state directory: where members were last seen, and the control sockets.
+//!
+//! It is a memory, never the truth: the truth is in the superblocks. A file of it is replaced whole (written beside,
+//! synced, renamed, directory synced), so a crash leaves the old or the new one.
+
+use crate::args::values::{ArrayName, MAX_SOCKET_PATH};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Used when neither flag, environment nor configuration names one.
+pub const DEFAULT: &str = "/var/lib/cygnus";
+
+const HEADER: &str = "\
+# Written by cygnus: where the members of this array were last seen. It may be deleted; 'cygnus array scan' finds them again.
+";
+
+/// Why the state directory cannot be used.
+#[derive(Debug, Error)]
+pub enum StateError {
+    /// The directory or a file in it cannot be read or written.
+    #[error("{path}: {source}{hint}", path = path.display(), hint = hint(source))]
+    Io {
+        /// What could not be read or written.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file in it is not what we wrote.
+    #[error("{path}: {message}: delete it and run 'cygnus array scan' on the members", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// It has no array of that name.
+    #[error("{dir} knows no array '{name}': see 'cygnus array list', or find it with 'cygnus array scan PATH...'", dir = dir.display())]
+    Unknown {
+        /// The state directory.
+        dir: PathBuf,
+        /// The name asked for.
+        name: ArrayName,
+    },
+    /// Its path leaves no room for the sockets.
+    #[error("{path}: {length} bytes are too long for a Unix socket (at most {MAX_SOCKET_PATH}): use a shorter --state", path = path.display())]
+    TooLong {
+        /// The socket.
+        path: PathBuf,
+        /// Its length.
+        length: usize,
+    },
+}
+
+fn hint(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::PermissionDenied => ": run as another user, or choose a directory with --state DIR or $CYGNUS_STATE",
+        _ => "",
+    }
+}
+
+/// What is remembered of one array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayRecord {
+    /// The version of this file's form.
+    pub schema: u32,
+    /// The array's name.
+    pub name: String,
+    /// Its identity.
+    pub uuid: String,
+    /// Where its members are.
+    #[serde(rename = "member", default)]
+    pub members: Vec<MemberRecord>,
+}
+
+/// Where one member was last seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberRecord {
+    /// Its index in the array.
+    pub index: u32,
+    /// Its absolute path.
+    pub path: PathBuf,
+}
+
+/// The state directory.
+#[derive(Clone, Debug)]
+pub struct StateDir {
+    dir: PathBuf,
+}
+
+impl StateDir {
+    /// The directory at `dir`, which need not exist yet.
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    fn record_path(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{name}.toml"))
+    }
+
+    /// The control socket of an array, whether or not it is served.
+    pub fn control_socket(&self, name: &ArrayName) -> Result<PathBuf, StateError> {
+        let path = self.dir.join(format!("{name}.ctl"));
+        match path.as_os_str().len() {
+            length if length > MAX_SOCKET_PATH => Err(StateError::TooLong { path, length }),
+            _ => Ok(path),
+        }
+    }
+
+    /// The NBD socket of an array when `serve` is told no address.
+    pub fn default_nbd_socket(&self, name: &ArrayName) -> PathBuf {
+        self.dir.join(format!("{name}.sock"))
+    }
+
+    /// Makes the directory if it is not there.
+    pub fn ensure(&self) -> Result<(), StateError> {
+        fs::create_dir_all(&self.dir).map_err(|source| StateError::Io { path: self.dir.clone(), source })
+    }
+
+    /// What is remembered of `name`, or [`StateError::Unknown`].
+    pub fn load(&self, name: &ArrayName) -> Result<ArrayRecord, StateError> {
+        let path = self.record_path(name.as_str());
+        match read(&path)? {
+            Some(record) => Ok(record),
+            None => Err(StateError::Unknown { dir: self.dir.clone(), name: name.clone() }),
+        }
+    }
+
+    /// Whether `name` is remembered.
+    pub fn knows(&self, name: &ArrayName) -> bool {
+        self.record_path(name.as_str()).exists()
+    }
+
+    /// All records by name, and the errors of those that cannot be read.
+    pub fn list(&self) -> Result<Vec<Result<ArrayRecord, StateError>>, StateError> {
+        let io_error = |source| StateError::Io { path: self.dir.clone(), source };
+        let entries = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(io_error)?,
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(io_error)?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        Ok(paths.iter().filter_map(|path| read(path).transpose()).collect())
+    }
+
+    /// Remembers an array, replacing what was remembered of that name.
+    pub fn save(&self, record: &ArrayRecord) -> Result<(), StateError> {
+        self.ensure()?;
+        let path = self.record_path(&record.name);
+        let text = toml::to_string(record).expect("a record is plain data");
+        replace(&path, format!("{HEADER}{text}").as_bytes()).map_err(|source| StateError::Io { path, source })
+    }
+
+    /// Forgets an array; no error if it was not remembered.
+    pub fn forget(&self, name: &ArrayName) -> Result<(), StateError> {
+        let path = self.record_path(name.as_str());
+        match fs::remove_file(&path).and_then(|()| sync_dir(&self.dir)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(StateError::Io { path, source: error }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<ArrayRecord>, StateError> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(|source| StateError::Io { path: path.into(), source })?,
+    };
+    let damaged = |message: String| StateError::Damaged { path: path.into(), message };
+    let record: ArrayRecord = toml::from_str(&text).map_err(|error| damaged(error.message().to_string()))?;
+    match record.schema {
+        cygnus_control::SCHEMA => Ok(Some(record)),
+        other => Err(damaged(format!("schema {other} was written by another version of cygnus"))),
+    }
+}
+
+/// Replaces `path` so that a crash leaves either the old or the new contents.
+fn replace(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    let dir = path.parent().expect("a record lies in the state directory");
+    // The process id keeps two commands from writing into the same temporary file; the last rename wins.
+    let temporary = path.with_extension(format!("new-{}", std::process::id()));
+    let mut file = File::create(&temporary)?;
+    file.write_all(contents)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    sync_dir(dir)
+}
+
+fn sync_dir(dir: &Path) -> std::io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn record(name: &str) -> ArrayRecord {
+        let members =
+            (0..3).map(|index| MemberRecord { index, path: PathBuf::from(format!("/srv/d \"{index}\"")) }).collect();
+        ArrayRecord { schema: 1, name: name.into(), uuid: "u-u".into(), members }
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded_and_forgotten() {
+        let scratch = Scratch::new("state");
+        let state = StateDir::new(scratch.path().join("not/yet/there"));
+        let name: ArrayName = "tank".parse().unwrap();
+        assert!(matches!(state.load(&name), Err(StateError::Unknown { .. })));
+        assert_eq!(state.list().unwrap().len(), 0);
+
+        state.save(&record("tank")).unwrap();
+        state.save(&record("a")).unwrap();
+        assert_eq!(state.load(&name).unwrap(), record("tank"));
+        let names: Vec<_> = state.list().unwrap().into_iter().map(|record| record.unwrap().name).collect();
+        assert_eq!(names, ["a", "tank"]);
+        let leftovers = fs::read_dir(state.path()).unwrap().count();
+        assert_eq!(leftovers, 2, "no temporary file is left");
+
+        state.forget(&name).unwrap();
+        state.forget(&name).unwrap();
+        assert!(!state.knows(&name));
+    }
+
+    #[test]
+    fn damage_is_an_error_with_a_remedy() {
+        let scratch = Scratch::new("state-damage");
+        let state = StateDir::new(scratch.path().into());
+        let name: ArrayName = "tank".parse().unwrap();
+        for text in ["", "schema = 1", "\u{0}\u{1}", "schema = 9\nname = 'tank'\nuuid = 'x'"] {
+            fs::write(scratch.path().join("tank.toml"), text).unwrap();
+            let error = state.load(&name).unwrap_err();
+            assert!(matches!(error, StateError::Damaged { .. }), "{text:?}: {error}");
+            assert!(error.to_string().contains("array scan"));
+        }
+    }
+
+    #[test]
+    fn sockets_must_fit() {
+        let name: ArrayName = "tank".parse().unwrap();
+        assert!(StateDir::new("/run/x".into()).control_socket(&name).is_ok());
+        assert!(matches!(StateDir::new("x".repeat(120).into()).control_socket(&name), Err(StateError::TooLong { .. })));
+    }
+}
