@@ -163,9 +163,9 @@ impl ClientHandshake {
         let data = &input[wire::OPTION_REPLY_HEADER_BYTES..end];
         let step = match kind {
             wire::REP_ACK => self.acknowledged(asked, out)?,
-            wire::REP_INFO => self.info(data)?,
-            wire::REP_SERVER => self.server(data)?,
-            wire::REP_META_CONTEXT => {
+            wire::REP_INFO if asked == wire::OPT_GO => self.info(data)?,
+            wire::REP_SERVER if asked == wire::OPT_LIST => self.server(data)?,
+            wire::REP_META_CONTEXT if asked == wire::OPT_SET_META_CONTEXT => {
                 if data.len() < 4 {
                     return Err(Malformed::Length { what: "metadata context", length });
                 }
@@ -216,7 +216,10 @@ impl ClientHandshake {
     /// Structured replies and contexts are wishes; anything else refused ends the negotiation.
     fn refused(&mut self, asked: u32, code: u32, data: &[u8], out: &mut Vec<u8>) -> Result<ClientStep, Malformed> {
         let wish = matches!(asked, wire::OPT_STRUCTURED_REPLY | wire::OPT_SET_META_CONTEXT);
-        if code & wire::REP_ERROR_BIT == 0 || !wish {
+        if code & wire::REP_ERROR_BIT == 0 {
+            return Err(Malformed::OptionReplyType { option: asked, kind: code });
+        }
+        if !wish {
             let message = String::from_utf8_lossy(data).into_owned();
             return Err(Malformed::Refused { option: asked, code, message });
         }

@@ -115,6 +115,14 @@ pub enum Malformed {
         /// The magic seen.
         magic: u64,
     },
+    /// An option reply of a type that does not belong to the option.
+    #[error("option {option} was answered with a reply of type {kind}, which does not belong to it")]
+    OptionReplyType {
+        /// The option asked.
+        option: u32,
+        /// The reply's type.
+        kind: u32,
+    },
     /// The server refused an option we cannot do without.
     #[error("the server refused option {option} (code {code:#x}): {message}")]
     Refused {

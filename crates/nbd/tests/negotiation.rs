@@ -265,6 +265,42 @@ fn our_client_lists_and_is_refused() {
     assert!(matches!(step, Err(Malformed::Refused { option: OPT_GO, code: REP_ERR_UNKNOWN, .. })), "{step:?}");
 }
 
+#[test]
+fn our_client_believes_only_replies_that_belong_to_the_option() {
+    let reply = |option: u32, kind: u32, data: &[u8]| {
+        let head = [&OPTION_REPLY_MAGIC.to_be_bytes()[..], &option.to_be_bytes(), &kind.to_be_bytes()].concat();
+        [&head[..], &(data.len() as u32).to_be_bytes(), data].concat()
+    };
+    for (goal, option, kind, data) in [
+        (Goal::List, OPT_LIST, REP_INFO, &b"\0\x01name"[..]),
+        (Goal::List, OPT_LIST, 99, b""),
+        (
+            Goal::Go { export: "v".into(), structured: false, allocation: false },
+            OPT_GO,
+            REP_META_CONTEXT,
+            b"\0\0\0\x01x",
+        ),
+        (Goal::Go { export: "v".into(), structured: false, allocation: false }, OPT_GO, REP_SERVER, b"\0\0\0\x01x"),
+        (
+            Goal::Go { export: "v".into(), structured: true, allocation: true },
+            OPT_STRUCTURED_REPLY,
+            REP_INFO,
+            b"\0\x01n",
+        ),
+    ] {
+        let (mut client, mut out) = (ClientHandshake::new(goal), Vec::new());
+        client.step(b"NBDMAGICIHAVEOPT\0\x03", &mut out).unwrap();
+        let answer = client.step(&reply(option, kind, data), &mut out);
+        assert_eq!(answer, Err(Malformed::OptionReplyType { option, kind }));
+    }
+    let mut client = ClientHandshake::new(Goal::List);
+    assert!(matches!(client.step(b"SSH-2.0-OpenSSH_9.2", &mut Vec::new()), Err(Malformed::Greeting(_))));
+    assert!(matches!(
+        client.step(b"NBDMAGIC\0\0\x42\x02\x81\x86\x12\x53\0\0", &mut Vec::new()),
+        Err(Malformed::OldStyle(0))
+    ));
+}
+
 proptest! {
     #[test]
     fn both_sides_agree(structured: bool, allocation: bool, piece in 1usize..200) {
