@@ -2,15 +2,18 @@
 
 mod common;
 
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::ram::{RamVolume, Shelf};
 use cygnus_nbd::NbdUri;
+use cygnus_nbd::wire::{EXPORT_NAME_REPLY_BYTES, GREETING_BYTES, OPT_EXPORT_NAME, OPTION_MAGIC};
 use cygnus_runtime::Rng;
 use cygnus_target::loadgen::{LoadError, LoadOptions, run};
 use cygnus_target::{BoundListener, Server, ServerConfig, ServerStats};
@@ -300,6 +303,25 @@ fn libnbd_says_everything() {
         }
     }
     running.stop();
+}
+
+#[test]
+fn a_stop_does_not_wait_for_idle_connections() {
+    let running = Running::start("idle", 1);
+    let socket = running.file("nbd.sock");
+    let mut silent: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    for stream in &mut silent {
+        stream.read_exact(&mut [0; GREETING_BYTES]).unwrap();
+    }
+    // One of them goes on to the transmission phase, and is silent there.
+    let name = b"vol0";
+    let option = [&OPTION_MAGIC.to_be_bytes()[..], &OPT_EXPORT_NAME.to_be_bytes(), &[0, 0, 0, 4], name].concat();
+    silent[0].write_all(&[&[0, 0, 0, 3], &option[..]].concat()).unwrap();
+    silent[0].read_exact(&mut [0; EXPORT_NAME_REPLY_BYTES]).unwrap();
+    let begun = Instant::now();
+    assert_eq!(running.stop().accepted, 3);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    silent.iter_mut().for_each(|stream| assert_eq!(stream.read(&mut [0]).unwrap(), 0));
 }
 
 #[test]
