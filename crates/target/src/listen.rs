@@ -3,11 +3,13 @@
 use std::fmt;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cygnus_nbd::wire::DEFAULT_PORT;
 use cygnus_nbd::{Address, NbdUri};
@@ -72,6 +74,15 @@ enum Socket {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
+impl ListenError {
+    fn is_in_use(&self) -> bool {
+        match self {
+            Self::InUse(_) => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::AddrInUse,
+            Self::Address(_) | Self::NotASocket(_) => false,
+        }
+    }
+}
 
 /// A listening socket, to be given to a driver as a duplicate of its descriptor. Dropping it removes the socket file and
 /// closes this descriptor.
@@ -82,12 +93,28 @@ pub struct BoundListener {
     inode: Option<(PathBuf, u64)>,
 }
 
+/// How long an address may seem to be in use before it counts as that. The kernel lets go of an io_uring's sockets some
+/// milliseconds *after* their killed process is gone, and whoever restarts it is faster than that.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
+const RELEASE_POLL: Duration = Duration::from_millis(10);
+
 impl BoundListener {
-    /// Listens. A socket file that no server answers at any more is replaced.
+    /// Listens. A socket file that no server answers at any more is replaced; for a server that is being killed, waits
+    /// a moment.
     ///
     /// # Errors
     /// [`ListenError`], naming the address and what to do.
     pub fn bind(address: &ListenAddress) -> Result<Self, ListenError> {
+        let began = Instant::now();
+        loop {
+            match Self::bind_now(address) {
+                Err(error) if error.is_in_use() && began.elapsed() < RELEASE_PATIENCE => thread::sleep(RELEASE_POLL),
+                other => return other,
+            }
+        }
+    }
+
+    fn bind_now(address: &ListenAddress) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Io { address: address.clone(), source };
         let (socket, mut address, inode) = match &address.0 {
             Address::Unix(path) => {
@@ -99,6 +126,7 @@ impl BoundListener {
             }
             Address::Tcp { host, port } => {
                 let socket = TcpListener::bind((host.as_str(), *port)).map_err(failed)?;
+                keep_alive(&socket).map_err(failed)?;
                 (Socket::Tcp(socket), address.clone(), None)
             }
         };
@@ -148,6 +176,26 @@ impl Drop for BoundListener {
     }
 }
 
+/// Lets the kernel find out about clients that are gone without a word: probes after a minute of silence, and an end
+/// after two. Connections inherit this from their listener.
+fn keep_alive(socket: &TcpListener) -> io::Result<()> {
+    let options = [
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 60),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 10),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 6),
+    ];
+    for (level, option, value) in options {
+        let value: libc::c_int = value;
+        let (at, len) = ((&raw const value).cast(), size_of::<libc::c_int>() as libc::socklen_t);
+        // SAFETY: the descriptor is open, and the option is a C int that outlives the call.
+        if unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, len) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 /// Removes the socket file of a server that is dead; refuses what is alive or something else.
 fn clear_stale(path: &Path) -> Result<(), ListenError> {
     let Ok(file) = std::fs::symlink_metadata(path) else { return Ok(()) };
@@ -188,7 +236,12 @@ mod tests {
 
         let alive = BoundListener::bind(&address).unwrap();
         assert!(matches!(BoundListener::bind(&address), Err(ListenError::InUse(_))));
-        drop(alive);
+        let dying = std::thread::spawn(move || {
+            std::thread::sleep(RELEASE_PATIENCE / 8);
+            drop(alive);
+        });
+        drop(BoundListener::bind(&address).expect("waits for a server that is going"));
+        dying.join().unwrap();
         assert!(!path.exists(), "a closed listener leaves no file");
 
         // A killed server leaves its file.
@@ -207,6 +260,25 @@ mod tests {
         assert!(matches!(BoundListener::bind(&address), Err(ListenError::NotASocket(_))));
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn connections_inherit_the_probes() {
+        let listener = BoundListener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let Socket::Tcp(socket) = &listener.socket else { panic!() };
+        let _client = std::net::TcpStream::connect(socket.local_addr().unwrap()).unwrap();
+        let (connection, _) = socket.accept().unwrap();
+        let option = |level, option| {
+            let (mut value, mut len): (libc::c_int, _) = (0, size_of::<libc::c_int>() as libc::socklen_t);
+            // SAFETY: the descriptor is open; value and length are valid for the call.
+            let got = unsafe {
+                libc::getsockopt(connection.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut len)
+            };
+            assert_eq!(got, 0);
+            value
+        };
+        assert_eq!(option(libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1);
+        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE), 60);
     }
 
     #[test]
