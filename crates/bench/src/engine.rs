@@ -32,11 +32,13 @@ pub struct EngineOptions {
     pub depth: usize,
     /// Pin the reactor to a core.
     pub pin: bool,
+    /// Height of a full stripe in blocks; `None`: the default.
+    pub stripe_rows: Option<u32>,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { data: 4, parity: 1, device: ByteSize(1 << 30), depth: 32, pin: true }
+        Self { data: 4, parity: 1, device: ByteSize(1 << 30), depth: 32, pin: true, stripe_rows: None }
     }
 }
 
@@ -163,7 +165,7 @@ fn with_array(
     block_on(&config, async |reactor| {
         let (rt, devices) = (reactor.rt.clone(), reactor.devices.clone());
         let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
-        create(&rt, &devices, &CreateOptions { force: true, ..shape }).await?;
+        create(&rt, &devices, &CreateOptions { force: true, stripe_rows: options.stripe_rows, ..shape }).await?;
         let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
         let array = Array::open(&rt, &devices, &open).await?;
         let size = array.status().usable.0 / (1 << 20) * (1 << 20);
