@@ -7,6 +7,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `volume.rs` | what a server needs of a volume and of the set of exports |
+//! | `engine.rs` | the array engine's volumes as exports |
 //! | `server.rs` | accepting, counting, shutting down |
 //! | `session.rs` | one connection from greeting to close |
 //! | `dispatch.rs` | what each command does to the volume |
