@@ -22,6 +22,8 @@ use crate::writer::{Appended, Publish};
 
 /// Victims emptied before the flush that lets them go: a flush cuts a stripe short, so not for each one.
 const BATCH: usize = 4;
+/// Victims emptied after which they go back whatever that costs.
+const MOST_PENDING: usize = 4 * BATCH;
 /// Dead blocks between live ones that are read along rather than paying for another request: 32 KiB.
 const READ_THROUGH: u32 = 8;
 /// Longest time that cleaning gives way to reads before it takes a turn all the same.
@@ -50,11 +52,8 @@ impl Reactor {
             }
             match self.choose_victim() {
                 Some((group, seg)) => {
-                    if self.is_tight(group) {
-                        self.release_pending().await;
-                    }
                     self.clean(group, seg).await;
-                    if self.should_release() {
+                    if self.should_release(group) {
                         self.release_pending().await;
                     }
                 }
@@ -73,16 +72,19 @@ impl Reactor {
         home.cleaner_ended.notify();
     }
 
-    /// Whether emptied segments of the group must go back before another victim is begun: a victim's blocks may need
-    /// a whole new segment.
+    /// Whether only emptied segments can give relocation in this group the segment it may need next.
     fn is_tight(&self, group: GroupId) -> bool {
         let space = self.home().space.borrow();
-        space.free_in(group.index()) <= 1 && !space.pending.is_empty()
+        space.free_in(group.index()) == 0 && !space.pending.is_empty()
     }
 
-    fn should_release(&self) -> bool {
+    /// Whether the emptied segments go back now. The flush that this takes cuts the relocation stripe short: done for
+    /// less gain than that wastes, cleaning would go on for ever and get nowhere.
+    fn should_release(&self, group: GroupId) -> bool {
+        let stripe = u64::from(self.shared.layout.geometry().slots(self.shared.layout.geometry().stripe_rows));
         let space = self.home().space.borrow();
-        space.pending.len() >= BATCH || space.starving > 0
+        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= BATCH || space.starving > 0);
+        worth_it || space.pending.len() >= MOST_PENDING || self.is_tight(group)
     }
 
     /// Whether a segment may be a victim: sealed, and its discards covered by a checkpoint. (A discard lives in the
@@ -135,6 +137,7 @@ impl Reactor {
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
         count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
+        let gain = segment_capacity(&shared.layout).saturating_sub(shared.segments.live(seg));
         self.aim_relocation_at(group);
         let (_, segment) = shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
@@ -149,7 +152,9 @@ impl Reactor {
         }
         if shared.segments.live(seg) == 0 {
             shared.segments.set_state(seg, SegState::Pending);
-            self.home().space.borrow_mut().pending.push(seg);
+            let mut space = self.home().space.borrow_mut();
+            space.pending.push(seg);
+            space.reclaimed += u64::from(gain);
         } else {
             shared.segments.set_state(seg, SegState::Damaged);
             let left = shared.segments.live(seg);
@@ -270,18 +275,21 @@ impl Reactor {
                     return true;
                 }
             }
-            if self.home().space.borrow().pending.is_empty() {
-                progress.await;
-            } else {
-                // The segment that we wait for may be among those that we have emptied.
+            if self.is_tight(block.place.group) {
                 self.release_pending().await;
+            } else {
+                progress.await;
             }
         }
     }
 
     /// Makes the moves durable and gives the emptied segments back.
     pub(crate) async fn release_pending(self: &Rc<Self>) {
-        let pending = std::mem::take(&mut self.home().space.borrow_mut().pending);
+        let pending = {
+            let mut space = self.home().space.borrow_mut();
+            space.reclaimed = 0;
+            std::mem::take(&mut space.pending)
+        };
         if self.flush_everything().await.is_ok() {
             self.free_segments(pending).await;
         } else {

@@ -143,7 +143,11 @@ fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Re
     let reserved = state.groups.len() as u64 * u64::from(policies.relocation_reserve + 1);
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
     let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
-    Ok(by_rule.min(segments.saturating_sub(in_use) * capacity))
+    // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
+    // moving it costs the space it gains.
+    let geometry = layout.geometry();
+    let filled = capacity - u64::from(geometry.slots(geometry.stripe_rows)) / 4;
+    Ok(by_rule.min(segments.saturating_sub(in_use) * filled))
 }
 
 fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {

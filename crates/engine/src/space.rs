@@ -20,6 +20,8 @@ pub(crate) struct Space {
     free: Vec<VecDeque<SegIx>>,
     /// Segments emptied whose blocks' new places may not be durable yet.
     pub pending: Vec<SegIx>,
+    /// Blocks of space that the pending segments give beyond those that moved out of them.
+    pub reclaimed: u64,
     pub front_end: usize,
     /// The group in which the cleaner works.
     pub cleaning: Option<usize>,
@@ -56,7 +58,7 @@ impl Space {
             let all = shared.segments.of_group(GroupId(group as u16));
             list.extend(all.filter(|&seg| shared.segments.state(seg) == SegState::Free));
         }
-        Self { free, pending: Vec::new(), front_end: 0, cleaning: None, next_segment_seq, starving: 0 }
+        Self { free, pending: Vec::new(), reclaimed: 0, front_end: 0, cleaning: None, next_segment_seq, starving: 0 }
     }
 
     pub(crate) fn free_in(&self, group: usize) -> u32 {
