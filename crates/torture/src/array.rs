@@ -143,7 +143,8 @@ impl Array {
         let groups: String = status.groups.iter().map(group).collect();
         let (mapped, usable, fault) = (status.mapped.blocks(), status.usable.blocks(), status.fault);
         let delay = status.pressure_ns;
-        format!("{mapped} of {usable} usable blocks mapped, pressure {delay} ns, fault {fault:?}{groups}")
+        let traffic = status.traffic;
+        format!("{mapped} of {usable} usable blocks mapped, pressure {delay} ns, fault {fault:?}; {traffic:?}{groups}")
     }
 }
 
