@@ -26,6 +26,7 @@ fn engine(args: &EngineBenchArgs, output: Output) -> Result<(), Failure> {
         device: args.device_size.0,
         depth: args.depth.into(),
         pin: !args.no_pin,
+        ..EngineOptions::default()
     };
     let report = run_engine(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
     output.answer(&report, |paint| engine_text(&report, paint))

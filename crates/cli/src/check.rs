@@ -30,7 +30,7 @@ pub struct Report {
     segments: u64,
     /// Stripes looked at.
     stripes: u64,
-    /// Blocks whose checksum was compared, parity included.
+    /// Blocks whose checksum was compared.
     blocks: u64,
     /// Map entries compared.
     mapped: u64,
@@ -236,8 +236,10 @@ impl Checker<'_> {
                 entries.iter().zip(bytes.iter_mut().flat_map(|bytes| bytes.chunks_exact_mut(BLOCK))).enumerate()
             {
                 if entry.kind() == Kind::Void {
-                    // Never written: whatever stands there counts as zeros.
-                    block.fill(0);
+                    // Never written: whatever stands there counts as zeros. Parity need not have an entry.
+                    if matches!(common.rotation.role(column), Role::Data(_)) {
+                        block.fill(0);
+                    }
                     continue;
                 }
                 report.blocks += 1;
@@ -302,6 +304,12 @@ fn compare_map(
 }
 
 impl Report {
+    /// The number of problems, in words.
+    pub fn count(&self) -> String {
+        let count = self.problems.len();
+        format!("{count} problem{}", if count == 1 { "" } else { "s" })
+    }
+
     /// For people.
     pub fn text(&self, paint: Paint) -> String {
         let mut out = String::new();
@@ -313,7 +321,7 @@ impl Report {
         }
         let verdict = match self.problems.len() {
             0 => paint.tone(Tone::Good, "consistent"),
-            count => paint.tone(Tone::Bad, &format!("{count} problems")),
+            _ => paint.tone(Tone::Bad, &self.count()),
         };
         out.push_str(&format!(
             "{}: {verdict}; {} segments, {} stripes, {} blocks ({}), {} map entries checked\n",

@@ -19,6 +19,7 @@ mod output;
 mod scratch;
 mod serve;
 mod state;
+mod torture;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -49,6 +50,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Array(command) => commands::array::run(command, config, &context),
         Command::Volume(command) => commands::volume::run(command, &context),
         Command::Serve(args) => serve::run(args, config, &context),
+        Command::Torture(args) => torture::run(&args, output),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man(args) => generate::man(&args),
         Command::Demo(args) => demo::run(&args, output),

@@ -6,6 +6,7 @@ pub mod array;
 pub mod bench;
 pub mod demo;
 pub mod serve;
+pub mod torture;
 pub mod values;
 pub mod volume;
 
@@ -137,6 +138,8 @@ pub enum Command {
     Demo(demo::DemoArgs),
     /// Measure this machine's floor, the engine and NBD servers
     Bench(bench::BenchArgs),
+    /// Search for bugs: whole arrays under power cuts and lost members, in virtual time
+    Torture(torture::TortureArgs),
     /// Print the completion script of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {

@@ -19,8 +19,8 @@ pub fn run(name: &ArrayName, context: &Context) -> Result<(), Failure> {
         check::contents(array, &assembly, &mut report).map_err(Failure::Failed)
     })?;
     context.output.answer(&report, |paint| report.text(paint))?;
-    match report.problems.len() {
-        0 => Ok(()),
-        count => Err(Failure::Failed(format!("{name} has {count} problems"))),
+    match report.problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Failed(format!("{name} has {}", report.count()))),
     }
 }

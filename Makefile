@@ -1,0 +1,67 @@
+# make run    builds Cygnus and shows it at work: `cygnus demo`
+# make test   everything that CI runs
+# make help   the rest
+
+CARGO ?= cargo
+# Seeds of the torture share; 20000 and more are for `cygnus torture` by hand.
+SEEDS ?= 300
+# Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1 and 2 lost members.
+ROUNDS ?= 6
+
+.PHONY: help run test setup lint unit torture clients crash bench man clean
+
+help:
+	@echo 'make run       build, then show an array at work (about a minute)'
+	@echo 'make test      everything CI runs: lint, unit, torture, clients, crash'
+	@echo 'make lint      formatting and clippy, warnings are errors'
+	@echo 'make unit      unit and property tests'
+	@echo 'make torture   $(SEEDS) seeds of whole arrays under power cuts in virtual time (SEEDS=N)'
+	@echo 'make clients   real NBD clients: nbdinfo, nbdcopy, fio, qemu, libnbd, file systems'
+	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0, 1 and 2 members lost (ROUNDS=N)'
+	@echo 'make bench     the engine beside the limits of this machine'
+	@echo 'make man       man pages into target/man'
+	@echo 'make setup     install the Debian packages that are missing'
+
+run:
+	@scripts/setup.sh build
+	$(CARGO) build --release -p cygnus-cli
+	target/release/cygnus demo
+
+test: setup lint unit torture clients crash
+	@echo 'all tests passed'
+
+setup:
+	@scripts/setup.sh test
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+unit:
+	$(CARGO) test --workspace
+
+target/debug/cygnus: FORCE
+	$(CARGO) build -p cygnus-cli -p cygnus-crashcheck
+FORCE:
+
+torture: target/debug/cygnus
+	target/debug/cygnus torture --seeds $(SEEDS)
+	target/debug/cygnus torture --seeds 100 --plant flushes-ignored --stop-at-failure
+
+clients: target/debug/cygnus
+	tests/clients/run-all --quick
+
+crash: target/debug/cygnus
+	tests/crash/run.sh --rounds $(ROUNDS)
+	tests/crash/run.sh --rounds $(ROUNDS) --lose 1
+	tests/crash/run.sh --rounds $(ROUNDS) --lose 2
+
+bench:
+	$(CARGO) build --release -p cygnus-cli
+	target/release/cygnus bench engine
+
+man: target/debug/cygnus
+	target/debug/cygnus man --out target/man
+
+clean:
+	$(CARGO) clean
