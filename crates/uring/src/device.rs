@@ -8,6 +8,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cygnus_runtime::{DeviceInfo, DeviceIx};
 use cygnus_types::BLOCK;
@@ -38,6 +40,11 @@ pub(crate) enum Backing {
     Memory(Memory),
 }
 
+/// How long a device may be claimed before it counts as in use. The kernel lets go of the files of an io_uring some
+/// milliseconds *after* their process is gone, killed or not, and whoever comes next is faster than that.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
+const RELEASE_POLL: Duration = Duration::from_millis(10);
+
 struct Inner {
     name: String,
     size: u64,
@@ -62,6 +69,16 @@ impl Device {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path, access: Access) -> Result<Self, OpenError> {
+        let began = Instant::now();
+        loop {
+            match Self::open_now(path, access) {
+                Err(OpenError::InUse { .. }) if began.elapsed() < RELEASE_PATIENCE => thread::sleep(RELEASE_POLL),
+                other => return other,
+            }
+        }
+    }
+
+    fn open_now(path: &Path, access: Access) -> Result<Self, OpenError> {
         let (file, fallback) = open_direct(path, access)?;
         let metadata = file.metadata().map_err(|error| io_error(path, "examine it", error))?;
         let kind = metadata.file_type();
