@@ -164,12 +164,8 @@ impl Reactor {
 
     /// Relocations stay inside the group being cleaned (SWAN section 3.2).
     fn aim_relocation_at(self: &Rc<Self>, group: GroupId) {
-        let mut writer = self.writer(Stream::Relocation).borrow_mut();
-        if writer.group().is_some_and(|g| g != group) {
-            writer.close_segment(self);
-            if let Some(spare) = writer.take_spare() {
-                self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
-            }
+        if let Some(spare) = self.writer(Stream::Relocation).borrow_mut().aim_at(self, group) {
+            self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
         }
     }
 

@@ -206,7 +206,7 @@ impl Reactor {
     /// Ends the segments of all streams, for closing the array.
     pub(crate) fn end_segments(self: &Rc<Self>) {
         for stream in ALL_STREAMS {
-            self.writer(stream).borrow_mut().close_segment(self);
+            self.writer(stream).borrow_mut().close_segments(self);
         }
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Writer {
     stream: Stream,
     segment: Option<Rc<OpenSegment>>,
     next_row: u32,
+    /// Segments begun in other groups, with their next rows: relocation comes back to them when cleaning does.
+    parked: Vec<(Rc<OpenSegment>, u32)>,
     stripe: Option<Stripe>,
     /// The next segment, fetched before it is needed.
     spare: Option<Grant>,
@@ -90,6 +92,7 @@ impl Writer {
             stream,
             segment: None,
             next_row: 0,
+            parked: Vec::new(),
             stripe: None,
             spare: None,
             asking: false,
@@ -289,14 +292,33 @@ impl Writer {
         }
     }
 
-    /// Gives a segment back that was granted and not begun.
-    pub(crate) fn take_spare(&mut self) -> Option<Grant> {
-        self.spare.take()
+    /// Ends all segments.
+    pub(crate) fn close_segments(&mut self, reactor: &Rc<Reactor>) {
+        self.close_segment(reactor);
+        while let Some((segment, next_row)) = self.parked.pop() {
+            self.segment = Some(segment);
+            self.next_row = next_row;
+            self.close_segment(reactor);
+        }
     }
 
-    /// The group in which the writer is appending.
-    pub(crate) fn group(&self) -> Option<GroupId> {
-        self.segment.as_ref().map(|s| s.grant.group).or(self.spare.map(|g| g.group))
+    /// Goes on appending in a group, in the segment begun there if there is one. Returns a segment of another group
+    /// that was granted and not begun, which the caller gives back. (A segment left half empty at each change of the
+    /// group would cost more space than cleaning gains.)
+    pub(crate) fn aim_at(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
+        if self.segment.as_ref().is_some_and(|s| s.grant.group != group) {
+            self.close_stripe(reactor);
+            let segment = self.segment.take().expect("just seen");
+            self.parked.push((segment, self.next_row));
+        }
+        if self.segment.is_none()
+            && let Some(at) = self.parked.iter().position(|(segment, _)| segment.grant.group == group)
+        {
+            let (segment, next_row) = self.parked.swap_remove(at);
+            self.segment = Some(segment);
+            self.next_row = next_row;
+        }
+        self.spare.take_if(|spare| spare.group != group)
     }
 
     /// The block at a place, if it is still in memory.
