@@ -82,10 +82,28 @@ pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<
             Err(error) => remarks.push(error.to_string()),
         }
     }
-    // When members parted ways, those that went on without the others say so.
-    let without = |s: &Superblock| s.state.members().filter(|m| m.state != MemberState::Online).count();
-    let rank = |s: &Superblock| (wanted == Some(s.array), s.generation, without(s));
-    let Some((_, newest)) = members.iter().max_by_key(|(_, s)| rank(s)) else {
+    assemble_members(members, wanted, remarks)
+}
+
+/// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so.
+pub(crate) fn rank(superblock: &Superblock) -> impl Ord + use<> {
+    let without = superblock.state.members().filter(|m| m.state != MemberState::Online).count();
+    (superblock.generation, without)
+}
+
+/// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put
+/// back. A clean stop ends with two superblock writes, and every member in service has at least the first.
+pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
+    newest.state.clean && own.generation + 1 < newest.generation
+}
+
+/// As [`assemble`], when the superblocks are known.
+pub(crate) fn assemble_members(
+    members: Vec<(DeviceInfo, Superblock)>,
+    wanted: Option<Uuid>,
+    mut remarks: Vec<String>,
+) -> Result<Assembly, ArrayError> {
+    let Some((_, newest)) = members.iter().max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
         return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
     };
     let superblock = newest.clone();
@@ -121,6 +139,10 @@ fn place_members(
         }
         match listed.get(&superblock.member_uuid) {
             None => remarks.push(format!("{} was replaced by another device and is left out", device.name)),
+            Some((_, MemberState::Online)) if is_outdated(&superblock, newest) => remarks.push(format!(
+                "{} is stale: its superblock is number {} and the array's is {}; it stays out of service",
+                device.name, superblock.generation, newest.generation
+            )),
             Some((ix, MemberState::Online)) => {
                 if let Some(first) = devices[ix.index()].replace(device.clone()) {
                     return Err(ArrayError::Duplicate { first: first.name, second: device.name });

@@ -11,6 +11,7 @@
 
 mod array;
 mod assemble;
+mod check;
 mod checkpoint;
 mod cleaner;
 mod commit;
@@ -40,6 +41,7 @@ mod writer;
 
 pub use array::{Array, ArrayHandle, ArrayPeer};
 pub use assemble::{Found, inspect};
+pub use check::{CheckProgress, CheckReport, Finding, FindingKind, check};
 pub use create::{CreateOptions, create, wipe};
 pub use error::{ArrayError, VolumeAdminError, VolumeError};
 pub use l2p::MAX_VOLUME_BLOCKS;

@@ -58,8 +58,15 @@ pub struct RecoveryReport {
     pub remarks: Vec<String>,
 }
 
+/// For steps that nobody needs to hear of.
+pub(crate) struct Silent;
+
+impl Log for Silent {
+    fn line(&self, _text: &str) {}
+}
+
 /// Times the steps and reports them.
-struct Steps<'a> {
+pub(crate) struct Steps<'a> {
     rt: &'a Runtime,
     log: &'a dyn Log,
     begun: Nanos,
@@ -67,7 +74,7 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn new(rt: &'a Runtime, log: &'a dyn Log) -> Self {
+    pub(crate) fn new(rt: &'a Runtime, log: &'a dyn Log) -> Self {
         Self { rt, log, begun: rt.precise_now(), report: RecoveryReport::default() }
     }
 
@@ -91,16 +98,21 @@ pub(crate) async fn open(
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
-    load(&reactor, &state, &mut steps).await?;
-    steps.report.was_clean = state.clean;
-    let replayed = if state.clean { Replayed::default() } else { replay(&reactor, &state, &mut steps).await };
+    let newest = load(&reactor, &state, &mut steps).await?;
+    // The checkpoint before the last one leaves out part of what a clean stop had covered.
+    let covered = state.clean && newest;
+    steps.report.was_clean = covered;
+    let replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await };
     recount(&reactor, &state, &mut steps);
-    if !options.read_only {
+    if options.read_only {
+        // Reads that find damage would repair it.
+        reactor.shared.set_fault("it was opened for reading only".into());
+    } else {
         begin_session(&reactor, &assembly, &mut steps).await?;
         // The cleaner first: rescued blocks may need space that only it can make.
-        reactor.home().recovering.set(!state.clean);
+        reactor.home().recovering.set(!covered);
         reactor.rt.spawn(reactor.clone().cleaner());
-        let finished = finish_recovery(&reactor, state.clean, replayed.rescues, &mut steps).await;
+        let finished = finish_recovery(&reactor, covered, replayed.rescues, &mut steps).await;
         reactor.home().stop.set(finished.is_err());
         finished?;
     }
@@ -150,7 +162,7 @@ fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Re
     Ok(by_rule.min(segments.saturating_sub(in_use) * filled))
 }
 
-fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
+pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
     let Superblock { array, generation, state, .. } = &assembly.superblock;
     let policies = policies(state)?;
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
@@ -183,8 +195,12 @@ fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
     state.volumes.iter().map(|v| Arc::new(make(v))).collect()
 }
 
-/// The newest checkpoint, or else the one before.
-async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+/// The newest checkpoint, or else the one before; says whether it was the newest.
+pub(crate) async fn load(
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+    steps: &mut Steps<'_>,
+) -> Result<bool, ArrayError> {
     let mut why = Vec::new();
     for (age, root) in state.roots.iter().flatten().enumerate() {
         let volumes = fresh_volumes(state);
@@ -201,19 +217,19 @@ async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) 
                     );
                     reactor.home().state.borrow_mut().roots = [Some(root.clone()), None];
                 }
-                return Ok(());
+                return Ok(age == 0);
             }
             Err(error) => why.push(error),
         }
     }
     if why.is_empty() {
         steps.done("checkpoint", "none yet".into());
-        return Ok(());
+        return Ok(true);
     }
     Err(ArrayError::NoCheckpoint(why.join("; ")))
 }
 
-async fn replay(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Replayed {
+pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Replayed {
     let roots = reactor.home().state.borrow().roots.clone();
     let stripes = reactor.scan_stripes(roots[0].as_ref()).await;
     let total = reactor.shared.segments.count();
@@ -236,12 +252,11 @@ async fn replay(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>
     shared.raise_stripe_seq(found.top_stripe_seq + SEQUENCE_GAP);
     let mut space = reactor.home().space.borrow_mut();
     space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
-    debug_assert!(!state.clean);
     found
 }
 
 /// Counts the live blocks of every segment from the maps, and with that knows which segments are free.
-fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
+pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
     let shared = &reactor.shared;
     for volume in shared.volumes() {
         shared.recount(&volume);
@@ -259,7 +274,9 @@ fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
     }
     let next_segment_seq = reactor.home().space.borrow().next_segment_seq;
     *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);
-    reactor.home().discard_horizon.set(state.roots[0].as_ref().map_or(0, |r| r.barrier));
+    // Of the checkpoint that was loaded, which need not be the newest.
+    let barrier = reactor.home().state.borrow().roots[0].as_ref().map_or(0, |r| r.barrier);
+    reactor.home().discard_horizon.set(barrier);
     let (mapped, usable) = (shared.mapped(), shared.usable);
     steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
 }
@@ -285,11 +302,11 @@ async fn begin_session(reactor: &Rc<Reactor>, assembly: &Assembly, steps: &mut S
 /// Writes anew what torn stripes held, and takes a checkpoint, so that no later recovery meets those stripes again.
 async fn finish_recovery(
     reactor: &Rc<Reactor>,
-    was_clean: bool,
+    covered: bool,
     rescues: Vec<Rescue>,
     steps: &mut Steps<'_>,
 ) -> Result<(), ArrayError> {
-    if was_clean {
+    if covered {
         return Ok(());
     }
     let count = rescues.len();

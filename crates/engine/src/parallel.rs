@@ -16,10 +16,25 @@ where
     R: 'static,
     F: Future<Output = R>,
 {
+    for_each_of(rt, WORKERS, items, work).await
+}
+
+/// The same with `workers` pieces under way at once, for work that holds much memory.
+pub(crate) async fn for_each_of<T, R, F>(
+    rt: &Runtime,
+    workers: usize,
+    items: Vec<T>,
+    work: impl Fn(T) -> F + 'static,
+) -> Vec<R>
+where
+    T: 'static,
+    R: 'static,
+    F: Future<Output = R>,
+{
     let count = items.len();
     let results: Rc<RefCell<Vec<Option<R>>>> = Rc::new(RefCell::new((0..count).map(|_| None).collect()));
     let queue = Rc::new(RefCell::new(items.into_iter().enumerate()));
-    let running = Rc::new(Cell::new(WORKERS.min(count)));
+    let running = Rc::new(Cell::new(workers.min(count)));
     let (done, work) = (Rc::new(Event::new()), Rc::new(work));
     for _ in 0..running.get() {
         let (results, queue, running, done, work) =

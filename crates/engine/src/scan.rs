@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Entry, StripeCommon, StripeHeader};
+use cygnus_format::{Discard, Entry, Place, StripeCommon, StripeError, StripeHeader};
 use cygnus_runtime::Buf;
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
@@ -63,21 +63,36 @@ impl Reactor {
             .iter()
             .enumerate()
             .filter_map(|(column, copy)| {
-                let header = StripeHeader::decode(copy.as_ref()?.bytes()).ok()?.verify(self.shared.array_tag).ok()?;
-                let header = header.at(group, segment, column as u8, row).ok()?;
-                let right_life = segment_seq.is_none_or(|seq| header.common().segment_seq == seq);
-                let right_shape = header.common().header_blocks == geometry.header_blocks(rows)
-                    && header.common().rows <= rows
-                    && header.common().rotation == self.rotation(segment);
-                (right_life && right_shape).then_some(header)
+                let place = Place { group, segment, column: column as u8, row };
+                self.header_at(place, copy.as_ref()?.bytes(), segment_seq).ok()
             })
             .collect();
         merge(&headers, usize::from(geometry.width()))
     }
+
+    /// The header that was read from `place`, if it is one that belongs there.
+    pub(crate) fn header_at<'a>(
+        &self,
+        place: Place,
+        bytes: &'a [u8],
+        segment_seq: Option<u64>,
+    ) -> Result<StripeHeader<'a>, StripeError> {
+        let geometry = self.shared.layout.geometry();
+        let header = StripeHeader::decode(bytes)?.verify(self.shared.array_tag)?;
+        let header = header.at(place.group, place.segment, place.column, place.row)?;
+        let (common, rows) = (header.common(), geometry.full_rows_at(place.row));
+        match () {
+            () if segment_seq.is_some_and(|seq| common.segment_seq != seq) => Err(StripeError::Misplaced("life")),
+            () if common.header_blocks != geometry.header_blocks(rows) => Err(StripeError::Misplaced("header length")),
+            () if common.rows > rows => Err(StripeError::Misplaced("height")),
+            () if common.rotation != self.rotation(place.segment) => Err(StripeError::Misplaced("parity column")),
+            () => Ok(header),
+        }
+    }
 }
 
 /// Joins the copies of the newest stripe among `headers`.
-fn merge(headers: &[StripeHeader<'_>], width: usize) -> Option<FoundStripe> {
+pub(crate) fn merge(headers: &[StripeHeader<'_>], width: usize) -> Option<FoundStripe> {
     let newest = headers.iter().max_by_key(|h| (h.common().segment_seq, h.common().stripe_seq))?;
     let common = *newest.common();
     let copies = || headers.iter().filter(|h| *h.common() == common);

@@ -1,0 +1,140 @@
+//! The maps against the summaries: entries that point nowhere, and those that no summary knows.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cygnus_format::{Geometry, MapEntry, Place};
+use cygnus_parity as parity;
+use cygnus_types::{BLOCK, Lba};
+
+use super::{Finding, FindingKind, block_name};
+use crate::l2p::MAX_VOLUME_BLOCKS;
+use crate::reactor::Reactor;
+use crate::segments::SegIx;
+
+/// Which places of a segment the map and a summary agree on.
+pub(super) struct Matched {
+    bits: Vec<u64>,
+    segment_blocks: usize,
+    pub count: u32,
+    /// Row where the chain of stripes ended.
+    pub chain_end: u32,
+}
+
+impl Matched {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let segment_blocks = geometry.segment_blocks as usize;
+        let bits = vec![0; (segment_blocks * usize::from(geometry.width())).div_ceil(64)];
+        Self { bits, segment_blocks, count: 0, chain_end: 0 }
+    }
+
+    fn bit(&self, column: u8, row: u32) -> (usize, u64) {
+        let at = usize::from(column) * self.segment_blocks + row as usize;
+        (at / 64, 1 << (at % 64))
+    }
+
+    pub(super) fn insert(&mut self, column: u8, row: u32) {
+        let (word, bit) = self.bit(column, row);
+        self.count += u32::from(self.bits[word] & bit == 0);
+        self.bits[word] |= bit;
+    }
+
+    fn contains(&self, place: &Place) -> bool {
+        let (word, bit) = self.bit(place.column, place.row);
+        self.bits[word] & bit != 0
+    }
+}
+
+/// Takes entries out of the maps that cannot be followed, and reports them.
+pub(super) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>) {
+    for volume in reactor.shared.volumes() {
+        let mut impossible = Vec::new();
+        volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
+            if reactor.shared.layout.locate(entry.pba()).is_none() {
+                impossible.push((lba, entry));
+            }
+        });
+        for (lba, entry) in impossible {
+            volume.map.clear(lba);
+            let block = block_name(reactor, volume.id, lba);
+            let text = format!("{block} is mapped to {}, beyond the array: restore it from a backup", entry.pba());
+            findings.push(Finding::new(FindingKind::Map, text).of_block(volume.id, lba));
+        }
+    }
+}
+
+/// Looks at every mapped block that no summary confirmed.
+pub(super) async fn check_unmatched(
+    reactor: &Rc<Reactor>,
+    suspects: &BTreeMap<SegIx, Matched>,
+    findings: &mut Vec<Finding>,
+) {
+    if suspects.is_empty() {
+        return;
+    }
+    for volume in reactor.shared.volumes() {
+        let mut unmatched: Vec<(Lba, MapEntry, Place, bool)> = Vec::new();
+        volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
+            let place = reactor.place(entry);
+            let suspect = suspects.get(&reactor.shared.segments.index(place.group, place.segment));
+            if let Some(matched) = suspect.filter(|m| !m.contains(&place)) {
+                unmatched.push((lba, entry, place, place.row >= matched.chain_end));
+            }
+        });
+        for (lba, entry, place, behind) in unmatched {
+            let state = judge(reactor, entry, place).await;
+            findings.push(describe(reactor, volume.id, lba, place, behind, state));
+        }
+    }
+}
+
+/// What the devices have at the place of a map entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Intact,
+    Restorable,
+    Nothing,
+}
+
+async fn judge(reactor: &Rc<Reactor>, entry: MapEntry, place: Place) -> Found {
+    let into = reactor.rt.alloc(BLOCK).full();
+    let (member, _) = reactor.shared.member(place.group, place.column);
+    let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
+    let direct = match reactor.device_in_service(member) {
+        Some(dev) => reactor.rt.read(dev, offset, into.clone()).await.is_ok(),
+        None => false,
+    };
+    if direct && entry.matches(parity::checksum::crc32c(into.bytes())) {
+        return Found::Intact;
+    }
+    match reactor.rebuild_block(&place, entry, &into).await {
+        true => Found::Restorable,
+        false => Found::Nothing,
+    }
+}
+
+fn describe(
+    reactor: &Reactor,
+    volume: cygnus_types::VolumeId,
+    lba: Lba,
+    place: Place,
+    behind: bool,
+    found: Found,
+) -> Finding {
+    let (_, member) = reactor.shared.member(place.group, place.column);
+    let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
+    let block = block_name(reactor, volume, lba);
+    let device = &member.name;
+    let why = match behind {
+        true => "the headers that lead to its stripe are lost",
+        false => "the summary of its stripe does not name it there",
+    };
+    let (kind, state) = match found {
+        Found::Intact => (FindingKind::HeaderLost, "the block itself is intact: copy it away or write it anew"),
+        Found::Restorable => (FindingKind::HeaderLost, "the other columns restore it: copy it away or write it anew"),
+        Found::Nothing if behind => (FindingKind::Lost, "no device has it: restore it from a backup"),
+        Found::Nothing => (FindingKind::Map, "the place holds something else: restore the block from a backup"),
+    };
+    let text = format!("{device} at byte {offset}: {block}: {why}; {state}");
+    Finding::new(kind, text).on(device, offset).of_block(volume, lba)
+}

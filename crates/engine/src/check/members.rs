@@ -1,0 +1,151 @@
+//! Superblocks: both slots of every device against each other and against those of the other members.
+
+use cygnus_format::{MemberState, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError, slot_for};
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_types::Uuid;
+
+use super::{Finding, FindingKind};
+use crate::assemble::{Found, inspect};
+use crate::error::ArrayError;
+
+/// What the superblocks say.
+pub(super) struct Looked {
+    pub findings: Vec<Finding>,
+    /// Members that take part, each with its newest superblock.
+    pub usable: Vec<(DeviceInfo, Superblock)>,
+}
+
+/// A member's two slots.
+struct Member {
+    device: DeviceInfo,
+    newest: Superblock,
+    slots: [Result<Superblock, SuperblockError>; 2],
+}
+
+/// Looks at all superblocks of all devices.
+pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uuid>) -> Result<Looked, ArrayError> {
+    let mut findings = Vec::new();
+    let mut members = Vec::new();
+    for device in devices {
+        match inspect(rt, device).await {
+            Ok(Found::Member(newest)) if wanted.is_none_or(|uuid| uuid == newest.array) => {
+                let slots = read_slots(rt, device).await?;
+                members.push(Member { device: device.clone(), newest: *newest, slots });
+            }
+            Ok(Found::Member(other)) => {
+                let what = format!("is a member of array {:?} ({}): leave it out", other.state.name, other.array);
+                findings.push(no_member(device, &what));
+            }
+            Ok(Found::Other(what)) => findings.push(no_member(device, &format!("holds {what}: leave it out"))),
+            Ok(Found::Broken(why)) => findings.push(no_member(device, &why)),
+            Err(error) => findings.push(no_member(device, &format!("cannot be read: {error}"))),
+        }
+    }
+    let Some(newest) = newest_of(&members) else {
+        return Ok(Looked { findings, usable: Vec::new() });
+    };
+    let mut usable = Vec::new();
+    for member in &members {
+        if let Some(finding) = stale(member, &newest) {
+            findings.push(finding);
+            continue;
+        }
+        findings.extend(slots(member, &newest));
+        usable.push((member.device.clone(), member.newest.clone()));
+    }
+    findings.extend(missing(&members, &newest));
+    Ok(Looked { findings, usable })
+}
+
+fn no_member(device: &DeviceInfo, what: &str) -> Finding {
+    Finding::new(FindingKind::NotAMember, format!("{} {what}", device.name)).of_device(&device.name)
+}
+
+async fn read_slots(
+    rt: &Runtime,
+    device: &DeviceInfo,
+) -> Result<[Result<Superblock, SuperblockError>; 2], ArrayError> {
+    let mut slots = Vec::new();
+    for offset in SUPERBLOCK_OFFSETS {
+        let buf = rt.alloc(SUPERBLOCK_SLOT as usize);
+        let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
+        rt.read(device.ix, offset, buf.full()).await.map_err(io)?;
+        slots.push(Superblock::decode(buf.bytes()).and_then(|s| s.verify()));
+    }
+    Ok(slots.try_into().expect("two offsets give two slots"))
+}
+
+fn newest_of(members: &[Member]) -> Option<Superblock> {
+    members.iter().map(|m| &m.newest).max_by_key(|s| crate::assemble::rank(s)).cloned()
+}
+
+/// A member that did not go along: the state says so, or it is older than any member in service can be.
+fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
+    let (device, own) = (&member.device.name, &member.newest);
+    let desc = newest.state.members().find(|m| m.uuid == own.member_uuid);
+    let why = match desc.map(|m| m.state) {
+        _ if own.array != newest.array => return None,
+        None => "was replaced by another device".to_string(),
+        Some(MemberState::Missing) => "was missing while the array was written to".to_string(),
+        Some(MemberState::Failed) => "failed while the array was written to".to_string(),
+        Some(MemberState::Online) if crate::assemble::is_outdated(own, newest) => {
+            format!("has a superblock of generation {}, and the array is at {}", own.generation, newest.generation)
+        }
+        Some(MemberState::Online) => return None,
+    };
+    let text = format!("{device} is stale: it {why}; what it holds is not used, and was not checked");
+    Some(Finding::new(FindingKind::MemberStale, text).of_device(device))
+}
+
+/// The slot that does not count must hold the superblock before; a crash may have torn it.
+fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
+    let (device, own) = (&member.device.name, &member.newest);
+    let mut findings = Vec::new();
+    let mut report = |offset: u64, why: String, torn: bool| {
+        let remedy = match torn {
+            true => "a crash may have torn it; the next opening writes it anew",
+            false => "the other slot is intact; the next opening and stop write both anew",
+        };
+        let text = format!("{device} at byte {offset}: superblock slot: {why}; {remedy}");
+        let finding = Finding::new(FindingKind::SuperblockSlot, text).on(device, offset);
+        findings.push(if torn { finding.as_information() } else { finding });
+    };
+    let other_at = slot_for(own.generation + 1);
+    let other = &member.slots[usize::from(other_at != SUPERBLOCK_OFFSETS[0])];
+    match other {
+        // The first superblock is alone.
+        Err(_) if own.generation == 1 => {}
+        Err(error) => report(other_at, error.to_string(), !newest.state.clean),
+        Ok(before) if before.generation + 1 != own.generation => {
+            let why = format!("its generation is {} beside {}", before.generation, own.generation);
+            report(other_at, why, !newest.state.clean);
+        }
+        Ok(_) => {}
+    }
+    let differs = own.generation == newest.generation && (own.state != newest.state || own.array != newest.array);
+    if differs {
+        let text = format!(
+            "{device}: its superblock of generation {} is not the other members': they went different ways",
+            own.generation
+        );
+        findings.push(Finding::new(FindingKind::SuperblocksDiffer, text).on(device, slot_for(own.generation)));
+    }
+    findings
+}
+
+/// Members that no device is.
+fn missing(members: &[Member], newest: &Superblock) -> Vec<Finding> {
+    let width = usize::from(newest.state.geometry.width());
+    let is_here = |uuid: Uuid| members.iter().any(|m| m.newest.member_uuid == uuid);
+    let all = newest.state.members().enumerate().filter(|(_, desc)| !is_here(desc.uuid));
+    all.map(|(ix, desc)| {
+        let text = format!(
+            "member {ix} ({}) of group {} is missing: what it holds was not checked, and the group has that much less \
+             redundancy; bring it back",
+            desc.uuid,
+            ix / width
+        );
+        Finding::new(FindingKind::MemberMissing, text).of_device(&format!("member {ix}"))
+    })
+    .collect()
+}

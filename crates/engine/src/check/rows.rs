@@ -1,0 +1,200 @@
+//! The rows of a stripe: blocks against their checksums, parity against the data, and what can be restored.
+
+use cygnus_format::{Entry, Kind, Place, StripeCommon};
+use cygnus_parity as parity;
+use cygnus_types::BLOCK;
+
+use super::segment::SegmentResult;
+use super::window::Window;
+use super::{Checker, Finding, FindingKind, points_to};
+use crate::scan::FoundStripe;
+use crate::stripe::physical_column;
+
+const ZERO_BLOCK: [u8; BLOCK] = [0; BLOCK];
+
+/// Checks all rows of a stripe that is in the window.
+pub(super) fn verify(checker: &Checker, window: &Window<'_>, stripe: &FoundStripe, result: &mut SegmentResult) {
+    let common = &stripe.common;
+    if common.rows == 0 {
+        return;
+    }
+    let zeros = parity::checksum::crc32c(&ZERO_BLOCK);
+    let rows = Rows { checker, window, stripe, zeros };
+    let whole: Option<Vec<&[u8]>> = (0..common.width()).map(|l| rows.column(l)).collect();
+    result.blocks += u64::from(common.rows) * u64::from(common.rotation.data);
+    let fine = whole.is_some_and(|columns| {
+        let (data, parities) = columns.split_at(usize::from(common.rotation.data));
+        data.iter().enumerate().all(|(l, column)| rows.column_matches(l as u8, column)) && parity::verify(data, parities)
+    });
+    if !fine {
+        (0..common.rows).for_each(|row| rows.judge(row, result));
+    }
+}
+
+struct Rows<'a> {
+    checker: &'a Checker,
+    window: &'a Window<'a>,
+    stripe: &'a FoundStripe,
+    /// Checksum of a block of zeros, which is what a slot never filled holds.
+    zeros: u32,
+}
+
+impl<'a> Rows<'a> {
+    fn common(&self) -> &'a StripeCommon {
+        &self.stripe.common
+    }
+
+    fn k(&self) -> usize {
+        usize::from(self.common().rotation.data)
+    }
+
+    /// All rows of a logical column, if its device delivered all of them.
+    fn column(&self, logical: u8) -> Option<&'a [u8]> {
+        let common = self.common();
+        let physical = physical_column(common.rotation, logical);
+        let (from, rows) = (common.first_data_row(), common.rows);
+        self.window.rows(physical, from, rows).filter(|_| !self.window.any_unreadable(physical, from, rows))
+    }
+
+    fn entry(&self, logical: usize, row: u32) -> Option<&'a Entry> {
+        let physical = physical_column(self.common().rotation, logical as u8);
+        self.stripe.entries[usize::from(physical)].as_ref().map(|entries| &entries[row as usize])
+    }
+
+    /// Checksum that a data block must have, if a header tells.
+    fn expected(&self, logical: usize, row: u32) -> Option<u32> {
+        let entry = self.entry(logical, row)?;
+        Some(if entry.kind() == Kind::Void { self.zeros } else { entry.crc() })
+    }
+
+    fn column_matches(&self, logical: u8, column: &[u8]) -> bool {
+        column.chunks_exact(BLOCK).enumerate().all(|(row, block)| {
+            self.expected(usize::from(logical), row as u32) == Some(parity::checksum::crc32c(block))
+        })
+    }
+
+    fn place(&self, logical: usize, row: u32) -> Place {
+        let common = self.common();
+        let column = physical_column(common.rotation, logical as u8);
+        Place { group: common.group, segment: common.segment, column, row: common.first_data_row() + row }
+    }
+
+    /// Finds out what is wrong with a row, if anything is.
+    fn judge(&self, row: u32, result: &mut SegmentResult) {
+        let width = usize::from(self.common().width());
+        let at = self.common().first_data_row() + row;
+        let read: Vec<Option<&[u8]>> = (0..width)
+            .map(|l| {
+                let physical = physical_column(self.common().rotation, l as u8);
+                let readable = !self.window.any_unreadable(physical, at, 1);
+                self.window.rows(physical, at, 1).filter(|_| readable)
+            })
+            .collect();
+        let is_good = |l: usize| {
+            let Some(block) = read[l] else { return false };
+            self.expected(l, row).is_none_or(|crc| parity::checksum::crc32c(block) == crc)
+        };
+        let trusted: Vec<Option<&[u8]>> =
+            (0..width).map(|l| read[l].filter(|_| l >= self.k() || is_good(l))).collect();
+        let mut restored: Vec<Option<Vec<u8>>> = vec![None; width];
+        for l in (0..self.k()).filter(|&l| trusted[l].is_none()) {
+            restored[l] = self.restore(&trusted, l, row);
+            self.report_block(l, row, restored[l].is_some(), result);
+        }
+        let data: Option<Vec<&[u8]>> = (0..self.k()).map(|l| trusted[l].or(restored[l].as_deref())).collect();
+        self.judge_parity(data, &read, row, result);
+    }
+
+    /// A data block as the other columns have it. Of several parities each is tried alone when all together fail.
+    fn restore(&self, trusted: &[Option<&[u8]>], wanted: usize, row: u32) -> Option<Vec<u8>> {
+        let expected = self.expected(wanted, row);
+        let mut out = vec![0; BLOCK];
+        let mut attempt = |suspect: Option<usize>| {
+            let mut sources = trusted.to_vec();
+            if let Some(suspect) = suspect {
+                sources[suspect] = None;
+            }
+            parity::reconstruct(self.k(), &sources, wanted, &mut out).is_ok()
+                && expected.is_none_or(|crc| parity::checksum::crc32c(&out) == crc)
+        };
+        let found = attempt(None) || (self.k()..trusted.len()).any(|suspect| attempt(Some(suspect)));
+        found.then_some(out)
+    }
+
+    /// Reports a data block that its column did not deliver as it should be.
+    fn report_block(&self, logical: usize, row: u32, restored: bool, result: &mut SegmentResult) {
+        let place = self.place(logical, row);
+        let absent = self.checker.in_service(place.group, place.column).is_none();
+        let (device, offset) = self.checker.locate(place);
+        let entry = self.entry(logical, row);
+        let current = entry.is_some_and(|e| self.is_current(e, place));
+        if absent && (restored || !current) {
+            // That the member is missing has been said; nobody needs the block, or it can be had.
+            return;
+        }
+        let what = match entry {
+            Some(e) if e.kind() == Kind::Void => "a slot that was never filled".to_string(),
+            Some(e) if e.kind() == Kind::Meta => format!("page {} of the map of {}", e.lba().0, e.volume()),
+            Some(e) => self.checker.block_name(e.volume(), e.lba()),
+            None => "a block that no header names any more".to_string(),
+        };
+        let lost = !restored && current;
+        let (kind, remedy) = match (lost, current) {
+            (true, _) => (FindingKind::Lost, "it is beyond redundancy: write it anew or restore it from a backup"),
+            (false, true) => (FindingKind::Data, "the other columns restore it; the next read of it repairs it"),
+            (false, false) => (
+                FindingKind::Data,
+                "it is not in use, but the parity of its row counts on it; cleaning will move its neighbours away",
+            ),
+        };
+        let how = match () {
+            () if absent => "is on a member that is out of service, and the other columns do not give it",
+            () if self.window.any_unreadable(place.column, place.row, 1) => "cannot be read by the device",
+            () => "is not what was written",
+        };
+        let text = format!("{device} at byte {offset}: {what} {how}: {remedy}");
+        let finding = Finding::new(kind, text).on(device, offset);
+        result.findings.push(match entry {
+            Some(e) if matches!(e.kind(), Kind::Data | Kind::Relocated) => finding.of_block(e.volume(), e.lba()),
+            _ => finding,
+        });
+    }
+
+    fn is_current(&self, entry: &Entry, place: Place) -> bool {
+        match entry.kind() {
+            Kind::Data | Kind::Relocated => self
+                .checker
+                .reactor
+                .shared
+                .volume(entry.volume())
+                .is_some_and(|v| points_to(v.map.get(entry.lba()), &self.checker.reactor, place)),
+            // Of a stripe that was verified because it holds a checkpoint's pages.
+            Kind::Meta => true,
+            Kind::Void | Kind::Parity => false,
+        }
+    }
+
+    /// Compares the parity blocks of a row with what its data gives, if all of that is known.
+    fn judge_parity(&self, data: Option<Vec<&[u8]>>, read: &[Option<&[u8]>], row: u32, result: &mut SegmentResult) {
+        let mut computed = vec![vec![0; BLOCK]; read.len() - self.k()];
+        if let Some(data) = &data {
+            let mut views: Vec<&mut [u8]> = computed.iter_mut().map(Vec::as_mut_slice).collect();
+            parity::generate(data, &mut views);
+        }
+        for (p, expected) in computed.iter().enumerate() {
+            let place = self.place(self.k() + p, row);
+            let how = match read[self.k() + p] {
+                None if self.checker.in_service(place.group, place.column).is_none() => continue,
+                None => "cannot be read by the device",
+                Some(block) if data.is_some() && block != &expected[..] => "is not what the data gives",
+                Some(_) => continue,
+            };
+            let (device, offset) = self.checker.locate(place);
+            let text = format!(
+                "{device} at byte {offset}: a parity block {how}: its row has less redundancy than it should until \
+                 cleaning or rewriting moves the blocks away"
+            );
+            result.findings.push(Finding::new(FindingKind::Parity, text).on(device, offset));
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! One segment, stripe by stripe: headers, then what they say of the map, then the rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cygnus_format::{Entry, Kind, Place, StripeError, StripeHeader, Stream};
+use cygnus_types::{GroupId, SegmentId};
+
+use super::maps::Matched;
+use super::window::Window;
+use super::{Checker, Finding, FindingKind, points_to, rows};
+use crate::scan::{FoundStripe, merge};
+use crate::segments::SegIx;
+use crate::shared::VolumeState;
+
+/// What checking a segment gave, and sums of it.
+#[derive(Default)]
+pub(super) struct SegmentResult {
+    pub findings: Vec<Finding>,
+    pub segments: u64,
+    pub stripes: u64,
+    pub blocks: u64,
+    pub mapped: u64,
+    pub bytes: u64,
+    /// Pages of checkpoints by generation.
+    pub pages: BTreeMap<u64, u64>,
+    /// Segments to which more map entries point than summaries say.
+    pub suspects: BTreeMap<SegIx, Matched>,
+}
+
+impl SegmentResult {
+    pub(super) fn add(&mut self, mut part: Self) {
+        self.findings.append(&mut part.findings);
+        self.segments += part.segments;
+        self.stripes += part.stripes;
+        self.blocks += part.blocks;
+        self.mapped += part.mapped;
+        self.bytes += part.bytes;
+        for (generation, pages) in part.pages {
+            *self.pages.entry(generation).or_default() += pages;
+        }
+        self.suspects.append(&mut part.suspects);
+    }
+}
+
+/// A copy of a header: the device it is on, and what is wrong with it, if anything is.
+struct BadCopy {
+    column: u8,
+    why: String,
+}
+
+/// Checks a segment that holds something needed.
+pub(super) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segment: SegmentId) -> SegmentResult {
+    let shared = &checker.reactor.shared;
+    let geometry = *shared.layout.geometry();
+    let mut result = SegmentResult { segments: 1, ..SegmentResult::default() };
+    let mut window = Window::new(checker, group, segment);
+    let mut matched = Matched::new(&geometry);
+    let mut life = checker.pages.get(&seg).map(|&(life, _)| life);
+    let mut row = 0;
+    loop {
+        let full = geometry.full_rows_at(row);
+        if full == 0 {
+            break;
+        }
+        let header = geometry.header_blocks(full);
+        window.cover(row, row + header, true).await;
+        let (stripe, bad) = read_headers(checker, &window, Place { group, segment, column: 0, row }, header, life);
+        let Some(stripe) = stripe else { break };
+        life = Some(stripe.common.segment_seq);
+        window.cover(row, stripe.common.end_row(), true).await;
+        if match_entries(checker, seg, &stripe, &mut matched, &mut result) {
+            result.stripes += 1;
+            report_copies(checker, &stripe, bad, &mut result);
+            rows::verify(checker, &window, &stripe, &mut result);
+        }
+        row = stripe.common.end_row();
+    }
+    matched.chain_end = row;
+    if matched.count < shared.segments.live(seg) {
+        result.suspects.insert(seg, matched);
+    }
+    result.bytes += window.bytes;
+    result
+}
+
+/// The stripe that begins at a row, and the copies of its header that are wrong.
+fn read_headers(
+    checker: &Checker,
+    window: &Window<'_>,
+    at: Place,
+    blocks: u32,
+    life: Option<u64>,
+) -> (Option<FoundStripe>, Vec<BadCopy>) {
+    let width = checker.reactor.shared.layout.geometry().width();
+    let mut good: Vec<StripeHeader<'_>> = Vec::new();
+    let mut bad = Vec::new();
+    for column in 0..width {
+        let Some(bytes) = window.rows(column, at.row, blocks) else { continue };
+        match checker.reactor.header_at(Place { column, ..at }, bytes, life) {
+            _ if window.any_unreadable(column, at.row, blocks) => {
+                bad.push(BadCopy { column, why: "the device cannot read it".into() });
+            }
+            Ok(header) => good.push(header),
+            Err(StripeError::NotAStripe) => bad.push(BadCopy { column, why: "no header is there".into() }),
+            Err(error) => bad.push(BadCopy { column, why: error.to_string() }),
+        }
+    }
+    let stripe = merge(&good, usize::from(width));
+    if let Some(stripe) = &stripe {
+        for header in good {
+            if *header.common() != stripe.common {
+                bad.push(BadCopy { column: header.column(), why: "it is the header of another stripe".into() });
+            } else if !agrees(&header, stripe) {
+                bad.push(BadCopy { column: header.column(), why: "it contradicts the other columns' copies".into() });
+            }
+        }
+    }
+    (stripe, bad)
+}
+
+/// Whether a copy says the same as the copies joined.
+fn agrees(header: &StripeHeader<'_>, stripe: &FoundStripe) -> bool {
+    let same_entries = |column: u8| match (header.entries_of(column), &stripe.entries[usize::from(column)]) {
+        (Some(mine), Some(joined)) => mine == &joined[..],
+        _ => true,
+    };
+    header.discards() == &stripe.discards[..] && (0..stripe.common.width()).all(same_entries)
+}
+
+fn report_copies(checker: &Checker, stripe: &FoundStripe, bad: Vec<BadCopy>, result: &mut SegmentResult) {
+    let common = &stripe.common;
+    for BadCopy { column, why } in bad {
+        let place = Place { group: common.group, segment: common.segment, column, row: common.start_row };
+        let (device, offset) = checker.locate(place);
+        let kind = if why.contains("contradicts") { FindingKind::HeadersDiffer } else { FindingKind::Header };
+        let text = format!(
+            "{device} at byte {offset}: header of stripe {}: {why}. {} of {} copies are left; cleaning or rewriting its \
+             blocks makes new ones",
+            common.stripe_seq,
+            stripe.headers,
+            common.width(),
+        );
+        result.findings.push(Finding::new(kind, text).on(device, offset));
+    }
+}
+
+/// Compares the stripe's entries with the map, and notes which map entries have found their block. Says whether
+/// anybody needs the stripe.
+fn match_entries(
+    checker: &Checker,
+    seg: SegIx,
+    stripe: &FoundStripe,
+    matched: &mut Matched,
+    result: &mut SegmentResult,
+) -> bool {
+    let common = &stripe.common;
+    let pages = checker.pages.get(&seg).filter(|(life, _)| *life == common.segment_seq);
+    let mut volume: Option<Arc<VolumeState>> = None;
+    let mut needed = false;
+    for (column, row, entry) in stripe.blocks() {
+        let place =
+            Place { group: common.group, segment: common.segment, column, row: common.first_data_row() + row };
+        match entry.kind() {
+            Kind::Data | Kind::Relocated => {
+                if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
+                    volume = checker.reactor.shared.volume(entry.volume());
+                }
+                let Some(volume) = &volume else { continue };
+                let current = volume.map.get(entry.lba());
+                if points_to(current, &checker.reactor, place) {
+                    needed = true;
+                    result.mapped += 1;
+                    matched.insert(column, place.row);
+                    if !current.matches(entry.crc()) {
+                        result.findings.push(wrong_bits(checker, place, entry));
+                    }
+                }
+            }
+            Kind::Meta if common.stream == Stream::Meta => {
+                if pages.is_some_and(|&(_, generation)| generation == entry.seq()) {
+                    needed = true;
+                    *result.pages.entry(entry.seq()).or_default() += 1;
+                }
+            }
+            Kind::Meta | Kind::Void | Kind::Parity => {}
+        }
+    }
+    needed
+}
+
+fn wrong_bits(checker: &Checker, place: Place, entry: &Entry) -> Finding {
+    let (device, offset) = checker.locate(place);
+    let block = checker.block_name(entry.volume(), entry.lba());
+    let text = format!(
+        "{device} at byte {offset}: {block}: the map has another checksum than the stripe's summary ({:08x}): reading \
+         it will fail; restore it from a backup",
+        entry.crc()
+    );
+    Finding::new(FindingKind::Map, text).on(device, offset).of_block(entry.volume(), entry.lba())
+}
