@@ -12,7 +12,7 @@ use std::io::{IsTerminal, Write};
 pub struct Output {
     json: bool,
     quiet: bool,
-    verbose: u8,
+    verbose: bool,
     /// For standard output.
     pub paint: Paint,
     error_paint: Paint,
@@ -79,7 +79,7 @@ impl Output {
 
     /// A remark for those who asked for more.
     pub fn detail(&self, sentence: &str) {
-        if self.verbose > 0 {
+        if self.verbose {
             eprintln!("{}", self.error_paint.tone(Tone::Faint, sentence));
         }
     }

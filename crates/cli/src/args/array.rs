@@ -49,14 +49,14 @@ pub enum ArrayCommand {
 const CREATE_EXAMPLES: &str = "\
 Examples:
   Three R-groups of two data and one parity member each, on nine new files of 1 GiB:
-    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d0 d1 d2 d3 d4 d5 d6 d7 d8
+    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d{0..8}
   The same on nine drives:
     cygnus array create tank --preset swan --groups 3 --raid 2+1 /dev/nvme{0..8}n1
   One group of six members that survives the loss of any two, cleaning beside the writes:
     cygnus array create tank --preset log-raid --raid 4+2 /dev/nvme{0..5}n1
 
-Members are given group by group: the first K+M form R-group 0, the next R-group 1, and so on. A relative path is relative to the
-current directory. What holds a file system, a partition table or a member of an array is refused without --force.";
+Members are given group by group: the first K+M form R-group 0, the next R-group 1, and so on.
+What holds a file system, a partition table or a member of an array is refused without --force.";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:

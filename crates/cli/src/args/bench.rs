@@ -26,6 +26,8 @@ pub enum BenchCommand {
     /// Prints nanoseconds for each block, and the floor that copying, checksums and parity set in the same run.
     Engine(EngineBenchArgs),
     /// NBD servers, ours or others, with the same batching client
+    ///
+    /// Loads each export with random requests from one thread that sends and receives in batches, so that the client is not the limit. Writes destroy what is on the export.
     #[command(after_help = NBD_EXAMPLES)]
     Nbd(NbdBenchArgs),
 }
@@ -57,8 +59,6 @@ Several servers one after the other, in one table:
   cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock' 'nbd+unix:///?socket=peer.sock'";
 
 /// `cygnus bench nbd`
-///
-/// Loads each export with random requests from one thread that sends and receives in batches, so that the client is not the limit. Writes destroy what is on the export.
 #[derive(Debug, Args)]
 pub struct NbdBenchArgs {
     /// The exports, as nbd://HOST:PORT/NAME or nbd+unix:///NAME?socket=PATH

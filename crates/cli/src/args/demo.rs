@@ -11,8 +11,6 @@ Examples:
   cygnus demo --dir /mnt/fast --device-size 1GiB --keep";
 
 /// `cygnus demo`
-///
-/// Makes nine files, joins them into three R-groups of 2+1, serves a volume over NBD, and lets a client write random data past the array's capacity, so that the R-groups take turns and cleaning has work. At the end every block is read back and compared. Ctrl-C ends it early and cleans up.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DemoArgs {

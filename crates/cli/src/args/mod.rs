@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const AFTER_HELP: &str = "\
 Examples:
   Nine files of 1 GiB as an array of three R-groups, each 2 data + 1 parity:
-    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d0 d1 d2 d3 d4 d5 d6 d7 d8
+    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d{0..8}
   A volume in it, served to NBD clients:
     cygnus volume create tank/vol0 --size 4GiB
     cygnus serve tank --nbd unix:tank.sock --nbd 127.0.0.1:10809
@@ -28,7 +28,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage.";
 const AFTER_LONG_HELP: &str = "\
 Examples:
   Nine files of 1 GiB as an array of three R-groups, each 2 data + 1 parity:
-    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d0 d1 d2 d3 d4 d5 d6 d7 d8
+    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d{0..8}
   A volume in it, served to NBD clients:
     cygnus volume create tank/vol0 --size 4GiB
     cygnus serve tank --nbd unix:tank.sock --nbd 127.0.0.1:10809
@@ -42,7 +42,8 @@ Where settings come from, first one wins:
   3. the file given with --config
   4. built-in defaults
 
-Sizes take units: 4096, 64KiB, 1.5GiB, 2TB. KiB, MiB, GiB, TiB (or K, M, G, T) are powers of 1024; kB, MB, GB, TB powers of 1000.
+Sizes take units: 4096, 64KiB, 1.5GiB, 2TB.
+  KiB, MiB, GiB, TiB (or K, M, G, T) are powers of 1024; kB, MB, GB, TB powers of 1000.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -107,9 +108,9 @@ pub struct Global {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Say more: each step with its time (twice: internals too)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
+    /// Say more: each step with its time, clients that come and go
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
 }
 
 /// When output is coloured.
@@ -133,12 +134,18 @@ pub enum Command {
     #[command(subcommand)]
     Volume(volume::VolumeCommand),
     /// Serve an array's volumes over NBD, in the foreground
+    ///
+    /// Opens the array (recovering it if it was not stopped cleanly) and serves each volume as the NBD export of its name. When it is ready, it prints one line that begins with "ready" and names the addresses. SIGTERM and SIGINT stop it cleanly: clients are disconnected, everything is flushed, and the next start needs no recovery. A second signal of a kind ends it at once; flushed writes survive that.
     Serve(serve::ServeArgs),
     /// Show an array of nine files at work: rotation, cleaning, a verifying client
+    ///
+    /// Makes nine files, joins them into three R-groups of 2+1, serves a volume over NBD, and lets a client write random data past the array's capacity, so that the R-groups take turns and cleaning has work. At the end every block is read back and compared. Ctrl-C ends it early and cleans up.
     Demo(demo::DemoArgs),
     /// Measure this machine's floor, the engine and NBD servers
     Bench(bench::BenchArgs),
     /// Search for bugs: whole arrays under power cuts and lost members, in virtual time
+    ///
+    /// Runs arrays on modelled devices, cuts the power, removes members, and compares each read with what it may return. A seed decides everything, and tells the same story each time.
     Torture(torture::TortureArgs),
     /// Print the completion script of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]

@@ -16,8 +16,6 @@ Examples:
     TimeoutStopSec=120";
 
 /// `cygnus serve`
-///
-/// Opens the array (recovering it if it was not stopped cleanly) and serves each volume as the NBD export of its name. When it is ready, it prints one line that begins with "ready" and names the addresses. SIGTERM and SIGINT stop it cleanly: clients are disconnected, everything is flushed, and the next start needs no recovery. A second signal ends it at once; flushed writes survive that.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ServeArgs {

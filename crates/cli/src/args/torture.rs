@@ -9,8 +9,6 @@ Examples:
   cygnus torture --plant flushes-ignored --seeds 100       # a planted bug, to see that it is caught";
 
 /// `cygnus torture`
-///
-/// Runs whole arrays on modelled devices in virtual time, with power cuts and lost members, and compares each read with what it may return. A seed decides everything, and tells the same story each time.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TortureArgs {
