@@ -174,6 +174,7 @@ impl Sockets {
     pub(crate) fn insert(&mut self, fd: OwnedFd) -> io::Result<SocketId> {
         set_blocking(&fd)?;
         set_no_delay(&fd);
+        enlarge_send_buffer(&fd);
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
             self.places.len() as u32 - 1
@@ -287,6 +288,33 @@ fn set_blocking(fd: &OwnedFd) -> io::Result<()> {
         flags < 0 || libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags & !libc::O_NONBLOCK) < 0
     };
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Bytes that a local socket may hold for a peer that reads late. The default of some 200 KiB holds 25 replies of 4 KiB
+/// and their overhead, so deeper queues would go out in parts, each with a wake-up of its own.
+const SEND_BUFFER: libc::c_int = 2 << 20;
+
+/// TCP sizes its buffers itself; a local socket keeps the one it was born with.
+fn enlarge_send_buffer(fd: &OwnedFd) {
+    let bytes = SEND_BUFFER;
+    let (value, len) = ((&raw const bytes).cast(), size_of_val(&bytes) as libc::socklen_t);
+    let is_local = local_family(fd) == Some(libc::AF_UNIX);
+    for option in [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF] {
+        // SAFETY: the descriptor is open and the value lives through the call. The first needs a privilege; the second
+        // gives what the system's limit allows.
+        if !is_local || unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, value, len) } == 0 {
+            return;
+        }
+    }
+}
+
+fn local_family(fd: &OwnedFd) -> Option<libc::c_int> {
+    let mut family: libc::c_int = 0;
+    let mut len = size_of_val(&family) as libc::socklen_t;
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_DOMAIN);
+    // SAFETY: the descriptor is open; the value is as long as said.
+    let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, (&raw mut family).cast(), &raw mut len) };
+    (result == 0).then_some(family)
 }
 
 /// Sends small segments at once. On anything but TCP this fails, and does not matter.
