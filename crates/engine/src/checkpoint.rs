@@ -32,7 +32,7 @@ impl Reactor {
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way.
     pub(crate) fn start_checkpoint(self: &Rc<Self>) {
-        if self.home().recovering.get() || self.home().checkpointing.replace(true) {
+        if self.home().space.borrow().recovering || self.home().checkpointing.replace(true) {
             return;
         }
         let reactor = self.clone();

@@ -92,6 +92,7 @@ impl Reactor {
     fn may_clean(&self, seg: SegIx) -> bool {
         let newest_discard = self.shared.segments.newest_discard(seg);
         self.shared.segments.state(seg) == SegState::Sealed
+            && self.shared.segments.rescues(seg) == 0
             && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
     }
 

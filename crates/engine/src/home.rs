@@ -26,8 +26,6 @@ pub(crate) struct Home {
     pub checkpointing: Cell<bool>,
     /// Notified when a checkpoint has ended.
     pub checkpoint_done: Event,
-    /// Blocks found in torn stripes are still being written anew: a checkpoint now would forget those left.
-    pub recovering: Cell<bool>,
     /// Tells the cleaner to end.
     pub stop: Cell<bool>,
     /// Notified when the cleaner has ended.
@@ -49,7 +47,6 @@ impl Home {
             discard_horizon: Cell::new(0),
             checkpointing: Cell::new(false),
             checkpoint_done: Event::new(),
-            recovering: Cell::new(false),
             stop: Cell::new(false),
             cleaner_ended: Event::new(),
             cleaner_running: Cell::new(false),

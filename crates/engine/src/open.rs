@@ -110,7 +110,7 @@ pub(crate) async fn open(
     } else {
         begin_session(&reactor, &assembly, &mut steps).await?;
         // The cleaner first: rescued blocks may need space that only it can make.
-        reactor.home().recovering.set(!covered);
+        reactor.home().space.borrow_mut().recovering = !covered;
         reactor.rt.spawn(reactor.clone().cleaner());
         let finished = finish_recovery(&reactor, covered, replayed.rescues, &mut steps).await;
         reactor.home().stop.set(finished.is_err());
@@ -263,7 +263,8 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     }
     for seg in (0..shared.segments.count()).map(SegIx) {
         // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
-        if shared.segments.live(seg) > 0 || shared.segments.newest_discard(seg) > 0 {
+        let needed = shared.segments.newest_discard(seg) > 0 || shared.segments.rescues(seg) > 0;
+        if shared.segments.live(seg) > 0 || needed {
             shared.segments.set_state(seg, SegState::Sealed);
         }
     }
@@ -303,18 +304,22 @@ async fn begin_session(reactor: &Rc<Reactor>, assembly: &Assembly, steps: &mut S
 async fn finish_recovery(
     reactor: &Rc<Reactor>,
     covered: bool,
-    rescues: Vec<Rescue>,
+    mut rescues: Vec<Rescue>,
     steps: &mut Steps<'_>,
 ) -> Result<(), ArrayError> {
     if covered {
         return Ok(());
     }
     let count = rescues.len();
+    // Segment by segment: where space is short, the segments done with make room for the others.
+    rescues.sort_by_key(|rescue| rescue.from);
     for rescue in rescues {
+        let from = rescue.from;
         rewrite(reactor, rescue).await?;
+        reactor.shared.segments.drop_rescue(from);
     }
     steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
-    reactor.home().recovering.set(false);
+    reactor.home().space.borrow_mut().recovering = false;
     reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
@@ -329,13 +334,14 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError
             return Err(ArrayError::Faulted(why));
         }
         let publish = Publish::Move(volume.map.get(rescue.lba), rescue.seq);
-        let mut writer = reactor.writer(Stream::User).borrow_mut();
-        match writer.append(reactor, &volume, rescue.lba, &rescue.data, publish) {
+        let appended = {
+            let mut writer = reactor.writer(Stream::User).borrow_mut();
+            writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
+        };
+        match appended {
             Appended::Done => return Ok(()),
             Appended::Changed => unreachable!("nobody else is writing yet"),
-            Appended::NoRoom => {}
+            Appended::NoRoom => progress.await,
         }
-        drop(writer);
-        progress.await;
     }
 }

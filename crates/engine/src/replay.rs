@@ -26,6 +26,8 @@ struct Candidate {
 
 /// A block that must be written anew before the array goes into service.
 pub(crate) struct Rescue {
+    /// Where it was found.
+    pub from: SegIx,
     pub volume: VolumeId,
     pub lba: Lba,
     pub seq: u64,
@@ -122,7 +124,7 @@ impl Reactor {
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
             }
-            if !stripe.discards.is_empty() || verdict.as_ref().is_some_and(|v| !v.consistent) {
+            if !stripe.discards.is_empty() {
                 let seg = self.shared.segments.index(common.group, common.segment);
                 self.shared.segments.note_discard(seg, common.stripe_seq);
             }
@@ -193,7 +195,9 @@ impl Reactor {
                     volume.map.swap(lba, candidate.entry);
                 }
                 Some(data) => {
-                    result.rescues.push(Rescue { volume: volume.id, lba, seq: candidate.seq, data });
+                    let from = self.shared.segments.of(candidate.entry.pba());
+                    self.shared.segments.add_rescue(from);
+                    result.rescues.push(Rescue { from, volume: volume.id, lba, seq: candidate.seq, data });
                 }
             }
         }

@@ -51,6 +51,8 @@ struct Segment {
     seq: AtomicU64,
     /// Highest stripe sequence here that carries a discard; 0 if none.
     discards: AtomicU64,
+    /// Blocks that exist only here, in stripes that cannot protect them, until recovery has written them anew.
+    rescues: AtomicU32,
 }
 
 /// See the module's text.
@@ -74,6 +76,7 @@ impl SegmentTable {
                 owner: AtomicU16::new(0),
                 seq: AtomicU64::new(0),
                 discards: AtomicU64::new(0),
+                rescues: AtomicU32::new(0),
             })
             .collect();
         let geometry = layout.geometry();
@@ -155,6 +158,21 @@ impl SegmentTable {
 
     pub(crate) fn note_discard(&self, seg: SegIx, stripe_seq: u64) {
         self.at(seg).discards.fetch_max(stripe_seq, Ordering::Relaxed);
+    }
+
+    /// A block of this segment waits to be written anew.
+    pub(crate) fn add_rescue(&self, seg: SegIx) {
+        self.at(seg).rescues.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It was.
+    pub(crate) fn drop_rescue(&self, seg: SegIx) {
+        self.at(seg).rescues.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Blocks of this segment that wait to be written anew.
+    pub(crate) fn rescues(&self, seg: SegIx) -> u32 {
+        self.at(seg).rescues.load(Ordering::Relaxed)
     }
 
     pub(crate) fn newest_discard(&self, seg: SegIx) -> u64 {

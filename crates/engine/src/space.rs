@@ -23,6 +23,8 @@ pub(crate) struct Space {
     /// Blocks of space that the pending segments give beyond those that moved out of them.
     pub reclaimed: u64,
     pub front_end: usize,
+    /// Blocks found in torn stripes are still being written anew: a checkpoint now would forget those left.
+    pub recovering: bool,
     /// The group in which the cleaner works.
     pub cleaning: Option<usize>,
     pub next_segment_seq: u64,
@@ -58,7 +60,7 @@ impl Space {
             let all = shared.segments.of_group(GroupId(group as u16));
             list.extend(all.filter(|&seg| shared.segments.state(seg) == SegState::Free));
         }
-        Self { free, pending: Vec::new(), reclaimed: 0, front_end: 0, cleaning: None, next_segment_seq, starving: 0 }
+        Self { free, pending: Vec::new(), reclaimed: 0, front_end: 0, recovering: false, cleaning: None, next_segment_seq, starving: 0 }
     }
 
     pub(crate) fn free_in(&self, group: usize) -> u32 {
@@ -81,9 +83,17 @@ impl Space {
             .collect()
     }
 
+    /// The group with most free segments, if it has more than `reserve`.
+    fn emptiest(&self, reserve: u32) -> Option<usize> {
+        let most = (0..self.free.len()).max_by_key(|&g| self.free[g].len())?;
+        Some(most).filter(|&g| self.free_in(g) > reserve)
+    }
+
     /// A segment for a stream, if the rules allow one now.
     fn try_grant(&mut self, shared: &Shared, stream: Stream, owner: ReactorId) -> Option<Grant> {
         let group = match stream {
+            // Recovery writes little, and only afterwards can a checkpoint be taken.
+            Stream::User if self.recovering => self.emptiest(shared.policies.relocation_reserve)?,
             Stream::User => {
                 let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end)?;
                 if chosen != self.front_end {
@@ -93,10 +103,9 @@ impl Space {
                 chosen
             }
             Stream::Relocation => self.cleaning.filter(|&g| !self.free[g].is_empty())?,
-            Stream::Meta => {
-                let most = (0..self.free.len()).max_by_key(|&g| self.free[g].len())?;
-                Some(most).filter(|&g| self.free_in(g) > shared.policies.relocation_reserve)?
-            }
+            // The last checkpoint is taken when nothing is relocated any more.
+            Stream::Meta if shared.is_closed() => self.emptiest(0)?,
+            Stream::Meta => self.emptiest(shared.policies.relocation_reserve)?,
         };
         let seg = self.free[group].pop_front()?;
         let segment_seq = self.next_segment_seq;
