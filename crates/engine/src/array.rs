@@ -14,6 +14,7 @@ use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::shared::{Shared, VolumeState};
 use crate::status::{ArrayStatus, Traffic};
+use crate::survey::{BlockLocation, SegmentInfo};
 use crate::volume::Volume;
 
 /// An open array, on its home reactor.
@@ -78,6 +79,20 @@ impl Array {
     /// State of everything.
     pub fn status(&self) -> ArrayStatus {
         self.reactor.status()
+    }
+
+    /// Every segment, in the order of groups.
+    pub fn segments(&self) -> Vec<SegmentInfo> {
+        self.reactor.segment_infos()
+    }
+
+    /// Where a block of a volume lies on the devices; `None` when it is not mapped, or there is no such volume.
+    pub async fn locate(&self, volume: &str, lba: Lba) -> Option<BlockLocation> {
+        let state = self.reactor.shared.volume_named(volume)?;
+        if lba.0 >= state.blocks() {
+            return None;
+        }
+        self.reactor.locate_block(&state, lba).await
     }
 
     /// Counters alone, which are cheap.
@@ -198,6 +213,8 @@ impl Array {
         reactor.peers.ask_others(reactor, |ticket| ToOwner::Close { ticket }).await;
         reactor.end_segments();
         reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
+        // The checkpoint may need the space.
+        reactor.release_pending().await;
         reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
         reactor.home().state.borrow_mut().clean = true;
         reactor.commit_state().await.map_err(ArrayError::Faulted)

@@ -135,7 +135,7 @@ impl Finding {
         Self { volume: Some(volume), lba: Some(lba), ..self }
     }
 
-    fn as_information(self) -> Self {
+    fn into_information(self) -> Self {
         Self { is_damage: false, ..self }
     }
 }
@@ -282,7 +282,7 @@ fn describe_tail(replayed: &Replayed) -> Finding {
         replayed.rescues.len(),
         replayed.lost_blocks,
     );
-    Finding::new(FindingKind::Unclean, text).as_information()
+    Finding::new(FindingKind::Unclean, text).into_information()
 }
 
 /// What all segments are checked with.

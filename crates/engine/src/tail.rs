@@ -15,12 +15,14 @@ use crate::reactor::Reactor;
 use crate::scan::FoundStripe;
 use crate::stripe::physical_column;
 
+/// A block that exists: physical column, row below the header, and the data if its stripe is not consistent.
+pub(crate) type Existing = (u8, u32, Option<Box<[u8]>>);
+
 /// What reading a stripe of the tail showed.
 pub(crate) struct Verdict {
     /// Every block, header and parity block is as it should be.
     pub consistent: bool,
-    /// Blocks that exist: physical column, row below the header, and the data if the stripe is not consistent.
-    pub blocks: Vec<(u8, u32, Option<Box<[u8]>>)>,
+    pub blocks: Vec<Existing>,
     /// Blocks that do not exist.
     pub lost: usize,
 }

@@ -471,6 +471,34 @@ fn an_unreadable_checkpoint_after_a_clean_stop_loses_nothing() {
     assert!(sample.run_check(&sample.disks).is_consistent());
 }
 
+#[test]
+fn a_read_only_array_tells_where_blocks_lie_and_writes_nothing() {
+    let sample = Sample::new(18, 2, 1, true);
+    let before = sample.contents();
+    let live = sample.live();
+    let spot = live[77];
+    sample.flip(&live[5]);
+    let damaged = sample.contents();
+    let expected = spot;
+    session(&sample.world, &sample.disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &OpenOptions { read_only: true, ..options() }).await.unwrap();
+        let found = array.locate("v", Lba(77)).await.unwrap();
+        assert_eq!((found.device, found.offset), (format!("d{}", expected.column), expected.offset));
+        let summary = found.summary.unwrap();
+        assert_eq!((summary.crc, summary.write_seq), (expected.entry.crc(), expected.entry.seq()));
+        assert!(found.intact);
+        assert!(array.locate("v", Lba(655)).await.is_none(), "trimmed");
+        assert!(array.locate("w", Lba(0)).await.is_none(), "no such volume");
+        assert_eq!(array.segments().iter().map(|s| s.live).sum::<u32>(), 680);
+        // A read that finds damage would repair it, and a write is refused.
+        let volume = array.volume("v").unwrap();
+        volume.read(0, rt.alloc(64 * BLOCK).full()).await.unwrap();
+        assert!(matches!(put(&rt, &volume, 0, 1).await, Err(VolumeError::ReadOnly(_))));
+        assert!(!array.locate("v", Lba(5)).await.unwrap().intact);
+    });
+    assert!(sample.contents() == damaged && damaged != before, "the devices are as they were");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 

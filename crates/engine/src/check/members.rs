@@ -108,7 +108,7 @@ fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
         };
         let text = format!("{device} at byte {offset}: superblock slot: {why}; {remedy}");
         let finding = Finding::new(FindingKind::SuperblockSlot, text).on(device, offset);
-        findings.push(if torn { finding.as_information() } else { finding });
+        findings.push(if torn { finding.into_information() } else { finding });
     };
     let other_at = slot_for(own.generation + 1);
     let other = &member.slots[usize::from(other_at != SUPERBLOCK_OFFSETS[0])];

@@ -1,0 +1,138 @@
+//! Where things lie: for people who want to see, and for those who must find a block on a disk.
+
+use std::rc::Rc;
+
+use cygnus_format::{Entry, Kind, MapEntry, Place};
+use cygnus_parity as parity;
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
+
+use crate::reactor::Reactor;
+use crate::segments::{SegIx, SegState};
+use crate::shared::VolumeState;
+
+/// A segment as the array sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentInfo {
+    /// R-group.
+    pub group: GroupId,
+    /// Segment within it.
+    pub segment: SegmentId,
+    /// In a word: free, open, sealed, pending, meta or damaged.
+    pub state: &'static str,
+    /// Blocks of current data; means nothing while the segment is open.
+    pub live: u32,
+}
+
+/// Where a block of a volume lies, and what the devices have there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockLocation {
+    /// R-group.
+    pub group: GroupId,
+    /// Segment within it.
+    pub segment: SegmentId,
+    /// Physical column.
+    pub column: u8,
+    /// Row of the segment.
+    pub row: u32,
+    /// Member that holds the column.
+    pub member: MemberIx,
+    /// Its device.
+    pub device: String,
+    /// Byte offset on the device.
+    pub offset: u64,
+    /// The 28 bits of the checksum that the map has.
+    pub map_crc: u32,
+    /// What the summary of the stripe says of the block; `None` when no header that describes it can be read.
+    pub summary: Option<BlockSummary>,
+    /// Whether the device delivers the block as the map wants it.
+    pub intact: bool,
+}
+
+/// What a stripe's summary says of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSummary {
+    /// Checksum, all of it.
+    pub crc: u32,
+    /// Sequence of the write that made the block.
+    pub write_seq: u64,
+    /// Whether cleaning moved it there.
+    pub relocated: bool,
+    /// Sequence of the stripe.
+    pub stripe_seq: u64,
+    /// Row where the stripe's header begins.
+    pub stripe_row: u32,
+    /// Life of the segment.
+    pub segment_seq: u64,
+}
+
+impl Reactor {
+    pub(crate) fn segment_infos(&self) -> Vec<SegmentInfo> {
+        let table = &self.shared.segments;
+        let one = |seg| {
+            let (group, segment) = table.locate(seg);
+            let state = match table.state(seg) {
+                SegState::Free => "free",
+                SegState::Open => "open",
+                SegState::Sealed => "sealed",
+                SegState::Pending => "pending",
+                SegState::Meta => "meta",
+                SegState::Damaged => "damaged",
+            };
+            SegmentInfo { group, segment, state, live: table.live(seg) }
+        };
+        (0..table.count()).map(SegIx).map(one).collect()
+    }
+
+    /// Where a block lies; `None` when it is not mapped.
+    pub(crate) async fn locate_block(self: &Rc<Self>, volume: &VolumeState, lba: Lba) -> Option<BlockLocation> {
+        let entry = volume.map.get(lba);
+        if entry == MapEntry::EMPTY {
+            return None;
+        }
+        let place = self.place(entry);
+        let (member, state) = self.shared.member(place.group, place.column);
+        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
+        let intact = match self.device_in_service(member) {
+            Some(dev) => {
+                let buf = self.rt.alloc(BLOCK);
+                self.rt.read(dev, offset, buf.full()).await.is_ok()
+                    && entry.matches(parity::checksum::crc32c(buf.bytes()))
+            }
+            None => false,
+        };
+        Some(BlockLocation {
+            group: place.group,
+            segment: place.segment,
+            column: place.column,
+            row: place.row,
+            member,
+            device: state.name.clone(),
+            offset,
+            map_crc: entry.crc_bits(),
+            summary: self.summary_at(place).await,
+            intact,
+        })
+    }
+
+    /// Follows the stripes of a segment to the one that holds a place.
+    async fn summary_at(self: &Rc<Self>, place: Place) -> Option<BlockSummary> {
+        let (mut row, mut life) = (0, None);
+        loop {
+            let stripe = self.stripe_at(place.group, place.segment, row, life).await?;
+            let common = stripe.common;
+            if place.row < common.end_row() {
+                let within = place.row.checked_sub(common.first_data_row())?;
+                let entry: &Entry = stripe.entries[usize::from(place.column)].as_ref()?.get(within as usize)?;
+                return matches!(entry.kind(), Kind::Data | Kind::Relocated).then(|| BlockSummary {
+                    crc: entry.crc(),
+                    write_seq: entry.seq(),
+                    relocated: entry.kind() == Kind::Relocated,
+                    stripe_seq: common.stripe_seq,
+                    stripe_row: common.start_row,
+                    segment_seq: common.segment_seq,
+                });
+            }
+            (row, life) = (common.end_row(), Some(common.segment_seq));
+        }
+    }
+}
