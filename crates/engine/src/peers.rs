@@ -135,7 +135,11 @@ impl Peers {
 impl Reactor {
     /// Handles a message of another reactor. Gives back what is not the engine's.
     pub(crate) fn handle_message(self: &Rc<Self>, message: Message) -> Option<Message> {
-        match *message.downcast::<Envelope>().map_err(Some).ok()? {
+        let envelope = match message.downcast::<Envelope>() {
+            Ok(envelope) => *envelope,
+            Err(foreign) => return Some(foreign),
+        };
+        match envelope {
             Envelope::Answer(ticket, answer) => {
                 if let Some(sender) = self.peers.waiting.borrow_mut().remove(&ticket) {
                     sender.send(answer);
