@@ -1,10 +1,13 @@
 //! `array dump`: what is on the disks, for people who want to see it. Reads with the format's own decoders and believes
 //! nothing that they do not verify.
 
+pub mod locate;
+
 use crate::members::{Assembly, Member};
 use crate::ondisk::{Columns, Header};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
+use cygnus_engine::SegmentInfo;
 use cygnus_format::{Discard, Entry, Kind, Layout, Role, Stream};
 use cygnus_types::{BLOCK, ByteSize, GroupId, SegmentId};
 use serde::Serialize;
@@ -31,6 +34,8 @@ pub struct ArrayDump {
     oddities: Vec<String>,
     /// One R-group after the other, those asked for.
     groups: Vec<GroupDump>,
+    #[serde(skip)]
+    with_stripes: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,6 +80,10 @@ struct GroupDump {
 #[derive(Debug, Serialize)]
 pub struct SegmentDump {
     segment: u32,
+    /// What the next opening takes it for: free, sealed, meta; absent when the array cannot be opened.
+    state: Option<&'static str>,
+    /// Blocks of current data.
+    live: Option<u32>,
     segment_seq: u64,
     session: u64,
     stream: &'static str,
@@ -128,10 +137,12 @@ pub struct Selection {
     pub group: Option<u16>,
     /// Only this segment, with its entries.
     pub segment: Option<u32>,
+    /// The stripes of all segments, without entries.
+    pub stripes: bool,
 }
 
-/// Reads what `selection` asks for.
-pub fn dump(assembly: &Assembly, selection: Selection) -> Result<ArrayDump, String> {
+/// Reads what `selection` asks for. `known` is what the array itself makes of its segments, if it can be opened.
+pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) -> Result<ArrayDump, String> {
     let newest = &assembly.newest;
     let state = &newest.state;
     let layout = state.layout().map_err(|error| error.to_string())?;
@@ -141,7 +152,7 @@ pub fn dump(assembly: &Assembly, selection: Selection) -> Result<ArrayDump, Stri
     }
     let mut dumped = Vec::new();
     for group in (0..groups as u16).filter(|&group| selection.group.is_none_or(|wanted| wanted == group)) {
-        dumped.push(dump_group(assembly, &layout, GroupId(group), selection.segment)?);
+        dumped.push(dump_group(assembly, &layout, GroupId(group), selection.segment, known)?);
     }
     let geometry = &state.geometry;
     let checkpoint = |root: &cygnus_format::CheckpointRoot| CheckpointDump {
@@ -176,6 +187,7 @@ pub fn dump(assembly: &Assembly, selection: Selection) -> Result<ArrayDump, Stri
         members: state.members().zip(&assembly.members).enumerate().map(dump_member).collect(),
         oddities: assembly.oddities.clone(),
         groups: dumped,
+        with_stripes: selection.stripes || selection.segment.is_some(),
     })
 }
 
@@ -195,25 +207,40 @@ fn dump_member((index, (desc, found)): (usize, (&cygnus_format::MemberDesc, &Opt
     }
 }
 
-fn dump_group(assembly: &Assembly, layout: &Layout, group: GroupId, segment: Option<u32>) -> Result<GroupDump, String> {
+fn dump_group(
+    assembly: &Assembly,
+    layout: &Layout,
+    group: GroupId,
+    segment: Option<u32>,
+    known: &[SegmentInfo],
+) -> Result<GroupDump, String> {
     let count = layout.segments(group);
     if let Some(segment) = segment.filter(|&segment| segment >= count) {
         return Err(format!("there is no segment {segment}: R-group {} has {count}, counted from 0", group.0));
     }
     let columns = Columns::open(assembly, layout, group)?;
     let wanted = segment.map_or(0..count, |segment| segment..segment + 1);
-    let segments = wanted.filter_map(|index| dump_segment(&columns, SegmentId(index), segment.is_some())).collect();
+    let info = |index: u32| known.iter().find(|info| info.group == group && info.segment.0 == index);
+    let one = |index: u32| dump_segment(&columns, SegmentId(index), segment.is_some(), info(index));
+    let segments = wanted.filter_map(one).collect();
     Ok(GroupDump { index: group.0, segments })
 }
 
 /// One segment; `None` when it holds no stripe.
-fn dump_segment(columns: &Columns, segment: SegmentId, entries: bool) -> Option<SegmentDump> {
+fn dump_segment(
+    columns: &Columns,
+    segment: SegmentId,
+    entries: bool,
+    info: Option<&SegmentInfo>,
+) -> Option<SegmentDump> {
     let mut chain = columns.chain(segment);
     let mut dump: Option<SegmentDump> = None;
     for found in chain.by_ref() {
         let common = found.common;
         let dump = dump.get_or_insert_with(|| SegmentDump {
             segment: segment.0,
+            state: info.map(|info| info.state),
+            live: info.map(|info| info.live),
             segment_seq: common.segment_seq,
             session: common.session,
             stream: stream_word(common.stream),
@@ -300,10 +327,8 @@ impl ArrayDump {
         for group in &self.groups {
             out.push_str(&format!("\n{}\n", paint.tone(Tone::Heading, &format!("R-group {}", group.index))));
             out.push_str(&segment_table(&group.segments, paint));
-            for segment in &group.segments {
-                if segment.stripes.iter().any(|stripe| !stripe.entries.is_empty()) {
-                    out.push_str(&segment_text(segment, paint));
-                }
+            for segment in group.segments.iter().filter(|_| self.with_stripes) {
+                out.push_str(&segment_text(segment, paint));
             }
         }
         out
@@ -384,6 +409,8 @@ fn segment_table(segments: &[SegmentDump], paint: Paint) -> String {
     }
     let mut table = Table::new(&[
         ("SEGMENT", Align::Right),
+        ("STATE", Align::Left),
+        ("LIVE", Align::Right),
         ("SEQ", Align::Right),
         ("SESSION", Align::Right),
         ("STREAM", Align::Left),
@@ -398,6 +425,8 @@ fn segment_table(segments: &[SegmentDump], paint: Paint) -> String {
         let plain = |text: String| (Tone::Normal, text);
         table.row(vec![
             plain(segment.segment.to_string()),
+            plain(segment.state.unwrap_or("?").into()),
+            plain(segment.live.map_or("?".into(), |live| live.to_string())),
             plain(segment.segment_seq.to_string()),
             plain(segment.session.to_string()),
             plain(segment.stream.into()),
@@ -416,7 +445,8 @@ fn segment_text(segment: &SegmentDump, paint: Paint) -> String {
     let mut out = String::new();
     for stripe in &segment.stripes {
         let heading = format!(
-            "stripe {} at row {}: {} rows below {} of header, parity from column {}, reactor {}, durable below {}",
+            "segment {}, stripe {} at row {}: {} rows below {} of header, parity from column {}, reactor {}, durable below {}",
+            segment.segment,
             stripe.stripe_seq,
             stripe.start_row,
             stripe.rows,
@@ -425,7 +455,8 @@ fn segment_text(segment: &SegmentDump, paint: Paint) -> String {
             stripe.reactor,
             stripe.durable,
         );
-        out.push_str(&format!("\n{}\n", paint.tone(Tone::Heading, &heading)));
+        let gap = if stripe.entries.is_empty() { "" } else { "\n" };
+        out.push_str(&format!("{gap}{}\n", paint.tone(Tone::Heading, &heading)));
         for discard in &stripe.discards {
             let DiscardDump { volume, lba, blocks, seq } = discard;
             out.push_str(&format!("  discard of volume {volume}, {blocks} blocks from {lba}, seq {seq}\n"));

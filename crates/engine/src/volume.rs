@@ -228,11 +228,6 @@ impl Volume {
         extents
     }
 
-    /// Tells every mapped block and its map entry, in order: for checking them against what is on the devices.
-    pub fn for_each_mapped(&self, each: impl FnMut(Lba, MapEntry)) {
-        self.state.map.for_each_mapped(self.state.blocks(), each);
-    }
-
     /// Bytes of data that the volume holds.
     pub fn mapped(&self) -> ByteSize {
         ByteSize(self.state.mapped() * BLOCK as u64)

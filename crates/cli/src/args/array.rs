@@ -66,7 +66,8 @@ Examples:
 const DUMP_EXAMPLES: &str = "\
 Examples:
   cygnus array dump tank                             superblocks, and one line for each segment
-  cygnus array dump tank --group 1 --segment 17      the stripes and summaries of one segment";
+  cygnus array dump tank --group 1 --segment 17      the stripes and summaries of one segment
+  cygnus array dump tank --volume vol0 --lba 4711    where that block lies: device, byte offset, checksum";
 
 /// `cygnus array create`
 #[derive(Debug, Args)]
@@ -116,4 +117,13 @@ pub struct DumpArgs {
     /// Only this segment, with all its stripes and summary entries
     #[arg(long, value_name = "S", requires = "group")]
     pub segment: Option<u32>,
+    /// The stripes of every segment too, one line each
+    #[arg(long)]
+    pub stripes: bool,
+    /// Where a block of this volume lies, with --lba
+    #[arg(long, value_name = "VOLUME", requires = "lba", conflicts_with_all = ["group", "segment", "stripes"])]
+    pub volume: Option<String>,
+    /// The 4 KiB block of --volume, counted from 0
+    #[arg(long, value_name = "N", requires = "volume")]
+    pub lba: Option<u64>,
 }

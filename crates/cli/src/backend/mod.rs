@@ -5,7 +5,8 @@ pub mod convert;
 
 use crate::failure::Failure;
 use crate::members::Assembly;
-use cygnus_engine::{Array, CreateOptions, Log, OpenOptions};
+use crate::state::ArrayRecord;
+use cygnus_engine::{Array, CheckProgress, CheckReport, CreateOptions, Log, OpenOptions};
 use cygnus_types::{ByteSize, Uuid};
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
 use std::io::Read;
@@ -91,6 +92,21 @@ pub fn read_array<T>(
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
         work(&array).await
+    })
+}
+
+/// Checks a stopped array without writing anything to it; nobody else can open it meanwhile. Whatever stands where a
+/// member was last seen is looked at, so that a member that is none any more is told as such.
+pub fn check(
+    record: &ArrayRecord,
+    log: Arc<dyn Log>,
+    progress: impl Fn(CheckProgress) + 'static,
+) -> Result<CheckReport, Failure> {
+    let array = record.uuid.parse().map_err(|_| Failure::Failed(format!("{:?} is no uuid", record.uuid)))?;
+    let options = OpenOptions { array: Some(array), reactors: 1, read_only: true, log };
+    let paths = record.members.iter().map(|member| &member.path).filter(|path| path.exists());
+    on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
+        cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::of)
     })
 }
 

@@ -2,9 +2,12 @@
 
 use super::{Context, check, create, destroy, scan, status};
 use crate::args::array::{ArrayCommand, DumpArgs};
+use crate::backend;
 use crate::config::Config;
-use crate::dump::{self, Selection};
+use crate::dump::{self, Selection, locate};
 use crate::failure::Failure;
+use crate::output::LogLines;
+use std::sync::Arc;
 
 /// Does what an array verb asks.
 pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(), Failure> {
@@ -23,7 +26,20 @@ fn dump(args: &DumpArgs, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(&args.name)?;
     context.require_stopped(&args.name, "dump")?;
     let assembly = status::assemble(&record)?;
-    let selection = Selection { group: args.group, segment: args.segment };
-    let dump = dump::dump(&assembly, selection).map_err(Failure::Failed)?;
+    let log = Arc::new(LogLines::details(context.output));
+    if let (Some(volume), Some(lba)) = (&args.volume, args.lba) {
+        let found = backend::read_array(&assembly, log, async |array| locate::find(array, volume, lba).await)?;
+        return context.output.answer(&found, |paint| found.text(paint));
+    }
+    // Of an array that cannot be opened the superblocks and stripes can still be shown.
+    let segments = match backend::read_array(&assembly, log, async |array| Ok(array.segments())) {
+        Ok(segments) => segments,
+        Err(why) => {
+            context.output.warn(&format!("states of segments unknown: {why}"));
+            Vec::new()
+        }
+    };
+    let selection = Selection { group: args.group, segment: args.segment, stripes: args.stripes };
+    let dump = dump::dump(&assembly, &segments, selection).map_err(Failure::Failed)?;
     context.output.answer(&dump, |paint| dump.text(paint))
 }
