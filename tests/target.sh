@@ -87,8 +87,8 @@ target_check() {
     fi
     echo "$report"
     for member in $(members "$1"); do [[ -e $member ]] || absent=1; done
-    ((absent)) && grep -q '^problem: ' <<<"$report" &&
-        ! grep '^problem: ' <<<"$report" | grep -qvE 'is missing; what it holds was not checked|no such file or device'
+    ((absent)) && grep -q '^damage: ' <<<"$report" &&
+        ! grep '^damage: ' <<<"$report" | grep -qvE 'is missing: what it holds was not checked|no such file or device'
 }
 
 # target_lose DIR INDEX...: destroys members of the stopped array.
