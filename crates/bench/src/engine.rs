@@ -48,9 +48,9 @@ pub enum BenchError {
     /// The reactor did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// No memory for the devices.
-    #[error("no memory for the devices: {0}")]
-    Memory(#[from] std::io::Error),
+    /// The system refused something: memory for the devices, a process, a file.
+    #[error(transparent)]
+    System(#[from] std::io::Error),
     /// The array failed.
     #[error(transparent)]
     Array(#[from] ArrayError),
@@ -60,9 +60,16 @@ pub enum BenchError {
     /// A request failed.
     #[error(transparent)]
     Request(#[from] VolumeError),
+    /// A server could not be loaded.
+    #[error(transparent)]
+    Load(#[from] cygnus_target::loadgen::LoadError),
+    /// Our own server did not start.
+    #[error("the server did not start: {0}")]
+    Server(String),
 }
 
-struct Silent;
+/// Says nothing.
+pub(crate) struct Silent;
 
 impl Log for Silent {
     fn line(&self, _: &str) {}

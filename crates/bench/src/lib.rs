@@ -5,8 +5,12 @@
 
 mod engine;
 mod floor;
+mod recovery;
 mod report;
+mod servers;
 
 pub use engine::{BenchError, EngineOptions, run_engine};
 pub use floor::Floor;
+pub use recovery::{Figure, run_recovery};
 pub use report::{EngineReport, Row};
+pub use servers::{PeerOptions, PeerRow, run_peers};

@@ -1,9 +1,11 @@
 //! `cygnus bench`: what the measuring crates find, as tables.
 
-use crate::args::bench::{BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs};
+use crate::args::bench::{BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, PeersBenchArgs, RecoveryBenchArgs};
 use crate::failure::Failure;
 use crate::output::Output;
-use cygnus_bench::{EngineOptions, EngineReport, Row, run_engine};
+use cygnus_bench::{
+    EngineOptions, EngineReport, Figure, PeerOptions, PeerRow, Row, run_engine, run_peers, run_recovery,
+};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
@@ -15,6 +17,8 @@ use serde::Serialize;
 pub fn run(args: &BenchArgs, output: Output) -> Result<(), Failure> {
     match &args.what {
         BenchCommand::Engine(args) => engine(args, output),
+        BenchCommand::Peers(args) => peers(args, output),
+        BenchCommand::Recovery(args) => recovery(args, output),
         BenchCommand::Nbd(args) => nbd(args, output),
     }
 }
@@ -64,6 +68,70 @@ fn rows(rows: &[Row], paint: Paint) -> String {
         ]);
     }
     table.render(paint)
+}
+
+/// What `bench peers` answers.
+#[derive(Debug, Serialize)]
+struct PeersReport {
+    rows: Vec<PeerRow>,
+    not_installed: Vec<String>,
+}
+
+fn peers(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
+    let options = PeerOptions {
+        time: args.time.0,
+        server_core: args.server_core.into(),
+        client_core: args.client_core.into(),
+        ..PeerOptions::default()
+    };
+    let (rows, not_installed) =
+        run_peers(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
+    let report = PeersReport { rows, not_installed };
+    output.answer(&report, |paint| report.text(paint))
+}
+
+impl PeersReport {
+    fn text(&self, paint: Paint) -> String {
+        let columns = ["IOPS", "P50", "P99", "P99.9"].map(|name| (name, Align::Right));
+        let heads = [("SERVER", Align::Left), ("WORKLOAD", Align::Left), ("QUEUE", Align::Right)];
+        let mut table = Table::new(&[&heads[..], &columns[..]].concat());
+        let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
+        for row in &self.rows {
+            table.row(vec![
+                (Tone::Normal, row.server.clone()),
+                (Tone::Normal, row.workload.to_string()),
+                (Tone::Normal, format!("{} x {}", row.connections, row.depth)),
+                (Tone::Normal, show::count(row.iops as u64)),
+                time(row.p50_us),
+                time(row.p99_us),
+                time(row.p99_9_us),
+            ]);
+        }
+        let absent = match &self.not_installed[..] {
+            [] => String::new(),
+            names => format!("not installed: {}\n", names.join(", ")),
+        };
+        format!("{}{absent}", table.render(paint))
+    }
+}
+
+/// What `bench recovery` answers.
+#[derive(Debug, Serialize)]
+struct RecoveryFigures {
+    figures: Vec<Figure>,
+}
+
+fn recovery(args: &RecoveryBenchArgs, output: Output) -> Result<(), Failure> {
+    let figures =
+        run_recovery(args.device_size.0, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
+    let report = RecoveryFigures { figures };
+    output.answer(&report, |paint| {
+        let mut table = Table::new(&[("WHAT", Align::Left), ("HOW MUCH", Align::Right)]);
+        for row in &report.figures {
+            table.row(vec![(Tone::Normal, row.name.clone()), (Tone::Normal, format!("{:.3} {}", row.value, row.unit))]);
+        }
+        table.render(paint)
+    })
 }
 
 /// What `bench nbd` answers.

@@ -7,6 +7,8 @@ use cygnus_nbd::NbdUri;
 const EXAMPLES: &str = "\
 Examples:
   cygnus bench engine
+  cygnus bench peers
+  cygnus bench recovery
   cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock'";
 
 /// `cygnus bench`
@@ -25,6 +27,13 @@ pub enum BenchCommand {
     ///
     /// Prints nanoseconds for each block, and the floor that copying, checksums and parity set in the same run.
     Engine(EngineBenchArgs),
+    /// Our NBD server beside nbdkit and qemu-nbd: the same core, the same client, all data in memory
+    ///
+    /// Ours keeps a 4+1 array on memory devices, so it also maps, checksums and computes parity. Peers that are not
+    /// installed are left out, and said so.
+    Peers(PeersBenchArgs),
+    /// What opening an array costs, after a clean stop and after a crash, and what its map costs in memory
+    Recovery(RecoveryBenchArgs),
     /// NBD servers, ours or others, with the same batching client
     ///
     /// Loads each export with random requests from one thread that sends and receives in batches, so that the client is not the limit. Writes destroy what is on the export.
@@ -47,6 +56,28 @@ pub struct EngineBenchArgs {
     /// Let the scheduler choose the core
     #[arg(long)]
     pub no_pin: bool,
+}
+
+/// `cygnus bench peers`
+#[derive(Debug, Args)]
+pub struct PeersBenchArgs {
+    /// How long each measurement counts
+    #[arg(long, value_name = "TIME", default_value = "3s")]
+    pub time: Span,
+    /// Core that the servers run on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub server_core: u16,
+    /// Core that the client runs on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub client_core: u16,
+}
+
+/// `cygnus bench recovery`
+#[derive(Debug, Args)]
+pub struct RecoveryBenchArgs {
+    /// Size of each of the five devices in memory
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_whole_blocks)]
+    pub device_size: Size,
 }
 
 const NBD_EXAMPLES: &str = "\

@@ -1,0 +1,283 @@
+//! NBD servers to compare: ours with an array on memory devices, and others that keep their data in memory, each on the
+//! same one core, loaded by the same client on another.
+
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
+use cygnus_nbd::NbdUri;
+use cygnus_policy::Preset;
+use cygnus_target::loadgen::{self, LoadError, LoadOptions};
+use cygnus_target::{BoundListener, ListenAddress, Server, ServerConfig};
+use cygnus_types::{ByteSize, Nanos, ReactorId};
+use cygnus_uring::{Config, Device, Mailer, Pinning, block_on};
+use serde::Serialize;
+
+use crate::engine::{BenchError, Silent};
+
+/// How long a server may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct PeerOptions {
+    /// Size of each of the array's five devices (4+1); the others get half of four of them.
+    pub device: ByteSize,
+    /// How long each measurement counts.
+    pub time: Duration,
+    /// Queue depths, each measured with four connections, except depth 1, which is one connection.
+    pub depths: Vec<usize>,
+    /// Core of the servers.
+    pub server_core: usize,
+    /// Core of the client.
+    pub client_core: usize,
+}
+
+impl Default for PeerOptions {
+    fn default() -> Self {
+        Self {
+            device: ByteSize(512 << 20),
+            time: Duration::from_secs(3),
+            depths: vec![1, 32, 128],
+            server_core: 0,
+            client_core: 1,
+        }
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct PeerRow {
+    /// Which server.
+    pub server: String,
+    /// "read" or "write".
+    pub workload: &'static str,
+    /// Connections.
+    pub connections: usize,
+    /// Requests in flight on each.
+    pub depth: usize,
+    /// Requests per second.
+    pub iops: f64,
+    /// Latency percentiles in microseconds.
+    pub p50_us: f64,
+    /// 99 of 100 requests took no longer.
+    pub p99_us: f64,
+    /// 999 of 1000 requests took no longer.
+    pub p99_9_us: f64,
+    /// Requests answered with an error.
+    pub errors: u64,
+}
+
+/// A server at work; it ends with this.
+enum Running {
+    Ours { mailer: Mailer, thread: Option<JoinHandle<Result<(), BenchError>>> },
+    Other(Child),
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        match self {
+            Running::Ours { mailer, thread } => {
+                mailer.post(ReactorId(0), Box::new(()));
+                // Its failure, if any, was reported when it began.
+                let _ = thread.take().map(JoinHandle::join);
+            }
+            Running::Other(child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+/// Measures ours, nbdkit's memory plugin and qemu-nbd; those not installed are named in the second part of the result.
+///
+/// # Errors
+/// See [`BenchError`].
+pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<PeerRow>, Vec<String>), BenchError> {
+    let dir = ScratchDir::new()?;
+    let size = ByteSize(options.device.0 * 2);
+    let (mut rows, mut absent) = (Vec::new(), Vec::new());
+    pin_thread(options.client_core)?;
+    for name in ["cygnus 4+1", "nbdkit memory", "qemu-nbd"] {
+        let socket = dir.0.join("server.sock");
+        let started = match name {
+            "cygnus 4+1" => start_ours(&socket, options).map(Some)?,
+            "nbdkit memory" => start_other(nbdkit(&socket, size), options.server_core)?,
+            _ => start_other(qemu_nbd(&socket, &dir.0, size)?, options.server_core)?,
+        };
+        let Some(running) = started else {
+            absent.push(name.into());
+            continue;
+        };
+        let export = if name.starts_with("cygnus") { "vol0" } else { "" };
+        let uri: NbdUri =
+            format!("nbd+unix:///{export}?socket={}", socket.display()).parse().expect("a path of our own making");
+        wait_for(&uri)?;
+        for &depth in &options.depths {
+            for (workload, read_percent) in [("write", 0), ("read", 100)] {
+                progress(&format!("{name}: {workload}, depth {depth}"));
+                rows.push(measure(name, workload, read_percent, depth, &uri, options)?);
+            }
+        }
+        drop(running);
+        let _ = std::fs::remove_file(&socket);
+    }
+    Ok((rows, absent))
+}
+
+fn measure(
+    server: &str,
+    workload: &'static str,
+    read_percent: u8,
+    depth: usize,
+    uri: &NbdUri,
+    options: &PeerOptions,
+) -> Result<PeerRow, BenchError> {
+    let connections = if depth == 1 { 1 } else { 4 };
+    let load =
+        LoadOptions { connections, depth, read_percent, duration: options.time, ..LoadOptions::new(uri.clone()) };
+    let report = loadgen::run(&load)?;
+    let at = |quantile| report.latency.quantile(quantile).0 as f64 / 1e3;
+    Ok(PeerRow {
+        server: server.into(),
+        workload,
+        connections,
+        depth,
+        iops: report.iops(),
+        p50_us: at(0.5),
+        p99_us: at(0.99),
+        p99_9_us: at(0.999),
+        errors: report.errors,
+    })
+}
+
+fn wait_for(uri: &NbdUri) -> Result<(), BenchError> {
+    let begun = Instant::now();
+    let probe = LoadOptions {
+        connections: 1,
+        depth: 1,
+        warmup: Duration::ZERO,
+        duration: Duration::from_millis(1),
+        ..LoadOptions::new(uri.clone())
+    };
+    loop {
+        match loadgen::run(&probe) {
+            Err(LoadError::Connect { .. } | LoadError::Io(_)) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other.map(|_| ()).map_err(BenchError::from),
+        }
+    }
+}
+
+/// Our server on a thread of its own.
+fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchError> {
+    let (tell, started): (_, Receiver<Mailer>) = channel();
+    let address: ListenAddress = format!("unix:{}", socket.display()).parse().expect("a path of our own making");
+    let (device, core) = (options.device, options.server_core);
+    let thread = std::thread::spawn(move || {
+        let devices = (0..5).map(|n| Device::memory(&format!("memory{n}"), device.0, true));
+        let config = Config {
+            pinning: Pinning::Cores(vec![core]),
+            devices: devices.collect::<Result<_, _>>()?,
+            spin: Nanos::micros(100),
+            ..Config::default()
+        };
+        block_on(&config, async |reactor| {
+            let (rt, devices) = (&reactor.rt, &reactor.devices);
+            let shape = CreateOptions::new("tank", Preset::LogRaid, 1, 4, 1);
+            create(rt, devices, &CreateOptions { force: true, ..shape }).await?;
+            let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
+            let array = Array::open(rt, devices, &open).await?;
+            // Half of the space, so that cleaning costs little: this is about the way of a request.
+            let size = device.0 * 2;
+            let volume = array.create_volume("vol0", ByteSize(size), 0).await?;
+            let piece = rt.alloc(1 << 20).full();
+            piece.zero(0..piece.len());
+            for at in (0..size).step_by(piece.len()) {
+                volume.write(at, piece.clone()).await?;
+            }
+            volume.flush().await?;
+            let listener = BoundListener::bind(&address).map_err(|error| BenchError::Server(error.to_string()))?;
+            let server = Server::new(rt, array, ServerConfig::default(), |_| {});
+            server.listen(reactor.io.add_listener(listener.as_fd().try_clone_to_owned()?)?, "bench");
+            // The starter waits for this and gives up only if we do.
+            let _ = tell.send(reactor.mailer.clone());
+            rt.recv_msg().await;
+            server.shutdown().await;
+            Ok::<_, BenchError>(())
+        })?
+    });
+    match started.recv() {
+        Ok(mailer) => Ok(Running::Ours { mailer, thread: Some(thread) }),
+        Err(_) => match thread.join() {
+            Ok(result) => Err(result.err().unwrap_or_else(|| BenchError::Server("it ended at once".into()))),
+            Err(_) => Err(BenchError::Server("it panicked".into())),
+        },
+    }
+}
+
+fn nbdkit(socket: &Path, size: ByteSize) -> Command {
+    let mut command = Command::new("nbdkit");
+    command.arg("--foreground").arg("--unix").arg(socket).arg("memory").arg(format!("{}", size.0));
+    command
+}
+
+fn qemu_nbd(socket: &Path, dir: &Path, size: ByteSize) -> Result<Command, BenchError> {
+    let image = dir.join("image");
+    std::fs::File::create(&image)?.set_len(size.0)?;
+    let mut command = Command::new("qemu-nbd");
+    command.args(["--persistent", "--shared=16", "--format=raw", "--socket"]).arg(socket).arg(&image);
+    Ok(command)
+}
+
+/// Starts a server on one core; `None` if it is not installed.
+fn start_other(mut command: Command, core: usize) -> Result<Option<Running>, BenchError> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: between fork and exec only an async-signal-safe system call is made, and nothing is allocated.
+    unsafe {
+        command.pre_exec(move || pin_thread(core));
+    }
+    match command.spawn() {
+        Ok(child) => Ok(Some(Running::Other(child))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn pin_thread(core: usize) -> std::io::Result<()> {
+    // SAFETY: the set is a plain bit array, for which zeros are valid; CPU_SET checks nothing, so the core is bounded.
+    let result = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core.min(libc::CPU_SETSIZE as usize - 1), &mut set);
+        libc::sched_setaffinity(0, size_of_val(&set), &set)
+    };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// A folder in memory that goes when this goes.
+struct ScratchDir(PathBuf);
+
+impl ScratchDir {
+    fn new() -> std::io::Result<Self> {
+        let base = Path::new("/dev/shm");
+        let base = if base.is_dir() { base.to_owned() } else { std::env::temp_dir() };
+        let dir = base.join(format!("cygnus-bench-{}", std::process::id()));
+        std::fs::create_dir(&dir)?;
+        Ok(Self(dir))
+    }
+}
+
+impl Drop for ScratchDir {
+    fn drop(&mut self) {
+        // It is scratch; what cannot be removed is left.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
