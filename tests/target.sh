@@ -76,19 +76,18 @@ target_exec() {
     esac
 }
 
-# target_check DIR: verifies the stopped array offline, where the target can do that. That a member is missing is a problem
+# target_check DIR: verifies the stopped array offline, where the target can do that. That a member is missing is damage
 # to `array check`, but not to us if we removed it: then anything else it finds still is.
 target_check() {
     [[ $TARGET == cygnus ]] || return 0
     local report member absent=0
-    if report=$(cygnus "$1" array check tank 2>&1); then
-        echo "$report"
+    if report=$(cygnus "$1" --json array check tank); then
         return 0
     fi
     echo "$report"
-    for member in $(members "$1"); do [[ -e $member ]] || absent=1; done
-    ((absent)) && grep -q '^damage: ' <<<"$report" &&
-        ! grep '^damage: ' <<<"$report" | grep -qvE 'is missing: what it holds was not checked|no such file or device'
+    for member in $(members "$1"); do [[ -e $member ]] || ((absent += 1)); done
+    jq -se --argjson absent "$absent" \
+        '[.[0].findings[] | select(.damage).kind] | length == $absent and all(. == "member-missing")' <<<"$report" >/dev/null
 }
 
 # target_lose DIR INDEX...: destroys members of the stopped array.
