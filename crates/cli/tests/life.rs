@@ -1,0 +1,324 @@
+//! The life of an array as scripts drive it: made, served, killed, degraded, found again, checked, taken apart.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+const CYGNUS: &str = env!("CARGO_BIN_EXE_cygnus");
+
+/// No command takes longer than this, whatever else the machine does.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A directory with a state directory and members in it, gone at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Self {
+        // Not /tmp, which may be a file system without direct I/O; and short, for the sockets' sake.
+        let dir = PathBuf::from(format!("/var/tmp/cygnus-life-{test}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(CYGNUS);
+        command.current_dir(&self.0).env_remove("CYGNUS_STATE").env_remove("NOTIFY_SOCKET").args(["--state", "state"]);
+        command.args(line.split_whitespace());
+        command
+    }
+
+    /// Runs a command to its end, which must come.
+    fn run(&self, line: &str) -> Output {
+        let mut command = self.command(line);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let pid = child.id() as libc::pid_t;
+        let (ended, watch) = std::sync::mpsc::channel::<()>();
+        let watchdog = std::thread::spawn(move || {
+            let late = watch.recv_timeout(LONGEST) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+            if late {
+                // SAFETY: the child has not been waited for when this runs, so the number is its own.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
+            late
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(ended);
+        assert!(!watchdog.join().unwrap(), "{line}: not done after {LONGEST:?}");
+        output
+    }
+
+    /// Runs a command that must succeed; its standard output.
+    fn ok(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a command that must fail with status 1; its standard error.
+    fn fails(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert_eq!(output.status.code(), Some(1), "{line}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn json(&self, line: &str) -> serde_json::Value {
+        let value: serde_json::Value = serde_json::from_str(&self.ok(&format!("--json {line}"))).unwrap();
+        assert_eq!(value["schema"], 1);
+        value
+    }
+
+    fn create_tank(&self) {
+        self.ok("array create tank --groups 2 --raid 2+1 --create 64MiB d0 d1 d2 d3 d4 d5");
+    }
+
+    /// Starts to serve and waits for the line that says so.
+    fn serve(&self, line: &str) -> Server {
+        Server::start(self.command(line))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A `serve` that does not outlive its test.
+struct Server(Child);
+
+impl Server {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        let server = Self(child);
+        assert!(ready.starts_with("ready tank "), "{command:?}: {ready:?}");
+        server
+    }
+
+    fn signal(&mut self, signal: libc::c_int) -> std::process::ExitStatus {
+        // SAFETY: the process is our child and has not been waited for, so the number is its own.
+        assert_eq!(unsafe { libc::kill(self.0.id() as libc::pid_t, signal) }, 0);
+        self.0.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn volumes(value: &serde_json::Value) -> Vec<(String, u64)> {
+    let list = value["volumes"].as_array().unwrap();
+    list.iter().map(|v| (v["name"].as_str().unwrap().into(), v["size_bytes"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn volumes_are_made_on_a_stopped_array_and_on_one_being_served() {
+    let place = Place::new("volumes");
+    place.create_tank();
+    assert!(fs::metadata(place.0.join("d5")).unwrap().len() == 64 << 20);
+    place.ok("volume create tank/a --size 16MiB");
+    let stopped = place.json("array status tank");
+    assert_eq!((&stopped["served"], &stopped["state"]), (&false.into(), &"healthy".into()));
+    assert_eq!(volumes(&stopped), [("a".into(), 16 << 20)]);
+
+    let mut server = place.serve("serve tank --nbd unix:tank.sock --nbd 127.0.0.1:0 --reactors 2");
+    place.ok("volume create tank/b --size 8MiB");
+    assert!(place.fails("volume create tank/b --size 8MiB").contains("exists already"));
+    place.ok("volume resize tank/a --size 24MiB");
+    assert!(place.fails("volume resize tank/a --size 4MiB").contains("--shrink"));
+    place.ok("volume resize tank/a --size 4MiB --shrink");
+    assert_eq!(volumes(&place.json("volume list tank")), [("a".into(), 4 << 20), ("b".into(), 8 << 20)]);
+    place.ok("volume delete tank/a");
+    assert!(place.fails("volume delete tank/a").contains("no volume named"));
+
+    let served = place.json("array status tank");
+    assert_eq!(served["served"], true);
+    assert_eq!(served["listening"].as_array().unwrap().len(), 2);
+    assert_eq!(served["groups"][0]["role"], "front-end");
+    assert_eq!(served["devices"].as_array().unwrap().len(), 6);
+    assert!(place.ok("array list").contains("served"));
+
+    for refused in ["serve tank", "array check tank", "array dump tank", "array destroy tank"] {
+        assert!(place.fails(refused).contains("being served"), "{refused}");
+    }
+    assert!(server.signal(libc::SIGTERM).success());
+    assert!(!place.0.join("tank.sock").exists() && !place.0.join("state/tank.ctl").exists());
+    assert_eq!(volumes(&place.json("volume list tank")), [("b".into(), 8 << 20)]);
+    let status = place.json("array status tank");
+    assert_eq!((&status["served"], &status["clean"]), (&false.into(), &true.into()));
+    assert!(place.ok("array check tank").contains("consistent"));
+}
+
+#[test]
+fn a_killed_server_leaves_an_array_that_opens_again() {
+    let place = Place::new("killed");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    assert!(!server.signal(libc::SIGKILL).success());
+    assert!(place.json("array status tank")["clean"] == false);
+    // Both sockets are still there, and nobody behind them.
+    assert!(place.0.join("tank.sock").exists() && place.0.join("state/tank.ctl").exists());
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    let recovery = &place.json("array status tank")["recovery"];
+    assert_eq!(recovery["clean_stop"], false);
+    assert!(recovery["steps"].as_array().unwrap().len() >= 3);
+    assert!(server.signal(libc::SIGINT).success());
+    assert!(place.ok("array check tank").contains("consistent"));
+}
+
+#[test]
+fn a_missing_member_is_named_and_two_are_too_many() {
+    let place = Place::new("missing");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    fs::rename(place.0.join("d4"), place.0.join("gone")).unwrap();
+    let text = place.ok("array status tank");
+    assert!(text.starts_with("tank: degraded"), "{text}");
+    assert!(text.contains("Member 4 of R-group 1, last seen at") && text.contains("d4, is missing"), "{text}");
+    let mut server = place.serve("serve tank");
+    let status = place.json("array status tank");
+    assert_eq!((&status["state"], &status["devices"][4]["state"]), (&"degraded".into(), &"missing".into()));
+    place.ok("volume create tank/b --size 8MiB");
+    assert!(server.signal(libc::SIGTERM).success());
+
+    fs::remove_file(place.0.join("d3")).unwrap();
+    assert!(place.ok("array status tank").starts_with("tank: failed"));
+    let error = place.fails("serve tank");
+    assert!(error.contains("member 3") && error.contains("member 4"), "{error}");
+}
+
+#[test]
+fn a_lost_state_directory_is_found_again_from_the_disks() {
+    let place = Place::new("scan");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    fs::remove_dir_all(place.0.join("state")).unwrap();
+    assert!(place.fails("array status tank").contains("array scan"));
+    // By other names and in another place, the order of names not that of members.
+    fs::create_dir(place.0.join("moved")).unwrap();
+    for (from, to) in (0..6).zip([5, 3, 1, 0, 2, 4]) {
+        fs::rename(place.0.join(format!("d{from}")), place.0.join(format!("moved/disk{to}"))).unwrap();
+    }
+    let scan = place.json("array scan moved");
+    assert_eq!(scan["arrays"][0]["name"], "tank");
+    assert_eq!(scan["arrays"][0]["members"].as_array().unwrap().len(), 6);
+    assert!(scan["arrays"][0]["members"][0]["path"].as_str().unwrap().ends_with("moved/disk5"));
+    assert_eq!(volumes(&place.json("volume list tank")), [("a".into(), 16 << 20)]);
+    place.ok("volume create tank/b --size 8MiB");
+    assert!(place.ok("array check tank").contains("consistent"));
+}
+
+#[test]
+fn check_finds_a_flipped_byte_and_dump_shows_where() {
+    use std::os::unix::fs::FileExt;
+    let place = Place::new("check");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    place.ok("volume resize tank/a --size 8MiB --shrink");
+    // The newest superblock of member 0 lies in one of two slots; spoil both.
+    let file = fs::File::options().write(true).open(place.0.join("d0")).unwrap();
+    for slot in [0, 256 << 10] {
+        file.write_all_at(&[0xff], slot + 1000).unwrap();
+    }
+    let error = place.fails("array check tank");
+    assert!(error.contains("inconsistenc"), "{error}");
+    let dump = place.json("array dump tank");
+    assert_eq!(dump["members"][0]["path"], serde_json::Value::Null);
+    assert!(dump["members"][1]["generation"].as_u64().unwrap() > 1);
+    assert!(place.ok("array dump tank --group 0").contains("R-group 0"));
+    assert!(place.fails("array dump tank --group 7").contains("there is no R-group 7"));
+}
+
+#[test]
+fn nothing_is_overwritten_without_force_and_nothing_left_behind() {
+    let place = Place::new("force");
+    place.create_tank();
+    let again = "array create other --groups 2 --raid 2+1";
+    let error = place.fails(&format!("{again} --create 64MiB d0 e1 e2 e3 e4 e5"));
+    assert!(error.contains("d0 holds a member of array \"tank\"") && error.contains("--force"), "{error}");
+    assert!(!place.0.join("e1").exists(), "files made for an array that did not come to be are gone");
+    assert!(place.fails(&format!("{again} x0 x1 x2 x3 x4 x5")).contains("--create SIZE"));
+    assert!(place.fails("array create tank --groups 2 d0 d1 d2 d3 d4 d5").contains("choose another name"));
+
+    place.ok("array destroy tank");
+    assert!(place.fails("array status tank").contains("knows no array"));
+    place.ok(&format!("{again} d0 d1 d2 d3 d4 d5"));
+    assert!(place.ok("array list").contains("other"));
+    place.ok("array create third --groups 2 --raid 2+1 --force d0 d1 d2 d3 d4 d5");
+    let error = place.fails("array status other");
+    assert!(error.contains("belongs to array third"), "{error}");
+}
+
+#[test]
+fn a_configuration_file_takes_the_place_of_flags() {
+    let place = Place::new("config");
+    let text = "
+        state = 'elsewhere'
+        [array.tank]
+        groups = 2
+        raid = '1+1'
+        create = '64MiB'
+        members = ['m0', 'm1', 'm2', 'm3']
+        [array.tank.serve]
+        nbd = ['unix:n.sock']
+    ";
+    fs::write(place.0.join("c.toml"), text).unwrap();
+    let command = |line: &str| {
+        let mut command = Command::new(CYGNUS);
+        command.current_dir("/").env_remove("CYGNUS_STATE").arg("--config").arg(place.0.join("c.toml"));
+        command.args(line.split_whitespace());
+        command
+    };
+    let run = |line: &str| command(line).output().unwrap();
+    assert!(run("array create tank").status.success());
+    assert!(place.0.join("m3").exists() && place.0.join("elsewhere/tank.toml").exists(), "relative to the file");
+    let status: serde_json::Value = serde_json::from_slice(&run("--json array status tank").stdout).unwrap();
+    assert_eq!((&status["data_columns"], &status["parity_columns"]), (&1.into(), &1.into()));
+    // The flag wins.
+    assert!(
+        String::from_utf8_lossy(&run("--state /nowhere array status tank").stderr).contains("/nowhere knows no array")
+    );
+
+    let mut server = Server::start(command("serve tank"));
+    assert!(place.0.join("n.sock").exists());
+    assert!(server.signal(libc::SIGTERM).success());
+}
+
+#[test]
+fn ready_is_told_to_systemd_and_to_a_descriptor() {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixDatagram;
+    use std::os::unix::process::CommandExt;
+    let place = Place::new("ready");
+    place.create_tank();
+    let notify: PathBuf = place.0.join("notify");
+    let manager = UnixDatagram::bind(&notify).unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = place.command("serve tank --nbd unix:n.sock --ready-fd 9");
+    command.env("NOTIFY_SOCKET", &notify).stdout(Stdio::null()).stderr(Stdio::null());
+    let fd = writer.as_raw_fd();
+    // SAFETY: dup2 is one system call, allowed between fork and exec.
+    unsafe {
+        command.pre_exec(move || if libc::dup2(fd, 9) == 9 { Ok(()) } else { Err(std::io::Error::last_os_error()) });
+    }
+    let mut server = Server(command.spawn().unwrap());
+    drop(writer);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
+    assert_eq!(text, "\n");
+    let mut receive = || {
+        let mut buffer = [0; 256];
+        let length = manager.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    assert!(receive().starts_with("READY=1"));
+    assert!(server.signal(libc::SIGTERM).success());
+    assert_eq!(receive(), "STOPPING=1");
+}
