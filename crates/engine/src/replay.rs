@@ -176,30 +176,37 @@ impl Reactor {
             by_region.entry((discard.volume(), region)).or_default().push(discard);
         }
         candidates.sort_by_key(|c| (c.volume, c.lba, c.seq, c.stripe_seq));
-        let mut candidates = candidates.into_iter().peekable();
-        while let Some(candidate) = candidates.next() {
-            let (volume, lba) = (candidate.volume, candidate.lba);
-            if candidates.peek().is_some_and(|next| (next.volume, next.lba) == (volume, lba)) {
-                continue;
+        candidates.retain(|candidate| {
+            let lba = candidate.lba.0;
+            let covers = |d: &Discard| {
+                (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba) && d.seq() > candidate.seq
+            };
+            let region = (candidate.volume, lba / crate::order::REGION_BLOCKS);
+            !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
+        });
+        for of_block in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)) {
+            self.apply_to_block(of_block, result);
+        }
+    }
+
+    /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when
+    /// it has been written anew; until then the map shows the newest one before it, so that this is kept too. (Were
+    /// its segment freed, a second crash together with a lost member could leave neither.)
+    fn apply_to_block(&self, candidates: &mut [Candidate], result: &mut Replayed) {
+        let newest = candidates.last_mut().expect("a chunk is not empty");
+        let lba = newest.lba;
+        let Some(volume) = self.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };
+        result.blocks += 1;
+        if let Some(data) = newest.rescue.take() {
+            let from = self.shared.segments.of(newest.entry.pba());
+            self.shared.segments.add_rescue(from);
+            result.rescues.push(Rescue { from, volume: volume.id, lba, seq: newest.seq, data });
+            let before = candidates.split_last().expect("as above").1;
+            if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
+                volume.map.swap(lba, safe.entry);
             }
-            let covers =
-                |d: &Discard| (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba.0) && d.seq() > candidate.seq;
-            let region = (volume, lba.0 / crate::order::REGION_BLOCKS);
-            if by_region.get(&region).is_some_and(|all| all.iter().any(covers)) {
-                continue;
-            }
-            let Some(volume) = self.shared.volume(volume).filter(|v| lba.0 < v.blocks()) else { continue };
-            result.blocks += 1;
-            match candidate.rescue {
-                None => {
-                    volume.map.swap(lba, candidate.entry);
-                }
-                Some(data) => {
-                    let from = self.shared.segments.of(candidate.entry.pba());
-                    self.shared.segments.add_rescue(from);
-                    result.rescues.push(Rescue { from, volume: volume.id, lba, seq: candidate.seq, data });
-                }
-            }
+        } else {
+            volume.map.swap(lba, newest.entry);
         }
     }
 }
