@@ -10,6 +10,7 @@ use cygnus_sim::Cluster;
 use cygnus_types::{BLOCK, ByteSize};
 
 use crate::plan::Plan;
+use crate::run::{PATIENCE, run_with_patience};
 use crate::story;
 use crate::target::{Failure, Target};
 
@@ -59,7 +60,8 @@ impl Array {
     ) -> Result<Result<Self, String>, Halt> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
         let options = OpenOptions { array: None, reactors, read_only: false, log: Arc::new(ToStory) };
-        let opened = cluster.run(async move { Engine::open(&rt, &devices, &options).await })?;
+        let opened = run_with_patience(cluster, async move { Engine::open(&rt, &devices, &options).await })?;
+        let Some(opened) = opened else { return Ok(Err(format!("no end after {PATIENCE}"))) };
         Ok(opened.map_err(|error| error.to_string()).map(|home| Self::attach(cluster, home, reactors)))
     }
 

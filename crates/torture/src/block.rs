@@ -13,6 +13,11 @@ use std::ops::Range;
 
 use crate::content::{Content, Version};
 
+/// Writes in flight on one block at the same time.
+const MAX_WRITERS: usize = 3;
+/// Contents that a block may have when nobody is writing to it.
+const MAX_CANDIDATES: usize = 16;
+
 /// What a write does to one block.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
@@ -77,9 +82,10 @@ impl Block {
         Self { candidates, in_flight: Vec::new(), log: Vec::new(), fua: Fua::default() }
     }
 
-    /// How many writes are in flight here.
-    pub(crate) fn writers(&self) -> usize {
-        self.in_flight.len()
+    /// Whether another write should wait. Histories grow with the factorial of the writes in flight, and double with
+    /// each request of which nobody knows whether it happened, until a read tells.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.in_flight.len() >= MAX_WRITERS || self.candidates.len() >= MAX_CANDIDATES
     }
 
     /// A write begins at `now`; the answer names it. Nothing before `horizon` will be asked for any more.

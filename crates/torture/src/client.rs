@@ -11,9 +11,6 @@ use crate::block::Ending;
 use crate::oracle::{Kind, Oracle};
 use crate::target::{Failure, Target};
 
-/// More writes than this are never in flight on one block: the histories to consider grow with their factorial.
-const MAX_WRITERS: usize = 3;
-
 /// How the clients of a run behave.
 #[derive(Clone, Debug)]
 pub(crate) struct Habits {
@@ -145,7 +142,7 @@ impl<T: Target> Client<T> {
         let (offset, len) = self.place();
         let fua = self.rng.chance(fua, 256);
         let read = dice < flushes + reads;
-        if read || self.shared.oracle.borrow_mut().writers(self.volume, offset, len) >= MAX_WRITERS {
+        if read || self.shared.oracle.borrow_mut().is_crowded(self.volume, offset, len) {
             return self.read(offset, len).await;
         }
         let (kind, fua) = match dice - flushes - reads {

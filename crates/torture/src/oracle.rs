@@ -133,10 +133,10 @@ impl Oracle {
         self.volumes.get_mut(&volume).expect("the volume exists")
     }
 
-    /// The largest number of writes in flight on any block of the range.
-    pub(crate) fn writers(&mut self, volume: u32, offset: u64, len: u64) -> usize {
-        let blocks = &self.volume(volume).blocks[blocks_of(offset, len)];
-        blocks.iter().map(Block::writers).max().unwrap_or(0)
+    /// Whether some block of the range has so many possible histories that it should be read before it is written
+    /// again.
+    pub(crate) fn is_crowded(&mut self, volume: u32, offset: u64, len: u64) -> bool {
+        self.volume(volume).blocks[blocks_of(offset, len)].iter().any(Block::is_crowded)
     }
 
     /// A changing request is about to be made.

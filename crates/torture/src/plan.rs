@@ -41,7 +41,8 @@ impl Plan {
         let groups = if preset == Preset::Swan { 2 + rng.below(3) as u16 } else { 1 };
         let geometry = random_geometry(rng);
         // Tiny devices, so that groups rotate and segments are cleaned within a few hundred requests.
-        let segments = 16 + rng.below(14) as u32;
+        // A single group must have room for everything that several would share: open segments, checkpoints, reserves.
+        let segments = if groups == 1 { 24 } else { 16 } + rng.below(14) as u32;
         let shares = [[40, 0, 0], [120, 0, 0], [200, 0, 0], [250, 0, 0], [80, 80, 0], [60, 60, 120], [300, 0, 0]];
         let volumes: Vec<u64> = shares[rng.below(7) as usize].into_iter().filter(|&share| share > 0).collect();
         let may_fill = volumes.iter().sum::<u64>() > 256;

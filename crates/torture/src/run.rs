@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::story;
 
 /// After so much virtual time a request that has no answer is lost. Generous: the slowest honest one takes milliseconds.
-const PATIENCE: Nanos = Nanos::secs(20);
+pub(crate) const PATIENCE: Nanos = Nanos::secs(20);
 
 /// What seeds have gone through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -589,7 +589,7 @@ impl Run {
 }
 
 /// Runs the cluster until `main` is done; `None` if that takes longer than anything may.
-fn run_with_patience<T: 'static>(
+pub(crate) fn run_with_patience<T: 'static>(
     cluster: &Cluster,
     main: impl Future<Output = T> + 'static,
 ) -> Result<Option<T>, Halt> {
