@@ -134,11 +134,19 @@ impl Array {
     /// When there is none of that name, or the change cannot be recorded.
     pub async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError> {
         let volume = self.find(name)?;
+        let deleting = &self.reactor.home().deleting;
+        deleting.set(deleting.get() + 1);
+        let result = self.delete(&volume).await;
+        deleting.set(deleting.get() - 1);
+        result
+    }
+
+    async fn delete(&self, volume: &VolumeState) -> Result<(), VolumeAdminError> {
         volume.set_gone();
         self.reactor.home().state.borrow_mut().volumes.retain(|v| v.id != volume.id);
         self.commit().await?;
         self.reactor.shared.remove_volume(volume.id);
-        self.forget_blocks(&volume).await;
+        self.forget_blocks(volume).await;
         Ok(())
     }
 

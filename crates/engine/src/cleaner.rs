@@ -30,6 +30,8 @@ const READ_THROUGH: u32 = 8;
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look for new garbage while writers wait and nothing is worth cleaning.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
+/// How often the count of a segment is looked at before what is left counts as unreadable.
+const LAST_LOOKS: u32 = 2;
 
 /// A block that must move.
 struct Live {
@@ -151,16 +153,33 @@ impl Reactor {
             row = stripe.common.end_row();
             life = Some(stripe.common.segment_seq);
         }
-        if shared.segments.live(seg) == 0 {
+        if self.is_emptied(seg).await {
             shared.segments.set_state(seg, SegState::Pending);
             let mut space = self.home().space.borrow_mut();
             space.pending.push(seg);
             space.reclaimed += u64::from(gain);
-        } else {
+        } else if !self.home().stop.get() && !shared.is_stopped() {
             shared.segments.set_state(seg, SegState::Damaged);
             let left = shared.segments.live(seg);
             shared.log(format!("{group} {segment}: {left} blocks cannot be read; it stays as it is"));
         }
+    }
+
+    /// Whether a victim whose every stripe was looked at holds nothing current any more. Its count may still fall for a
+    /// while: a volume that is being deleted counts until it is forgotten, and another reactor takes a block off the
+    /// count a moment after the map has changed.
+    async fn is_emptied(&self, seg: SegIx) -> bool {
+        let mut looks = 0;
+        while self.shared.segments.live(seg) > 0 && !self.home().stop.get() && !self.shared.is_stopped() {
+            if self.home().deleting.get() == 0 {
+                looks += 1;
+            }
+            if looks > LAST_LOOKS {
+                break;
+            }
+            self.rt.sleep(LOOK_AGAIN).await;
+        }
+        self.shared.segments.live(seg) == 0
     }
 
     /// Relocations stay inside the group being cleaned (SWAN section 3.2).

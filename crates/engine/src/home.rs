@@ -26,6 +26,8 @@ pub(crate) struct Home {
     pub checkpointing: Cell<bool>,
     /// Notified when a checkpoint has ended.
     pub checkpoint_done: Event,
+    /// Volumes being deleted: their blocks count as live although nobody can move them.
+    pub deleting: Cell<u32>,
     /// Tells the cleaner to end.
     pub stop: Cell<bool>,
     /// Notified when the cleaner has ended.
@@ -47,6 +49,7 @@ impl Home {
             discard_horizon: Cell::new(0),
             checkpointing: Cell::new(false),
             checkpoint_done: Event::new(),
+            deleting: Cell::new(0),
             stop: Cell::new(false),
             cleaner_ended: Event::new(),
             cleaner_running: Cell::new(false),

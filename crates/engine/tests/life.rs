@@ -230,3 +230,41 @@ fn a_full_array_refuses_writes_and_recovers_by_trim() {
         array.close().await.unwrap();
     });
 }
+
+#[test]
+fn a_volume_deleted_while_its_segments_are_cleaned_costs_no_segment() {
+    for seed in 0..4 {
+        let world = World::new(seed);
+        let disks = make(&world, Preset::LogRaid, 1, 2, 1, 24 * MIB);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let size = array.status().usable.0 * 9 / 10 / 2 / 4096 * 4096;
+            array.resize_volume("v", ByteSize(size)).await.unwrap();
+            array.create_volume("w", ByteSize(size), 0).await.unwrap();
+            let (v, w) = (array.volume("v").unwrap(), array.volume("w").unwrap());
+            let blocks = size / 4096;
+            for i in 0..blocks * 3 {
+                put(&rt, &v, rt.rng_u64() % blocks * 4096, &block(i)).await.unwrap();
+                put(&rt, &w, rt.rng_u64() % blocks * 4096, &block(i)).await.unwrap();
+            }
+            let busy = std::rc::Rc::new(std::cell::Cell::new(true));
+            rt.spawn({
+                let (rt, busy) = (rt.clone(), busy.clone());
+                async move {
+                    for i in 0..blocks {
+                        put(&rt, &v, rt.rng_u64() % blocks * 4096, &block(i)).await.unwrap();
+                    }
+                    busy.set(false);
+                }
+            });
+            rt.sleep(cygnus_types::Nanos::millis(1 + seed)).await;
+            array.delete_volume("w").await.unwrap();
+            while busy.get() {
+                rt.sleep(cygnus_types::Nanos::millis(5)).await;
+            }
+            let damaged: u32 = array.status().groups.iter().map(|g| g.damaged).sum();
+            assert_eq!(damaged, 0, "seed {seed}: nothing was unreadable");
+            array.close().await.unwrap();
+        });
+    }
+}
