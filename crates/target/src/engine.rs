@@ -2,6 +2,7 @@
 
 use cygnus_engine::{Array, ArrayPeer};
 use cygnus_runtime::BufSlice;
+use cygnus_types::ByteSize;
 
 use crate::volume::{Export, Exports, Volume, VolumeError, VolumeExtent};
 
@@ -54,34 +55,68 @@ impl Volume for cygnus_engine::Volume {
     }
 }
 
-fn export(name: &str, volume: Option<cygnus_engine::Volume>) -> Option<Export<cygnus_engine::Volume>> {
-    volume.map(|volume| Export { name: name.into(), description: String::new(), volume })
+/// The array on one reactor.
+#[derive(Clone)]
+pub enum Side {
+    /// Its home.
+    Home(Array),
+    /// Any other.
+    Peer(ArrayPeer),
 }
 
-fn describe(names: Vec<String>) -> Vec<(String, String)> {
-    names.into_iter().map(|name| (name, String::new())).collect()
+impl Side {
+    fn volume(&self, name: &str) -> Option<cygnus_engine::Volume> {
+        match self {
+            Self::Home(array) => array.volume(name),
+            Self::Peer(peer) => peer.volume(name),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        match self {
+            Self::Home(array) => array.volume_names(),
+            Self::Peer(peer) => peer.volume_names(),
+        }
+    }
 }
 
-impl Exports for Array {
+/// All volumes of the array, each under its name; an array with a single volume has it as the default export too.
+pub struct ArrayExports {
+    /// The array.
+    pub side: Side,
+    /// Its name, for descriptions.
+    pub array: String,
+}
+
+impl ArrayExports {
+    fn description(&self, volume: &cygnus_engine::Volume) -> String {
+        format!("{}/{}, {}", self.array, volume.name(), ByteSize(volume.size()))
+    }
+}
+
+impl Exports for ArrayExports {
     type Volume = cygnus_engine::Volume;
 
     fn list(&self) -> Vec<(String, String)> {
-        describe(self.volume_names())
+        let mut names = self.side.names();
+        names.sort();
+        names
+            .into_iter()
+            .filter_map(|name| {
+                let description = self.description(&self.side.volume(&name)?);
+                Some((name, description))
+            })
+            .collect()
     }
 
     fn open(&self, name: &str) -> Option<Export<Self::Volume>> {
-        export(name, self.volume(name))
-    }
-}
-
-impl Exports for ArrayPeer {
-    type Volume = cygnus_engine::Volume;
-
-    fn list(&self) -> Vec<(String, String)> {
-        describe(self.volume_names())
-    }
-
-    fn open(&self, name: &str) -> Option<Export<Self::Volume>> {
-        export(name, self.volume(name))
+        let names = self.side.names();
+        let name = match (name, &names[..]) {
+            ("", [only]) => only,
+            ("", _) => return None,
+            (name, _) => name,
+        };
+        let volume = self.side.volume(name)?;
+        Some(Export { name: name.into(), description: self.description(&volume), volume })
     }
 }

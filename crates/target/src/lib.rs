@@ -32,6 +32,7 @@ mod session;
 mod stats;
 mod volume;
 
+pub use engine::{ArrayExports, Side};
 pub use histogram::Histogram;
 pub use listen::{BoundListener, ListenAddress, ListenError};
 pub use server::{Server, ServerConfig};

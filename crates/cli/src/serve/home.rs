@@ -1,6 +1,5 @@
 //! The first reactor: opens the array, makes everything ready, answers commands, and stops it all in order.
 
-use super::exports::{ArrayExports, Side};
 use super::peer::{ToHome, ToPeer};
 use super::{Plan, control, start_server};
 use crate::backend::convert::{self, Serving};
@@ -12,7 +11,7 @@ use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{Array, OpenOptions};
 use cygnus_runtime::{Event, Runtime};
-use cygnus_target::{OpClass, Server, ServerStats};
+use cygnus_target::{ArrayExports, OpClass, Server, ServerStats, Side};
 use cygnus_types::{Nanos, ReactorId};
 use cygnus_uring::{Reactor, Signal, Signals};
 use std::cell::{Cell, RefCell};

@@ -6,10 +6,8 @@
 //! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
-//! | `exports.rs` | volumes as NBD exports |
 
 mod control;
-mod exports;
 mod home;
 mod peer;
 
@@ -20,10 +18,9 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::state::ArrayRecord;
-use cygnus_target::{BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats};
+use cygnus_target::{ArrayExports, BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side};
 use cygnus_types::Uuid;
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
-use exports::{ArrayExports, Side};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 

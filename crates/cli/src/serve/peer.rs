@@ -1,11 +1,10 @@
 //! The reactors that are not the array's home, and what they and home say to each other.
 
-use super::exports::{ArrayExports, Side};
 use super::{Plan, Published, start_server};
 use crate::failure::Failure;
 use cygnus_engine::ArrayHandle;
 use cygnus_runtime::Runtime;
-use cygnus_target::Server;
+use cygnus_target::{ArrayExports, Server, Side};
 use cygnus_types::{Nanos, ReactorId};
 use cygnus_uring::Reactor;
 use std::sync::Arc;
