@@ -2,7 +2,7 @@
 # fio: random writes of 512 bytes to 1 MiB, 4 jobs at depth 32, past the array's capacity twice, all verified by CRC32C.
 . "$(dirname "$0")/common.sh"
 need fio jq
-MEMBER_SIZE=${FIO_MEMBER_SIZE:-64MiB} VOLUME_SIZE=${FIO_VOLUME_SIZE:-192MiB}
+MEMBER_SIZE=${FIO_MEMBER_SIZE:-64MiB} VOLUME_SIZE=${FIO_VOLUME_SIZE:-272MiB}
 serve
 
 # Raw capacity is the upper bound of what can be stored: writing it twice makes the log lap itself with cleaning under way.
@@ -27,6 +27,10 @@ say "written $((written >> 20)) MiB, verified $((read >> 20)) MiB"
 ((written >= 2 * raw && read >= 2 * raw)) || fail "fio wrote or verified less than twice the raw capacity"
 if [[ $TARGET == cygnus ]]; then
     cygnus "$DIR" array status tank --json >"$DIR/status.json"
-    say "status: $(jq -c '.counters // .stats // .cleaning // {}' "$DIR/status.json")"
+    say "$(jq -r '.writes | "\(.client_bytes / 1048576 | floor) MiB of clients, \(.cleaned_bytes / 1048576 | floor) MiB moved by cleaning"' "$DIR/status.json")"
+    jq -e '.writes.cleaned_bytes > 0' "$DIR/status.json" >/dev/null || fail "nothing was cleaned: the test was too easy"
+    jq -e '[.devices[].io.cleaning_read_bytes > 0] | all' "$DIR/status.json" >/dev/null || fail "not every group was cleaned: the roles did not rotate"
+    jq -e '[.repairs[]] + [.devices[].io | .errors, .checksum_errors] | all(. == 0)' "$DIR/status.json" >/dev/null ||
+        fail "healthy members, and yet: $(jq -c '.repairs' "$DIR/status.json")"
 fi
 stop

@@ -32,6 +32,8 @@ same(h, 0, data(32 * MIB, 1), "second read")
 h.flush()
 P
 cygnus "$DIR" array status tank --json >"$DIR/status.json"
+jq -e '.repairs.repaired > 0 and .repairs.unreadable == 0 and .devices[1].io.checksum_errors > 0' "$DIR/status.json" >/dev/null ||
+    fail "status does not count the repairs: $(jq -c '[.repairs, .devices[1].io]' "$DIR/status.json")"
 python <<'P'
 from client import *
 h = connect()
