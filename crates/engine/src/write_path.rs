@@ -68,6 +68,11 @@ impl Reactor {
         loop {
             let progress = self.progress.wait();
             self.check_writable(volume)?;
+            // The volume may have become smaller while this waited; what is written behind its end would stay there.
+            if lba.0 >= volume.blocks() {
+                let offset = lba.byte_offset();
+                return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
+            }
             if !self.shared.has_space(1) && volume.map.get(lba) == MapEntry::EMPTY {
                 return Err(VolumeError::NoSpace { usable: ByteSize(self.shared.usable * BLOCK as u64) });
             }

@@ -268,3 +268,42 @@ fn a_volume_deleted_while_its_segments_are_cleaned_costs_no_segment() {
         });
     }
 }
+
+#[test]
+fn what_a_write_puts_behind_the_end_of_a_shrinking_volume_does_not_come_back() {
+    for turns in [0, 1, 3, 6, 10, 20, 50] {
+        let world = World::new(9);
+        let disks = make(&world, Preset::LogRaid, 1, 2, 1, 32 * MIB);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            put(&rt, &volume, 0, &[1; 4096]).await.unwrap();
+            volume.trim(0, 4096).await.unwrap();
+            let ended = std::rc::Rc::new(std::cell::Cell::new(false));
+            rt.spawn({
+                let (rt, volume, ended) = (rt.clone(), volume.clone(), ended.clone());
+                async move {
+                    // Whether it is refused half-way or has ended before does not matter.
+                    let _ = put(&rt, &volume, 4 * MIB, &vec![7; 4 << 20]).await;
+                    ended.set(true);
+                }
+            });
+            // The first block waits for a segment, the others for their turn.
+            while volume.mapped().0 == 0 {
+                rt.sleep(cygnus_types::Nanos::micros(1)).await;
+            }
+            for _ in 0..turns {
+                rt.yield_now().await;
+            }
+            array.resize_volume("v", ByteSize(2 * MIB)).await.unwrap();
+            while !ended.get() {
+                rt.sleep(cygnus_types::Nanos::millis(1)).await;
+            }
+            assert_eq!(volume.mapped().0, 0, "after {turns} turns");
+            array.resize_volume("v", ByteSize(8 * MIB)).await.unwrap();
+            let back = get(&rt, &volume, 4 * MIB, 4 << 20).await.unwrap();
+            assert!(back.iter().all(|&byte| byte == 0), "after {turns} turns");
+            array.close().await.unwrap();
+        });
+    }
+}

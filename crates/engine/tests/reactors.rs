@@ -197,7 +197,8 @@ fn what_was_read_last_survives_though_all_reactors_overwrite_the_same_blocks() {
         let (volume, rt) = (array.volume("v").unwrap(), cluster.reactor(0).clone());
         cluster
             .run(async move {
-                for (at, &tag) in seen.borrow().clone().iter().enumerate() {
+                let seen = seen.borrow().clone();
+                for (at, &tag) in seen.iter().enumerate() {
                     assert_eq!(get(&rt, &volume, at as u64).await, tag, "seed {seed} block {at}");
                 }
             })
