@@ -252,7 +252,6 @@ impl Disk {
     }
 
     fn read(&mut self, blocks: Range<u64>, buf: &BufSlice, rng: &mut Rng, others: &[&Action]) -> Result<(), IoError> {
-        let mut bytes = [0; BLOCK];
         for (n, block) in blocks.enumerate() {
             let rate = self.config.faults.unreadable_per_million;
             if rate > 0 && rng.chance(u64::from(rate), 1_000_000) {
@@ -261,16 +260,17 @@ impl Disk {
             if self.unreadable.contains(&block) {
                 return Err(IoError::new(IoErrorKind::Medium));
             }
+            if others.is_empty() {
+                self.media.get(block).deliver(buf, n * BLOCK);
+                continue;
+            }
             let racing = others.iter().filter(|other| other.blocks().contains(&block) && rng.chance(1, 2)).last();
             match racing {
                 Some(Action::Write { offset, buf: theirs }) => {
                     let from = (block * BLOCK as u64 - offset) as usize;
                     buf.copy_from(n * BLOCK, &theirs.bytes()[from..from + BLOCK]);
                 }
-                _ => {
-                    self.media.get(block).copy_to(&mut bytes);
-                    buf.copy_from(n * BLOCK, &bytes);
-                }
+                _ => self.media.get(block).deliver(buf, n * BLOCK),
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cygnus_runtime::Rng;
+use cygnus_runtime::{BufSlice, Rng};
 use cygnus_types::BLOCK;
 
 /// Blocks per chunk of the sparse table. A chunk exists once one of its blocks was touched.
@@ -22,6 +22,19 @@ pub(crate) enum Content {
 impl Content {
     pub(crate) fn of(bytes: &[u8]) -> Content {
         Content::Data(Box::new(bytes.try_into().expect("contents come in whole blocks")))
+    }
+
+    /// Copies the block to `at` within a buffer.
+    pub(crate) fn deliver(&self, buf: &BufSlice, at: usize) {
+        match self {
+            Content::Zeros => buf.zero(at..at + BLOCK),
+            Content::Data(data) => buf.copy_from(at, &data[..]),
+            Content::Garbage(_) => {
+                let mut bytes = [0; BLOCK];
+                self.copy_to(&mut bytes);
+                buf.copy_from(at, &bytes);
+            }
+        }
     }
 
     pub(crate) fn copy_to(&self, bytes: &mut [u8]) {

@@ -171,9 +171,9 @@ impl<T: Target> Client<T> {
 
     async fn read(&mut self, offset: u64, len: u64) -> Result<(), String> {
         let since = self.shared.oracle.borrow_mut().begin_read(self.volume);
-        let buf = self.rt.alloc(len as usize);
+        let mut buf = self.rt.alloc(len as usize);
         // A read that "succeeds" without touching the buffer must not find the right answer there.
-        buf.full().copy_from(0, &vec![0xA5; len as usize]);
+        buf.bytes_mut().fill(0xA5);
         let result = self.target.read(offset, buf.full()).await;
         let now = self.rt.now();
         let mut oracle = self.shared.oracle.borrow_mut();

@@ -38,7 +38,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn random(rng: &mut Rng) -> Self {
         let preset = if rng.chance(2, 3) { Preset::Swan } else { Preset::LogRaid };
-        let groups = if preset == Preset::Swan { 2 + rng.below(3) as u16 } else { 1 };
+        let groups = if preset == Preset::Swan { [2, 2, 2, 3, 4][rng.below(5) as usize] } else { 1 };
         let geometry = random_geometry(rng);
         // Tiny devices, so that groups rotate and segments are cleaned within a few hundred requests.
         // A single group must have room for everything that several would share: open segments, checkpoints, reserves.
@@ -46,6 +46,7 @@ impl Plan {
         let shares = [[40, 0, 0], [120, 0, 0], [200, 0, 0], [250, 0, 0], [80, 80, 0], [60, 60, 120], [300, 0, 0]];
         let volumes: Vec<u64> = shares[rng.below(7) as usize].into_iter().filter(|&share| share > 0).collect();
         let may_fill = volumes.iter().sum::<u64>() > 256;
+        let habits = Habits { may_fill, ..Habits::random(rng) };
         Self {
             preset,
             groups,
@@ -56,9 +57,9 @@ impl Plan {
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
             volumes,
             cycles: 2 + rng.below(4) as u32,
-            clients: 1 + rng.below(4),
-            requests: [20, 60, 150, 400][rng.below(4) as usize],
-            habits: Habits { may_fill, ..Habits::random(rng) },
+            clients: 1 + rng.below(3),
+            requests: [20, 40, 80, 160][rng.below(4) as usize].min(1600 / habits.max_blocks),
+            habits,
             administers: rng.chance(1, 4),
             loses_members: geometry.parity > 0 && rng.chance(1, 2),
         }
@@ -77,7 +78,7 @@ impl Plan {
 
 fn random_geometry(rng: &mut Rng) -> Geometry {
     let parity = rng.below(3) as u8;
-    let data = 1 + rng.below(if parity == 0 { 4 } else { 6 }) as u8;
+    let data = [1, 2, 2, 3, 4, 6][rng.below(6) as usize];
     let chunk_blocks = [1, 2, 4][rng.below(3) as usize];
     let stripe_rows = chunk_blocks * [1, 2, 4, 8][rng.below(4) as usize];
     let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16 };

@@ -1,0 +1,33 @@
+//! A few seeds on the engine as it is, and the proof that a broken flush is noticed.
+
+use cygnus_torture::{Options, Plant, run_seeds};
+
+#[test]
+fn some_seeds_end_well() {
+    let report = run_seeds(&Options { seeds: 30, jobs: 2, ..Options::default() }, |_, _| {});
+    let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.story, f.replay)).collect();
+    assert!(stories.is_empty(), "{}", stories.join("\n\n"));
+    assert_eq!(report.seeds, 30);
+    let tally = report.tally;
+    assert!(tally.power_cuts > 0 && tally.kills > 0 && tally.members_lost > 0 && tally.victims > 0, "{tally:?}");
+}
+
+#[test]
+fn devices_that_ignore_flushes_are_noticed() {
+    let options = Options { seeds: 20, jobs: 2, plant: Plant::FlushesIgnored, ..Options::default() };
+    let report = run_seeds(&options, |_, _| {});
+    assert!(report.failures.len() >= 5, "caught by {} of 20 seeds", report.failures.len());
+    let first = &report.failures[0];
+    assert!(first.story.contains(&format!("seed {}", first.seed)) && first.replay.contains("--start"), "{first:?}");
+}
+
+#[test]
+fn a_seed_tells_the_same_story_twice() {
+    let run = || {
+        let options = Options { start: 7, plant: Plant::FlushesIgnored, seeds: 6, ..Options::default() };
+        let report = run_seeds(&options, |_, _| {});
+        let stories: Vec<String> = report.failures.into_iter().map(|f| f.story).collect();
+        (stories, report.tally)
+    };
+    assert_eq!(run(), run());
+}
