@@ -56,6 +56,9 @@ pub enum ClientError {
     },
 }
 
+/// How long a killed `serve` may take to be gone.
+const GOING_AWAY: Duration = Duration::from_secs(2);
+
 /// A connection to a running `serve`.
 #[derive(Debug)]
 pub struct Client {
@@ -76,15 +79,22 @@ impl Client {
     }
 
     /// Connects, or returns `None` when there is no socket or nobody behind it (the remains of a killed `serve`).
+    ///
+    /// A connection proves little: for a moment after a `serve` was killed, the kernel still takes connections to its
+    /// socket, and resets them. So the other side has to answer.
     pub fn connect_if_served(path: &Path) -> Result<Option<Self>, ClientError> {
-        match Self::connect(path) {
-            Ok(client) => Ok(Some(client)),
-            Err(ClientError::Connect { source, .. })
-                if matches!(source.kind(), Io::NotFound | Io::ConnectionRefused) =>
-            {
-                Ok(None)
+        let begun = Instant::now();
+        loop {
+            match Self::connect(path).and_then(|mut client| client.call(&Request::Ping).map(|_| client)) {
+                Ok(client) => return Ok(Some(client)),
+                Err(ClientError::Connect { source, .. })
+                    if matches!(source.kind(), Io::NotFound | Io::ConnectionRefused) =>
+                {
+                    return Ok(None);
+                }
+                Err(ClientError::Io { .. }) if begun.elapsed() < GOING_AWAY => std::thread::sleep(GOING_AWAY / 100),
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
     }
 

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "kebab-case")]
 pub enum Request {
+    /// Are you there? Answered by [`Response::Done`].
+    Ping,
     /// Everything about the array. Answered by [`Response::Status`].
     Status,
     /// The counters for the live view. Answered by [`Response::Stats`].
@@ -206,6 +208,7 @@ mod tests {
 
     fn requests() -> impl Strategy<Value = Request> {
         prop_oneof![
+            Just(Request::Ping),
             Just(Request::Status),
             Just(Request::Stats),
             Just(Request::VolumeList),

@@ -78,6 +78,18 @@ fn nonsense_is_a_protocol_error() {
 }
 
 #[test]
+fn a_server_on_its_way_out_is_not_served() {
+    // As after a kill: connections are still taken, then reset, and in the end refused.
+    let path = std::env::temp_dir().join(format!("cygnus-control-going-{}.ctl", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    let dying = std::thread::spawn(move || drop(listener.accept().unwrap()));
+    assert!(Client::connect_if_served(&path).unwrap().is_none());
+    dying.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn no_socket_and_a_dead_one_both_mean_not_served() {
     let path = std::env::temp_dir().join(format!("cygnus-control-none-{}.ctl", std::process::id()));
     assert!(Client::connect_if_served(&path).unwrap().is_none());

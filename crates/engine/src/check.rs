@@ -230,11 +230,7 @@ pub async fn check(
 }
 
 /// The maps as the next opening would have them; `false` when no checkpoint can be read.
-async fn open_in_memory(
-    reactor: &Rc<Reactor>,
-    state: &cygnus_format::ArrayState,
-    findings: &mut Vec<Finding>,
-) -> bool {
+async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState, findings: &mut Vec<Finding>) -> bool {
     let mut steps = crate::open::Steps::new(&reactor.rt, &crate::open::Silent);
     let newest = match load(reactor, state, &mut steps).await {
         Ok(newest) => newest,

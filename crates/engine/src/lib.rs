@@ -48,6 +48,6 @@ pub use error::{ArrayError, VolumeAdminError, VolumeError};
 pub use l2p::MAX_VOLUME_BLOCKS;
 pub use open::{OpenOptions, RecoveryReport};
 pub use shared::Log;
-pub use survey::{BlockLocation, BlockSummary, SegmentInfo};
 pub use status::{ArrayStatus, GroupRole, GroupStatus, MemberStatus, Traffic, VolumeStatus};
+pub use survey::{BlockLocation, BlockSummary, SegmentInfo};
 pub use volume::{Extent, Volume};

@@ -196,11 +196,7 @@ fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
 }
 
 /// The newest checkpoint, or else the one before; says whether it was the newest.
-pub(crate) async fn load(
-    reactor: &Rc<Reactor>,
-    state: &ArrayState,
-    steps: &mut Steps<'_>,
-) -> Result<bool, ArrayError> {
+pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<bool, ArrayError> {
     let mut why = Vec::new();
     for (age, root) in state.roots.iter().flatten().enumerate() {
         let volumes = fresh_volumes(state);

@@ -49,7 +49,8 @@ impl WriteOrder {
         let word = &self.words[hash as usize].0;
         loop {
             let seen = word.load(Ordering::Relaxed);
-            if seen.is_multiple_of(2) && word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            if seen.is_multiple_of(2)
+                && word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
                 return Turn { word, seq: seen / 2 };
             }

@@ -178,9 +178,8 @@ impl Reactor {
         candidates.sort_by_key(|c| (c.volume, c.lba, c.seq, c.stripe_seq));
         candidates.retain(|candidate| {
             let lba = candidate.lba.0;
-            let covers = |d: &Discard| {
-                (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba) && d.seq() > candidate.seq
-            };
+            let covers =
+                |d: &Discard| (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba) && d.seq() > candidate.seq;
             let region = (candidate.volume, lba / crate::order::REGION_BLOCKS);
             !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
         });

@@ -60,7 +60,16 @@ impl Space {
             let all = shared.segments.of_group(GroupId(group as u16));
             list.extend(all.filter(|&seg| shared.segments.state(seg) == SegState::Free));
         }
-        Self { free, pending: Vec::new(), reclaimed: 0, front_end: 0, recovering: false, cleaning: None, next_segment_seq, starving: 0 }
+        Self {
+            free,
+            pending: Vec::new(),
+            reclaimed: 0,
+            front_end: 0,
+            recovering: false,
+            cleaning: None,
+            next_segment_seq,
+            starving: 0,
+        }
     }
 
     pub(crate) fn free_in(&self, group: usize) -> u32 {

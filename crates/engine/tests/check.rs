@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cygnus_engine::{
     Array, CheckReport, CreateOptions, FindingKind, Log, OpenOptions, Volume, VolumeError, check, create,
 };
-use cygnus_format::{Entry, Geometry, Kind, StripeHeader, Stream, Superblock};
+use cygnus_format::{Entry, Geometry, Kind, Stream, StripeHeader, Superblock};
 use cygnus_policy::Preset;
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -67,8 +67,7 @@ struct Spot {
 impl Sample {
     fn new(seed: u64, k: u8, m: u8, close: bool) -> Self {
         let world = World::new(seed);
-        let disks: Vec<_> =
-            (0..k + m).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
+        let disks: Vec<_> = (0..k + m).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
         let options = CreateOptions {
             segment: Some(ByteSize(512 << 10)),
             chunk: ByteSize(16 << 10),
@@ -107,9 +106,11 @@ impl Sample {
     }
 
     fn run_check(&self, disks: &[DiskId]) -> CheckReport {
-        session(&self.world, disks, |rt, devices| async move {
-            check(&rt, &devices, &options(), |_| ()).await.unwrap()
-        })
+        session(
+            &self.world,
+            disks,
+            |rt, devices| async move { check(&rt, &devices, &options(), |_| ()).await.unwrap() },
+        )
     }
 
     fn contents(&self) -> Vec<Vec<u8>> {
@@ -342,7 +343,8 @@ fn damage_beyond_redundancy_is_listed_by_volume_and_address() {
     sample.flip(&spot);
     sample.flip(&parity);
     let report = sample.run_check(&sample.disks);
-    let expected = [at(FindingKind::Data, spot.column, spot.offset), at(FindingKind::Parity, parity.column, parity.offset)];
+    let expected =
+        [at(FindingKind::Data, spot.column, spot.offset), at(FindingKind::Parity, parity.column, parity.offset)];
     assert_eq!(damage(&report), expected, "{}", texts(&report));
 }
 
@@ -350,7 +352,12 @@ fn damage_beyond_redundancy_is_listed_by_volume_and_address() {
 fn lost_headers_leave_blocks_that_nothing_describes() {
     let sample = Sample::new(11, 2, 1, true);
     let spot = sample.live()[10];
-    let hidden: Vec<_> = sample.live().iter().filter(|s| s.header >= spot.header && s.header / (512 << 10) == spot.header / (512 << 10)).map(|s| s.entry.lba()).collect();
+    let hidden: Vec<_> = sample
+        .live()
+        .iter()
+        .filter(|s| s.header >= spot.header && s.header / (512 << 10) == spot.header / (512 << 10))
+        .map(|s| s.entry.lba())
+        .collect();
     for &disk in &sample.disks {
         sample.world.flip_bit(disk, spot.header + 300, 1);
     }

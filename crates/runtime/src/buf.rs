@@ -275,7 +275,7 @@ mod tests {
         let pool = BufPool::new(8192);
         let bufs: Vec<Buf> = (0..4).map(|_| pool.alloc(4096)).collect();
         assert_eq!(bufs.iter().filter(|b| b.full().in_arena()).count(), 2);
-        assert!(bufs.iter().all(|b| b.bytes().as_ptr() as usize % ALIGN == 0));
+        assert!(bufs.iter().all(|b| (b.bytes().as_ptr() as usize).is_multiple_of(ALIGN)));
     }
 
     #[test]

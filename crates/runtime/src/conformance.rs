@@ -214,7 +214,12 @@ fn out_of_range(fixture: &Fixture) {
                 let write = rt.write(device.ix, offset, rt.alloc(blocks * BLOCK).full()).await;
                 for (what, result) in [("read", read), ("write", write)] {
                     let error = result.expect_err("I/O beyond the end fails");
-                    assert_eq!(error.kind, IoErrorKind::Range, "{what} of {blocks} blocks at {offset} of {}", device.size);
+                    assert_eq!(
+                        error.kind,
+                        IoErrorKind::Range,
+                        "{what} of {blocks} blocks at {offset} of {}",
+                        device.size
+                    );
                 }
             }
             write_pattern(rt, device, 0, 1, 1).await;

@@ -13,15 +13,17 @@ use cygnus_types::{Nanos, ReactorId};
 use crate::mailbox::Mailbox;
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
-    Buf, BufPool, BufSlice, Completion, DeviceIx, Driver, Events, Halt, IoError, ListenerId, Message, Op, OpId, Outcome,
-    Rng, SocketId,
+    Buf, BufPool, BufSlice, Completion, DeviceIx, Driver, Events, Halt, IoError, ListenerId, Message, Op, OpId,
+    Outcome, Rng, SocketId,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
 const MAIN_TASK: u32 = 0;
 
 enum OpState {
-    Free { next: Option<u32> },
+    Free {
+        next: Option<u32>,
+    },
     Waiting(Option<Waker>),
     Ended(Result<Outcome, IoError>),
     /// The future was dropped; the driver still holds the operation and its buffers.
@@ -244,11 +246,11 @@ impl Runtime {
         let mut turn = Turn::default();
         loop {
             let mut outcome = None;
-            self.poll_ready(&mut turn, |cx_main| {
-                if cx_main && outcome.is_none() {
-                    if let Poll::Ready(value) = main.as_mut().poll(&mut Context::from_waker(&waker)) {
-                        outcome = Some(value);
-                    }
+            self.poll_ready(&mut turn, || {
+                if outcome.is_none()
+                    && let Poll::Ready(value) = main.as_mut().poll(&mut Context::from_waker(&waker))
+                {
+                    outcome = Some(value);
                 }
             });
             if let Some(value) = outcome {
@@ -262,7 +264,7 @@ impl Runtime {
     /// for drivers that interleave several reactors on one thread. Returns whether anything was polled.
     pub fn run_ready(&self) -> bool {
         let any = !self.0.ready.is_empty();
-        self.poll_ready(&mut Turn::default(), |_| {});
+        self.poll_ready(&mut Turn::default(), || {});
         any
     }
 
@@ -276,12 +278,12 @@ impl Runtime {
         self.0.tasks.borrow().live()
     }
 
-    fn poll_ready(&self, turn: &mut Turn, mut main: impl FnMut(bool)) {
+    fn poll_ready(&self, turn: &mut Turn, mut main: impl FnMut()) {
         self.0.ready.take(&mut turn.batch);
         for i in 0..turn.batch.len() {
             let slot = turn.batch[i];
             if slot == MAIN_TASK {
-                main(true);
+                main();
                 continue;
             }
             // Bound to a name so that the borrow ends before the task runs.

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Stderr) };
         let array = Array::open(rt, devices, &open).await?;
         // Half of the space, so that cleaning costs little: this is about the way there, not about cleaning.
-        let size = array.status().usable.0 / 2 >> 20 << 20;
+        let size = ((array.status().usable.0 / 2) >> 20) << 20;
         let volume = array.create_volume("vol0", ByteSize(size), 0).await?;
         // Written throughout, so that reads have something to read.
         let piece = rt.alloc(1 << 20).full();

@@ -61,10 +61,7 @@ fn no_member(device: &DeviceInfo, what: &str) -> Finding {
     Finding::new(FindingKind::NotAMember, format!("{} {what}", device.name)).of_device(&device.name)
 }
 
-async fn read_slots(
-    rt: &Runtime,
-    device: &DeviceInfo,
-) -> Result<[Result<Superblock, SuperblockError>; 2], ArrayError> {
+async fn read_slots(rt: &Runtime, device: &DeviceInfo) -> Result<[Result<Superblock, SuperblockError>; 2], ArrayError> {
     let mut slots = Vec::new();
     for offset in SUPERBLOCK_OFFSETS {
         let buf = rt.alloc(SUPERBLOCK_SLOT as usize);

@@ -24,7 +24,8 @@ pub(super) fn verify(checker: &Checker, window: &Window<'_>, stripe: &FoundStrip
     result.blocks += u64::from(common.rows) * u64::from(common.rotation.data);
     let fine = whole.is_some_and(|columns| {
         let (data, parities) = columns.split_at(usize::from(common.rotation.data));
-        data.iter().enumerate().all(|(l, column)| rows.column_matches(l as u8, column)) && parity::verify(data, parities)
+        data.iter().enumerate().all(|(l, column)| rows.column_matches(l as u8, column))
+            && parity::verify(data, parities)
     });
     if !fine {
         (0..common.rows).for_each(|row| rows.judge(row, result));
@@ -94,8 +95,7 @@ impl<'a> Rows<'a> {
             let Some(block) = read[l] else { return false };
             self.expected(l, row).is_none_or(|crc| parity::checksum::crc32c(block) == crc)
         };
-        let trusted: Vec<Option<&[u8]>> =
-            (0..width).map(|l| read[l].filter(|_| l >= self.k() || is_good(l))).collect();
+        let trusted: Vec<Option<&[u8]>> = (0..width).map(|l| read[l].filter(|_| l >= self.k() || is_good(l))).collect();
         let mut restored: Vec<Option<Vec<u8>>> = vec![None; width];
         for l in (0..self.k()).filter(|&l| trusted[l].is_none()) {
             restored[l] = self.restore(&trusted, l, row);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cygnus_format::{Entry, Kind, Place, StripeError, StripeHeader, Stream};
+use cygnus_format::{Entry, Kind, Place, Stream, StripeError, StripeHeader};
 use cygnus_types::{GroupId, SegmentId};
 
 use super::maps::Matched;
@@ -159,8 +159,7 @@ fn match_entries(
     let mut volume: Option<Arc<VolumeState>> = None;
     let mut needed = false;
     for (column, row, entry) in stripe.blocks() {
-        let place =
-            Place { group: common.group, segment: common.segment, column, row: common.first_data_row() + row };
+        let place = Place { group: common.group, segment: common.segment, column, row: common.first_data_row() + row };
         match entry.kind() {
             Kind::Data | Kind::Relocated => {
                 if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
