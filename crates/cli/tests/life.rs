@@ -301,19 +301,20 @@ fn ready_is_told_to_systemd_and_to_a_descriptor() {
     let notify: PathBuf = place.0.join("notify");
     let manager = UnixDatagram::bind(&notify).unwrap();
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut command = place.command("serve tank --nbd unix:n.sock --ready-fd 9");
+    let mut command = place.command("serve tank --nbd unix:n.sock --ready-fd 60");
     command.env("NOTIFY_SOCKET", &notify).stdout(Stdio::null()).stderr(Stdio::null());
     let fd = writer.as_raw_fd();
+    // A high number, so that it is not the pipe's own, which would stay close-on-exec.
     // SAFETY: dup2 is one system call, allowed between fork and exec.
     unsafe {
-        command.pre_exec(move || if libc::dup2(fd, 9) == 9 { Ok(()) } else { Err(std::io::Error::last_os_error()) });
+        command.pre_exec(move || if libc::dup2(fd, 60) == 60 { Ok(()) } else { Err(std::io::Error::last_os_error()) });
     }
     let mut server = Server(command.spawn().unwrap());
     drop(writer);
     let mut text = String::new();
     std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
     assert_eq!(text, "\n");
-    let mut receive = || {
+    let receive = || {
         let mut buffer = [0; 256];
         let length = manager.recv(&mut buffer).unwrap();
         String::from_utf8_lossy(&buffer[..length]).into_owned()

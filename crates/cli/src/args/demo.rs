@@ -21,10 +21,10 @@ pub struct DemoArgs {
     #[arg(long, value_name = "SIZE", default_value = "192MiB", value_parser = parse_whole_blocks)]
     pub device_size: Size,
     /// Stop writing after this long even if the array was not filled as often as planned
-    #[arg(long, value_name = "TIME", default_value = "75s")]
+    #[arg(long, value_name = "TIME", default_value = "60s")]
     pub time_limit: Span,
     /// Random data to write, as a multiple of the volume's size
-    #[arg(long, value_name = "TIMES", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "TIMES", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub fill: u32,
     /// Seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -32,7 +32,9 @@ impl Context {
     pub fn require_stopped(&self, name: &crate::args::values::ArrayName, to: &str) -> Result<(), Failure> {
         match self.served(name)? {
             None => Ok(()),
-            Some(_) => Err(Failure::Failed(format!("{name} is being served: stop that 'cygnus serve' to {to} it"))),
+            Some(_) => Err(Failure::Failed(format!(
+                "{name} is being served by another 'cygnus serve': stop that one first to {to} it"
+            ))),
         }
     }
 }

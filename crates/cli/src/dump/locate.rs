@@ -98,7 +98,10 @@ impl Found {
         });
         out.push_str(&match intact {
             true => format!("  {}\n", paint.tone(Tone::Good, "the device has it intact")),
-            false => format!("  {}\n", paint.tone(Tone::Bad, "the device does not deliver it: 'cygnus array check' tells more")),
+            false => format!(
+                "  {}\n",
+                paint.tone(Tone::Bad, "the device does not deliver it: 'cygnus array check' tells more")
+            ),
         });
         out
     }

@@ -63,6 +63,7 @@ async fn answer(home: &Home, line: &str) -> Response {
 
 async fn carry_out(home: &Home, request: Request) -> Response {
     let done = match request {
+        Request::Ping => return Response::Done,
         Request::Status => return Response::Status { array: Box::new(home.status()) },
         Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
         Request::VolumeList => return Response::Volumes { volumes: home.volumes() },

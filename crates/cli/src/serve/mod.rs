@@ -23,6 +23,7 @@ use cygnus_types::Uuid;
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// What all reactors know from the start.
 struct Plan {
@@ -80,14 +81,26 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
     spawn_reactors(&config, main).map_err(Failure::of)?.join().into_iter().collect()
 }
 
+/// How long a server that was killed may take to be gone.
+const GOING_AWAY: Duration = Duration::from_secs(2);
+
+/// Listens, waiting for a killed predecessor whose sockets the kernel has not closed yet.
+fn bind(address: &ListenAddress) -> Result<BoundListener, ListenError> {
+    let begun = Instant::now();
+    loop {
+        match BoundListener::bind(address) {
+            Err(ListenError::InUse(_)) if begun.elapsed() < GOING_AWAY => std::thread::sleep(GOING_AWAY / 100),
+            bound => return bound,
+        }
+    }
+}
+
 /// Binding the control socket is also what keeps two `serve` of one state directory apart.
 fn bind_control(args: &ServeArgs, context: &Context) -> Result<BoundListener, Failure> {
+    context.require_stopped(&args.name, "serve")?;
     let path = context.state.control_socket(&args.name)?;
     let address: ListenAddress = format!("unix:{}", path.display()).parse().map_err(Failure::of)?;
-    BoundListener::bind(&address).map_err(|error| match error {
-        ListenError::InUse(_) => Failure::Failed(format!("{} is being served already", args.name)),
-        other => Failure::of(other),
-    })
+    bind(&address).map_err(Failure::of)
 }
 
 fn bind_nbd(args: &ServeArgs, context: &Context) -> Result<Vec<BoundListener>, Failure> {
@@ -96,7 +109,7 @@ fn bind_nbd(args: &ServeArgs, context: &Context) -> Result<Vec<BoundListener>, F
         format!("unix:{}", path.display()).parse::<ListenAddress>().map(|address| vec![address])
     };
     let addresses = if args.nbd.is_empty() { default().map_err(Failure::of)? } else { args.nbd.clone() };
-    addresses.iter().map(|address| BoundListener::bind(address).map_err(Failure::of)).collect()
+    addresses.iter().map(|address| bind(address).map_err(Failure::of)).collect()
 }
 
 /// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
