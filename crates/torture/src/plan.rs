@@ -5,7 +5,6 @@ use std::fmt;
 use cygnus_format::{DATA_START, Geometry};
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::Rng;
-use cygnus_types::BLOCK;
 
 use crate::client::Habits;
 
@@ -109,6 +108,5 @@ impl fmt::Display for Plan {
             if self.administers { "; volumes come and go" } else { "" },
             if self.loses_members { "; members disappear" } else { "" },
         )
-        .and_then(|()| write!(f, " ({BLOCK}-byte blocks)"))
     }
 }
