@@ -116,6 +116,8 @@ type Watched = Result<Result<Outcome, ClientError>, Failure>;
 
 fn watch_plain(observer: &mut Observer, progress: &Progress, done: &Done, output: Output) -> Watched {
     output.remark(plain::LEGEND);
+    // Rates need a reading to start from.
+    observer.snapshot()?;
     let mut waited = Duration::ZERO;
     loop {
         // Short waits, so that an interrupt is noticed soon.
