@@ -1,0 +1,141 @@
+//! The write cache: pages that the host has written and the flash has not.
+
+use std::collections::VecDeque;
+
+/// No logical page: the slot's content was trimmed or its slot is free.
+const DEAD: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    lpn: u32,
+    epoch: u64,
+}
+
+/// Slots are free, dirty (waiting for a program) or in flight (being programmed).
+///
+/// Flushes divide time into epochs: a flush closes the current one and is over when no slot of it or an earlier one
+/// is in use.
+#[derive(Clone, Debug)]
+pub(crate) struct WriteCache {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    dirty: VecDeque<u32>,
+    /// Dirty slots that are not dead.
+    live: u32,
+    in_flight: u32,
+    /// Slots in use per epoch, from `first_epoch` on.
+    in_use: VecDeque<u32>,
+    first_epoch: u64,
+}
+
+impl WriteCache {
+    pub(crate) fn new(slots: u32) -> Self {
+        Self {
+            slots: vec![Slot { lpn: DEAD, epoch: 0 }; slots as usize],
+            free: (0..slots).rev().collect(),
+            dirty: VecDeque::new(),
+            live: 0,
+            in_flight: 0,
+            in_use: VecDeque::from([0]),
+            first_epoch: 0,
+        }
+    }
+
+    fn epoch(&self) -> u64 {
+        self.first_epoch + self.in_use.len() as u64 - 1
+    }
+
+    /// Puts a page in, if there is room; gives the slot.
+    pub(crate) fn insert(&mut self, lpn: u32) -> Option<u32> {
+        let slot = self.free.pop()?;
+        self.slots[slot as usize] = Slot { lpn, epoch: self.epoch() };
+        *self.in_use.back_mut().expect("there is a current epoch") += 1;
+        self.dirty.push_back(slot);
+        self.live += 1;
+        Some(slot)
+    }
+
+    /// The page in a dirty slot is no longer wanted. The slot comes free when its turn comes.
+    pub(crate) fn kill(&mut self, slot: u32) {
+        assert_ne!(self.slots[slot as usize].lpn, DEAD, "a slot dies once");
+        self.slots[slot as usize].lpn = DEAD;
+        self.live -= 1;
+    }
+
+    /// Takes up to `n` dirty pages, oldest first, for a program.
+    pub(crate) fn take(&mut self, n: u32, mut put: impl FnMut(u32, u32)) {
+        let mut taken = 0;
+        while taken < n {
+            let Some(slot) = self.dirty.pop_front() else { break };
+            let lpn = self.slots[slot as usize].lpn;
+            if lpn == DEAD {
+                self.give_back(slot);
+                continue;
+            }
+            taken += 1;
+            put(slot, lpn);
+        }
+        self.live -= taken;
+        self.in_flight += taken;
+    }
+
+    /// The program of a taken slot is over.
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.in_flight -= 1;
+        self.give_back(slot);
+    }
+
+    fn give_back(&mut self, slot: u32) {
+        let slot_epoch = self.slots[slot as usize].epoch;
+        self.in_use[(slot_epoch - self.first_epoch) as usize] -= 1;
+        self.slots[slot as usize].lpn = DEAD;
+        self.free.push(slot);
+        while self.in_use.len() > 1 && self.in_use[0] == 0 {
+            self.in_use.pop_front();
+            self.first_epoch += 1;
+        }
+    }
+
+    /// Drops dead slots at the head, so that the head is a page that waits.
+    pub(crate) fn drop_dead(&mut self) {
+        while let Some(&slot) = self.dirty.front() {
+            if self.slots[slot as usize].lpn != DEAD {
+                break;
+            }
+            self.dirty.pop_front();
+            self.give_back(slot);
+        }
+    }
+
+    /// Pages waiting for a program.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.live
+    }
+
+    /// Pages being programmed.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether anything is in use.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
+    /// Ends the current epoch; its number is what [`WriteCache::is_clean`] takes.
+    pub(crate) fn close_epoch(&mut self) -> u64 {
+        let epoch = self.epoch();
+        self.in_use.push_back(0);
+        epoch
+    }
+
+    /// Whether everything of an epoch and those before is programmed.
+    pub(crate) fn is_clean(&self, epoch: u64) -> bool {
+        self.first_epoch > epoch
+    }
+
+    /// Whether the oldest waiting page belongs to an epoch or one before.
+    pub(crate) fn oldest_is_of(&self, epoch: u64) -> bool {
+        self.dirty.front().is_some_and(|&slot| self.slots[slot as usize].epoch <= epoch)
+    }
+}

@@ -1,0 +1,128 @@
+//! Measuring the presets against what was published.
+
+use crate::config::ConfigError;
+use crate::preset::{Figure, Preset};
+use crate::ssd::Ssd;
+use crate::workload::{Pattern, Report, Workload};
+
+/// One figure of a preset, as published and as the model gives it.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// What.
+    pub figure: Figure,
+    /// As published.
+    pub published: f64,
+    /// By whom.
+    pub source: &'static str,
+    /// As measured on the model.
+    pub measured: f64,
+}
+
+impl Calibration {
+    /// Deviation from what was published, in percent.
+    pub fn residual(&self) -> f64 {
+        100.0 * (self.measured / self.published - 1.0)
+    }
+}
+
+impl Figure {
+    /// What it is, with its unit, for tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            Figure::SequentialRead => "sequential read 128 KiB, MB/s",
+            Figure::SequentialWrite => "sequential write 128 KiB, fresh, MB/s",
+            Figure::SequentialWriteAfterSlc => "sequential write 128 KiB, SLC buffer full, MB/s",
+            Figure::RandomRead => "random read 4 KiB, k/s",
+            Figure::RandomWrite => "random write 4 KiB, fresh, k/s",
+            Figure::RandomWriteSteady => "random write 4 KiB, steady, k/s",
+            Figure::RandomWriteSteady8k => "random write 8 KiB, steady, MB/s",
+            Figure::RandomWriteSteady80 => "random write 4 KiB, steady, 80 % span, MB/s",
+            Figure::SingleRead => "random read 4 KiB, depth 1, k/s",
+        }
+    }
+
+    /// Measures it on a new drive made smaller by the preset's divisor.
+    pub fn measure(self, preset: Preset) -> Result<f64, ConfigError> {
+        let config = preset.config().scaled_down(preset.calibration_divisor());
+        let depth = if config.host.queue_depth > 32 { 128 } else { 32 };
+        let slc_commands = config.slc.as_ref().map_or(0, |slc| slc.bytes / (128 << 10));
+        let mut ssd = Ssd::new(config)?;
+        let load = |pattern, blocks, depth, read_percent| Workload {
+            pattern,
+            blocks,
+            depth,
+            read_percent,
+            span: 1.0,
+            seed: 1,
+        };
+        let mega = |report: Report| report.rate() / 1e6;
+        let kilo = |report: Report| report.iops() / 1e3;
+        use Pattern::{Random, Sequential};
+        Ok(match self {
+            Figure::SequentialRead => {
+                ssd.precondition_sequential(0.9);
+                mega(load(Sequential, 32, 32, 100).run(&mut ssd, 20_000))
+            }
+            Figure::SequentialWrite => {
+                mega(load(Sequential, 32, 32, 0).run(&mut ssd, sequential_commands(slc_commands)))
+            }
+            Figure::SequentialWriteAfterSlc => {
+                let fill = load(Sequential, 32, 32, 0);
+                // Well past the buffer; then without a pause, which would let it fold.
+                let all = fill.run(&mut ssd.clone(), slc_commands * 3 / 2 + 8_000);
+                let first = fill.run(&mut ssd, slc_commands * 3 / 2);
+                let seconds = all.elapsed.as_secs_f64() - first.elapsed.as_secs_f64();
+                (all.bytes - first.bytes) as f64 / seconds / 1e6
+            }
+            Figure::RandomRead => {
+                ssd.precondition(0.9, 1);
+                kilo(load(Random, 1, depth, 100).run(&mut ssd, 100_000))
+            }
+            Figure::SingleRead => {
+                ssd.precondition(0.9, 1);
+                kilo(load(Random, 1, 1, 100).run(&mut ssd, 10_000))
+            }
+            Figure::RandomWrite => kilo(load(Random, 1, depth, 0).run(&mut ssd, 400_000)),
+            Figure::RandomWriteSteady => kilo(steady(&mut ssd, &load(Random, 1, depth, 0), 1.0)),
+            Figure::RandomWriteSteady8k => mega(steady(&mut ssd, &load(Random, 2, 32, 0), 1.0)),
+            Figure::RandomWriteSteady80 => mega(steady(&mut ssd, &load(Random, 1, 32, 0), 0.8)),
+        })
+    }
+}
+
+/// Enough to leave the write cache behind, and not so much that an SLC buffer fills.
+fn sequential_commands(slc_commands: u64) -> u64 {
+    if slc_commands == 0 { 20_000 } else { (slc_commands * 3 / 4).min(20_000) }
+}
+
+/// Steady random writes: preconditioned, then run in until collection has settled around its watermark.
+fn steady(ssd: &mut Ssd, load: &Workload, span: f64) -> Report {
+    ssd.precondition(span, 1);
+    let load = Workload { span, ..load.clone() };
+    // A tenth of the drive: a few victims per die.
+    let commands = (ssd.blocks() / 10 / u64::from(load.blocks)).min(1_000_000);
+    load.run(ssd, commands);
+    // Other addresses than before: the same ones again would be no random load.
+    Workload { seed: load.seed + 1, ..load }.run(ssd, commands)
+}
+
+impl Preset {
+    /// Measures everything published about the drive.
+    pub fn calibrate(self) -> Result<Vec<Calibration>, ConfigError> {
+        let measure = |(figure, published, source): (Figure, f64, &'static str)| {
+            Ok(Calibration { figure, published, source, measured: figure.measure(self)? })
+        };
+        self.published().into_iter().map(measure).collect()
+    }
+
+    /// The calibration as a Markdown table.
+    pub fn calibration_table(self) -> Result<String, ConfigError> {
+        let mut table = String::from("| figure | published | model | residual | source |\n|---|--:|--:|--:|---|\n");
+        for row in self.calibrate()? {
+            let (label, residual) = (row.figure.label(), row.residual());
+            let (published, measured, source) = (row.published, row.measured, row.source);
+            table += &format!("| {label} | {published:.0} | {measured:.0} | {residual:+.0} % | {source} |\n");
+        }
+        Ok(table)
+    }
+}

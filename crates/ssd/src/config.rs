@@ -1,0 +1,346 @@
+//! What a modelled SSD is made of.
+
+use cygnus_types::{BLOCK, Nanos};
+
+/// The construction of a drive. All sizes in bytes, all rates in bytes per second.
+#[derive(Clone, Debug)]
+pub struct SsdConfig {
+    /// Name in messages and tables.
+    pub name: String,
+    /// Capacity seen by the host; a multiple of 4096.
+    pub capacity: u64,
+    /// Flash beyond the capacity, as a fraction of it (over-provisioning).
+    pub spare: f64,
+    /// The link to the host.
+    pub host: Host,
+    /// Firmware time that each command occupies the controller for.
+    pub controller: Nanos,
+    /// The write cache.
+    pub cache: Cache,
+    /// The flash.
+    pub flash: Flash,
+    /// Garbage collection.
+    pub gc: Gc,
+    /// Suspension of programs and erases for reads, if the flash can do it.
+    pub suspend: Option<Suspend>,
+    /// The single-level-cell buffer, if there is one.
+    pub slc: Option<Slc>,
+}
+
+/// The host interface.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Commands the drive takes at a time; further ones wait outside.
+    pub queue_depth: u32,
+    /// Link rate of reads.
+    pub read_rate: u64,
+    /// Link rate of writes.
+    pub write_rate: u64,
+    /// Whether reads and writes share the link (SATA) or have one each (PCIe).
+    pub shared: bool,
+    /// Fixed time of a command's way in and out.
+    pub latency: Nanos,
+}
+
+/// The write cache. A write is complete when it is in here.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// Room for written data not yet programmed.
+    pub bytes: u64,
+    /// Whether it survives a power cut, which makes a flush free.
+    pub protected: bool,
+}
+
+/// The flash and its channels.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// Planes that a die programs, senses and erases together.
+    pub planes: u32,
+    /// Size of a flash page of one plane; a multiple of 4096.
+    pub page: u32,
+    /// Flash pages of one plane that one program operation writes: 1, or the bits per cell for one-shot programming.
+    pub pages_per_program: u32,
+    /// Flash pages per block of one plane; a multiple of `pages_per_program`.
+    pub pages_per_block: u32,
+    /// Sense time.
+    pub t_read: Nanos,
+    /// Program time of one unit (all planes, all pages of a program).
+    pub t_program: Nanos,
+    /// Erase time.
+    pub t_erase: Nanos,
+    /// Rate of a channel.
+    pub channel_rate: u64,
+}
+
+/// How a victim is chosen among a die's closed blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimPolicy {
+    /// The block with the fewest valid pages.
+    Greedy,
+    /// The block with the greatest `age * (1 - u) / 2u`, u being its valid share.
+    CostBenefit,
+}
+
+/// Garbage collection. Watermarks are free blocks per die.
+#[derive(Clone, Debug)]
+pub struct Gc {
+    /// Choice of victims.
+    pub policy: VictimPolicy,
+    /// At or below this the die collects and writes nothing for the host; at least 1.
+    pub reserve: u32,
+    /// Below this collection runs in step with host writes.
+    pub low: u32,
+    /// An idle die collects up to this.
+    pub high: u32,
+    /// Whether relocated (cold) pages go to other blocks than the host's (hot) ones.
+    pub separate: bool,
+    /// Static wear-levelling: move cold data when erase counts within a die differ by more than this.
+    pub wear_spread: Option<u32>,
+}
+
+/// Suspension of a running program or erase by a read.
+#[derive(Clone, Debug)]
+pub struct Suspend {
+    /// Time added to the suspended operation, each time.
+    pub overhead: Nanos,
+    /// So many times at most per operation, so that it ends under any load.
+    pub limit: u32,
+}
+
+/// Which SLC block an idle die folds first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eviction {
+    /// The one filled first.
+    Fifo,
+    /// The one with the fewest valid pages.
+    Greedy,
+}
+
+/// The SLC buffer: blocks programmed one page per cell.
+#[derive(Clone, Debug)]
+pub struct Slc {
+    /// Most data it holds.
+    pub bytes: u64,
+    /// Whether it has blocks of its own besides capacity and spare; otherwise it borrows free blocks while there are
+    /// plenty, and shrinks as the drive fills.
+    pub reserved: bool,
+    /// Sense time.
+    pub t_read: Nanos,
+    /// Program time of one flash page on all planes.
+    pub t_program: Nanos,
+    /// What is folded first.
+    pub eviction: Eviction,
+}
+
+/// Why a drive cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A value must be at least one.
+    #[error("drive {drive}: {what} is zero; give at least 1")]
+    Zero {
+        /// The drive.
+        drive: String,
+        /// The field.
+        what: &'static str,
+    },
+    /// A size is not made of whole parts.
+    #[error("drive {drive}: {what} is {value}, which is not a multiple of {unit}; round it")]
+    NotMultiple {
+        /// The drive.
+        drive: String,
+        /// The field.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it must be a multiple of.
+        unit: u64,
+    },
+    /// The collector could not work.
+    #[error(
+        "drive {drive}: {blocks} blocks per die leave {spare} beyond the capacity, but open blocks and the high \
+         watermark need {needed}; give more spare, smaller blocks or lower watermarks"
+    )]
+    TooLittleSpare {
+        /// The drive.
+        drive: String,
+        /// Blocks per die.
+        blocks: u32,
+        /// Of them beyond the capacity.
+        spare: u32,
+        /// Needed beyond the capacity.
+        needed: u32,
+    },
+    /// Watermarks out of order.
+    #[error("drive {drive}: watermarks must satisfy 1 <= reserve <= low <= high, but are {reserve}, {low}, {high}")]
+    Watermarks {
+        /// The drive.
+        drive: String,
+        /// Reserve.
+        reserve: u32,
+        /// Low.
+        low: u32,
+        /// High.
+        high: u32,
+    },
+    /// The model's page numbers are 31 bits wide and its dies 16.
+    #[error("drive {drive}: {what} is beyond what is modelled ({limit}); make it smaller")]
+    TooLarge {
+        /// The drive.
+        drive: String,
+        /// The field.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// The spare fraction is no usable number.
+    #[error("drive {drive}: a spare of {spare} makes no sense; give a fraction of the capacity such as 0.07")]
+    Spare {
+        /// The drive.
+        drive: String,
+        /// As given.
+        spare: String,
+    },
+}
+
+/// The shape that follows from a configuration, in 4 KiB pages.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    /// Logical pages.
+    pub(crate) logical: u32,
+    pub(crate) dies: u32,
+    pub(crate) blocks_per_die: u32,
+    pub(crate) pages_per_block: u32,
+    /// Pages that one sense of all planes delivers.
+    pub(crate) row: u32,
+    /// Pages of a program.
+    pub(crate) unit: u32,
+    /// Pages of a program in SLC mode, and pages of a block in that mode.
+    pub(crate) slc_unit: u32,
+    pub(crate) slc_pages_per_block: u32,
+    /// Most SLC blocks per die, and how many of them are set aside.
+    pub(crate) slc_blocks: u32,
+    pub(crate) slc_reserved: u32,
+    pub(crate) cache_slots: u32,
+}
+
+impl SsdConfig {
+    /// The same drive with fewer blocks per die: capacity and SLC buffer become `capacity / divisor` (rounded down to
+    /// whole pages), everything that makes speed stays. Steady-state behaviour depends on ratios, so that it can be
+    /// measured on the small one.
+    pub fn scaled_down(&self, divisor: u64) -> SsdConfig {
+        let mut small = self.clone();
+        let page = BLOCK as u64;
+        small.capacity = self.capacity / divisor / page * page;
+        if let Some(slc) = &mut small.slc {
+            slc.bytes /= divisor;
+        }
+        small
+    }
+
+    /// Bytes that one program operation of a die writes.
+    pub fn unit_bytes(&self) -> u64 {
+        let flash = &self.flash;
+        u64::from(flash.planes) * u64::from(flash.page) * u64::from(flash.pages_per_program)
+    }
+
+    fn require(&self, value: u64, what: &'static str) -> Result<(), ConfigError> {
+        if value == 0 { Err(ConfigError::Zero { drive: self.name.clone(), what }) } else { Ok(()) }
+    }
+
+    fn multiple(&self, value: u64, unit: u64, what: &'static str) -> Result<(), ConfigError> {
+        self.require(value, what)?;
+        if value.is_multiple_of(unit) {
+            return Ok(());
+        }
+        Err(ConfigError::NotMultiple { drive: self.name.clone(), what, value, unit })
+    }
+
+    fn at_most(&self, value: u64, limit: u64, what: &'static str) -> Result<(), ConfigError> {
+        if value <= limit { Ok(()) } else { Err(ConfigError::TooLarge { drive: self.name.clone(), what, limit }) }
+    }
+
+    /// Checks the configuration without building anything.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.shape().map(|_| ())
+    }
+
+    pub(crate) fn shape(&self) -> Result<Shape, ConfigError> {
+        let (flash, gc) = (&self.flash, &self.gc);
+        let block = BLOCK as u64;
+        self.multiple(self.capacity, block, "capacity")?;
+        self.multiple(u64::from(flash.page), block, "flash page")?;
+        self.require(u64::from(flash.pages_per_program), "pages per program")?;
+        self.multiple(u64::from(flash.pages_per_block), u64::from(flash.pages_per_program), "pages per block")?;
+        for (value, what) in [
+            (u64::from(flash.channels), "channels"),
+            (u64::from(flash.dies_per_channel), "dies per channel"),
+            (u64::from(flash.planes), "planes"),
+            (flash.channel_rate, "channel rate"),
+            (flash.t_read.0, "tR"),
+            (flash.t_program.0, "tPROG"),
+            (flash.t_erase.0, "tBERS"),
+            (u64::from(self.host.queue_depth), "queue depth"),
+            (self.host.read_rate, "link read rate"),
+            (self.host.write_rate, "link write rate"),
+            (self.cache.bytes / block, "write cache in pages of 4096 bytes"),
+        ] {
+            self.require(value, what)?;
+        }
+        if gc.reserve < 1 || gc.low < gc.reserve || gc.high < gc.low {
+            let (reserve, low, high) = (gc.reserve, gc.low, gc.high);
+            return Err(ConfigError::Watermarks { drive: self.name.clone(), reserve, low, high });
+        }
+        if !(self.spare.is_finite() && (0.0..100.0).contains(&self.spare)) {
+            return Err(ConfigError::Spare { drive: self.name.clone(), spare: self.spare.to_string() });
+        }
+        self.at_most(self.capacity / block, 1 << 31, "capacity in pages of 4096 bytes")?;
+        self.at_most(self.cache.bytes / block, 1 << 30, "write cache in pages of 4096 bytes")?;
+        let dies = u64::from(flash.channels) * u64::from(flash.dies_per_channel);
+        self.at_most(dies, 1 << 12, "number of dies")?;
+        let row = u64::from(flash.planes) * (u64::from(flash.page) / block);
+        let pages_per_block = row * u64::from(flash.pages_per_block);
+        self.at_most(pages_per_block, u64::from(u16::MAX), "4 KiB pages per block of all planes")?;
+        self.blocks(dies, row, pages_per_block)
+    }
+
+    fn blocks(&self, dies: u64, row: u64, pages_per_block: u64) -> Result<Shape, ConfigError> {
+        let gc = &self.gc;
+        let logical = self.capacity / BLOCK as u64;
+        let per_die = |pages: u64| pages.div_ceil(dies * pages_per_block);
+        let data_blocks = per_die((logical as f64 * (1.0 + self.spare)).round() as u64);
+        let slc_pages_per_block = pages_per_block / u64::from(self.flash.pages_per_program);
+        let slc_blocks = self.slc.as_ref().map_or(0, |slc| slc.bytes / BLOCK as u64 / (dies * slc_pages_per_block));
+        if let Some(slc) = &self.slc {
+            self.require(slc_blocks, "SLC buffer in whole blocks per die")?;
+            self.require(slc.t_program.0, "SLC tPROG")?;
+            self.require(slc.t_read.0, "SLC tR")?;
+        }
+        let slc_reserved = self.slc.as_ref().map_or(0, |slc| if slc.reserved { slc_blocks } else { 0 });
+        let blocks_per_die = data_blocks + slc_reserved;
+        self.at_most(blocks_per_die * dies * pages_per_block, (1 << 31) - 2, "flash in pages of 4096 bytes")?;
+        // Two open blocks, and the block that the next victim's pages go to.
+        let needed = gc.high + 3;
+        let spare = data_blocks.saturating_sub(per_die(logical)) as u32;
+        if spare < needed {
+            let blocks = data_blocks as u32;
+            return Err(ConfigError::TooLittleSpare { drive: self.name.clone(), blocks, spare, needed });
+        }
+        Ok(Shape {
+            logical: logical as u32,
+            dies: dies as u32,
+            blocks_per_die: blocks_per_die as u32,
+            pages_per_block: pages_per_block as u32,
+            row: row as u32,
+            unit: (row * u64::from(self.flash.pages_per_program)) as u32,
+            slc_unit: row as u32,
+            slc_pages_per_block: slc_pages_per_block as u32,
+            slc_blocks: slc_blocks as u32,
+            slc_reserved: slc_reserved as u32,
+            cache_slots: (self.cache.bytes / BLOCK as u64) as u32,
+        })
+    }
+}

@@ -1,0 +1,291 @@
+//! What a die writes: host data, relocated data, and the balance between the two.
+
+use std::collections::VecDeque;
+
+use crate::die::Work;
+use crate::ftl::NO_BLOCK;
+use crate::ssd::Ssd;
+
+/// Debts are kept in this fraction of a page.
+const DEBT_UNIT: i64 = 1024;
+
+/// A die's garbage collector.
+#[derive(Clone, Debug)]
+pub(crate) struct Collector {
+    /// The block being emptied, and the page up to which it has been read.
+    victim: u32,
+    cursor: u32,
+    /// The row being read: its pages come with [`Ssd::gathered`].
+    row: (u32, u32),
+    /// Pages read and not yet programmed: flash page and logical page.
+    gathered: VecDeque<(u32, u32)>,
+    /// Blocks read to the end, some of whose pages are not yet programmed elsewhere.
+    drained: Vec<u32>,
+    /// Relocations owed for host data already written, in [`DEBT_UNIT`]s of a page.
+    debt: i64,
+}
+
+impl Default for Collector {
+    fn default() -> Self {
+        Self { victim: NO_BLOCK, cursor: 0, row: (0, 0), gathered: VecDeque::new(), drained: Vec::new(), debt: 0 }
+    }
+}
+
+impl Collector {
+    fn is_active(&self) -> bool {
+        self.victim != NO_BLOCK || !self.gathered.is_empty()
+    }
+}
+
+impl Ssd {
+    /// Starts the next program, erase or relocation of a die; false if there is none.
+    pub(crate) fn write_work(&mut self, die: u32) -> bool {
+        if let Some(block) = self.emptied(die) {
+            self.begin_erase(die, block);
+            return true;
+        }
+        let free = self.ftl.free(die);
+        let in_debt = free < self.config.gc.low && self.dies[die as usize].collector.debt > 0;
+        let is_short = free <= self.reserve();
+        if (in_debt || is_short) && self.collect(die, is_short) {
+            return true;
+        }
+        if self.program_host(die) {
+            return true;
+        }
+        // Nothing for the host to do here: idle time.
+        if free < self.config.gc.high && self.cache.waiting() < self.ftl.shape.unit {
+            return self.collect(die, false);
+        }
+        self.fold(die)
+    }
+
+    /// A drained victim whose pages all live elsewhere by now.
+    fn emptied(&mut self, die: u32) -> Option<u32> {
+        let ftl = &self.ftl;
+        let drained = &mut self.dies[die as usize].collector.drained;
+        let at = drained.iter().position(|&block| ftl.block(block).valid == 0)?;
+        Some(drained.swap_remove(at))
+    }
+
+    /// One step of collection: a sense, a program or an erase. `press`: do not wait for a full unit.
+    fn collect(&mut self, die: u32, press: bool) -> bool {
+        loop {
+            self.drop_stale(die);
+            let collector = &self.dies[die as usize].collector;
+            if collector.gathered.len() >= self.ftl.shape.unit as usize {
+                return self.program_gathered(die);
+            }
+            if collector.victim == NO_BLOCK && !self.next_victim(die) {
+                return press && self.program_gathered(die);
+            }
+            if self.read_victim(die) {
+                return true;
+            }
+            if let Some(block) = self.emptied(die) {
+                self.begin_erase(die, block);
+                return true;
+            }
+        }
+    }
+
+    /// Forgets gathered pages that the host has overwritten since.
+    fn drop_stale(&mut self, die: u32) {
+        let ftl = &self.ftl;
+        let gathered = &mut self.dies[die as usize].collector.gathered;
+        gathered.retain(|&(ppn, lpn)| ftl.owner(ppn) == Some(lpn));
+    }
+
+    fn next_victim(&mut self, die: u32) -> bool {
+        let gc = &self.config.gc;
+        let Some((victim, for_wear)) = self.ftl.pick_victim(die, gc.policy, gc.wear_spread) else { return false };
+        self.counters.wear_moves += u64::from(for_wear);
+        self.take_victim(die, victim);
+        true
+    }
+
+    fn take_victim(&mut self, die: u32, victim: u32) {
+        let collector = &mut self.dies[die as usize].collector;
+        (collector.victim, collector.cursor) = (victim, 0);
+    }
+
+    /// Senses the victim's next row with valid pages; if there is none, the victim is drained.
+    fn read_victim(&mut self, die: u32) -> bool {
+        let victim = self.dies[die as usize].collector.victim;
+        let cursor = self.dies[die as usize].collector.cursor;
+        let Some(row) = self.ftl.next_row(victim, cursor) else {
+            let collector = &mut self.dies[die as usize].collector;
+            collector.drained.push(victim);
+            collector.victim = NO_BLOCK;
+            return false;
+        };
+        let first = self.ftl.first_page(victim);
+        let pages = row.clone().filter(|page| self.ftl.owner(first + page).is_some()).count() as u32;
+        let slc = self.ftl.block(victim).slc;
+        let collector = &mut self.dies[die as usize].collector;
+        collector.cursor = row.end;
+        collector.row = (first + row.start, first + row.end);
+        self.counters.gc_reads += u64::from(pages);
+        self.begin_gc_sense(die, pages, slc);
+        true
+    }
+
+    /// The row that was sensed is in the controller.
+    pub(crate) fn gathered(&mut self, die: u32) {
+        let collector = &mut self.dies[die as usize].collector;
+        let (from, to) = collector.row;
+        let ftl = &self.ftl;
+        collector.gathered.extend((from..to).filter_map(|ppn| ftl.owner(ppn).map(|lpn| (ppn, lpn))));
+    }
+
+    /// Programs a unit of gathered pages; false if there are none.
+    fn program_gathered(&mut self, die: u32) -> bool {
+        self.drop_stale(die);
+        if self.dies[die as usize].collector.gathered.is_empty() {
+            return false;
+        }
+        let stream = self.gc_stream();
+        let Some(block) = self.open_block(die, stream, false) else { return false };
+        let unit = self.ftl.unit(block);
+        let mut pages = 0;
+        while pages < unit
+            && let Some((_, lpn)) = self.dies[die as usize].collector.gathered.pop_front()
+        {
+            self.ftl.assign(block, lpn);
+            pages += 1;
+        }
+        self.counters.programmed_gc += u64::from(pages);
+        self.dies[die as usize].collector.debt -= i64::from(pages) * DEBT_UNIT;
+        self.end_unit(die, stream, block, pages);
+        true
+    }
+
+    /// Relocated pages share the host's blocks only if asked to, and never in the SLC buffer.
+    pub(crate) fn gc_stream(&self) -> usize {
+        usize::from(self.config.gc.separate || self.config.slc.is_some())
+    }
+
+    /// The open block of a stream, opened if need be and allowed: host data must leave the reserve alone.
+    pub(crate) fn open_block(&mut self, die: u32, stream: usize, for_host: bool) -> Option<u32> {
+        let open = self.dies[die as usize].open[stream];
+        if open != NO_BLOCK {
+            return Some(open);
+        }
+        let free = self.ftl.free(die);
+        let slc = for_host && self.wants_slc(die);
+        if !slc && free <= if for_host { self.reserve() } else { 0 } {
+            return None;
+        }
+        let block = self.ftl.open(die, slc);
+        self.dies[die as usize].open[stream] = block;
+        Some(block)
+    }
+
+    /// Free blocks that host data must leave. One more with an SLC buffer: folding a block may have begun that gives no
+    /// ordinary space back.
+    fn reserve(&self) -> u32 {
+        self.config.gc.reserve + u32::from(self.config.slc.is_some())
+    }
+
+    fn wants_slc(&self, die: u32) -> bool {
+        let Some(slc) = &self.config.slc else { return false };
+        let room = self.ftl.slc_in_use(die) < self.ftl.shape.slc_blocks;
+        // Borrowed blocks are only for as long as nobody else needs them.
+        room && (slc.reserved || self.ftl.free(die) > self.config.gc.high + 1)
+    }
+
+    /// Programs a unit of host data if enough of it waits.
+    fn program_host(&mut self, die: u32) -> bool {
+        let waiting = self.cache.waiting();
+        if waiting < self.ftl.shape.slc_unit && (waiting == 0 || !self.is_pressed()) {
+            return false;
+        }
+        let Some(block) = self.open_block(die, 0, true) else { return false };
+        let unit = self.ftl.unit(block);
+        if waiting < unit && !self.is_pressed() {
+            return false;
+        }
+        let mut slots = std::mem::take(&mut self.dies[die as usize].slots);
+        let ftl = &mut self.ftl;
+        self.cache.take(unit, |slot, lpn| {
+            ftl.assign(block, lpn);
+            slots.push(slot);
+        });
+        let pages = slots.len() as u32;
+        self.dies[die as usize].slots = slots;
+        self.counters.programmed_host += u64::from(pages);
+        self.owe(die, unit);
+        self.end_unit(die, 0, block, pages);
+        true
+    }
+
+    /// Host data of `unit` pages went to the die: the collector owes the relocations that win the space back.
+    fn owe(&mut self, die: u32, unit: u32) {
+        if self.ftl.free(die) >= self.config.gc.low {
+            self.dies[die as usize].collector.debt = 0;
+            return;
+        }
+        if self.dies[die as usize].collector.victim == NO_BLOCK && !self.next_victim(die) {
+            return;
+        }
+        let collector = &mut self.dies[die as usize].collector;
+        // What the victim still holds, against what its erase will give.
+        let valid = i64::from(self.ftl.block(collector.victim).valid);
+        let gain = (i64::from(self.ftl.shape.pages_per_block) - valid).max(1);
+        // At least something, so that a victim without valid pages is taken at once; and bounded, because a victim taken
+        // for wear gains nothing and must not stop the host for long.
+        let owed = i64::from(unit) * valid * DEBT_UNIT / gain.max(valid / 16 + 1);
+        collector.debt += owed.max(1);
+    }
+
+    /// Pads the unit, closes the block if it is full, and sends the unit off.
+    fn end_unit(&mut self, die: u32, stream: usize, block: u32, pages: u32) {
+        let unit = self.ftl.unit(block);
+        self.ftl.pad(block, unit - pages);
+        self.counters.padding += u64::from(unit - pages);
+        if self.ftl.block(block).slc {
+            self.counters.programmed_slc += u64::from(unit);
+        }
+        if self.ftl.close_if_full(block) {
+            self.dies[die as usize].open[stream] = NO_BLOCK;
+        }
+        self.begin_program(die, block, unit);
+    }
+
+    /// Moves data out of the SLC buffer in idle time.
+    fn fold(&mut self, die: u32) -> bool {
+        let Some(slc) = &self.config.slc else { return false };
+        let eviction = slc.eviction;
+        if !matches!(self.dies[die as usize].work, Work::Idle) || self.cache.waiting() > 0 {
+            return false;
+        }
+        if !self.dies[die as usize].collector.is_active() {
+            let Some(victim) = self.ftl.pick_slc(die, eviction) else { return false };
+            self.take_victim(die, victim);
+        }
+        self.fold_step(die)
+    }
+
+    fn fold_step(&mut self, die: u32) -> bool {
+        let collector = &self.dies[die as usize].collector;
+        if collector.gathered.len() >= self.ftl.shape.unit as usize {
+            return self.program_gathered(die);
+        }
+        if collector.victim != NO_BLOCK && self.read_victim(die) {
+            return true;
+        }
+        if let Some(block) = self.emptied(die) {
+            self.begin_erase(die, block);
+            return true;
+        }
+        // The victim's last pages wait for the next victim's to fill the unit: padding would use up blocks for nothing.
+        let eviction = self.config.slc.as_ref().map(|slc| slc.eviction);
+        match eviction.and_then(|eviction| self.ftl.pick_slc(die, eviction)) {
+            Some(victim) => {
+                self.take_victim(die, victim);
+                self.fold_step(die)
+            }
+            None => false,
+        }
+    }
+}

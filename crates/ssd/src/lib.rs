@@ -1,0 +1,50 @@
+//! A modelled SSD: what a drive of a given construction does with a stream of commands, and how long it takes.
+//!
+//! [`Ssd`] is a deterministic state machine in virtual time that knows nothing of any engine: commands go in by
+//! [`Ssd::submit`], the caller's clock drives it by [`Ssd::advance`], completions come out. It holds no payload, only the
+//! state of the flash translation layer (at most 8 bytes per 4 KiB flash page, and none where nothing was ever written).
+//!
+//! # What is modelled
+//!
+//! Every resource is a queue with a server, and every stage of a command is an event of its own; nothing is computed
+//! ahead as a "busy until" time, because a resource's queue is not known before the stages in front of it are over.
+//!
+//! * *Host interface*: queue depth, link rate in each direction (shared by both on SATA), a fixed latency.
+//! * *Controller*: firmware time per command, one command at a time; this is what bounds small-block rates.
+//! * *Write cache*: 4 KiB slots, first in first out, overwrites merge; with or without power-loss protection, which
+//!   decides what a flush costs.
+//! * *Flash*: channels, dies, planes. A die does one thing at a time: sense (tR), program a unit of all planes and all
+//!   cell pages (tPROG, after the unit came over the channel), erase (tBERS). Reads go first and may suspend programs
+//!   and erases.
+//! * *Translation*: page mapped, 4 KiB; each die has its own open blocks, free blocks and garbage collector.
+//! * *Garbage collection*: greedy or cost-benefit victims; below the low watermark it runs in step with host writes
+//!   (each program of host data owes the relocations that pay for it), at the reserve it runs alone; idle dies collect
+//!   up to the high watermark.
+//! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector.
+//! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
+//!
+//! [`Preset`] has drives fitted to published figures, [`Ssd::precondition`] puts one into the steady state of random
+//! writes at once, [`Workload`] measures it.
+
+mod cache;
+mod calibrate;
+mod config;
+mod counters;
+mod die;
+mod event;
+mod ftl;
+mod gc;
+mod precondition;
+mod preset;
+mod read;
+mod rng;
+mod ssd;
+mod workload;
+
+pub use calibrate::Calibration;
+pub use config::{Cache, ConfigError, Eviction, Flash, Gc, Host, Slc, SsdConfig, Suspend, VictimPolicy};
+pub use counters::Counters;
+pub use precondition::greedy_write_amplification;
+pub use preset::{Figure, Preset};
+pub use ssd::{Command, Done, Ssd};
+pub use workload::{Pattern, Report, Workload};

@@ -1,0 +1,58 @@
+//! Host reads: from pages to senses of dies.
+
+use crate::die::Piece;
+use crate::ftl::Place;
+use crate::ssd::Ssd;
+
+impl Ssd {
+    /// Splits a read into senses: neighbouring pages of one row of a block share one.
+    pub(crate) fn read(&mut self, at: u32, lba: u32, pages: u32) {
+        self.counters.host_reads += u64::from(pages);
+        let row = self.ftl.shape.row;
+        let mut pieces = 0;
+        // The sense being put together: block, row in it, pages.
+        let mut sense: Option<(u32, u32, u16)> = None;
+        for lpn in lba..lba + pages {
+            let Place::Flash(ppn) = self.ftl.place(lpn) else {
+                self.counters.reads_without_flash += 1;
+                continue;
+            };
+            if self.ftl.is_unprogrammed(ppn) {
+                self.counters.reads_without_flash += 1;
+                continue;
+            }
+            let block = self.ftl.block_of(ppn);
+            let at_row = (ppn - self.ftl.first_page(block)) / row;
+            match &mut sense {
+                Some((b, r, n)) if (*b, *r) == (block, at_row) => *n += 1,
+                _ => {
+                    if let Some(ready) = sense.replace((block, at_row, 1)) {
+                        self.sense(at, ready);
+                    }
+                    pieces += 1;
+                }
+            }
+        }
+        // Set before the last sense is queued: nothing finishes within this event.
+        self.transit_mut(at).pieces = pieces;
+        match sense {
+            Some(ready) => self.sense(at, ready),
+            None => self.link_up(at),
+        }
+    }
+
+    fn sense(&mut self, at: u32, (block, _, pages): (u32, u32, u16)) {
+        let die = self.ftl.die_of(block);
+        let slc = self.ftl.block(block).slc;
+        self.read_arrives(die, Piece { transit: at, pages, slc });
+    }
+
+    /// Pages of one sense of a read came over the channel.
+    pub(crate) fn piece_done(&mut self, at: u32) {
+        let transit = self.transit_mut(at);
+        transit.pieces -= 1;
+        if transit.pieces == 0 {
+            self.link_up(at);
+        }
+    }
+}
