@@ -102,7 +102,10 @@ impl Space {
     fn try_grant(&mut self, shared: &Shared, stream: Stream, owner: ReactorId) -> Option<Grant> {
         let group = match stream {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
-            Stream::User if self.recovering => self.emptiest(shared.policies.relocation_reserve)?,
+            Stream::User if self.recovering => self
+                .emptiest(shared.policies.relocation_reserve)
+                // What several recoveries that were cut short left behind can take even that.
+                .or_else(|| self.emptiest(0).filter(|&group| self.cleaning != Some(group)))?,
             Stream::User => {
                 let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end)?;
                 if chosen != self.front_end {
