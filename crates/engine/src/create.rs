@@ -9,6 +9,7 @@ use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 
 use crate::assemble::{Found, inspect};
 use crate::error::ArrayError;
+use crate::open::usable_blocks;
 
 /// Policy parameter under which a fixed parity column is recorded.
 pub(crate) const PARITY_FIXED: &str = "parity-fixed";
@@ -157,6 +158,12 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         roots: [None, None],
     };
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    if usable_blocks(&state, &preset.policies(), 1)? == 0 {
+        let segments: u32 = state.groups.iter().map(|g| g.segments).sum();
+        return invalid(format!(
+            "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"
+        ));
+    }
     Ok(state)
 }
 

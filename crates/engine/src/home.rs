@@ -83,14 +83,49 @@ impl Gate {
                 changed.await;
                 continue;
             }
-            self.running.set(true);
+            // Dropped with this future, should its caller go away amid the round: then another one begins anew.
+            let _turn = Round::begin(self);
             self.started.set(self.started.get() + 1);
             let round = self.started.get();
             let result = work().await;
             *self.failed.borrow_mut() = result.err();
             self.finished.set(round);
-            self.running.set(false);
-            self.changed.notify();
         }
+    }
+}
+
+/// A round under way.
+struct Round<'a>(&'a Gate);
+
+impl<'a> Round<'a> {
+    fn begin(gate: &'a Gate) -> Self {
+        gate.running.set(true);
+        Self(gate)
+    }
+}
+
+impl Drop for Round<'_> {
+    fn drop(&mut self) {
+        self.0.running.set(false);
+        self.0.changed.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    #[test]
+    fn a_caller_that_goes_away_amid_its_round_leaves_the_gate_open() {
+        let gate = Gate::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut first = Box::pin(gate.run(std::future::pending));
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        let mut second = Box::pin(gate.run(|| async { Err("worked".into()) }));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        drop(first);
+        assert_eq!(second.as_mut().poll(&mut cx), Poll::Ready(Err("worked".into())));
     }
 }

@@ -146,7 +146,7 @@ fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
 
 /// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
 /// at any time for the array to go on, whichever is less.
-fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
+pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let capacity = u64::from(segment_capacity(&layout));
     let segments: u64 = state.groups.iter().map(|g| u64::from(g.segments)).sum();
