@@ -114,7 +114,12 @@ impl Space {
                 }
                 chosen
             }
-            Stream::Relocation => self.cleaning.filter(|&g| !self.free[g].is_empty())?,
+            // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
+            // cleaned again, and then another one lends it the first.
+            Stream::Relocation => match self.cleaning? {
+                group if !self.free[group].is_empty() => group,
+                _ => self.emptiest(0)?,
+            },
             // The last checkpoint is taken when nothing is relocated any more.
             Stream::Meta if shared.is_closed() => self.emptiest(0)?,
             Stream::Meta => self.emptiest(shared.policies.relocation_reserve)?,
