@@ -266,14 +266,7 @@ impl Reactor {
                 Some((buf, op))
             })
             .collect();
-        let mut columns = Vec::with_capacity(reads.len());
-        for read in reads {
-            columns.push(match read {
-                Some((buf, op)) => op.await.is_ok().then_some(buf),
-                None => None,
-            });
-        }
-        columns
+        crate::scan::ended(reads).await
     }
 
     /// Reports a block that had to be rebuilt, and writes it anew if its place proved bad.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cygnus_format::{Discard, Entry, Place, StripeCommon, StripeError, StripeHeader};
-use cygnus_runtime::Buf;
+use cygnus_runtime::{Buf, OpFuture};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
 use crate::reactor::Reactor;
@@ -52,13 +52,7 @@ impl Reactor {
                 Some((buf, op))
             })
             .collect();
-        let mut copies: Vec<Option<Buf>> = Vec::with_capacity(reads.len());
-        for read in reads {
-            copies.push(match read {
-                Some((buf, op)) => op.await.is_ok().then_some(buf),
-                None => None,
-            });
-        }
+        let copies = ended(reads).await;
         let headers: Vec<StripeHeader<'_>> = copies
             .iter()
             .enumerate()
@@ -89,6 +83,18 @@ impl Reactor {
             () => Ok(header),
         }
     }
+}
+
+/// What the reads brought, in their order; `None` where there was none or it failed.
+pub(crate) async fn ended(reads: Vec<Option<(Buf, OpFuture)>>) -> Vec<Option<Buf>> {
+    let mut bufs = Vec::with_capacity(reads.len());
+    for read in reads {
+        bufs.push(match read {
+            Some((buf, op)) => op.await.is_ok().then_some(buf),
+            None => None,
+        });
+    }
+    bufs
 }
 
 /// Joins the copies of the newest stripe among `headers`.

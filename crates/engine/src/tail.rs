@@ -42,14 +42,7 @@ impl Reactor {
                 })
             })
             .collect();
-        let mut columns = Vec::with_capacity(reads.len());
-        for read in reads {
-            columns.push(match read {
-                Some((buf, op)) => op.await.is_ok().then_some(buf),
-                None => None,
-            });
-        }
-        columns
+        crate::scan::ended(reads).await
     }
 
     /// Reads and judges a stripe.
