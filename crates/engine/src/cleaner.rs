@@ -291,11 +291,24 @@ impl Reactor {
                     return true;
                 }
             }
+            self.collect_empty(block.place);
             if self.is_tight(block.place.group) {
                 self.release_pending().await;
             } else {
                 progress.await;
             }
+        }
+    }
+
+    /// Segments that lost their last current block meanwhile need no cleaning: without this, a relocation that waits for
+    /// a segment could wait for one that is there. The victim in which `place` lies is left to whoever cleans it.
+    fn collect_empty(&self, place: Place) {
+        let table = &self.shared.segments;
+        let victim = table.index(place.group, place.segment);
+        let is_empty = |&seg: &SegIx| seg != victim && table.live(seg) == 0 && self.may_clean(seg);
+        for seg in (0..table.count()).map(SegIx).filter(is_empty) {
+            table.set_state(seg, SegState::Pending);
+            self.home().space.borrow_mut().pending.push(seg);
         }
     }
 

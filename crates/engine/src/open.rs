@@ -316,6 +316,8 @@ async fn finish_recovery(
     }
     steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
     reactor.home().space.borrow_mut().recovering = false;
+    // The cleaner may wait for a segment; those that held rescued blocks can go now.
+    reactor.progress.notify();
     reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
