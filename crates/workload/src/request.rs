@@ -1,0 +1,94 @@
+//! One request of a client, and where requests come from.
+
+use cygnus_types::Nanos;
+use std::ops::Range;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Makes durable what this source wrote before. A barrier within the source, as fsync is: it is issued when all
+    /// requests before it are answered, and the next one after its own answer.
+    Flush,
+    /// Says that the range is no longer needed.
+    Trim,
+    /// Writes zeros without carrying them.
+    WriteZeroes,
+}
+
+impl Kind {
+    /// Whether the request names a range of the volume; a flush does not.
+    pub fn has_range(self) -> bool {
+        self != Kind::Flush
+    }
+}
+
+/// One request of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What it does.
+    pub kind: Kind,
+    /// First byte; 0 for a flush.
+    pub offset: u64,
+    /// Bytes; 0 for a flush.
+    pub len: u32,
+    /// Open loop: issued at this time since the source's start, or as soon after it as the depth allows. `None` is the
+    /// closed loop: issued as soon as the depth allows.
+    pub arrival: Option<Nanos>,
+    /// A write that is durable when it is answered.
+    pub fua: bool,
+    /// Which of the workload's activities asked for it; a label for reports. Sources say what theirs mean.
+    pub job: u16,
+}
+
+impl Request {
+    /// A request of the closed loop, without FUA.
+    pub fn new(kind: Kind, offset: u64, len: u32, job: u16) -> Request {
+        Request { kind, offset, len, arrival: None, fua: false, job }
+    }
+
+    /// A flush.
+    pub fn flush(job: u16) -> Request {
+        Request::new(Kind::Flush, 0, 0, job)
+    }
+
+    /// The byte after the last one.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
+/// What the runner must time, since sources know no clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// Requests of this long from the start are issued and not measured.
+    pub ramp: Nanos,
+    /// No request is issued this long after the start or later, if there is such a limit; `ramp` is part of it.
+    pub duration: Option<Nanos>,
+}
+
+/// A client: an endless or finite stream of requests, in the order in which they are issued.
+///
+/// Every request lies within [`Source::footprint`], is a multiple of 512 bytes long and so aligned; requests other than
+/// flushes are not empty. Arrivals never go backwards.
+pub trait Source {
+    /// The next request; `None` when there will be no more.
+    fn next(&mut self) -> Option<Request>;
+
+    /// How many requests may be outstanding at once, at least 1.
+    fn depth(&self) -> u32;
+
+    /// The bytes of the volume it touches.
+    fn footprint(&self) -> Range<u64>;
+
+    /// What the runner must time.
+    fn schedule(&self) -> Schedule {
+        Schedule::default()
+    }
+
+    /// A name for reports.
+    fn name(&self) -> &str;
+}
