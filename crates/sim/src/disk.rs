@@ -1,12 +1,13 @@
 //! A modelled device: how long its operations take, what they do to its contents, and how it fails.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cygnus_runtime::{BufSlice, IoError, IoErrorKind, Op, Rng};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::FaultRates;
+use crate::faults::FaultKind;
 use crate::media::{Content, Media};
 
 /// A device of a [`crate::World`].
@@ -126,11 +127,22 @@ pub(crate) struct Disk {
     pub(crate) config: DiskConfig,
     pub(crate) media: Media,
     pub(crate) unreadable: BTreeSet<u64>,
+    /// Blocks that do not hold what was last written to them, and why.
+    pub(crate) wrong: BTreeMap<u64, FaultKind>,
     pub(crate) dead: bool,
+    pub(crate) write_error: Option<IoErrorKind>,
+    pub(crate) full: bool,
     pub(crate) slowness: u64,
     pub(crate) ignores_flushes: bool,
     pub(crate) stats: DiskStats,
+    /// Faults that the operation being carried out has met.
+    pub(crate) met: Vec<FaultKind>,
     taken: u64,
+    hung: bool,
+    /// How often it has hung so far.
+    hangs: u64,
+    /// Operations that are due and wait for the end of a hang: slot and ticket.
+    stalled: Vec<(u32, u64)>,
     pending: Vec<Pending>,
 }
 
@@ -140,11 +152,18 @@ impl Disk {
             config,
             media: Media::default(),
             unreadable: BTreeSet::new(),
+            wrong: BTreeMap::new(),
             dead: false,
+            write_error: None,
+            full: false,
             slowness: 1,
             ignores_flushes: false,
             stats: DiskStats::default(),
+            met: Vec::new(),
             taken: 0,
+            hung: false,
+            hangs: 0,
+            stalled: Vec::new(),
             pending: Vec::new(),
         }
     }
@@ -223,7 +242,11 @@ impl Disk {
         in_flight: &[&Action],
     ) -> Result<(), IoError> {
         if self.dead {
+            self.met.push(FaultKind::Death);
             return Err(IoError::new(IoErrorKind::Gone));
+        }
+        if self.slowness > 1 {
+            self.met.push(FaultKind::Slow);
         }
         match action {
             Action::Refused(error) => return Err(*error),
@@ -233,7 +256,7 @@ impl Disk {
                 self.stats.read_bytes += buf.len() as u64;
             }
             Action::Write { buf, .. } => {
-                self.apply(action, tick, rng, 256);
+                self.write(action, buf, tick, rng)?;
                 self.stats.writes += 1;
                 self.stats.written_bytes += buf.len() as u64;
             }
@@ -253,13 +276,14 @@ impl Disk {
 
     fn read(&mut self, blocks: Range<u64>, buf: &BufSlice, rng: &mut Rng, others: &[&Action]) -> Result<(), IoError> {
         for (n, block) in blocks.enumerate() {
-            let rate = self.config.faults.unreadable_per_million;
-            if rate > 0 && rng.chance(u64::from(rate), 1_000_000) {
+            if happens(self.config.faults.unreadable_per_million, rng) {
                 self.unreadable.insert(block);
             }
             if self.unreadable.contains(&block) {
+                self.met.push(FaultKind::Unreadable);
                 return Err(IoError::new(IoErrorKind::Medium));
             }
+            self.met.extend(self.wrong.get(&block));
             if others.is_empty() {
                 self.media.get(block).deliver(buf, n * BLOCK);
                 continue;
@@ -282,9 +306,7 @@ impl Disk {
             Action::Write { buf, .. } => {
                 for (n, block) in action.blocks().enumerate() {
                     if likely >= 256 || rng.chance(likely, 256) {
-                        self.unreadable.remove(&block);
-                        let bytes = &buf.bytes()[n * BLOCK..(n + 1) * BLOCK];
-                        self.media.write(block, Content::of(bytes), tick);
+                        self.store(block, &buf.bytes()[n * BLOCK..(n + 1) * BLOCK], tick);
                         self.maybe_flip(block, rng);
                     }
                 }
@@ -294,12 +316,99 @@ impl Disk {
         }
     }
 
+    /// A block arrives where it should.
+    fn store(&mut self, block: u64, bytes: &[u8], tick: u64) {
+        self.unreadable.remove(&block);
+        self.wrong.remove(&block);
+        self.media.write(block, Content::of(bytes), tick);
+    }
+
+    /// Changes what is stored behind everyone's back.
+    pub(crate) fn damage(&mut self, block: u64, how: FaultKind, change: impl FnOnce(&mut [u8; BLOCK])) {
+        self.media.damage(block, change);
+        self.wrong.insert(block, how);
+    }
+
     fn maybe_flip(&mut self, block: u64, rng: &mut Rng) {
-        let rate = self.config.faults.flipped_per_million;
-        if rate > 0 && rng.chance(u64::from(rate), 1_000_000) {
+        if happens(self.config.faults.flipped_per_million, rng) {
             let bit = rng.below(8 * BLOCK as u64);
-            self.media.damage(block, |bytes| bytes[bit as usize / 8] ^= 1 << (bit % 8));
+            self.damage(block, FaultKind::BitFlip, |bytes| bytes[bit as usize / 8] ^= 1 << (bit % 8));
         }
+    }
+
+    /// A write that has come to its end: stored as it should be, or one of the ways in which it is not.
+    fn write(&mut self, action: &Action, buf: &BufSlice, tick: u64, rng: &mut Rng) -> Result<(), IoError> {
+        let blocks = action.blocks();
+        if let Some(kind) = self.write_error {
+            self.met.push(FaultKind::WriteError);
+            return Err(IoError::new(kind));
+        }
+        if self.full && blocks.clone().any(|block| *self.media.get(block) == Content::Zeros) {
+            self.met.push(FaultKind::NoSpace);
+            return Err(IoError::new(IoErrorKind::NoSpace));
+        }
+        let FaultRates { lost_per_million, torn_per_million, misdirected_per_million, failed_per_million, .. } =
+            self.config.faults;
+        if happens(failed_per_million, rng) {
+            self.met.push(FaultKind::WriteError);
+            self.apply(action, tick, rng, 128);
+            return Err(IoError::new(IoErrorKind::Medium));
+        }
+        if happens(lost_per_million, rng) {
+            self.wrong.extend(blocks.map(|block| (block, FaultKind::LostWrite)));
+        } else if blocks.end - blocks.start > 1 && happens(torn_per_million, rng) {
+            self.wrong.extend(blocks.map(|block| (block, FaultKind::TornWrite)));
+            self.apply(action, tick, rng, 128);
+        } else if happens(misdirected_per_million, rng) {
+            self.misdirect(blocks, buf, tick, rng);
+        } else {
+            self.apply(action, tick, rng, 256);
+        }
+        Ok(())
+    }
+
+    /// Stores a write's blocks elsewhere: a few blocks away, or anywhere.
+    fn misdirect(&mut self, blocks: Range<u64>, buf: &BufSlice, tick: u64, rng: &mut Rng) {
+        let (count, all) = (blocks.end - blocks.start, self.config.size / BLOCK as u64);
+        let first = match rng.below(4) {
+            0 => rng.below(all),
+            1 => blocks.start.saturating_sub(1 + rng.below(16)),
+            _ => blocks.start + 1 + rng.below(16),
+        };
+        let first = first.min(all - count);
+        for n in 0..count {
+            self.store(first + n, &buf.bytes()[n as usize * BLOCK..(n as usize + 1) * BLOCK], tick);
+        }
+        let touched = blocks.chain(first..first + count);
+        self.wrong.extend(touched.map(|block| (block, FaultKind::MisdirectedWrite)));
+    }
+
+    /// It hangs from now on; the answer names this hang.
+    pub(crate) fn hang(&mut self) -> u64 {
+        self.hung = true;
+        self.hangs += 1;
+        self.hangs
+    }
+
+    pub(crate) fn hangs(&self) -> u64 {
+        self.hangs
+    }
+
+    /// Whether an operation that is due has to wait for the end of a hang.
+    pub(crate) fn stall(&mut self, slot: u32, ticket: u64) -> bool {
+        if self.hung {
+            self.stalled.push((slot, ticket));
+        }
+        self.hung
+    }
+
+    /// Ends the hang of that number, and gives what waited.
+    pub(crate) fn resume(&mut self, hang: u64) -> Vec<(u32, u64)> {
+        if hang != self.hangs {
+            return Vec::new();
+        }
+        self.hung = false;
+        std::mem::take(&mut self.stalled)
     }
 
     fn trim(&mut self, blocks: Range<u64>, tick: u64, rng: &mut Rng, likely: u64) {
@@ -315,8 +424,12 @@ impl Disk {
                 continue;
             }
             self.unreadable.remove(&block);
+            self.wrong.remove(&block);
             match fate {
-                GARBAGE => self.media.write(block, Content::Garbage(rng.next_u64()), tick),
+                GARBAGE => {
+                    self.met.push(FaultKind::TrimGarbage);
+                    self.media.write(block, Content::Garbage(rng.next_u64()), tick);
+                }
                 ZEROS if self.media.is_untouched(block) => {}
                 _ => self.media.write(block, Content::Zeros, tick),
             }
@@ -333,7 +446,15 @@ impl Disk {
         // What is left is what the medium holds.
         self.media.harden(u64::MAX);
         self.pending.clear();
+        self.hung = false;
+        self.stalled.clear();
+        self.met.clear();
     }
+}
+
+/// Rolls the dice for something that happens so often in a million.
+fn happens(per_million: u32, rng: &mut Rng) -> bool {
+    per_million > 0 && rng.chance(u64::from(per_million), 1_000_000)
 }
 
 /// How likely a block is to survive, in 256ths: none, few, half, most, all.

@@ -25,17 +25,35 @@
 //! *Trim.* Contents are undefined afterwards: zeros, the old data or garbage; per trim or block by block. It is subject
 //! to the write cache like a write.
 //!
-//! *Damage.* A block may be unreadable ([`World::fail_reads`]; a write or trim heals it); bits may flip silently
-//! ([`World::flip_bit`]); a device may die, with every operation answered by `Gone` ([`World::kill`]); a device may be
-//! slow ([`World::slow_down`]); a device may lie about flushes ([`World::ignore_flushes`], which no array can survive:
-//! it is there to prove that the checks notice). [`FaultRates`] makes the first two, and death, happen by themselves.
+//! *Damage at rest.* Any block, a superblock's or header's as well as data, may become unreadable
+//! ([`World::fail_reads`]; a write or trim heals it) or rot silently ([`World::flip_bit`]). A whole device may come back
+//! with what it held some time ago ([`World::put_back`]).
 //!
-//! *Not modelled yet*: writes that are acknowledged and go nowhere or elsewhere, and write errors of a live device.
+//! *Writes that do not do what was said.* A *lost* write is acknowledged and stores nothing. A *torn* one is acknowledged
+//! and stores some of its blocks: the unit of tearing is the 4 KiB block, below which devices are trusted. A *misdirected*
+//! one stores its blocks elsewhere on the same device, near or far, superblocks included; what was there is gone, and what
+//! should be there is as before. [`FaultRates`] says how often, in requests.
+//!
+//! *Errors.* A write may fail once ([`FaultRates::failed_per_million`]; some of its blocks may have been stored) or from
+//! now on ([`World::fail_writes`]). A device whose backing file lies on a full file system answers `NoSpace` to writes
+//! that reach blocks never written ([`World::fill_up`]), and takes overwrites. A dead one answers `Gone` to everything
+//! ([`World::kill`]).
+//!
+//! *Time.* A device may be slow ([`World::slow_down`]) or hang ([`World::hang`]): what it has taken, and what it takes,
+//! completes when it is released, after a time that may be long, or never.
+//!
+//! *Lies.* A device may acknowledge flushes and not do them ([`World::ignore_flushes`]). No array can survive this: it is
+//! there to prove that the checks notice.
+//!
+//! The world knows the truth: [`World::is_sound`] tells whether a block would be delivered as it was last written, so a
+//! test can tell an error that it had to expect from one that is a bug. [`World::watch_faults`] tells of every fault in
+//! the moment in which an operation meets it, for counting which faults met which step of the engine.
 
 mod cluster;
 mod disk;
 mod driver;
 mod faults;
+mod inject;
 mod media;
 mod net;
 mod world;
@@ -43,5 +61,6 @@ mod world;
 pub use cluster::Cluster;
 pub use disk::{DiskConfig, DiskId, DiskStats, Timing};
 pub use driver::SimDriver;
-pub use faults::FaultRates;
+pub use faults::{FaultKind, FaultRates};
+pub use inject::Saved;
 pub use world::{TURN, World};

@@ -9,7 +9,7 @@ use cygnus_types::BLOCK;
 const CHUNK: usize = 256;
 
 /// Contents of one block.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(crate) enum Content {
     /// Never written, or trimmed to zeros.
     #[default]
@@ -47,6 +47,7 @@ impl Content {
 }
 
 /// A block whose current content is not durable yet.
+#[derive(Clone)]
 struct Unflushed {
     durable: Content,
     /// Completed versions between the durable and the current one, oldest first, with the ticks of their completion.
@@ -56,7 +57,7 @@ struct Unflushed {
 }
 
 /// Block contents of one device with its volatile write cache. Ticks are a count of completions, given by the world.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Media {
     chunks: Vec<Option<Box<[Content]>>>,
     unflushed: BTreeMap<u64, Unflushed>,

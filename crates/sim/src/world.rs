@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_runtime::{
@@ -13,6 +12,7 @@ use cygnus_types::{BLOCK, Nanos, ReactorId};
 
 use crate::disk::{Action, Disk, DiskConfig, DiskId, DiskStats};
 use crate::driver::SimDriver;
+use crate::faults::{FaultKind, Watcher};
 use crate::net::Net;
 
 /// What a turn of a reactor's loop costs when it does not sleep: without it a task that only yields would stop time.
@@ -42,6 +42,11 @@ pub(crate) enum What {
         message: Message,
     },
     Net(crate::net::NetEvent),
+    /// A hung device goes on, if this is still the same hang.
+    Release {
+        disk: DiskId,
+        hang: u64,
+    },
     PowerCut,
 }
 
@@ -89,7 +94,9 @@ pub(crate) struct State {
     queue: BinaryHeap<Reverse<Event>>,
     in_flight: Vec<Option<InFlight>>,
     free_slots: Vec<u32>,
-    disks: Vec<Disk>,
+    pub(crate) disks: Vec<Disk>,
+    /// Told of every fault that an operation meets.
+    pub(crate) watcher: Option<Watcher>,
     /// Counts completions of device operations; orders them against flushes.
     tick: u64,
     /// Counts submissions and completions of device operations; power cuts are planned by it.
@@ -118,6 +125,7 @@ impl World {
             in_flight: Vec::new(),
             free_slots: Vec::new(),
             disks: Vec::new(),
+            watcher: None,
             tick: 0,
             steps: 0,
             cut_at_step: None,
@@ -196,36 +204,8 @@ impl World {
         });
     }
 
-    fn with_disk<T>(&self, disk: DiskId, act: impl FnOnce(&mut Disk) -> T) -> T {
+    pub(crate) fn with_disk<T>(&self, disk: DiskId, act: impl FnOnce(&mut Disk) -> T) -> T {
         act(&mut self.0.borrow_mut().disks[disk.0 as usize])
-    }
-
-    /// Makes a byte range unreadable, in whole blocks, until it is written or trimmed.
-    pub fn fail_reads(&self, disk: DiskId, range: Range<u64>) {
-        let blocks = range.start / BLOCK as u64..range.end.div_ceil(BLOCK as u64);
-        self.with_disk(disk, |disk| disk.unreadable.extend(blocks));
-    }
-
-    /// Flips one bit (0 to 7) of the byte at `offset`, silently.
-    pub fn flip_bit(&self, disk: DiskId, offset: u64, bit: u8) {
-        self.with_disk(disk, |disk| {
-            disk.media.damage(offset / BLOCK as u64, |bytes| bytes[offset as usize % BLOCK] ^= 1 << bit);
-        });
-    }
-
-    /// The device dies: everything in flight on it and everything later is answered by `Gone`.
-    pub fn kill(&self, disk: DiskId) {
-        self.with_disk(disk, |disk| disk.dead = true);
-    }
-
-    /// Multiplies the duration of everything the device does (1: as configured).
-    pub fn slow_down(&self, disk: DiskId, factor: u64) {
-        self.with_disk(disk, |disk| disk.slowness = factor);
-    }
-
-    /// Lets the device acknowledge flushes without doing them. No array can survive this; tests plant it as a bug.
-    pub fn ignore_flushes(&self, disk: DiskId, ignore: bool) {
-        self.with_disk(disk, |disk| disk.ignores_flushes = ignore);
     }
 
     /// Cuts the power now.
@@ -309,6 +289,7 @@ impl State {
                 }
             }
             What::Net(event) => self.net_event(event),
+            What::Release { disk, hang } => self.release(disk, hang),
             What::PowerCut => self.cut_power(),
         }
     }
@@ -339,7 +320,13 @@ impl State {
     }
 
     fn end_io(&mut self, slot: u32, ticket: u64) {
-        if self.in_flight[slot as usize].as_ref().is_none_or(|io| io.ticket != ticket) || self.step() {
+        let Some(io) = self.in_flight[slot as usize].as_ref().filter(|io| io.ticket == ticket) else { return };
+        let disk = &mut self.disks[io.disk.0 as usize];
+        if disk.stall(slot, ticket) {
+            self.tell(FaultKind::Hang);
+            return;
+        }
+        if self.step() {
             return;
         }
         let io = self.in_flight[slot as usize].take().expect("just looked");
@@ -356,6 +343,9 @@ impl State {
             _ => Vec::new(),
         };
         let result = disk.perform(&io.action, self.tick, &mut self.rng, &racing);
+        for fault in std::mem::take(&mut disk.met) {
+            self.tell(fault);
+        }
         self.complete(io.port, io.id, result.map(|()| Outcome::Done));
     }
 
@@ -378,6 +368,7 @@ impl State {
         if !self.powered {
             return;
         }
+        self.tell(FaultKind::PowerCut);
         self.powered = false;
         self.cut_at_step = None;
         self.queue.clear();

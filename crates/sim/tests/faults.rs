@@ -1,9 +1,11 @@
 //! Every fault of the fault model, seen to happen.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use cygnus_runtime::{DeviceIx, Halt, IoErrorKind, Runtime};
-use cygnus_sim::{Cluster, DiskConfig, DiskId, FaultRates, World};
+use cygnus_sim::{Cluster, DiskConfig, DiskId, FaultKind, FaultRates, World};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 const DEV: DeviceIx = DeviceIx(0);
@@ -160,7 +162,12 @@ fn a_dead_device_answers_gone_and_a_slow_one_late() {
 #[test]
 fn faults_that_happen_by_themselves() {
     let world = World::new(3);
-    let faults = FaultRates { unreadable_per_million: 20_000, flipped_per_million: 20_000, dies_after: Some(1500) };
+    let faults = FaultRates {
+        unreadable_per_million: 20_000,
+        flipped_per_million: 20_000,
+        dies_after: Some(1500),
+        ..FaultRates::default()
+    };
     let disk = world.add_disk(DiskConfig { faults, ..DiskConfig::new("d", ByteSize::mib(8).bytes()) });
     let rt = world.reactor(ReactorId(0), &[disk]);
     let run = rt.run(async {
@@ -233,4 +240,127 @@ fn trace(seed: u64) -> Vec<(u64, u8)> {
 fn the_same_seed_is_the_same_world() {
     assert_eq!(trace(1), trace(1));
     assert_ne!(trace(1), trace(2));
+}
+
+/// Four blocks of 1, then one write of 2 over them by a device with these faults; what is there then, and how it ended.
+fn overwritten(seed: u64, faults: FaultRates) -> (World, DiskId, Vec<u8>, bool) {
+    let (world, disk) = one_disk(seed);
+    let rt = world.reactor(ReactorId(0), &[disk]);
+    let run = rt.run(async {
+        write(&rt, 0, 40, 1).await;
+        world.set_faults(disk, faults);
+        let mut buf = rt.alloc(4 * BLOCK);
+        buf.bytes_mut().fill(2);
+        rt.write(DEV, at(18), buf.full()).await.is_ok()
+    });
+    let seen = tags(&world, disk, 40);
+    (world, disk, seen, run.expect("the task ends"))
+}
+
+fn sound(world: &World, disk: DiskId, blocks: u64) -> Vec<bool> {
+    (0..blocks).map(|block| world.is_sound(disk, at(block))).collect()
+}
+
+#[test]
+fn a_lost_write_is_acknowledged_and_stores_nothing() {
+    let (world, disk, seen, ok) = overwritten(1, FaultRates { lost_per_million: 1_000_000, ..FaultRates::default() });
+    assert!(ok && seen.iter().all(|&tag| tag == 1));
+    let expected: Vec<bool> = (0..40).map(|block| !(18..22).contains(&block)).collect();
+    assert_eq!(sound(&world, disk, 40), expected);
+    world.set_faults(disk, FaultRates::default());
+    let rt = world.reactor(ReactorId(0), &[disk]);
+    rt.run(write(&rt, 18, 4, 3)).expect("the task ends");
+    assert!(sound(&world, disk, 40).iter().all(|&sound| sound), "written again, it is as it should be");
+}
+
+#[test]
+fn a_torn_write_stores_some_blocks() {
+    let mut parts = BTreeSet::new();
+    for seed in 0..200 {
+        let faults = FaultRates { torn_per_million: 1_000_000, ..FaultRates::default() };
+        let (world, disk, seen, ok) = overwritten(seed, faults);
+        assert!(ok && seen[..18].iter().chain(&seen[22..]).all(|&tag| tag == 1));
+        for block in 18..22 {
+            assert_eq!(world.is_sound(disk, at(block)), seen[block as usize] == 2);
+        }
+        parts.insert(seen[18..22].to_vec());
+    }
+    assert_eq!(parts.len(), 16, "every subset");
+}
+
+#[test]
+fn a_misdirected_write_spoils_two_places() {
+    for seed in 0..200 {
+        let faults = FaultRates { misdirected_per_million: 1_000_000, ..FaultRates::default() };
+        let (world, disk, seen, ok) = overwritten(seed, faults);
+        assert!(ok);
+        for (block, sound) in (0..).zip(sound(&world, disk, 40)) {
+            let should_be = if (18..22).contains(&block) { 2 } else { 1 };
+            assert!(!sound || seen[block as usize] == should_be, "block {block} of seed {seed}");
+            assert!(!sound || !(18..22).contains(&block));
+        }
+    }
+}
+
+#[test]
+fn writes_fail_once_or_for_good_or_for_lack_of_space() {
+    let (_, _, seen, ok) = overwritten(1, FaultRates { failed_per_million: 1_000_000, ..FaultRates::default() });
+    assert!(!ok && seen[18..22].iter().all(|tag| [1, 2].contains(tag)));
+    let (world, disk) = one_disk(1);
+    let rt = world.reactor(ReactorId(0), &[disk]);
+    let run = rt.run(async {
+        let one = |block: u64| rt.write(DEV, at(block), rt.alloc(BLOCK).full());
+        write(&rt, 0, 1, 1).await;
+        world.fail_writes(disk, Some(IoErrorKind::Medium));
+        assert_eq!(one(0).await.expect_err("it fails").kind, IoErrorKind::Medium);
+        rt.read(DEV, 0, rt.alloc(BLOCK).full()).await.expect("reads work");
+        world.fail_writes(disk, None);
+        world.fill_up(disk, true);
+        assert_eq!(one(1).await.expect_err("no space").kind, IoErrorKind::NoSpace);
+        one(0).await.expect("it has its space");
+        world.fill_up(disk, false);
+        one(1).await.expect("space again");
+    });
+    run.expect("the task ends");
+}
+
+#[test]
+fn a_hung_device_goes_on_when_released() {
+    let (world, disk) = one_disk(1);
+    let rt = world.reactor(ReactorId(0), &[disk]);
+    let met = Rc::new(RefCell::new(BTreeSet::new()));
+    world.watch_faults({
+        let met = met.clone();
+        move |fault| {
+            met.borrow_mut().insert(fault);
+        }
+    });
+    let run = rt.run(async {
+        world.hang(disk, Some(Nanos::secs(3)));
+        write(&rt, 0, 1, 1).await;
+        assert!(rt.now() >= Nanos::secs(3));
+        world.hang(disk, None);
+        let begun = rt.now();
+        let waiting = rt.write(DEV, 0, rt.alloc(BLOCK).full());
+        rt.sleep(Nanos::secs(100)).await;
+        world.release(disk);
+        waiting.await.expect("it completes");
+        assert!(rt.now().since(begun) >= Nanos::secs(100));
+        world.hang(disk, None);
+        rt.flush(DEV).await
+    });
+    assert_eq!(run, Err(Halt::Stalled), "never released: said, not waited for");
+    assert_eq!(*met.borrow(), BTreeSet::from([FaultKind::Hang]));
+}
+
+#[test]
+fn a_device_comes_back_with_what_it_held() {
+    let (world, disk) = one_disk(1);
+    let rt = world.reactor(ReactorId(0), &[disk]);
+    rt.run(write(&rt, 0, 3, 1)).expect("the task ends");
+    let saved = world.save(disk);
+    rt.run(write(&rt, 1, 3, 2)).expect("the task ends");
+    world.put_back(disk, &saved);
+    assert_eq!(tags(&world, disk, 4), [1, 1, 1, 0]);
+    assert_eq!(sound(&world, disk, 4), [true, false, false, false]);
 }

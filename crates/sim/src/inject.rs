@@ -1,0 +1,134 @@
+//! Faults on purpose: what a test does to a device, and what it may ask about the truth.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::rc::Rc;
+
+use cygnus_runtime::IoErrorKind;
+use cygnus_types::{BLOCK, Nanos};
+
+use crate::disk::DiskId;
+use crate::faults::{FaultKind, FaultRates};
+use crate::media::Media;
+use crate::world::{State, What, World};
+
+/// All that a device held at some moment; for [`World::put_back`].
+#[derive(Clone)]
+pub struct Saved {
+    media: Media,
+    unreadable: BTreeSet<u64>,
+}
+
+impl World {
+    /// Calls `watcher` in the moment in which an operation meets a fault. It must not touch the world.
+    pub fn watch_faults(&self, watcher: impl Fn(FaultKind) + 'static) {
+        self.0.borrow_mut().watcher = Some(Rc::new(watcher));
+    }
+
+    /// Changes what goes wrong by itself.
+    pub fn set_faults(&self, disk: DiskId, faults: FaultRates) {
+        self.with_disk(disk, |disk| disk.config.faults = faults);
+    }
+
+    /// Makes a byte range unreadable, in whole blocks, until it is written or trimmed.
+    pub fn fail_reads(&self, disk: DiskId, range: Range<u64>) {
+        let blocks = range.start / BLOCK as u64..range.end.div_ceil(BLOCK as u64);
+        self.with_disk(disk, |disk| disk.unreadable.extend(blocks));
+    }
+
+    /// Flips one bit (0 to 7) of the byte at `offset`, silently.
+    pub fn flip_bit(&self, disk: DiskId, offset: u64, bit: u8) {
+        let (block, within) = (offset / BLOCK as u64, offset as usize % BLOCK);
+        self.with_disk(disk, |disk| disk.damage(block, FaultKind::BitFlip, |bytes| bytes[within] ^= 1 << bit));
+    }
+
+    /// From now on every write fails with `kind`, and stores nothing; `None`: writes work again.
+    pub fn fail_writes(&self, disk: DiskId, kind: Option<IoErrorKind>) {
+        self.with_disk(disk, |disk| disk.write_error = kind);
+    }
+
+    /// The file system below the device's backing file is full, or has space again.
+    pub fn fill_up(&self, disk: DiskId, full: bool) {
+        self.with_disk(disk, |disk| disk.full = full);
+    }
+
+    /// The device dies: everything in flight on it and everything later is answered by `Gone`.
+    pub fn kill(&self, disk: DiskId) {
+        self.with_disk(disk, |disk| disk.dead = true);
+        self.release(disk);
+    }
+
+    /// A device that was dead works again, with what it held when it died.
+    pub fn revive(&self, disk: DiskId) {
+        self.with_disk(disk, |disk| disk.dead = false);
+    }
+
+    /// Multiplies the duration of everything the device does (1: as configured).
+    pub fn slow_down(&self, disk: DiskId, factor: u64) {
+        self.with_disk(disk, |disk| disk.slowness = factor);
+    }
+
+    /// The device hangs: nothing completes until it is released, by [`World::release`] or after `span`.
+    pub fn hang(&self, disk: DiskId, span: Option<Nanos>) {
+        let mut state = self.0.borrow_mut();
+        let hang = state.disks[disk.0 as usize].hang();
+        if let Some(span) = span {
+            let at = state.now + span;
+            state.schedule(at, What::Release { disk, hang });
+        }
+    }
+
+    /// A hung device goes on, with everything that waited.
+    pub fn release(&self, disk: DiskId) {
+        let mut state = self.0.borrow_mut();
+        let hang = state.disks[disk.0 as usize].hangs();
+        state.release(disk, hang);
+    }
+
+    /// Lets the device acknowledge flushes without doing them. No array can survive this; tests plant it as a bug.
+    pub fn ignore_flushes(&self, disk: DiskId, ignore: bool) {
+        self.with_disk(disk, |disk| disk.ignores_flushes = ignore);
+    }
+
+    /// A copy of all that the device holds now.
+    pub fn save(&self, disk: DiskId) -> Saved {
+        self.with_disk(disk, |disk| Saved { media: disk.media.clone(), unreadable: disk.unreadable.clone() })
+    }
+
+    /// The device holds again what it did when `saved` was made, durably.
+    pub fn put_back(&self, disk: DiskId, saved: &Saved) {
+        self.with_disk(disk, |disk| {
+            for block in 0..disk.config.size / BLOCK as u64 {
+                if disk.media.get(block) != saved.media.get(block) {
+                    disk.wrong.insert(block, FaultKind::StaleContent);
+                }
+            }
+            disk.media = saved.media.clone();
+            disk.media.harden(u64::MAX);
+            disk.unreadable = saved.unreadable.clone();
+        });
+    }
+
+    /// Whether the device would deliver the block at `offset` as it was last written to it. Devices that die, lose
+    /// writes or let bits flip do not; what a power cut takes back is not counted against a block.
+    pub fn is_sound(&self, disk: DiskId, offset: u64) -> bool {
+        let block = offset / BLOCK as u64;
+        self.with_disk(disk, |disk| !disk.dead && !disk.unreadable.contains(&block) && !disk.wrong.contains_key(&block))
+    }
+}
+
+impl State {
+    /// Tells the watcher of a fault.
+    pub(crate) fn tell(&self, fault: FaultKind) {
+        if let Some(watcher) = &self.watcher {
+            watcher(fault);
+        }
+    }
+
+    /// Ends the device's hang number `hang`, if it is still that one.
+    pub(crate) fn release(&mut self, disk: DiskId, hang: u64) {
+        for (slot, ticket) in self.disks[disk.0 as usize].resume(hang) {
+            self.schedule(self.now, What::Io { slot, ticket });
+        }
+    }
+}
