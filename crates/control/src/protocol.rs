@@ -10,7 +10,7 @@
 
 use crate::SCHEMA;
 use crate::stats::Stats;
-use crate::status::{ArrayStatus, VolumeStatus};
+use crate::status::{ArrayStatus, JobStatus, VolumeStatus};
 use serde::{Deserialize, Serialize};
 
 /// What a command asks of a running `serve`.
@@ -50,6 +50,17 @@ pub enum Request {
         #[serde(default)]
         shrink: bool,
     },
+    /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; whoever wants to see it end
+    /// asks with this again and again.
+    Job {
+        /// Its number.
+        id: u64,
+    },
+    /// Ask a job to end early.
+    CancelJob {
+        /// Its number.
+        id: u64,
+    },
     /// Stop serving: flush, checkpoint, close. Answered before the process ends.
     Stop,
 }
@@ -73,6 +84,11 @@ pub enum Response {
         /// All volumes by name.
         volumes: Vec<VolumeStatus>,
     },
+    /// To [`Request::Job`] and to every request that starts a job.
+    Job {
+        /// The job.
+        job: Box<JobStatus>,
+    },
     /// Done, with nothing to tell.
     Done,
     /// Not done, and why.
@@ -90,7 +106,7 @@ pub enum Response {
 pub enum ErrorKind {
     /// The line was no request, or of an unknown schema.
     BadRequest,
-    /// No volume of that name.
+    /// No volume, device or job of that name.
     NotFound,
     /// There already is a volume of that name.
     Exists,
@@ -213,6 +229,8 @@ mod tests {
             Just(Request::Stats),
             Just(Request::VolumeList),
             Just(Request::Stop),
+            any::<u64>().prop_map(|id| Request::Job { id }),
+            any::<u64>().prop_map(|id| Request::CancelJob { id }),
             (".{0,40}", any::<u64>()).prop_map(|(name, size)| Request::VolumeCreate { name, size }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),
             (".{0,40}", any::<u64>(), any::<bool>()).prop_map(|(name, size, shrink)| Request::VolumeResize {

@@ -3,8 +3,8 @@
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, RepairCounters,
-    VolumeStatus,
+    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, JobState, JobStatus,
+    RepairCounters, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::ByteSize;
@@ -16,6 +16,10 @@ pub fn array(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&format!("{}\n", paint.tone(Tone::Warning, &sentence)));
     }
     out.push_str(&facts(status, paint));
+    if !status.jobs.is_empty() {
+        out.push('\n');
+        out.push_str(&jobs(&status.jobs, paint));
+    }
     out.push('\n');
     out.push_str(&groups(&status.groups, paint));
     out.push('\n');
@@ -222,6 +226,42 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
             plain(show::rate(device.rates.written)),
             (if errors > 0 { Tone::Bad } else { Tone::Normal }, errors.to_string()),
             plain(device.path.clone()),
+        ]);
+    }
+    table.render(paint)
+}
+
+/// The table of jobs.
+pub fn jobs(jobs: &[JobStatus], paint: Paint) -> String {
+    let mut table = Table::new(&[
+        ("JOB", Align::Right),
+        ("WHAT", Align::Left),
+        ("STATE", Align::Left),
+        ("DONE", Align::Right),
+        ("OF", Align::Right),
+        ("", Align::Right),
+        ("RATE", Align::Right),
+        ("TIME", Align::Right),
+        ("LEFT", Align::Right),
+    ]);
+    let plain = |text: String| (Tone::Normal, text);
+    for job in jobs {
+        let tone = match job.state {
+            JobState::Running => Tone::Warning,
+            JobState::Done => Tone::Good,
+            JobState::Failed => Tone::Bad,
+            JobState::Cancelled => Tone::Faint,
+        };
+        table.row(vec![
+            plain(job.id.to_string()),
+            plain(format!("{} {}", job.kind, job.subject)),
+            (tone, job.why.as_ref().map_or(job.state.word().into(), |why| format!("failed: {why}"))),
+            plain(ByteSize(job.done_bytes).to_string()),
+            plain(ByteSize(job.total_bytes).to_string()),
+            plain(format!("{:.0} %", job.percent())),
+            plain(show::rate(job.rate)),
+            plain(show::span(job.elapsed_seconds)),
+            job.eta_seconds.map_or((Tone::Faint, UNKNOWN.into()), |left| plain(show::span(left))),
         ]);
     }
     table.render(paint)

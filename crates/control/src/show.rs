@@ -11,6 +11,16 @@ pub fn rate(bytes_per_second: f64) -> String {
     }
 }
 
+/// Writes a span of time in the two largest units that it has: `4.2 s`, `3 min 5 s`, `2 h 40 min`.
+pub fn span(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{seconds:.1} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
 /// Writes a count with its thousands set apart: `1 234 567`.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -32,6 +42,13 @@ mod tests {
     fn counts_have_their_thousands_apart() {
         for (number, text) in [(0, "0"), (12, "12"), (999, "999"), (1000, "1 000"), (1_234_567, "1 234 567")] {
             assert_eq!(count(number), text);
+        }
+    }
+
+    #[test]
+    fn spans_have_two_units_at_most() {
+        for (seconds, text) in [(0.0, "0.0 s"), (4.25, "4.2 s"), (185.0, "3 min 5 s"), (9605.0, "2 h 40 min")] {
+            assert_eq!(span(seconds), text);
         }
     }
 

@@ -53,6 +53,9 @@ pub struct ArrayStatus {
     pub devices: Vec<DeviceStatus>,
     /// All volumes by name.
     pub volumes: Vec<VolumeStatus>,
+    /// Long work that runs, and the last that has ended, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobStatus>,
 }
 
 /// How well an array is.
@@ -277,4 +280,68 @@ pub struct VolumeStatus {
     pub used_bytes: Option<u64>,
     /// Clients connected to it now.
     pub connections: u32,
+}
+
+/// How a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    /// At work.
+    Running,
+    /// Ended with everything done.
+    Done,
+    /// Ended early because it could not go on.
+    Failed,
+    /// Ended early because somebody asked for it.
+    Cancelled,
+}
+
+impl JobState {
+    /// The word shown to people, the same as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Long work on an array: a rebuild, a scrub and the like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobStatus {
+    /// Its number, for asking and cancelling.
+    pub id: u64,
+    /// What it does: rebuild, catch-up, scrub, drain, retire.
+    pub kind: String,
+    /// To what: a device, a group, the array.
+    pub subject: String,
+    /// How it stands.
+    pub state: JobState,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Bytes of live data dealt with.
+    pub done_bytes: u64,
+    /// Bytes of live data in all, as far as known now.
+    pub total_bytes: u64,
+    /// How long it has been running, or ran, in seconds.
+    pub elapsed_seconds: f64,
+    /// Bytes per second lately; once it has ended, on average.
+    pub rate: f64,
+    /// Time left at this rate, in seconds; absent when it has ended or nothing is known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eta_seconds: Option<f64>,
+}
+
+impl JobStatus {
+    /// How much of it is done, 0 to 100. All of nothing is all.
+    pub fn percent(&self) -> f64 {
+        match self.total_bytes {
+            0 if self.state == JobState::Running => 0.0,
+            0 => 100.0,
+            total => self.done_bytes as f64 * 100.0 / total as f64,
+        }
+    }
 }

@@ -8,6 +8,7 @@ use cygnus_runtime::{DeviceInfo, DeviceIx, Message, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
 
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
+use crate::job::JobStatus;
 use crate::l2p::MAX_VOLUME_BLOCKS;
 use crate::open::{OpenOptions, RecoveryReport, open};
 use crate::peers::ToOwner;
@@ -98,6 +99,17 @@ impl Array {
     /// Counters alone, which are cheap.
     pub fn traffic(&self) -> Traffic {
         self.reactor.traffic()
+    }
+
+    /// Long work: all that runs, and the last that has ended, oldest first.
+    pub fn jobs(&self) -> Vec<JobStatus> {
+        self.reactor.home().jobs.statuses(self.reactor.rt.now())
+    }
+
+    /// Asks a job to end early; `false` if there is none of this number at work. It ends at the next place where that
+    /// leaves nothing half done.
+    pub fn cancel_job(&self, id: u64) -> bool {
+        self.reactor.home().jobs.cancel(id)
     }
 
     /// Makes a volume of `size` bytes; it takes no space until it is written. `now_unix` is recorded as its birthday.

@@ -6,6 +6,7 @@ use cygnus_format::ArrayState;
 use cygnus_runtime::Event;
 use cygnus_types::Uuid;
 
+use crate::job::Jobs;
 use crate::space::Space;
 
 /// See the module's text.
@@ -28,6 +29,8 @@ pub(crate) struct Home {
     pub checkpoint_done: Event,
     /// Volumes being deleted: their blocks count as live although nobody can move them.
     pub deleting: Cell<u32>,
+    /// Long work, for those who ask how far it has come.
+    pub jobs: Jobs,
     /// Tells the cleaner to end.
     pub stop: Cell<bool>,
     /// Notified when the cleaner has ended.
@@ -50,6 +53,7 @@ impl Home {
             checkpointing: Cell::new(false),
             checkpoint_done: Event::new(),
             deleting: Cell::new(0),
+            jobs: Jobs::default(),
             stop: Cell::new(false),
             cleaner_ended: Event::new(),
             cleaner_running: Cell::new(false),

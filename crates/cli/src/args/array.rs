@@ -34,6 +34,13 @@ pub enum ArrayCommand {
     /// Show what is on the disks of a stopped array: superblocks, segments and summaries
     #[command(after_help = DUMP_EXAMPLES)]
     Dump(DumpArgs),
+    /// End a running job early; 'cygnus array status' shows the jobs and their numbers
+    Cancel {
+        /// The array
+        name: ArrayName,
+        /// The job's number
+        job: u64,
+    },
     /// Take an array apart: its volumes are lost, its members are free for other use
     ///
     /// Asks first when started from a terminal. Files made by --create stay where they are.

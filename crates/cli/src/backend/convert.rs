@@ -4,7 +4,7 @@ use crate::state::ArrayRecord;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, RecoveryStatus, RecoveryStep, RepairCounters, VolumeStatus, WriteCounters,
+    GroupStatus, JobState, JobStatus, RecoveryStatus, RecoveryStep, RepairCounters, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_types::BLOCK;
@@ -18,6 +18,30 @@ pub struct Serving<'a> {
     pub listening: &'a [String],
     /// Bytes per second by member.
     pub rates: &'a [DeviceRates],
+    /// Long work.
+    pub jobs: &'a [JobStatus],
+}
+
+/// A job.
+pub fn job(job: &cygnus_engine::JobStatus) -> JobStatus {
+    let (state, why) = match &job.state {
+        cygnus_engine::JobState::Running => (JobState::Running, None),
+        cygnus_engine::JobState::Done => (JobState::Done, None),
+        cygnus_engine::JobState::Failed(why) => (JobState::Failed, Some(why.clone())),
+        cygnus_engine::JobState::Cancelled => (JobState::Cancelled, None),
+    };
+    JobStatus {
+        id: job.id,
+        kind: job.kind.word().into(),
+        subject: job.subject.clone(),
+        state,
+        why,
+        done_bytes: job.done,
+        total_bytes: job.total,
+        elapsed_seconds: job.elapsed.as_secs_f64(),
+        rate: job.rate,
+        eta_seconds: job.eta.map(|eta| eta.as_secs_f64()),
+    }
 }
 
 /// A served array's status; `connections` tells how many clients a volume has.
@@ -58,6 +82,7 @@ pub fn status(
         groups,
         devices: engine.members.iter().map(|member| device_status(member, serving)).collect(),
         volumes: volumes(engine, connections),
+        jobs: serving.jobs.to_vec(),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod array;
 pub mod check;
 pub mod create;
 pub mod destroy;
+pub mod job;
 pub mod scan;
 pub mod status;
 pub mod volume;
@@ -26,6 +27,13 @@ impl Context {
     /// The connection to the `serve` that has this array, if one is running.
     pub fn served(&self, name: &crate::args::values::ArrayName) -> Result<Option<Client>, Failure> {
         Ok(Client::connect_if_served(&self.state.control_socket(name)?)?)
+    }
+
+    /// The connection to the `serve` that has this array; refuses when there is none.
+    pub fn require_served(&self, name: &crate::args::values::ArrayName, to: &str) -> Result<Client, Failure> {
+        self.served(name)?.ok_or_else(|| {
+            Failure::Failed(format!("{name} is not being served: start 'cygnus serve {name}' first to {to}"))
+        })
     }
 
     /// Refuses when the array is being served.

@@ -112,6 +112,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         groups,
         devices,
         volumes: volumes_of(assembly),
+        jobs: Vec::new(),
     }
 }
 

@@ -67,6 +67,13 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         Request::Status => return Response::Status { array: Box::new(home.status()) },
         Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
         Request::VolumeList => return Response::Volumes { volumes: home.volumes() },
+        Request::Job { id } => return job(home, id),
+        Request::CancelJob { id } => {
+            return match home.array.cancel_job(id) {
+                true => job(home, id),
+                false => Response::error(ErrorKind::NotFound, format!("no job {id} is running")),
+            };
+        }
         Request::Stop => {
             home.stop();
             return Response::Done;
@@ -90,6 +97,14 @@ async fn carry_out(home: &Home, request: Request) -> Response {
     match done {
         Ok(()) => Response::Done,
         Err(error) => Response::error(kind_of(&error), error.to_string()),
+    }
+}
+
+/// How a job stands: the answer to whoever starts one, asks for it, or cancels it.
+fn job(home: &Home, id: u64) -> Response {
+    match home.job(id) {
+        Some(job) => Response::Job { job: Box::new(job) },
+        None => Response::error(ErrorKind::NotFound, format!("there is no job {id}; see 'cygnus array status'")),
     }
 }
 

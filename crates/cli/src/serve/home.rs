@@ -8,7 +8,7 @@ use crate::notify;
 use crate::output::{self, LogLines};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
-use cygnus_control::status::{ArrayStatus, VolumeStatus};
+use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
 use cygnus_engine::{Array, OpenOptions};
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats, Side};
@@ -201,8 +201,19 @@ impl Home {
     pub fn status(&self) -> ArrayStatus {
         let listening: Vec<String> = self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
         let rates = self.rates.borrow();
-        let serving = Serving { record: &self.plan.record, listening: &listening, rates: rates.rates() };
+        let (rates, jobs) = (rates.rates(), self.jobs());
+        let serving = Serving { record: &self.plan.record, listening: &listening, rates, jobs: &jobs };
         convert::status(&self.array.status(), self.array.recovery(), serving, |name| self.connections(name))
+    }
+
+    /// All jobs.
+    fn jobs(&self) -> Vec<JobStatus> {
+        self.array.jobs().iter().map(convert::job).collect()
+    }
+
+    /// A job.
+    pub fn job(&self, id: u64) -> Option<JobStatus> {
+        self.jobs().into_iter().find(|job| job.id == id)
     }
 
     /// All volumes.

@@ -65,6 +65,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             used_bytes: Some(80 << 20),
             connections: 2,
         }],
+        jobs: Vec::new(),
     }
 }
 
@@ -158,4 +159,33 @@ fn status_survives_json() {
     let text = serde_json::to_string(&status).unwrap();
     assert!(text.contains("\"state\":\"degraded\"") && text.contains("\"role\":\"front-end\""));
     assert_eq!(serde_json::from_str::<ArrayStatus>(&text).unwrap(), status);
+}
+
+#[test]
+fn jobs_read_like_this() {
+    let running = JobStatus {
+        id: 1,
+        kind: "rebuild".into(),
+        subject: "/srv/d4".into(),
+        state: JobState::Running,
+        why: None,
+        done_bytes: 1 << 30,
+        total_bytes: 4 << 30,
+        elapsed_seconds: 10.0,
+        rate: 107e6,
+        eta_seconds: Some(30.0),
+    };
+    let failed = JobStatus {
+        id: 2,
+        state: JobState::Failed,
+        why: Some("a write failed".into()),
+        eta_seconds: None,
+        ..running.clone()
+    };
+    let expect = "\
+JOB  WHAT             STATE                    DONE     OF            RATE    TIME    LEFT
+  1  rebuild /srv/d4  running                 1 GiB  4 GiB  25 %  107 MB/s  10.0 s  30.0 s
+  2  rebuild /srv/d4  failed: a write failed  1 GiB  4 GiB  25 %  107 MB/s  10.0 s       -
+";
+    assert_eq!(jobs(&[running, failed], Paint::Plain), expect);
 }

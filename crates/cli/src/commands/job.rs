@@ -1,0 +1,96 @@
+//! Jobs as the commands see them: started, followed with a bar until they end, cancelled.
+#![allow(dead_code)]
+
+use super::Context;
+use crate::args::values::ArrayName;
+use crate::failure::Failure;
+use cygnus_control::client::Client;
+use cygnus_control::protocol::{Request, Response};
+use cygnus_control::show;
+use cygnus_control::status::{JobState, JobStatus};
+use cygnus_types::ByteSize;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use std::time::Duration;
+
+/// How often a job is asked for.
+const POLL: Duration = Duration::from_millis(200);
+
+/// What a command that starts a job answers.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    job: &'a JobStatus,
+}
+
+/// Sends a request that starts a job. With `wait` it returns when the job has ended, and fails when that did not end
+/// well; without, as soon as it runs.
+pub fn start(serve: &mut Client, request: &Request, wait: bool, context: &Context) -> Result<(), Failure> {
+    let mut job = ask(serve, request)?;
+    if wait {
+        job = follow(serve, job, context)?;
+    }
+    context.output.answer(&Answer { job: &job }, |_| sentence(&job))?;
+    verdict(&job)
+}
+
+/// `cygnus array cancel`
+pub fn cancel(name: &ArrayName, id: u64, context: &Context) -> Result<(), Failure> {
+    let mut serve = context.require_served(name, "cancel a job")?;
+    let job = ask(&mut serve, &Request::CancelJob { id })?;
+    let job = follow(&mut serve, job, context)?;
+    context.output.answer(&Answer { job: &job }, |_| sentence(&job))
+}
+
+fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Failure> {
+    match serve.call(request)? {
+        Response::Job { job } => Ok(*job),
+        other => Err(serve.unexpected(&other).into()),
+    }
+}
+
+/// Shows a bar (on a terminal) until the job has ended.
+fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) -> Result<JobStatus, Failure> {
+    let bar = match context.output.json() {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+    };
+    let style = ProgressStyle::with_template("{prefix} [{bar:25}] {percent:>3} %  {msg}");
+    bar.set_style(style.expect("the template is a constant").progress_chars("=> "));
+    bar.set_prefix(format!("{} {}", job.kind, job.subject));
+    while job.state == JobState::Running {
+        bar.set_length(job.total_bytes);
+        bar.set_position(job.done_bytes);
+        bar.set_message(progress(&job));
+        std::thread::sleep(POLL);
+        job = ask(serve, &Request::Job { id: job.id })?;
+    }
+    bar.finish_and_clear();
+    Ok(job)
+}
+
+fn progress(job: &JobStatus) -> String {
+    let left = job.eta_seconds.map_or(String::new(), |left| format!(", {} left", show::span(left)));
+    let (done, total) = (ByteSize(job.done_bytes), ByteSize(job.total_bytes));
+    format!("{done} of {total}, {}{left}", show::rate(job.rate))
+}
+
+fn sentence(job: &JobStatus) -> String {
+    let what = format!("{} of {}", job.kind, job.subject);
+    let (done, span) = (ByteSize(job.done_bytes), show::span(job.elapsed_seconds));
+    match job.state {
+        JobState::Running => format!("Job {}: {what} has begun; 'cygnus array status' shows its progress.\n", job.id),
+        JobState::Done => format!("The {what} is done: {done} in {span}, {}.\n", show::rate(job.rate)),
+        JobState::Cancelled => format!("The {what} was cancelled after {span}.\n"),
+        // The failure says so.
+        JobState::Failed => String::new(),
+    }
+}
+
+fn verdict(job: &JobStatus) -> Result<(), Failure> {
+    let what = format!("the {} of {}", job.kind, job.subject);
+    match (&job.state, &job.why) {
+        (JobState::Running | JobState::Done, _) => Ok(()),
+        (JobState::Cancelled, _) => Err(Failure::Failed(format!("{what} was cancelled"))),
+        (JobState::Failed, why) => Err(Failure::Failed(format!("{what} failed: {}", why.as_deref().unwrap_or("?")))),
+    }
+}
