@@ -1,4 +1,5 @@
-//! Pure decisions: which group takes the writes, which group cleans, which segment is the victim, how hard to push back.
+//! Pure decisions: which group takes the writes, which group cleans, which segment is the victim, how hard to push back,
+//! which device is slow.
 //!
 //! A policy looks at plain views that the engine fills and returns a choice that the engine carries out. Nothing here
 //! does I/O, keeps state between calls, or knows which driver runs. A *preset* is a [`Policies`] value: one choice per
@@ -6,12 +7,16 @@
 
 mod cleaning;
 mod front_end;
+mod histogram;
+mod latency;
 mod points;
 mod pressure;
 mod victim;
 
 pub use cleaning::{CleaningScope, CleaningView};
 pub use front_end::{FrontEnd, GroupView};
+pub use histogram::LatencyHistogram;
+pub use latency::{HedgeBudget, LatencyRule, Pace};
 pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Redundancy, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use victim::{SegmentView, Victim};

@@ -1,6 +1,6 @@
 //! The policy points, and the presets as values composed of them.
 
-use crate::{CleaningScope, FrontEnd, Pressure, Victim};
+use crate::{CleaningScope, FrontEnd, LatencyRule, Pressure, Victim};
 
 /// How a block is protected from the moment it leaves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct Policies {
     pub checkpoint: CheckpointRule,
     /// Free segments of each group that only relocation may take, so that cleaning can always proceed.
     pub relocation_reserve: u32,
+    /// Which read goes on without its device, and which device is left alone.
+    pub latency: LatencyRule,
 }
 
 /// The named presets.
@@ -128,6 +130,7 @@ impl Preset {
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
+            latency: LatencyRule::default(),
         };
         match self {
             Preset::LogRaid => shared,

@@ -5,58 +5,21 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use cygnus_types::{Nanos, ReactorId};
 
 use crate::mailbox::Mailbox;
+use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
-    Buf, BufPool, BufSlice, Completion, DeviceIx, Driver, Events, Halt, IoError, ListenerId, Message, Op, OpId,
-    Outcome, Rng, SocketId,
+    Buf, BufPool, BufSlice, Completion, DeviceIx, DeviceWatch, Driver, Events, Halt, IoError, ListenerId, Message, Op,
+    OpId, Outcome, Rng, SocketId,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
 const MAIN_TASK: u32 = 0;
-
-enum OpState {
-    Free {
-        next: Option<u32>,
-    },
-    Waiting(Option<Waker>),
-    Ended(Result<Outcome, IoError>),
-    /// The future was dropped; the driver still holds the operation and its buffers.
-    Abandoned,
-}
-
-#[derive(Default)]
-struct OpSlab {
-    slots: Vec<OpState>,
-    free: Option<u32>,
-}
-
-impl OpSlab {
-    fn insert(&mut self) -> OpId {
-        match self.free {
-            Some(ix) => {
-                let OpState::Free { next } = self.slots[ix as usize] else { unreachable!("free list is corrupt") };
-                self.free = next;
-                self.slots[ix as usize] = OpState::Waiting(None);
-                OpId(ix)
-            }
-            None => {
-                self.slots.push(OpState::Waiting(None));
-                OpId(self.slots.len() as u32 - 1)
-            }
-        }
-    }
-
-    fn release(&mut self, id: OpId) {
-        self.slots[id.0 as usize] = OpState::Free { next: self.free };
-        self.free = Some(id.0);
-    }
-}
 
 struct Timer {
     at: Nanos,
@@ -87,6 +50,7 @@ struct Inner {
     driver: RefCell<Box<dyn Driver>>,
     now: Cell<Nanos>,
     ops: RefCell<OpSlab>,
+    watch: RefCell<Option<Weak<dyn DeviceWatch>>>,
     tasks: RefCell<Tasks>,
     ready: Rc<ReadyQueue>,
     timers: RefCell<BinaryHeap<Reverse<Timer>>>,
@@ -111,6 +75,7 @@ impl Runtime {
             driver: RefCell::new(driver),
             now: Cell::new(now),
             ops: RefCell::default(),
+            watch: RefCell::default(),
             tasks: RefCell::default(),
             ready,
             timers: RefCell::default(),
@@ -154,7 +119,7 @@ impl Runtime {
 
     /// Submits an operation now; the future waits for its end.
     pub fn submit(&self, op: Op) -> OpFuture {
-        let id = self.0.ops.borrow_mut().insert();
+        let id = self.0.ops.borrow_mut().insert(&op, self.now());
         self.0.driver.borrow_mut().submit(id, op);
         OpFuture { rt: self.clone(), id, ended: false }
     }
@@ -177,6 +142,23 @@ impl Runtime {
     /// Discards a range of a device; bytes.
     pub fn trim(&self, dev: DeviceIx, offset: u64, len: u64) -> OpFuture {
         self.submit(Op::Trim { dev, offset, len })
+    }
+
+    /// From now on an operation of a device that has no answer `limit` after its submission is answered by
+    /// [`IoErrorKind::Hung`](crate::IoErrorKind::Hung), together with everything else in flight on that device. The
+    /// driver goes on owning those operations and their buffers.
+    pub fn set_patience(&self, limit: Nanos) {
+        self.0.ops.borrow_mut().patience = limit;
+    }
+
+    /// Tells how devices keep pace to `watch`, in place of whom it was told before.
+    pub fn watch_devices(&self, watch: Weak<dyn DeviceWatch>) {
+        *self.0.watch.borrow_mut() = Some(watch);
+    }
+
+    /// Answers everything in flight on a device by [`IoErrorKind::Hung`](crate::IoErrorKind::Hung) now.
+    pub fn give_up(&self, dev: DeviceIx) {
+        self.0.ops.borrow_mut().give_up(dev);
     }
 
     /// Takes the next connection.
@@ -268,9 +250,10 @@ impl Runtime {
         any
     }
 
-    /// When the earliest timer fires, if one is set.
+    /// When the earliest timer fires or an operation may be overdue, if there is such a time.
     pub fn next_timer(&self) -> Option<Nanos> {
-        self.0.timers.borrow().peek().map(|t| t.0.at)
+        let timer = self.0.timers.borrow().peek().map(|t| t.0.at);
+        timer.into_iter().chain(self.0.ops.borrow().look_at()).min()
     }
 
     /// How many tasks exist; for tests and status.
@@ -318,6 +301,7 @@ impl Runtime {
         for message in events.messages.drain(..) {
             self.0.mailbox.deliver(message);
         }
+        self.look_for_overdue(now);
         let mut timers = self.0.timers.borrow_mut();
         while timers.peek().is_some_and(|t| t.0.at <= now) {
             timers.pop().expect("just peeked").0.waker.wake();
@@ -325,17 +309,29 @@ impl Runtime {
     }
 
     fn complete(&self, Completion { id, result }: Completion) {
-        let mut ops = self.0.ops.borrow_mut();
-        match &mut ops.slots[id.0 as usize] {
-            state @ OpState::Waiting(_) => {
-                let OpState::Waiting(waker) = std::mem::replace(state, OpState::Ended(result)) else { unreachable!() };
-                drop(ops);
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
+        let (waker, ended) = self.0.ops.borrow_mut().complete(id, result, self.now());
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if let (Some(ended), Some(watch)) = (ended, self.watch()) {
+            watch.ended(ended.io, ended.took, ended.ok);
+        }
+    }
+
+    fn watch(&self) -> Option<Rc<dyn DeviceWatch>> {
+        self.0.watch.borrow().as_ref().and_then(Weak::upgrade)
+    }
+
+    fn look_for_overdue(&self, now: Nanos) {
+        if self.0.ops.borrow().look_at().is_none_or(|at| at > now) {
+            return;
+        }
+        loop {
+            let Some(dev) = self.0.ops.borrow_mut().overdue(now) else { return };
+            self.give_up(dev);
+            if let Some(watch) = self.watch() {
+                watch.hung(dev);
             }
-            OpState::Abandoned => ops.release(id),
-            _ => panic!("the driver completed operation {id:?} twice"),
         }
     }
 
@@ -380,7 +376,7 @@ impl Future for OpFuture {
         let id = self.id;
         let result = {
             let mut ops = self.rt.0.ops.borrow_mut();
-            match &mut ops.slots[id.0 as usize] {
+            match ops.state(id) {
                 OpState::Ended(result) => {
                     let result = *result;
                     ops.release(id);
@@ -390,11 +386,35 @@ impl Future for OpFuture {
                     *waker = Some(cx.waker().clone());
                     return Poll::Pending;
                 }
-                _ => unreachable!("a live future's operation is waiting or ended"),
+                state @ OpState::GivenUp => {
+                    *state = OpState::Abandoned;
+                    Err(OpSlab::hung())
+                }
+                _ => unreachable!("a live future's operation is waiting, ended or given up"),
             }
         };
         self.ended = true;
         Poll::Ready(result)
+    }
+}
+
+impl OpFuture {
+    /// Waits until the operation has ended or it was submitted `after` ago. `None`: it goes on, and can be awaited
+    /// further. Only for operations of devices.
+    pub async fn within(&mut self, after: Nanos) -> Option<Result<Outcome, IoError>> {
+        let rt = self.rt.clone();
+        let due = {
+            let mut ops = rt.0.ops.borrow_mut();
+            let due = ops.began(self.id).saturating_add(after);
+            ops.set_due(self.id, due);
+            due
+        };
+        std::future::poll_fn(|cx| match Pin::new(&mut *self).poll(cx) {
+            Poll::Ready(result) => Poll::Ready(Some(result)),
+            Poll::Pending if rt.now() >= due => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
     }
 }
 
@@ -404,7 +424,7 @@ impl Drop for OpFuture {
             return;
         }
         let mut ops = self.rt.0.ops.borrow_mut();
-        match &mut ops.slots[self.id.0 as usize] {
+        match ops.state(self.id) {
             OpState::Ended(_) => ops.release(self.id),
             state => *state = OpState::Abandoned,
         }

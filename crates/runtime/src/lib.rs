@@ -18,6 +18,7 @@ mod executor;
 mod mailbox;
 mod op;
 mod rng;
+mod slab;
 mod sync;
 mod task;
 
@@ -25,6 +26,9 @@ pub use buf::{Buf, BufPool, BufSlice};
 pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};
 pub use mailbox::Message;
-pub use op::{Completion, DeviceInfo, DeviceIx, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, SocketId};
+pub use op::{
+    Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceWatch, IoClass, IoError, IoErrorKind, ListenerId, Op, OpId,
+    Outcome, SocketId,
+};
 pub use rng::Rng;
 pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, either, oneshot};

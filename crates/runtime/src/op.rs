@@ -1,5 +1,7 @@
 //! Operations as plain data: what a reactor may ask of the world, and how the world answers.
 
+use cygnus_types::Nanos;
+
 use crate::BufSlice;
 
 /// Names an operation in flight: an index into the executor's slab of operations.
@@ -94,6 +96,53 @@ pub enum Op {
     },
 }
 
+/// What a device is asked to do, without the details.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoClass {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Flush.
+    Flush,
+    /// Trim.
+    Trim,
+}
+
+/// An operation of a device as those see it who watch over the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceIo {
+    /// Which device.
+    pub dev: DeviceIx,
+    /// What sort of operation.
+    pub class: IoClass,
+    /// Bytes read or written.
+    pub bytes: u32,
+}
+
+impl DeviceIo {
+    pub(crate) fn of(op: &Op) -> Option<Self> {
+        let (dev, class, bytes) = match op {
+            Op::Read { dev, buf, .. } => (dev, IoClass::Read, buf.len()),
+            Op::Write { dev, buf, .. } => (dev, IoClass::Write, buf.len()),
+            Op::Flush { dev } => (dev, IoClass::Flush, 0),
+            Op::Trim { dev, .. } => (dev, IoClass::Trim, 0),
+            Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => return None,
+        };
+        Some(Self { dev: *dev, class, bytes: bytes as u32 })
+    }
+}
+
+/// Whoever wants to know how the devices of a reactor keep pace.
+pub trait DeviceWatch {
+    /// An operation has ended, `took` after it was submitted; whether anybody still waited for it or not.
+    fn ended(&self, io: DeviceIo, took: Nanos, ok: bool);
+
+    /// The device gave no answer for as long as [`Runtime::set_patience`](crate::Runtime::set_patience) says. Whoever
+    /// waited for it is told so.
+    fn hung(&self, dev: DeviceIx);
+}
+
 /// What an operation that succeeded brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -112,6 +161,8 @@ pub enum IoErrorKind {
     Medium,
     /// The device is gone or refuses everything.
     Gone,
+    /// The device gave no answer for so long that nobody waits for it any more.
+    Hung,
     /// The range lies outside the device or breaks its alignment: a bug of the caller.
     Range,
     /// The transport of a socket broke or was closed.

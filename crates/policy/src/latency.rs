@@ -1,0 +1,176 @@
+//! Slow is failed too: when a read goes on without its device, and when a device is left alone.
+//!
+//! Three steps, each judged by what the group itself does now and not by a fixed number:
+//!
+//! 1. A read that takes longer than twice what 99 of 100 reads of the group's typical member take is *late*: its block is
+//!    reconstructed from the other columns, and whichever is first serves (a hedged request, as in Dean and Barroso, *The
+//!    Tail at Scale*, 2013). By that definition hardly one read in a hundred is late on a healthy device, so hedging
+//!    costs next to nothing; a budget keeps it so when the whole group gets slow.
+//! 2. A member whose reads take four times that, several in a row, is *slow*: its blocks are reconstructed at once, as
+//!    if it had failed. Now and then a read goes to it beside, for which nobody waits; when several of these in a row are
+//!    in time, it serves again.
+//! 3. A device that gives no answer at all for half a minute is *hung*: it goes out of service. That is longer than any
+//!    retry inside a drive and its kernel driver takes, since a member thrown out costs a rebuild.
+
+use cygnus_types::Nanos;
+
+/// The thresholds of a reactor. See the module's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyRule {
+    /// A read is late after this many times the group's 99th percentile.
+    pub late_factor: u64,
+    /// But never before this: below it, timers and queues blur what a device does.
+    pub earliest: Nanos,
+    /// And always after this; also while nothing is known of the group.
+    pub latest: Nanos,
+    /// A read counts against its member when it takes this many times what makes it late.
+    pub slow_factor: u64,
+    /// So many in a row make the member slow, and so many of the others make it good again.
+    pub streak: u8,
+    /// A slow member is tried again this often.
+    pub probe_every: Nanos,
+    /// Of a hundred reads, so many may be hedged.
+    pub hedge_percent: u32,
+    /// Unused hedges are saved up to this many.
+    pub saved_hedges: u32,
+    /// A device without an answer for so long is hung.
+    pub hung_after: Nanos,
+}
+
+impl Default for LatencyRule {
+    fn default() -> Self {
+        Self {
+            late_factor: 2,
+            earliest: Nanos::micros(200),
+            latest: Nanos::millis(500),
+            slow_factor: 4,
+            streak: 4,
+            probe_every: Nanos::millis(10),
+            hedge_percent: 10,
+            saved_hedges: 64,
+            hung_after: Nanos::secs(30),
+        }
+    }
+}
+
+/// How a member has kept pace lately.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Whether it is left alone.
+    pub slow: bool,
+    /// Reads in a row that speak for the opposite.
+    contrary: u8,
+    /// When it may be tried next.
+    next_probe: Nanos,
+}
+
+/// What may still be hedged, in hundredths of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HedgeBudget(u32);
+
+impl LatencyRule {
+    /// After how long a read of a block is late, given the 99th percentiles of the group's members as far as they are
+    /// known. The median of them: one slow member must not raise the bar that it is measured by.
+    pub fn late_after(&self, p99: &mut [Nanos]) -> Nanos {
+        p99.sort_unstable();
+        // The lower one of two, for the same reason.
+        match p99.get(p99.len().saturating_sub(1) / 2) {
+            Some(&typical) => (typical * self.late_factor).clamp(self.earliest, self.latest),
+            None => self.latest,
+        }
+    }
+
+    /// A read took so long where it would have been late after `late_after`.
+    pub fn judge(&self, pace: Pace, took: Nanos, late_after: Nanos) -> Pace {
+        let bad = took > late_after * self.slow_factor;
+        if bad == pace.slow {
+            return Pace { contrary: 0, ..pace };
+        }
+        let contrary = pace.contrary + 1;
+        if contrary < self.streak { Pace { contrary, ..pace } } else { Pace { slow: bad, contrary: 0, ..pace } }
+    }
+
+    /// Whether a slow member is to be tried now; the time of the next trial is then set.
+    pub fn probe(&self, pace: &mut Pace, now: Nanos) -> bool {
+        let due = pace.next_probe <= now;
+        if due {
+            pace.next_probe = now + self.probe_every;
+        }
+        due
+    }
+
+    /// A budget with everything saved that can be.
+    pub fn full_budget(&self) -> HedgeBudget {
+        HedgeBudget(self.saved_hedges * 100)
+    }
+
+    /// A read that may become late earns its share of a hedge.
+    pub fn earn(&self, budget: HedgeBudget) -> HedgeBudget {
+        HedgeBudget((budget.0 + self.hedge_percent).min(self.saved_hedges * 100))
+    }
+
+    /// Takes a hedge off the budget, if there is one.
+    pub fn spend(&self, budget: &mut HedgeBudget) -> bool {
+        let rest = budget.0.checked_sub(100);
+        budget.0 = rest.unwrap_or(budget.0);
+        rest.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: LatencyRule = LatencyRule {
+        late_factor: 2,
+        earliest: Nanos(100),
+        latest: Nanos(10_000),
+        slow_factor: 4,
+        streak: 3,
+        probe_every: Nanos(1_000),
+        hedge_percent: 10,
+        saved_hedges: 2,
+        hung_after: Nanos(1_000_000),
+    };
+
+    #[test]
+    fn a_slow_member_does_not_raise_the_bar() {
+        let late = |p99: &[u64]| RULE.late_after(&mut p99.iter().map(|&n| Nanos(n)).collect::<Vec<_>>()).0;
+        assert_eq!(late(&[300, 90_000, 310]), 620);
+        assert_eq!(late(&[300, 90_000]), 600);
+        assert_eq!(late(&[1]), 100);
+        assert_eq!(late(&[90_000]), 10_000);
+        assert_eq!(late(&[]), 10_000);
+    }
+
+    #[test]
+    fn a_streak_makes_slow_and_a_streak_makes_good_again() {
+        let mut pace = Pace::default();
+        let mut take = |took| {
+            pace = RULE.judge(pace, Nanos(took), Nanos(100));
+            pace.slow
+        };
+        assert!([500, 500, 300, 500, 500].iter().all(|&t| !take(t)), "one in time begins a new streak");
+        assert!(take(500));
+        assert!([300, 300, 500, 300, 300].iter().all(|&t| take(t)));
+        assert!(!take(400));
+    }
+
+    #[test]
+    fn probes_are_spaced() {
+        let mut pace = Pace::default();
+        let tried: Vec<u64> = (0..5_000).filter(|&now| RULE.probe(&mut pace, Nanos(now))).collect();
+        assert_eq!(tried, [0, 1_000, 2_000, 3_000, 4_000]);
+    }
+
+    #[test]
+    fn hedges_are_a_tenth_of_the_reads_once_the_savings_are_spent() {
+        let mut budget = RULE.full_budget();
+        let mut hedged = 0;
+        for _ in 0..1_000 {
+            budget = RULE.earn(budget);
+            hedged += u32::from(RULE.spend(&mut budget));
+        }
+        assert_eq!(hedged, 101, "the first read had nothing to add");
+    }
+}

@@ -1,0 +1,189 @@
+//! Operations in flight: who waits for each, since when, and how long that may take.
+//!
+//! Deadlines cost no timer of their own. The slab knows a time before which nothing can be overdue; only then does it
+//! look at all of its slots, and sets the next such time. As most operations end long before their deadline, that is
+//! about once per deadline's length, however many operations there are.
+
+use std::task::Waker;
+
+use cygnus_types::Nanos;
+
+use crate::{DeviceIo, DeviceIx, IoError, IoErrorKind, Op, OpId, Outcome};
+
+pub(crate) enum OpState {
+    Free {
+        next: Option<u32>,
+    },
+    Waiting(Option<Waker>),
+    Ended(Result<Outcome, IoError>),
+    /// The future was dropped, or told that the device hangs; the driver still holds the operation and its buffers.
+    Abandoned,
+    /// The device hangs: so the future will hear, while the driver still holds the operation and its buffers.
+    GivenUp,
+}
+
+struct Slot {
+    state: OpState,
+    io: Option<DeviceIo>,
+    began: Nanos,
+    /// When the future wants to know that it is late.
+    due: Nanos,
+    /// When the device counts as hung.
+    limit: Nanos,
+    /// Whoever waited was told that the device hangs.
+    given_up: bool,
+}
+
+/// See the module's text.
+pub(crate) struct OpSlab {
+    slots: Vec<Slot>,
+    free: Option<u32>,
+    /// How long a device may take for anything.
+    pub patience: Nanos,
+    /// Device operations that the driver holds and that are not given up.
+    watched: u32,
+    /// Nothing is overdue before.
+    look_at: Nanos,
+}
+
+/// A device operation that the driver handed back.
+pub(crate) struct EndedIo {
+    pub io: DeviceIo,
+    pub took: Nanos,
+    pub ok: bool,
+}
+
+impl Default for OpSlab {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: None, patience: Nanos::MAX, watched: 0, look_at: Nanos::MAX }
+    }
+}
+
+impl OpSlab {
+    pub(crate) fn insert(&mut self, op: &Op, now: Nanos) -> OpId {
+        let io = DeviceIo::of(op);
+        let limit = if io.is_some() { now.saturating_add(self.patience) } else { Nanos::MAX };
+        self.watched += u32::from(io.is_some());
+        self.look_at = self.look_at.min(limit);
+        let slot = Slot { state: OpState::Waiting(None), io, began: now, due: Nanos::MAX, limit, given_up: false };
+        match self.free {
+            Some(ix) => {
+                let OpState::Free { next } = self.slots[ix as usize].state else {
+                    unreachable!("free list is corrupt")
+                };
+                self.free = next;
+                self.slots[ix as usize] = slot;
+                OpId(ix)
+            }
+            None => {
+                self.slots.push(slot);
+                OpId(self.slots.len() as u32 - 1)
+            }
+        }
+    }
+
+    pub(crate) fn state(&mut self, id: OpId) -> &mut OpState {
+        &mut self.slots[id.0 as usize].state
+    }
+
+    /// When the operation was submitted.
+    pub(crate) fn began(&self, id: OpId) -> Nanos {
+        self.slots[id.0 as usize].began
+    }
+
+    pub(crate) fn release(&mut self, id: OpId) {
+        self.slots[id.0 as usize].state = OpState::Free { next: self.free };
+        self.free = Some(id.0);
+    }
+
+    /// Takes the driver's answer. Gives whom to wake, and what to tell of the device.
+    pub(crate) fn complete(
+        &mut self,
+        id: OpId,
+        result: Result<Outcome, IoError>,
+        now: Nanos,
+    ) -> (Option<Waker>, Option<EndedIo>) {
+        let slot = &mut self.slots[id.0 as usize];
+        let watched = slot.io.is_some() && !slot.given_up;
+        let ended = slot.io.take().map(|io| EndedIo { io, took: now.since(slot.began), ok: result.is_ok() });
+        if watched {
+            self.unwatch();
+        }
+        let slot = &mut self.slots[id.0 as usize];
+        let waker = match std::mem::replace(&mut slot.state, OpState::Ended(result)) {
+            OpState::Waiting(waker) => waker,
+            OpState::GivenUp => None,
+            OpState::Abandoned => {
+                self.release(id);
+                None
+            }
+            OpState::Free { .. } | OpState::Ended(_) => panic!("the driver completed operation {id:?} twice"),
+        };
+        (waker, ended)
+    }
+
+    fn unwatch(&mut self) {
+        self.watched -= 1;
+        if self.watched == 0 {
+            self.look_at = Nanos::MAX;
+        }
+    }
+
+    /// Wakes the operation's future at `due`, should it still wait then.
+    pub(crate) fn set_due(&mut self, id: OpId, due: Nanos) {
+        let slot = &mut self.slots[id.0 as usize];
+        if slot.io.is_some() && matches!(slot.state, OpState::Waiting(_)) {
+            slot.due = due;
+            self.look_at = self.look_at.min(due);
+        }
+    }
+
+    /// When [`OpSlab::overdue`] wants to be called.
+    pub(crate) fn look_at(&self) -> Option<Nanos> {
+        (self.look_at != Nanos::MAX).then_some(self.look_at)
+    }
+
+    /// Wakes the futures that are late, and names a device that hangs, if there is one.
+    pub(crate) fn overdue(&mut self, now: Nanos) -> Option<DeviceIx> {
+        let mut hung = None;
+        self.look_at = Nanos::MAX;
+        for slot in &mut self.slots {
+            let Some(io) = slot.io else { continue };
+            if slot.due <= now {
+                slot.due = Nanos::MAX;
+                if let OpState::Waiting(Some(waker)) = &slot.state {
+                    waker.wake_by_ref();
+                }
+            }
+            if slot.limit <= now {
+                hung = Some(io.dev);
+            }
+            self.look_at = self.look_at.min(slot.due).min(slot.limit);
+        }
+        hung
+    }
+
+    /// Tells everybody who waits for the device that it hangs. The driver keeps the operations.
+    pub(crate) fn give_up(&mut self, dev: DeviceIx) {
+        for at in 0..self.slots.len() {
+            let slot = &mut self.slots[at];
+            if slot.io.is_none_or(|io| io.dev != dev) || std::mem::replace(&mut slot.given_up, true) {
+                continue;
+            }
+            (slot.due, slot.limit) = (Nanos::MAX, Nanos::MAX);
+            if let OpState::Waiting(waker) = &mut slot.state {
+                let waker = waker.take();
+                slot.state = OpState::GivenUp;
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            self.unwatch();
+        }
+    }
+
+    /// What a future hears of an operation that was given up.
+    pub(crate) fn hung() -> IoError {
+        IoError::new(IoErrorKind::Hung)
+    }
+}
