@@ -3,17 +3,17 @@
 use std::error::Error;
 use std::time::Instant;
 
-use cygnus_ssd::{Pattern, Preset, Ssd, Workload};
+use cygnus_ssd::{Device, Pattern, Precondition, Preset, Ssd, Workload};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let config = Preset::Samsung850Pro.config();
+    let config = Preset::Samsung850Pro.config().ssd().unwrap();
     let (mut writes, mut events, mut seconds) = (0, 0, 0.0);
     let (mut bytes, mut pages, mut filling) = (0, 0, 0.0);
     let mut drives = Vec::new();
     for seed in 0..8 {
         let mut drive = Ssd::new(config.clone())?;
         let started = Instant::now();
-        drive.precondition(1.0, seed);
+        drive.precondition(Precondition::Random { share: 1.0, seed });
         filling += started.elapsed().as_secs_f64();
         let memory = drive.memory();
         (bytes, pages) = (bytes + memory.0, pages + memory.1);

@@ -96,6 +96,11 @@ impl WriteCache {
         }
     }
 
+    /// Slots that hold a page, waiting or being programmed: slot and page.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..).zip(&self.slots).filter(|(_, slot)| slot.lpn != DEAD).map(|(at, slot)| (at, slot.lpn))
+    }
+
     /// Drops dead slots at the head, so that the head is a page that waits.
     pub(crate) fn drop_dead(&mut self) {
         while let Some(&slot) = self.dirty.front() {

@@ -1,8 +1,10 @@
 //! Measuring the presets against what was published.
 
 use crate::config::ConfigError;
+use crate::device::{Device, Precondition};
+use crate::model::Model;
 use crate::preset::{Figure, Preset};
-use crate::ssd::Ssd;
+
 use crate::workload::{Pattern, Report, Workload};
 
 /// One figure of a preset, as published and as the model gives it.
@@ -44,9 +46,9 @@ impl Figure {
     /// Measures it on a new drive made smaller by the preset's divisor.
     pub fn measure(self, preset: Preset) -> Result<f64, ConfigError> {
         let config = preset.config().scaled_down(preset.calibration_divisor());
-        let depth = if config.host.queue_depth > 32 { 128 } else { 32 };
-        let slc_commands = config.slc.as_ref().map_or(0, |slc| slc.bytes / (128 << 10));
-        let mut ssd = Ssd::new(config)?;
+        let depth = if config.queue_depth() > 32 { 128 } else { 32 };
+        let slc_commands = config.slc_bytes() / (128 << 10);
+        let mut ssd = Model::new(config)?;
         let load = |pattern, blocks, depth, read_percent| Workload {
             pattern,
             blocks,
@@ -60,7 +62,7 @@ impl Figure {
         use Pattern::{Random, Sequential};
         Ok(match self {
             Figure::SequentialRead => {
-                ssd.precondition_sequential(0.9);
+                ssd.precondition(Precondition::Sequential { share: 0.9 });
                 mega(load(Sequential, 32, 32, 100).run(&mut ssd, 20_000))
             }
             Figure::SequentialWrite => {
@@ -75,11 +77,11 @@ impl Figure {
                 (all.bytes - first.bytes) as f64 / seconds / 1e6
             }
             Figure::RandomRead => {
-                ssd.precondition(0.9, 1);
+                ssd.precondition(Precondition::Random { share: 0.9, seed: 1 });
                 kilo(load(Random, 1, depth, 100).run(&mut ssd, 100_000))
             }
             Figure::SingleRead => {
-                ssd.precondition(0.9, 1);
+                ssd.precondition(Precondition::Random { share: 0.9, seed: 1 });
                 kilo(load(Random, 1, 1, 100).run(&mut ssd, 10_000))
             }
             Figure::RandomWrite => kilo(load(Random, 1, depth, 0).run(&mut ssd, 400_000)),
@@ -96,8 +98,8 @@ fn sequential_commands(slc_commands: u64) -> u64 {
 }
 
 /// Steady random writes: preconditioned, then run in until collection has settled around its watermark.
-fn steady(ssd: &mut Ssd, load: &Workload, span: f64) -> Report {
-    ssd.precondition(span, 1);
+fn steady(ssd: &mut Model, load: &Workload, span: f64) -> Report {
+    ssd.precondition(Precondition::Random { share: span, seed: 1 });
     let load = Workload { span, ..load.clone() };
     // A tenth of the drive: a few victims per die.
     let commands = (ssd.blocks() / 10 / u64::from(load.blocks)).min(1_000_000);

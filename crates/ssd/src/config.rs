@@ -1,19 +1,25 @@
 //! What a modelled SSD is made of.
 
 use cygnus_types::{BLOCK, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::units;
 
 /// The construction of a drive. All sizes in bytes, all rates in bytes per second.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SsdConfig {
     /// Name in messages and tables.
     pub name: String,
     /// Capacity seen by the host; a multiple of 4096.
+    #[serde(with = "units::size")]
     pub capacity: u64,
     /// Flash beyond the capacity, as a fraction of it (over-provisioning).
     pub spare: f64,
     /// The link to the host.
     pub host: Host,
     /// Firmware time that each command occupies the controller for.
+    #[serde(with = "units::time")]
     pub controller: Nanos,
     /// The write cache.
     pub cache: Cache,
@@ -28,31 +34,38 @@ pub struct SsdConfig {
 }
 
 /// The host interface.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Host {
     /// Commands the drive takes at a time; further ones wait outside.
     pub queue_depth: u32,
     /// Link rate of reads.
+    #[serde(with = "units::size")]
     pub read_rate: u64,
     /// Link rate of writes.
+    #[serde(with = "units::size")]
     pub write_rate: u64,
     /// Whether reads and writes share the link (SATA) or have one each (PCIe).
     pub shared: bool,
     /// Fixed time of a command's way in and out.
+    #[serde(with = "units::time")]
     pub latency: Nanos,
 }
 
 /// The write cache. A write is complete when it is in here.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cache {
     /// Room for written data not yet programmed.
+    #[serde(with = "units::size")]
     pub bytes: u64,
     /// Whether it survives a power cut, which makes a flush free.
     pub protected: bool,
 }
 
 /// The flash and its channels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Flash {
     /// Channels.
     pub channels: u32,
@@ -67,17 +80,22 @@ pub struct Flash {
     /// Flash pages per block of one plane; a multiple of `pages_per_program`.
     pub pages_per_block: u32,
     /// Sense time.
+    #[serde(with = "units::time")]
     pub t_read: Nanos,
     /// Program time of one unit (all planes, all pages of a program).
+    #[serde(with = "units::time")]
     pub t_program: Nanos,
     /// Erase time.
+    #[serde(with = "units::time")]
     pub t_erase: Nanos,
     /// Rate of a channel.
+    #[serde(with = "units::size")]
     pub channel_rate: u64,
 }
 
 /// How a victim is chosen among a die's closed blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum VictimPolicy {
     /// The block with the fewest valid pages.
     Greedy,
@@ -86,7 +104,8 @@ pub enum VictimPolicy {
 }
 
 /// Garbage collection. Watermarks are free blocks per die.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gc {
     /// Choice of victims.
     pub policy: VictimPolicy,
@@ -103,16 +122,19 @@ pub struct Gc {
 }
 
 /// Suspension of a running program or erase by a read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Suspend {
     /// Time added to the suspended operation, each time.
+    #[serde(with = "units::time")]
     pub overhead: Nanos,
     /// So many times at most per operation, so that it ends under any load.
     pub limit: u32,
 }
 
 /// Which SLC block an idle die folds first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Eviction {
     /// The one filled first.
     Fifo,
@@ -121,16 +143,20 @@ pub enum Eviction {
 }
 
 /// The SLC buffer: blocks programmed one page per cell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Slc {
     /// Most data it holds.
+    #[serde(with = "units::size")]
     pub bytes: u64,
     /// Whether it has blocks of its own besides capacity and spare; otherwise it borrows free blocks while there are
     /// plenty, and shrinks as the drive fills.
     pub reserved: bool,
     /// Sense time.
+    #[serde(with = "units::time")]
     pub t_read: Nanos,
     /// Program time of one flash page on all planes.
+    #[serde(with = "units::time")]
     pub t_program: Nanos,
     /// What is folded first.
     pub eviction: Eviction,
@@ -231,12 +257,12 @@ impl SsdConfig {
     /// The same drive with fewer blocks per die: capacity and SLC buffer become `capacity / divisor` (rounded down to
     /// whole pages), everything that makes speed stays. Steady-state behaviour depends on ratios, so that it can be
     /// measured on the small one.
-    pub fn scaled_down(&self, divisor: u64) -> SsdConfig {
+    pub fn scaled_down(&self, divisor: f64) -> SsdConfig {
+        let scaled = |bytes: u64| (bytes as f64 / divisor) as u64 / BLOCK as u64 * BLOCK as u64;
         let mut small = self.clone();
-        let page = BLOCK as u64;
-        small.capacity = self.capacity / divisor / page * page;
+        small.capacity = scaled(self.capacity);
         if let Some(slc) = &mut small.slc {
-            slc.bytes /= divisor;
+            slc.bytes = scaled(slc.bytes);
         }
         small
     }

@@ -46,10 +46,10 @@ pub(crate) enum Work {
 pub(crate) struct Die {
     pub(crate) work: Work,
     /// Tells the event of the work from that of one suspended meanwhile.
-    ticket: u32,
+    pub(crate) ticket: u32,
     ends: Nanos,
     reads: VecDeque<Piece>,
-    suspended: Option<(Work, Nanos)>,
+    pub(crate) suspended: Option<(Work, Nanos)>,
     /// How often the work, or what is suspended, has been.
     suspensions: u32,
     is_listed_idle: bool,
@@ -90,6 +90,13 @@ pub(crate) enum Transfer {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Channel {
     queue: VecDeque<Transfer>,
+}
+
+impl Channel {
+    /// Forgets all transfers.
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+    }
 }
 
 impl Ssd {

@@ -69,6 +69,11 @@ impl EventQueue {
         self.heap.pop().map(|event| (event.at, event.stage))
     }
 
+    /// Forgets all stages under way.
+    pub(crate) fn clear(&mut self) {
+        self.heap.clear();
+    }
+
     /// Stages pushed so far: what the simulator worked through.
     pub(crate) fn count(&self) -> u64 {
         self.sequence

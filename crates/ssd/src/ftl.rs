@@ -300,6 +300,11 @@ impl Ftl {
         (oldest > block.erases + spread).then_some(young)
     }
 
+    /// A victim is an ordinary closed block again.
+    pub(crate) fn spare_victim(&mut self, block: u32) {
+        self.blocks[block as usize].life = Life::Closed;
+    }
+
     /// A victim was erased.
     pub(crate) fn erased(&mut self, block: u32) {
         let die = self.die_of(block) as usize;

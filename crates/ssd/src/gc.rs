@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::die::Work;
-use crate::ftl::NO_BLOCK;
+use crate::ftl::{Ftl, NO_BLOCK};
 use crate::ssd::Ssd;
 
 /// Debts are kept in this fraction of a page.
@@ -34,6 +34,21 @@ impl Default for Collector {
 impl Collector {
     fn is_active(&self) -> bool {
         self.victim != NO_BLOCK || !self.gathered.is_empty()
+    }
+}
+
+impl Collector {
+    /// The erase of an emptied victim did not come to its end.
+    pub(crate) fn erase_again(&mut self, block: u32) {
+        self.drained.push(block);
+    }
+
+    /// Forgets what it was doing; blocks that still hold data are no victims any more.
+    pub(crate) fn give_up(&mut self, ftl: &mut Ftl) {
+        let blocks = self.drained.drain(..).chain((self.victim != NO_BLOCK).then_some(self.victim));
+        let (keep, empty): (Vec<u32>, Vec<u32>) = blocks.partition(|&block| ftl.block(block).valid > 0);
+        keep.into_iter().for_each(|block| ftl.spare_victim(block));
+        *self = Collector { drained: empty, ..Collector::default() };
     }
 }
 

@@ -1,8 +1,9 @@
 //! A modelled SSD: what a drive of a given construction does with a stream of commands, and how long it takes.
 //!
-//! [`Ssd`] is a deterministic state machine in virtual time that knows nothing of any engine: commands go in by
-//! [`Ssd::submit`], the caller's clock drives it by [`Ssd::advance`], completions come out. It holds no payload, only the
-//! state of the flash translation layer (at most 8 bytes per 4 KiB flash page, and none where nothing was ever written).
+//! A [`Device`] is a deterministic state machine in virtual time that knows nothing of any engine: commands go in by
+//! [`Device::submit`], the caller's clock drives it by [`Device::advance`], completions come out. [`Model`] is a device of
+//! any kind, [`ModelConfig`] its construction, [`DeviceSpec`] how a scenario file says which. No device holds payload: an
+//! SSD is the state of its flash translation layer (at most 8 bytes per 4 KiB flash page, and none where nothing was ever written).
 //!
 //! # What is modelled
 //!
@@ -23,28 +24,36 @@
 //! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector.
 //! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
 //!
-//! [`Preset`] has drives fitted to published figures, [`Ssd::precondition`] puts one into the steady state of random
+//! [`Preset`] has drives fitted to published figures, [`Device::precondition`] puts one into the steady state of random
 //! writes at once, [`Workload`] measures it.
 
 mod cache;
 mod calibrate;
 mod config;
 mod counters;
+mod device;
 mod die;
 mod event;
 mod ftl;
 mod gc;
+mod model;
+mod power;
 mod precondition;
 mod preset;
 mod read;
 mod rng;
+mod spec;
 mod ssd;
+mod units;
 mod workload;
 
 pub use calibrate::Calibration;
 pub use config::{Cache, ConfigError, Eviction, Flash, Gc, Host, Slc, SsdConfig, Suspend, VictimPolicy};
 pub use counters::Counters;
+pub use device::{Command, Convert, Device, DeviceError, Done, Features, Hint, Precondition, Zone, ZoneState};
+pub use model::{Model, ModelConfig};
 pub use precondition::greedy_write_amplification;
 pub use preset::{Figure, Preset};
-pub use ssd::{Command, Done, Ssd};
+pub use spec::{DeviceSpec, SpecError};
+pub use ssd::Ssd;
 pub use workload::{Pattern, Report, Workload};

@@ -7,6 +7,7 @@
 
 use crate::rng::Rng;
 
+use crate::device::Device;
 use crate::ftl::Place;
 use crate::ssd::Ssd;
 
@@ -85,7 +86,7 @@ impl Ssd {
 
     /// Puts a new drive into the state that uniformly random 4 KiB writes to the first `share` of its blocks end in.
     /// Takes a few tens of nanoseconds per page, no simulated time, and counts nothing.
-    pub fn precondition(&mut self, share: f64, seed: u64) {
+    pub(crate) fn precondition_random(&mut self, share: f64, seed: u64) {
         self.assert_new();
         let pages = self.pages_of_share(share);
         if pages == 0 {
@@ -126,7 +127,7 @@ impl Ssd {
     }
 
     /// Puts a new drive into the state that one sequential pass over the first `share` of its blocks ends in.
-    pub fn precondition_sequential(&mut self, share: f64) {
+    pub(crate) fn precondition_sequential(&mut self, share: f64) {
         self.assert_new();
         let pages = self.pages_of_share(share);
         let (dies, per_block, unit) = (self.ftl.shape.dies, self.ftl.shape.pages_per_block, self.ftl.shape.unit);

@@ -6,6 +6,7 @@
 use cygnus_types::Nanos;
 
 use crate::config::{Cache, Eviction, Flash, Gc, Host, Slc, SsdConfig, Suspend, VictimPolicy};
+use crate::model::ModelConfig;
 
 const MB: u64 = 1_000_000;
 const GB: u64 = 1_000 * MB;
@@ -87,12 +88,12 @@ impl Preset {
     }
 
     /// By how much the drive is made smaller for its calibration run.
-    pub fn calibration_divisor(self) -> u64 {
+    pub fn calibration_divisor(self) -> f64 {
         match self {
-            Preset::Samsung850Pro => 4,
-            Preset::ScalaAfaFemu => 1,
-            Preset::Intel750 => 8,
-            Preset::Samsung980Pro | Preset::Samsung850Evo | Preset::Sata | Preset::NvmeGen4 | Preset::Qlc => 16,
+            Preset::Samsung850Pro => 4.0,
+            Preset::ScalaAfaFemu => 1.0,
+            Preset::Intel750 => 8.0,
+            Preset::Samsung980Pro | Preset::Samsung850Evo | Preset::Sata | Preset::NvmeGen4 | Preset::Qlc => 16.0,
         }
     }
 
@@ -154,7 +155,11 @@ impl Preset {
     }
 
     /// How it is made.
-    pub fn config(self) -> SsdConfig {
+    pub fn config(self) -> ModelConfig {
+        ModelConfig::Ssd(self.ssd())
+    }
+
+    fn ssd(self) -> SsdConfig {
         match self {
             Preset::Samsung850Pro => SsdConfig {
                 capacity: whole_blocks(120 * GB),

@@ -7,6 +7,7 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::cache::WriteCache;
 use crate::config::{ConfigError, SsdConfig};
 use crate::counters::Counters;
+use crate::device::{Command, Device, DeviceError, Done, Features, Precondition, Zone};
 use crate::die::{Channel, Die};
 use crate::event::{EventQueue, Stage};
 use crate::ftl::{Ftl, Place};
@@ -14,72 +15,37 @@ use crate::ftl::{Ftl, Place};
 /// Pages that a command moves over the link before others get a turn.
 const LINK_CHUNK: u32 = 8;
 
-/// What the host asks for, in blocks of 4 KiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Read.
-    Read {
-        /// First block.
-        lba: u64,
-        /// Blocks, at least 1.
-        blocks: u32,
-    },
-    /// Write; complete when in the write cache.
-    Write {
-        /// First block.
-        lba: u64,
-        /// Blocks, at least 1.
-        blocks: u32,
-        /// Complete only when durable (and everything cached before it).
-        fua: bool,
-    },
-    /// The host no longer needs these blocks.
-    Trim {
-        /// First block.
-        lba: u64,
-        /// Blocks, at least 1.
-        blocks: u32,
-    },
-    /// Make everything durable that completed before.
-    Flush,
-}
-
-/// A completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
-    /// The command's id, as submitted.
-    pub id: u64,
-    /// When.
-    pub at: Nanos,
-    /// When it had been submitted.
-    pub submitted: Nanos,
-}
-
 /// A command on its way through the drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transit {
     id: u64,
     submitted: Nanos,
-    command: Command,
+    pub(crate) command: Command,
+    result: Result<(), DeviceError>,
+    appended: Option<u64>,
     /// Pages already moved over the link, or into the cache.
     moved: u32,
-    cached: u32,
+    pub(crate) cached: u32,
     /// Senses and transfers still to come.
     pub(crate) pieces: u32,
 }
 
 impl Transit {
-    fn pages(&self) -> u32 {
+    pub(crate) fn pages(&self) -> u32 {
         match self.command {
             Command::Read { blocks, .. } | Command::Write { blocks, .. } | Command::Trim { blocks, .. } => blocks,
-            Command::Flush => 0,
+            _ => 0,
         }
     }
 
-    fn lba(&self) -> u32 {
+    pub(crate) fn is_refused(&self) -> bool {
+        self.result.is_err()
+    }
+
+    pub(crate) fn lba(&self) -> u32 {
         match self.command {
             Command::Read { lba, .. } | Command::Write { lba, .. } | Command::Trim { lba, .. } => lba as u32,
-            Command::Flush => 0,
+            _ => 0,
         }
     }
 }
@@ -97,17 +63,17 @@ pub struct Ssd {
     pub(crate) channels: Vec<Channel>,
     /// Dies that may be idle; each at most once.
     pub(crate) idle: VecDeque<u32>,
-    transits: Vec<Transit>,
-    unused: Vec<u32>,
-    outstanding: u32,
+    pub(crate) transits: Vec<Transit>,
+    pub(crate) unused: Vec<u32>,
+    pub(crate) outstanding: u32,
     /// Beyond the queue depth.
-    outside: VecDeque<u32>,
-    firmware: VecDeque<u32>,
-    links: [VecDeque<u32>; 2],
+    pub(crate) outside: VecDeque<u32>,
+    pub(crate) firmware: VecDeque<u32>,
+    pub(crate) links: [VecDeque<u32>; 2],
     /// Writes whose pages arrived but are not all in the cache: transit and pages that arrived.
-    admitting: VecDeque<(u32, u32)>,
+    pub(crate) admitting: VecDeque<(u32, u32)>,
     /// Flushes, and the cache epoch that each waits for.
-    flushes: VecDeque<(u32, u64)>,
+    pub(crate) flushes: VecDeque<(u32, u64)>,
 }
 
 impl Ssd {
@@ -141,31 +107,6 @@ impl Ssd {
         &self.config
     }
 
-    /// Capacity in blocks of 4 KiB.
-    pub fn blocks(&self) -> u64 {
-        self.config.capacity / BLOCK as u64
-    }
-
-    /// What it has counted.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Starts counting anew. Wear is not reset.
-    pub fn reset_counters(&mut self) {
-        self.counters = Counters::default();
-    }
-
-    /// Commands submitted and not completed.
-    pub fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
-    /// Events so far: the simulator's own work.
-    pub fn events(&self) -> u64 {
-        self.events.count()
-    }
-
     /// Smallest and greatest erase count of any block.
     pub fn wear(&self) -> (u32, u32) {
         let (mut least, mut most) = (u32::MAX, 0);
@@ -180,68 +121,27 @@ impl Ssd {
         (self.ftl.memory(), self.ftl.pages())
     }
 
-    /// Checks every invariant of the translation state; panics where one is broken. Slow: for tests.
-    pub fn check(&self) {
-        self.ftl.check();
-    }
-
-    /// Hands over a command at time `now`, which must not lie before the last [`Ssd::advance`]. The range must lie
-    /// within the drive and not be empty: what the host asks wrongly is for the caller to refuse.
-    pub fn submit(&mut self, now: Nanos, id: u64, command: Command) {
-        assert!(now >= self.now, "a command from the past: {now:?} < {:?}", self.now);
-        self.now = now;
-        let transit = Transit { id, submitted: now, command, moved: 0, cached: 0, pieces: 0 };
-        if let Command::Read { lba, blocks } | Command::Write { lba, blocks, .. } | Command::Trim { lba, blocks } =
-            command
-        {
-            let inside = lba.checked_add(u64::from(blocks)).is_some_and(|end| end <= self.blocks());
-            assert!(blocks > 0 && inside, "{command:?} is not within the drive's {} blocks", self.blocks());
-        }
-        let at = match self.unused.pop() {
-            Some(at) => {
-                self.transits[at as usize] = transit;
-                at
-            }
-            None => {
-                self.transits.push(transit);
-                self.transits.len() as u32 - 1
+    /// Why a command cannot be carried out, whatever the state of the drive.
+    fn refusal(&self, command: &Command) -> Result<(), DeviceError> {
+        let inside = |lba: u64, blocks: u64| {
+            let fits = lba.checked_add(blocks).is_some_and(|end| end <= self.blocks());
+            if blocks > 0 && fits {
+                Ok(())
+            } else {
+                Err(DeviceError::OutOfRange { lba, blocks, capacity: self.blocks() })
             }
         };
-        self.outstanding += 1;
-        if self.outstanding > self.config.host.queue_depth {
-            self.outside.push_back(at);
-        } else {
-            self.enter(at);
-        }
-    }
-
-    /// When something will happen next; `None` if nothing will without a new command. `None` while commands are
-    /// outstanding would be a bug of the model, and [`Ssd::advance`] panics rather than let it pass.
-    pub fn next_event(&self) -> Option<Nanos> {
-        self.events.next_time()
-    }
-
-    /// Lets everything due up to and including `now` happen and adds the completions, in order, to `done`.
-    pub fn advance(&mut self, now: Nanos, done: &mut Vec<Done>) {
-        while let Some((at, stage)) = self.events.pop_until(now) {
-            self.now = at;
-            match stage {
-                Stage::Firmware => self.firmware_done(),
-                Stage::Link(link) => self.link_done(link),
-                Stage::Channel(channel) => self.channel_done(u32::from(channel)),
-                Stage::Die { die, ticket } => self.die_done(u32::from(die), ticket),
-                Stage::Complete(at) => self.complete(at, done),
+        match *command {
+            Command::Read { lba, blocks } | Command::Write { lba, blocks, .. } | Command::Trim { lba, blocks } => {
+                inside(lba, u64::from(blocks))
             }
+            Command::Flush => Ok(()),
+            Command::Append { .. } => Err(DeviceError::Unsupported { command: "zone append" }),
+            Command::ResetZone { .. } => Err(DeviceError::Unsupported { command: "zone reset" }),
+            Command::FinishZone { .. } => Err(DeviceError::Unsupported { command: "zone finish" }),
+            Command::ReportZones => Err(DeviceError::Unsupported { command: "zone report" }),
+            Command::Convert(_) => Err(DeviceError::Unsupported { command: "convert" }),
         }
-        self.now = self.now.max(now);
-        assert!(
-            self.outstanding == 0 || self.events.next_time().is_some(),
-            "drive {}: {} commands outstanding and nothing left to happen; {} pages wait, free blocks per die {:?}",
-            self.config.name,
-            self.outstanding,
-            self.cache.waiting(),
-            (0..self.ftl.shape.dies).map(|die| self.ftl.free(die)).collect::<Vec<_>>()
-        );
     }
 
     fn enter(&mut self, at: u32) {
@@ -257,6 +157,9 @@ impl Ssd {
             self.events.push(self.now + self.config.controller, Stage::Firmware);
         }
         let transit = self.transits[at as usize];
+        if transit.result.is_err() {
+            return self.finish(at);
+        }
         match transit.command {
             Command::Read { .. } => self.read(at, transit.lba(), transit.pages()),
             Command::Write { .. } => self.link_up(at),
@@ -265,6 +168,11 @@ impl Ssd {
                 self.counters.flushes += 1;
                 self.flush(at);
             }
+            Command::Append { .. }
+            | Command::ResetZone { .. }
+            | Command::FinishZone { .. }
+            | Command::ReportZones
+            | Command::Convert(_) => unreachable!("refused at submission"),
         }
     }
 
@@ -398,7 +306,13 @@ impl Ssd {
 
     fn complete(&mut self, at: u32, done: &mut Vec<Done>) {
         let transit = &self.transits[at as usize];
-        done.push(Done { id: transit.id, at: self.now, submitted: transit.submitted });
+        done.push(Done {
+            id: transit.id,
+            at: self.now,
+            submitted: transit.submitted,
+            result: transit.result,
+            appended: transit.appended,
+        });
         self.unused.push(at);
         self.outstanding -= 1;
         if let Some(next) = self.outside.pop_front() {
@@ -408,6 +322,104 @@ impl Ssd {
 
     pub(crate) fn transit_mut(&mut self, at: u32) -> &mut Transit {
         &mut self.transits[at as usize]
+    }
+}
+
+impl Device for Ssd {
+    fn submit(&mut self, now: Nanos, id: u64, command: Command) {
+        assert!(now >= self.now, "a command from the past: {now:?} < {:?}", self.now);
+        self.now = now;
+        let result = self.refusal(&command);
+        let transit = Transit { id, submitted: now, command, result, appended: None, moved: 0, cached: 0, pieces: 0 };
+        let at = match self.unused.pop() {
+            Some(at) => {
+                self.transits[at as usize] = transit;
+                at
+            }
+            None => {
+                self.transits.push(transit);
+                self.transits.len() as u32 - 1
+            }
+        };
+        self.outstanding += 1;
+        if self.outstanding > self.config.host.queue_depth {
+            self.outside.push_back(at);
+        } else {
+            self.enter(at);
+        }
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.events.next_time()
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Done>) {
+        while let Some((at, stage)) = self.events.pop_until(now) {
+            self.now = at;
+            match stage {
+                Stage::Firmware => self.firmware_done(),
+                Stage::Link(link) => self.link_done(link),
+                Stage::Channel(channel) => self.channel_done(u32::from(channel)),
+                Stage::Die { die, ticket } => self.die_done(u32::from(die), ticket),
+                Stage::Complete(at) => self.complete(at, done),
+            }
+        }
+        self.now = self.now.max(now);
+        assert!(
+            self.outstanding == 0 || self.events.next_time().is_some(),
+            "drive {}: {} commands outstanding and nothing left to happen; {} pages wait, free blocks per die {:?}",
+            self.config.name,
+            self.outstanding,
+            self.cache.waiting(),
+            (0..self.ftl.shape.dies).map(|die| self.ftl.free(die)).collect::<Vec<_>>()
+        );
+    }
+
+    fn blocks(&self) -> u64 {
+        self.config.capacity / BLOCK as u64
+    }
+
+    fn features(&self) -> Features {
+        Features { handles: 1, protected: self.config.cache.protected, ..Features::default() }
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    fn precondition(&mut self, how: Precondition) {
+        match how {
+            Precondition::Sequential { share } => self.precondition_sequential(share),
+            Precondition::Random { share, seed } => self.precondition_random(share, seed),
+        }
+    }
+
+    fn power_cut(&mut self) -> Vec<u64> {
+        self.lose_power()
+    }
+
+    fn zone(&self, _: u32) -> Option<Zone> {
+        None
+    }
+
+    fn events(&self) -> u64 {
+        self.events.count()
+    }
+
+    fn check(&self) {
+        self.ftl.check();
     }
 }
 

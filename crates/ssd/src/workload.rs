@@ -4,7 +4,7 @@ use crate::rng::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::counters::Counters;
-use crate::ssd::{Command, Done, Ssd};
+use crate::device::{Command, Device, Done};
 
 /// Where commands go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,39 +63,39 @@ impl Report {
 
 impl Workload {
     /// Runs `commands` commands on a drive with nothing outstanding, and waits for all.
-    pub fn run(&self, ssd: &mut Ssd, commands: u64) -> Report {
-        assert_eq!(ssd.outstanding(), 0, "the drive is busy with something else");
+    pub fn run(&self, device: &mut dyn Device, commands: u64) -> Report {
+        assert_eq!(device.outstanding(), 0, "the drive is busy with something else");
         assert!(commands > 0 && self.depth > 0, "a load has commands");
-        let slots = ((ssd.blocks() as f64 * self.span) as u64 / u64::from(self.blocks)).max(1);
+        let slots = ((device.blocks() as f64 * self.span) as u64 / u64::from(self.blocks)).max(1);
         let mut rng = Rng::new(self.seed);
-        let (start, before) = (ssd.now, *ssd.counters());
+        let (start, before) = (device.now(), *device.counters());
         let mut done: Vec<Done> = Vec::new();
         let mut latencies = Vec::with_capacity(commands as usize);
         let mut issued = 0;
-        let mut issue = |ssd: &mut Ssd, now: Nanos| {
+        let mut issue = |device: &mut dyn Device, now: Nanos| {
             if issued < commands {
                 let slot = if self.pattern == Pattern::Random { rng.below(slots) } else { issued % slots };
                 let (lba, blocks) = (slot * u64::from(self.blocks), self.blocks);
                 let command = if rng.below(100) < u64::from(self.read_percent) {
                     Command::Read { lba, blocks }
                 } else {
-                    Command::Write { lba, blocks, fua: false }
+                    Command::write(lba, blocks)
                 };
-                ssd.submit(now, issued, command);
+                device.submit(now, issued, command);
                 issued += 1;
             }
         };
         for _ in 0..self.depth {
-            issue(ssd, start);
+            issue(device, start);
         }
         let mut end = start;
-        while ssd.outstanding() > 0 {
-            let next = ssd.next_event().expect("the drive has something outstanding");
-            ssd.advance(next, &mut done);
+        while device.outstanding() > 0 {
+            let next = device.next_event().expect("the drive has something outstanding");
+            device.advance(next, &mut done);
             for finished in done.drain(..) {
                 latencies.push((finished.at - finished.submitted).0);
                 end = finished.at;
-                issue(ssd, next);
+                issue(device, next);
             }
         }
         latencies.sort_unstable();
@@ -106,7 +106,7 @@ impl Workload {
             elapsed: end - start,
             mean: Nanos(total / commands),
             p99: Nanos(latencies[(latencies.len() * 99).div_ceil(100) - 1]),
-            counters: ssd.counters().since(&before),
+            counters: device.counters().since(&before),
         }
     }
 }

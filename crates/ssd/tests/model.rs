@@ -1,12 +1,14 @@
 //! What the model does, seen from outside.
 
-use cygnus_ssd::{Command, Done, Pattern, Preset, Ssd, SsdConfig, Suspend, VictimPolicy, Workload};
+use cygnus_ssd::{
+    Command, Device, Done, Hint, Pattern, Precondition, Preset, Ssd, SsdConfig, Suspend, VictimPolicy, Workload,
+};
 use cygnus_types::Nanos;
 use proptest::prelude::*;
 
 /// Four dies of about 40 small blocks.
 fn small() -> SsdConfig {
-    let mut config = Preset::Samsung850Pro.config();
+    let mut config = Preset::Samsung850Pro.config().ssd().unwrap();
     config.flash.channels = 2;
     config.flash.dies_per_channel = 2;
     config.flash.pages_per_block = 8;
@@ -17,7 +19,7 @@ fn small() -> SsdConfig {
 
 fn with_slc(reserved: bool) -> SsdConfig {
     let mut config = small();
-    let mut slc = Preset::Samsung850Evo.config().slc.unwrap();
+    let mut slc = Preset::Samsung850Evo.config().ssd().unwrap().slc.unwrap();
     (slc.bytes, slc.reserved) = (8 << 20, reserved);
     config.flash.pages_per_program = 2;
     config.slc = Some(slc);
@@ -44,7 +46,7 @@ fn one(ssd: &mut Ssd, now: Nanos, command: Command) -> Nanos {
 fn a_single_read_takes_the_sum_of_its_stages() {
     let config = small();
     let mut ssd = Ssd::new(config.clone()).unwrap();
-    ssd.precondition_sequential(1.0);
+    ssd.precondition(Precondition::Sequential { share: 1.0 });
     let transfer = |rate: u64| Nanos((4096 * 1_000_000_000_u64).div_ceil(rate));
     let expected = config.controller
         + config.flash.t_read
@@ -60,7 +62,7 @@ fn a_flush_waits_for_the_program_unless_the_cache_is_protected() {
         let mut config = small();
         config.cache.protected = protected;
         let mut ssd = Ssd::new(config.clone()).unwrap();
-        one(&mut ssd, Nanos::ZERO, Command::Write { lba: 0, blocks: 1, fua: false });
+        one(&mut ssd, Nanos::ZERO, Command::write(0, 1));
         let took = one(&mut ssd, Nanos::millis(1), Command::Flush);
         assert_eq!(took >= config.flash.t_program, !protected, "took {took}");
         assert_eq!(ssd.counters().padding, if protected { 0 } else { 7 });
@@ -74,7 +76,7 @@ fn a_read_waits_for_an_erase_or_suspends_it() {
         let mut config = small();
         config.suspend = suspend;
         let mut ssd = Ssd::new(config).unwrap();
-        ssd.precondition(1.0, 1);
+        ssd.precondition(Precondition::Random { share: 1.0, seed: 1 });
         let load = Workload { pattern: Pattern::Random, blocks: 1, depth: 4, read_percent: 90, span: 1.0, seed: 1 };
         load.run(&mut ssd, 50_000).p99
     };
@@ -85,7 +87,7 @@ fn a_read_waits_for_an_erase_or_suspends_it() {
 #[test]
 fn trimmed_space_costs_no_relocation() {
     let mut ssd = Ssd::new(small()).unwrap();
-    ssd.precondition(1.0, 1);
+    ssd.precondition(Precondition::Random { share: 1.0, seed: 1 });
     let blocks = ssd.blocks();
     one(&mut ssd, Nanos::ZERO, Command::Trim { lba: 0, blocks: blocks as u32 });
     let load = Workload { pattern: Pattern::Sequential, blocks: 32, depth: 4, read_percent: 0, span: 1.0, seed: 1 };
@@ -123,7 +125,7 @@ fn wear_levelling_narrows_the_spread() {
         config.gc.wear_spread = limit;
         let mut ssd = Ssd::new(config).unwrap();
         let blocks = ssd.blocks();
-        ssd.precondition_sequential(1.0);
+        ssd.precondition(Precondition::Sequential { share: 1.0 });
         let load = Workload { pattern: Pattern::Random, blocks: 1, depth: 8, read_percent: 0, span: 0.1, seed: 1 };
         load.run(&mut ssd, 20 * blocks);
         ssd.check();
@@ -184,7 +186,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         1 => range.clone().prop_map(|(lba, blocks)| Step::Submit(Command::Read { lba, blocks })),
         4 => (range.clone(), any::<bool>())
-            .prop_map(|((lba, blocks), fua)| Step::Submit(Command::Write { lba, blocks, fua })),
+            .prop_map(|((lba, blocks), fua)| Step::Submit(Command::Write { lba, blocks, fua, hint: Hint::default() })),
         1 => range.prop_map(|(lba, blocks)| Step::Submit(Command::Trim { lba, blocks })),
         1 => Just(Step::Submit(Command::Flush)),
         1 => (0_u64..3_000_000).prop_map(Step::Wait),
@@ -205,7 +207,7 @@ proptest! {
         config.cache.bytes = 256 << 10;
         let mut ssd = Ssd::new(config).unwrap();
         if filled {
-            ssd.precondition(1.0, 3);
+            ssd.precondition(Precondition::Random { share: 1.0, seed: 3 });
         }
         let mut twin = ssd.clone();
         let run = |ssd: &mut Ssd| {

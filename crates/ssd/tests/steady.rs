@@ -1,10 +1,10 @@
 //! The analytic steady state against a drive that was really written for long.
 
-use cygnus_ssd::{Pattern, Preset, Ssd, SsdConfig, Workload, greedy_write_amplification};
+use cygnus_ssd::{Device, Pattern, Precondition, Preset, Ssd, SsdConfig, Workload, greedy_write_amplification};
 
 /// Four dies of about 40 small blocks.
 fn small() -> SsdConfig {
-    let mut config = Preset::Samsung850Pro.config();
+    let mut config = Preset::Samsung850Pro.config().ssd().unwrap();
     config.flash.channels = 2;
     config.flash.dies_per_channel = 2;
     config.flash.pages_per_block = 32;
@@ -26,7 +26,7 @@ fn preconditioning_agrees_with_real_ageing() {
     aged.check();
 
     let mut laid = Ssd::new(small()).unwrap();
-    laid.precondition(1.0, 1);
+    laid.precondition(Precondition::Random { share: 1.0, seed: 1 });
     laid.check();
     let early = random(2).run(&mut laid, pages / 4);
     let late = random(3).run(&mut laid, pages);

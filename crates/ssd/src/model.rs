@@ -1,0 +1,153 @@
+//! One type for all modelled devices, and the configuration that builds it.
+
+use cygnus_types::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ConfigError, SsdConfig};
+use crate::counters::Counters;
+use crate::device::{Command, Device, Done, Features, Precondition, Zone};
+use crate::ssd::Ssd;
+
+/// The construction of a device of any kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ModelConfig {
+    /// A drive of flash.
+    Ssd(SsdConfig),
+}
+
+impl ModelConfig {
+    /// Capacity in bytes.
+    pub fn capacity(&self) -> u64 {
+        match self {
+            ModelConfig::Ssd(config) => config.capacity,
+        }
+    }
+
+    /// The construction of the drive of flash, if it is one.
+    pub fn ssd(self) -> Option<SsdConfig> {
+        match self {
+            ModelConfig::Ssd(config) => Some(config),
+        }
+    }
+
+    /// Commands the device takes at a time.
+    pub fn queue_depth(&self) -> u32 {
+        match self {
+            ModelConfig::Ssd(config) => config.host.queue_depth,
+        }
+    }
+
+    /// Size of the SLC buffer in bytes; 0 if there is none.
+    pub fn slc_bytes(&self) -> u64 {
+        match self {
+            ModelConfig::Ssd(config) => config.slc.as_ref().map_or(0, |slc| slc.bytes),
+        }
+    }
+
+    /// Checks it without building anything.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            ModelConfig::Ssd(config) => config.validate(),
+        }
+    }
+
+    /// The same device made smaller (see [`SsdConfig::scaled_down`]).
+    pub fn scaled_down(&self, divisor: f64) -> ModelConfig {
+        match self {
+            ModelConfig::Ssd(config) => ModelConfig::Ssd(config.scaled_down(divisor)),
+        }
+    }
+}
+
+impl From<SsdConfig> for ModelConfig {
+    fn from(config: SsdConfig) -> ModelConfig {
+        ModelConfig::Ssd(config)
+    }
+}
+
+/// A device of any kind. Clone it to keep a snapshot.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// A drive of flash.
+    Ssd(Ssd),
+}
+
+impl Model {
+    /// A new, empty device.
+    pub fn new(config: ModelConfig) -> Result<Model, ConfigError> {
+        match config {
+            ModelConfig::Ssd(config) => Ssd::new(config).map(Model::Ssd),
+        }
+    }
+
+    fn device(&self) -> &dyn Device {
+        match self {
+            Model::Ssd(ssd) => ssd,
+        }
+    }
+
+    fn device_mut(&mut self) -> &mut dyn Device {
+        match self {
+            Model::Ssd(ssd) => ssd,
+        }
+    }
+}
+
+impl Device for Model {
+    fn submit(&mut self, now: Nanos, id: u64, command: Command) {
+        self.device_mut().submit(now, id, command);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.device().next_event()
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Done>) {
+        self.device_mut().advance(now, done);
+    }
+
+    fn now(&self) -> Nanos {
+        self.device().now()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.device().blocks()
+    }
+
+    fn features(&self) -> Features {
+        self.device().features()
+    }
+
+    fn counters(&self) -> &Counters {
+        self.device().counters()
+    }
+
+    fn reset_counters(&mut self) {
+        self.device_mut().reset_counters();
+    }
+
+    fn outstanding(&self) -> u32 {
+        self.device().outstanding()
+    }
+
+    fn precondition(&mut self, how: Precondition) {
+        self.device_mut().precondition(how);
+    }
+
+    fn power_cut(&mut self) -> Vec<u64> {
+        self.device_mut().power_cut()
+    }
+
+    fn zone(&self, zone: u32) -> Option<Zone> {
+        self.device().zone(zone)
+    }
+
+    fn events(&self) -> u64 {
+        self.device().events()
+    }
+
+    fn check(&self) {
+        self.device().check();
+    }
+}
