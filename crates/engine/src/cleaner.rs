@@ -217,7 +217,7 @@ impl Reactor {
             self.rt.yield_now().await;
             for block in run {
                 let at = (block.place.row - run[0].place.row) as usize * BLOCK;
-                let data = bytes.as_ref().map(|b| &b.bytes()[at..at + BLOCK]);
+                let data = bytes.as_ref().map(|b| b.part(at..at + BLOCK));
                 let intact = data.filter(|d| parity::checksum::crc32c(d) == block.entry.crc());
                 if !self.move_block(block, intact).await {
                     return false;

@@ -139,7 +139,7 @@ impl Reactor {
             // Against the entry of now: whatever happened to the block meanwhile, what matches it is right.
             let good = delivered && {
                 let entry = volume.map.get(at);
-                entry != MapEntry::EMPTY && entry.matches(parity::checksum::crc32c(&into.bytes()[range.clone()]))
+                entry != MapEntry::EMPTY && entry.matches(parity::checksum::crc32c(into.part(range.clone())))
             };
             if !good {
                 self.read_block(volume, at, &into.slice(range)).await?;

@@ -3,7 +3,7 @@
 use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, Stream, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
-use cygnus_types::{BLOCK, GroupId, Lba, Pba, SegmentId, VolumeId};
+use cygnus_types::{BLOCK, GroupId, Lba, Pba, SegmentId, VolumeId, zeros};
 
 use crate::segments::SegIx;
 
@@ -93,8 +93,9 @@ impl Stripe {
         debug_assert!(!self.is_full());
         let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
         let at = (self.place.header_blocks + row) as usize * BLOCK;
-        let crc =
-            parity::checksum::copy_crc32c(&mut self.columns[usize::from(column)].bytes_mut()[at..at + BLOCK], data);
+        let buf = &mut self.columns[usize::from(column)];
+        buf.write(at, data);
+        let crc = parity::checksum::crc32c(buf.part(at..at + BLOCK));
         let physical = self.rotation().data_column(column);
         let segment_row = self.place.start_row + self.place.header_blocks + row;
         let within = u64::from(physical) * u64::from(self.geometry.segment_blocks) + u64::from(segment_row);
@@ -149,7 +150,7 @@ impl Stripe {
         for (logical, buf) in self.columns.iter_mut().enumerate() {
             let physical = physical_column(common.rotation, logical as u8);
             let summary = Summary::new(&self.entries, self.stride);
-            common.encode_into(&mut buf.bytes_mut()[..header], physical, summary, &self.discards);
+            common.encode_into(buf.part_mut(0..header), physical, summary, &self.discards);
         }
     }
 
@@ -161,7 +162,7 @@ impl Stripe {
             let (column, row) = self.geometry.slot_place(slot, opened);
             if row < rows {
                 let at = (self.place.header_blocks + row) as usize * BLOCK;
-                self.columns[usize::from(column)].bytes_mut()[at..at + BLOCK].fill(0);
+                self.columns[usize::from(column)].zero(at..at + BLOCK);
             }
         }
     }
@@ -174,12 +175,15 @@ impl Stripe {
         let (data, parities) = self.columns.split_at_mut(usize::from(self.geometry.data));
         let mut sources = [&[][..]; cygnus_format::MAX_WIDTH as usize];
         for (source, buf) in sources.iter_mut().zip(data.iter()) {
-            *source = &buf.bytes()[range.clone()];
+            *source = buf.part(range.clone());
         }
         let sources = &sources[..data.len()];
+        if sources.iter().all(|source| zeros::are_known(source)) {
+            return parities.iter_mut().for_each(|buf| buf.zero(range.clone()));
+        }
         match parities {
-            [p] => parity::generate(sources, &mut [&mut p.bytes_mut()[range]]),
-            [p, q] => parity::generate(sources, &mut [&mut p.bytes_mut()[range.clone()], &mut q.bytes_mut()[range]]),
+            [p] => parity::generate(sources, &mut [p.part_mut(range)]),
+            [p, q] => parity::generate(sources, &mut [p.part_mut(range.clone()), q.part_mut(range)]),
             _ => unreachable!("the geometry allows at most two parity columns"),
         }
     }
@@ -219,7 +223,7 @@ impl Stripe {
             cygnus_format::Role::Parity(_) => return None,
         };
         let at = (self.place.header_blocks + row) as usize * BLOCK;
-        Some(&self.columns[logical].bytes()[at..at + BLOCK])
+        Some(self.columns[logical].part(at..at + BLOCK))
     }
 }
 

@@ -101,8 +101,7 @@ impl Volume {
     /// [`VolumeError::Unreadable`] names the first block that could not be delivered.
     pub async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError> {
         self.check(offset, into.len() as u64)?;
-        let memory_is_aligned = (into.as_ptr() as usize).is_multiple_of(BLOCK);
-        if is_aligned(offset, into.len() as u64) && memory_is_aligned {
+        if is_aligned(offset, into.len() as u64) && into.is_block_aligned() {
             return self.reactor.read_blocks(&self.state, Lba::containing(offset), &into).await;
         }
         if into.is_empty() {

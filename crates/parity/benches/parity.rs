@@ -1,7 +1,7 @@
 //! What the bytes of a stripe cost: parity, checksums and the copy they are compared with.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use cygnus_parity::checksum::{copy_crc32c, crc32c};
+use cygnus_parity::checksum::crc32c;
 use cygnus_parity::{generate, instruction_set, reconstruct, verify};
 use std::hint::black_box;
 
@@ -54,12 +54,6 @@ fn checksums(c: &mut Criterion) {
             b.iter(|| {
                 let at = next();
                 black_box(&mut dst[at.clone()]).copy_from_slice(black_box(&src[at]));
-            });
-        });
-        group.bench_function(id("copy_crc32c"), |b| {
-            b.iter(|| {
-                let at = next();
-                copy_crc32c(&mut dst[at.clone()], black_box(&src[at]))
             });
         });
     }

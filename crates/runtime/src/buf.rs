@@ -2,6 +2,14 @@
 //!
 //! A pool takes its buffers from one arena, which a driver may register with the kernel once; beyond the arena it falls
 //! back to the heap. Freed buffers go to a free list of their size class, so the hot path never meets the allocator.
+//!
+//! # Blank buffers
+//!
+//! A pool made by [`BufPool::blank`] remembers of each buffer from which byte on it holds nothing but zeros. Views of
+//! that part are views of [`cygnus_types::zeros`], which everybody recognises by its address, so that copying,
+//! checksumming or adding it up costs nothing. This is how an array is simulated whose users only write zeros: the code
+//! is the same, every byte is right, and headers and maps in front of the zeros are as real as ever. In other pools
+//! nothing is known, and asking costs a comparison.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::{Cell, RefCell};
@@ -9,17 +17,70 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, zeros};
 
 /// Size classes are powers of two from one block (4 KiB) to 64 MiB.
 const CLASSES: usize = 15;
 const ALIGN: usize = BLOCK;
+/// The place behind which a buffer is blank, where none is known.
+const NOWHERE: u32 = u32::MAX;
 
 struct Chunk {
     memory: NonNull<u8>,
     class: u8,
     in_arena: bool,
     refs: Cell<u32>,
+    /// Everything from here on is zeros. Only ever wrong on the safe side.
+    blank_from: Cell<u32>,
+}
+
+impl Chunk {
+    /// Notes that bytes below `end` may be something else than zeros from now on.
+    #[inline]
+    fn touch(&self, end: usize) {
+        if (self.blank_from.get() as usize) < end {
+            self.blank_from.set(end as u32);
+        }
+    }
+
+    /// The bytes of a range that lies within the buffer.
+    #[inline]
+    fn view(&self, from: usize, len: usize) -> &[u8] {
+        if from >= self.blank_from.get() as usize
+            && let Some(zeros) = zeros::of_len(len)
+        {
+            return zeros;
+        }
+        // SAFETY: the caller's range lies within the memory, which is initialised and lives as long as the pool; only
+        // this thread's code writes to it.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(from), len) }
+    }
+
+    /// Makes a range that lies within the buffer zeros.
+    fn zero(&self, from: usize, to: usize) {
+        let blank_from = self.blank_from.get() as usize;
+        if from >= blank_from {
+            return;
+        }
+        // SAFETY: the caller's range lies within the memory, and no reference to it is alive, since borrows of a
+        // buffer's bytes do not outlive the synchronous code using them.
+        unsafe { std::ptr::write_bytes(self.memory.as_ptr().add(from), 0, to - from) };
+        if to >= blank_from {
+            self.blank_from.set(from as u32);
+        }
+    }
+
+    /// Copies bytes to a range that lies within the buffer.
+    #[inline]
+    fn copy(&self, at: usize, src: &[u8]) {
+        if zeros::are_known(src) {
+            return self.zero(at, at + src.len());
+        }
+        self.touch(at + src.len());
+        // SAFETY: the destination lies within the memory; `copy` allows the two to overlap; as for references, see
+        // `zero`.
+        unsafe { std::ptr::copy(src.as_ptr(), self.memory.as_ptr().add(at), src.len()) };
+    }
 }
 
 struct Pool {
@@ -27,6 +88,8 @@ struct Pool {
     arena: NonNull<u8>,
     arena_len: usize,
     arena_used: Cell<usize>,
+    /// Whether it is known where its buffers are blank.
+    blank: bool,
 }
 
 /// A reactor's buffers. Cloning gives another handle to the same pool.
@@ -51,9 +114,19 @@ fn layout(bytes: usize) -> Layout {
 impl BufPool {
     /// A pool whose first `arena_bytes` come from one contiguous region (0: heap only).
     pub fn new(arena_bytes: usize) -> Self {
+        Self::with(arena_bytes, false)
+    }
+
+    /// A pool on the heap whose buffers know where they are blank; see the module's text. For drivers that fill buffers
+    /// by [`BufSlice::copy_from`] and [`BufSlice::zero`]; with others it works, and knows nothing.
+    pub fn blank() -> Self {
+        Self::with(0, true)
+    }
+
+    fn with(arena_bytes: usize, blank: bool) -> Self {
         let arena_len = arena_bytes.next_multiple_of(BLOCK);
         let arena = if arena_len == 0 { NonNull::dangling() } else { allocate(arena_len) };
-        Self(Rc::new(Pool { free: RefCell::default(), arena, arena_len, arena_used: Cell::new(0) }))
+        Self(Rc::new(Pool { free: RefCell::default(), arena, arena_len, arena_used: Cell::new(0), blank }))
     }
 
     /// Start and length in bytes of the arena, for registering it with a kernel. It lives as long as the pool.
@@ -90,7 +163,10 @@ impl Pool {
         } else {
             allocate(bytes)
         };
-        NonNull::from(Box::leak(Box::new(Chunk { memory, class: class as u8, in_arena, refs: Cell::new(0) })))
+        // Fresh memory is zeros.
+        let blank_from = Cell::new(if self.blank { 0 } else { NOWHERE });
+        let chunk = Chunk { memory, class: class as u8, in_arena, refs: Cell::new(0), blank_from };
+        NonNull::from(Box::leak(Box::new(chunk)))
     }
 }
 
@@ -149,16 +225,56 @@ impl Buf {
     }
 
     /// The bytes. Parts that a device is reading into change underneath: look at them only after that completed.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the memory is valid for `len` bytes and initialised; only this thread's code writes to it.
-        unsafe { std::slice::from_raw_parts(self.chunk().memory.as_ptr(), self.len()) }
+        self.chunk().view(0, self.len())
+    }
+
+    /// Part of the bytes; of a blank part it is known that they are zeros.
+    #[inline]
+    pub fn part(&self, range: Range<usize>) -> &[u8] {
+        self.check(&range);
+        self.chunk().view(range.start, range.len())
     }
 
     /// The bytes, writable. Panics if any slice of this buffer is alive, since an operation might be using it.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        assert_eq!(self.chunk().refs.get(), 1, "a buffer is written while an operation holds it");
-        // SAFETY: as in `bytes`, and the count just proved that we are the only holder.
-        unsafe { std::slice::from_raw_parts_mut(self.chunk().memory.as_ptr(), self.len()) }
+        self.part_mut(0..self.len())
+    }
+
+    /// Part of the bytes, writable; what lies behind the part stays as blank as it was. Panics as [`Buf::bytes_mut`].
+    #[inline]
+    pub fn part_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.check(&range);
+        let chunk = self.exclusive();
+        chunk.touch(range.end);
+        // SAFETY: the range lies within the memory, which is initialised, and we are the only holder.
+        unsafe { std::slice::from_raw_parts_mut(chunk.memory.as_ptr().add(range.start), range.len()) }
+    }
+
+    /// Copies `src` to `at`. Panics as [`Buf::bytes_mut`].
+    #[inline]
+    pub fn write(&mut self, at: usize, src: &[u8]) {
+        self.check(&(at..at + src.len()));
+        self.exclusive().copy(at, src);
+    }
+
+    /// Writes zeros over a range. Panics as [`Buf::bytes_mut`].
+    pub fn zero(&mut self, range: Range<usize>) {
+        self.check(&range);
+        self.exclusive().zero(range.start, range.end);
+    }
+
+    #[inline]
+    fn exclusive(&mut self) -> &Chunk {
+        let chunk = self.chunk();
+        assert_eq!(chunk.refs.get(), 1, "a buffer is written while an operation holds it");
+        chunk
+    }
+
+    #[inline]
+    fn check(&self, range: &Range<usize>) {
+        assert!(range.start <= range.end && range.end <= self.len(), "part {range:?} of {} bytes", self.len);
     }
 
     /// Whether no slice of this buffer is alive.
@@ -209,30 +325,54 @@ impl BufSlice {
         BufSlice { off: self.off + range.start as u32, len, buf: self.buf.share() }
     }
 
-    /// Address of the first byte, for the kernel.
+    /// Address of the first byte, for the kernel, which may write there.
     pub fn as_ptr(&self) -> *mut u8 {
+        let chunk = self.buf.chunk();
+        chunk.touch(self.off as usize + self.len());
         // SAFETY: the offset lies within the buffer's allocation.
-        unsafe { self.buf.chunk().memory.as_ptr().add(self.off as usize) }
+        unsafe { chunk.memory.as_ptr().add(self.off as usize) }
+    }
+
+    /// Whether the first byte lies at an address that is a multiple of 4096.
+    pub fn is_block_aligned(&self) -> bool {
+        // Buffers are.
+        (self.off as usize).is_multiple_of(ALIGN)
     }
 
     /// The bytes; see [`Buf::bytes`] about reads in flight.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.buf.bytes()[self.off as usize..][..self.len()]
+        self.buf.chunk().view(self.off as usize, self.len())
+    }
+
+    /// Part of the bytes; of a blank part it is known that they are zeros.
+    #[inline]
+    pub fn part(&self, range: Range<usize>) -> &[u8] {
+        self.check(&range);
+        self.buf.chunk().view(self.off as usize + range.start, range.len())
+    }
+
+    /// From where on this view is known to be zeros; its length if that is nowhere.
+    pub fn blank_from(&self) -> usize {
+        (self.buf.chunk().blank_from.get() as usize).saturating_sub(self.off as usize).min(self.len())
     }
 
     /// Copies `src` to `at` within this view. Ranges that a device is reading into must be left alone.
+    #[inline]
     pub fn copy_from(&self, at: usize, src: &[u8]) {
-        assert!(at + src.len() <= self.len(), "copy of {} bytes at {at} into {}", src.len(), self.len);
-        // SAFETY: the destination was just checked to lie inside the view; `copy` allows the two to overlap; no
-        // reference to the destination is alive, since `bytes` borrows do not outlive the synchronous code using them.
-        unsafe { std::ptr::copy(src.as_ptr(), self.as_ptr().add(at), src.len()) };
+        self.check(&(at..at + src.len()));
+        self.buf.chunk().copy(self.off as usize + at, src);
     }
 
     /// Writes zeros over a range of this view.
     pub fn zero(&self, range: Range<usize>) {
-        assert!(range.start <= range.end && range.end <= self.len(), "zero {range:?} of {}", self.len);
-        // SAFETY: as in `copy_from`.
-        unsafe { std::ptr::write_bytes(self.as_ptr().add(range.start), 0, range.end - range.start) };
+        self.check(&range);
+        self.buf.chunk().zero(self.off as usize + range.start, self.off as usize + range.end);
+    }
+
+    #[inline]
+    fn check(&self, range: &Range<usize>) {
+        assert!(range.start <= range.end && range.end <= self.len(), "part {range:?} of {} bytes", self.len);
     }
 
     /// Whether this memory lies in the pool's arena (the region a driver may have registered).
@@ -276,6 +416,44 @@ mod tests {
         let bufs: Vec<Buf> = (0..4).map(|_| pool.alloc(4096)).collect();
         assert_eq!(bufs.iter().filter(|b| b.full().in_arena()).count(), 2);
         assert!(bufs.iter().all(|b| (b.bytes().as_ptr() as usize).is_multiple_of(ALIGN)));
+    }
+
+    /// The rule of blank buffers against the bytes themselves, over random writes.
+    #[test]
+    fn what_is_known_to_be_zeros_is_zeros() {
+        let pool = BufPool::blank();
+        let mut rng = crate::Rng::new(3);
+        for _ in 0..50 {
+            let mut buf = pool.alloc(16 * BLOCK);
+            let mut expected = buf.bytes().to_vec();
+            for _ in 0..100 {
+                let from = rng.below(16 * BLOCK as u64) as usize;
+                let range = from..from + rng.below((16 * BLOCK - from) as u64 + 1) as usize;
+                let way = rng.below(5);
+                let byte = if way < 2 { 7 } else { 0 };
+                expected[range.clone()].fill(byte);
+                match way {
+                    0 => buf.part_mut(range.clone()).fill(byte),
+                    1 => buf.full().copy_from(range.start, &vec![byte; range.len()]),
+                    2 => buf.write(range.start, zeros::of_len(range.len()).expect("there are enough")),
+                    3 => buf.full().slice(range.clone()).zero(0..range.len()),
+                    _ => buf.zero(range.clone()),
+                }
+                assert!(buf.bytes() == expected && buf.part(range.clone()) == &expected[range]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_does_not_make_the_zeros_behind_it_unknown() {
+        let mut buf = BufPool::blank().alloc(4 * BLOCK);
+        buf.part_mut(0..BLOCK).fill(1);
+        assert!(zeros::are_known(buf.part(BLOCK..4 * BLOCK)) && !zeros::are_known(buf.part(0..BLOCK)));
+        let places = [buf.full(), buf.slice(BLOCK / 2..2 * BLOCK), buf.slice(2 * BLOCK..3 * BLOCK)];
+        assert_eq!(places.map(|view| view.blank_from()), [BLOCK, BLOCK / 2, 0]);
+        buf.full().as_ptr();
+        assert!(!zeros::are_known(buf.part(BLOCK..4 * BLOCK)), "the kernel may have written");
+        assert!(!zeros::are_known(BufPool::new(0).alloc(BLOCK).bytes()));
     }
 
     #[test]

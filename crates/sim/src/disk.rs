@@ -9,6 +9,7 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::FaultRates;
 use crate::faults::FaultKind;
 use crate::media::{Content, Media};
+use crate::sheet::Sheet;
 
 /// A device of a [`crate::World`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,6 +127,8 @@ struct Pending {
 pub(crate) struct Disk {
     pub(crate) config: DiskConfig,
     pub(crate) media: Media,
+    /// What a blank device holds instead of media.
+    sheet: Option<Sheet>,
     pub(crate) unreadable: BTreeSet<u64>,
     /// Blocks that do not hold what was last written to them, and why.
     pub(crate) wrong: BTreeMap<u64, FaultKind>,
@@ -151,6 +154,7 @@ impl Disk {
         Self {
             config,
             media: Media::default(),
+            sheet: None,
             unreadable: BTreeSet::new(),
             wrong: BTreeMap::new(),
             dead: false,
@@ -166,6 +170,16 @@ impl Disk {
             stalled: Vec::new(),
             pending: Vec::new(),
         }
+    }
+
+    /// A device that holds nothing but zeros and a few blocks.
+    pub(crate) fn blank(config: DiskConfig) -> Self {
+        Self { sheet: Some(Sheet::default()), ..Self::new(config) }
+    }
+
+    /// Bytes of memory that a blank device's contents take.
+    pub(crate) fn sheet_memory(&self) -> u64 {
+        self.sheet.as_ref().map_or(0, Sheet::memory)
     }
 
     /// Checks an operation on arrival. `tick` is the count of completions so far.
@@ -275,6 +289,10 @@ impl Disk {
     }
 
     fn read(&mut self, blocks: Range<u64>, buf: &BufSlice, rng: &mut Rng, others: &[&Action]) -> Result<(), IoError> {
+        if let Some(sheet) = &self.sheet {
+            sheet.read(blocks, buf);
+            return Ok(());
+        }
         for (n, block) in blocks.enumerate() {
             if happens(self.config.faults.unreadable_per_million, rng) {
                 self.unreadable.insert(block);
@@ -302,6 +320,11 @@ impl Disk {
 
     /// Lets each block of a write or trim happen with probability `likely`/256.
     pub(crate) fn apply(&mut self, action: &Action, tick: u64, rng: &mut Rng, likely: u64) {
+        match (action, &mut self.sheet) {
+            (Action::Write { buf, .. }, Some(sheet)) => return sheet.write(action.blocks().start, buf),
+            (Action::Trim { .. }, Some(sheet)) => return sheet.clear(action.blocks()),
+            _ => {}
+        }
         match action {
             Action::Write { buf, .. } => {
                 for (n, block) in action.blocks().enumerate() {

@@ -3,41 +3,39 @@
 use cygnus_runtime::{Driver, Events, Halt, Message, Op, OpId};
 use cygnus_types::{Nanos, ReactorId};
 
-use crate::disk::DiskId;
-use crate::world::{State, World};
+use crate::world::{State, What, World};
 
 /// The virtual-time [`Driver`] of one reactor. Parking moves the clock of the whole world, so where several reactors
 /// live together their [`crate::Cluster`] does that instead.
 pub struct SimDriver {
     world: World,
     port: usize,
-    disks: Vec<DiskId>,
 }
 
 impl SimDriver {
-    pub(crate) fn new(world: World, port: usize, disks: Vec<DiskId>) -> Self {
-        Self { world, port, disks }
+    pub(crate) fn new(world: World, port: usize) -> Self {
+        Self { world, port }
     }
 }
 
 impl Driver for SimDriver {
     fn now(&self) -> Nanos {
-        self.world.now()
+        let state = self.world.0.borrow();
+        state.now + state.ports[self.port].core.spent()
     }
 
     fn submit(&mut self, id: OpId, op: Op) {
         let mut state = self.world.0.borrow_mut();
-        if !state.ports[self.port].alive {
+        let port = self.port;
+        if !state.ports[port].alive {
             return;
         }
-        match &op {
-            Op::Read { dev, .. } | Op::Write { dev, .. } | Op::Flush { dev } | Op::Trim { dev, .. } => {
-                let disk = self.disks[dev.0 as usize];
-                state.submit_io(self.port, id, disk, op);
-            }
-            Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => {
-                state.submit_net(self.port, id, op);
-            }
+        if state.ports[port].core.is_modelled() {
+            state.ports[port].core.submit(id, op);
+            let at = state.now + state.ports[port].core.spent();
+            state.schedule(at, What::Leave { port });
+        } else {
+            state.submit(port, id, op);
         }
     }
 
@@ -50,6 +48,9 @@ impl Driver for SimDriver {
 
     fn park(&mut self, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt> {
         let mut state = self.world.0.borrow_mut();
+        if state.ports[self.port].core.is_modelled() {
+            return self.park_modelled(&mut state, until, events);
+        }
         loop {
             let only_look = until.is_some_and(|until| until <= state.now);
             if only_look {
@@ -67,6 +68,23 @@ impl Driver for SimDriver {
     }
 }
 
+impl SimDriver {
+    /// The turn took its time; then, unless something came meanwhile, the core idles.
+    fn park_modelled(&self, state: &mut State, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt> {
+        state.end_turn(self.port);
+        loop {
+            if !state.ports[self.port].alive {
+                return Err(Halt::PowerCut);
+            }
+            state.take_events(self.port, events);
+            if !events.is_empty() || until.is_some_and(|until| until <= state.now) {
+                return Ok(());
+            }
+            state.jump(until)?;
+        }
+    }
+}
+
 impl Drop for SimDriver {
     fn drop(&mut self) {
         let mut state = self.world.0.borrow_mut();
@@ -77,6 +95,17 @@ impl Drop for SimDriver {
 }
 
 impl State {
+    /// An operation reaches the world.
+    pub(crate) fn submit(&mut self, port: usize, id: OpId, op: Op) {
+        match &op {
+            Op::Read { dev, .. } | Op::Write { dev, .. } | Op::Flush { dev } | Op::Trim { dev, .. } => {
+                let disk = self.ports[port].disks[dev.0 as usize];
+                self.submit_io(port, id, disk, op);
+            }
+            Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => self.submit_net(port, id, op),
+        }
+    }
+
     /// Moves a port's events to a reactor.
     pub(crate) fn take_events(&mut self, port: usize, events: &mut Events) {
         let mine = &mut self.ports[port].events;

@@ -49,18 +49,25 @@
 //! test can tell an error that it had to expect from one that is a bug. [`World::watch_faults`] tells of every fault in
 //! the moment in which an operation meets it, for counting which faults met which step of the engine.
 
+mod agenda;
 mod cluster;
+mod cpu;
 mod disk;
 mod driver;
 mod faults;
+mod gauge;
 mod inject;
 mod media;
+mod model;
 mod net;
+mod sheet;
 mod world;
 
 pub use cluster::Cluster;
+pub use cpu::CpuModel;
 pub use disk::{DiskConfig, DiskId, DiskStats, Timing};
 pub use driver::SimDriver;
 pub use faults::{FaultKind, FaultRates};
+pub use gauge::Load;
 pub use inject::Saved;
 pub use world::{TURN, World};

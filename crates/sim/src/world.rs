@@ -8,11 +8,15 @@ use std::rc::Rc;
 use cygnus_runtime::{
     BufPool, Completion, DeviceInfo, DeviceIx, Events, Halt, IoError, Message, Op, OpId, Outcome, Rng, Runtime,
 };
+use cygnus_ssd::{Counters, Ssd};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
+use crate::cpu::{Core, CpuModel};
 use crate::disk::{Action, Disk, DiskConfig, DiskId, DiskStats};
 use crate::driver::SimDriver;
 use crate::faults::{FaultKind, Watcher};
+use crate::gauge::{Gauge, Load};
+use crate::model::Models;
 use crate::net::Net;
 
 /// What a turn of a reactor's loop costs when it does not sleep: without it a task that only yields would stop time.
@@ -47,6 +51,10 @@ pub(crate) enum What {
         disk: DiskId,
         hang: u64,
     },
+    /// A modelled core has come to the next operation that its reactor submitted.
+    Leave {
+        port: usize,
+    },
     PowerCut,
 }
 
@@ -74,12 +82,25 @@ struct InFlight {
     id: OpId,
     disk: DiskId,
     action: Action,
+    submitted: Nanos,
+}
+
+/// An operation in flight as models know it: its slot and its ticket in one number.
+const SLOT_BITS: u32 = 24;
+const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
+
+fn in_flight_id(slot: u32, ticket: u64) -> u64 {
+    assert!(u64::from(slot) <= SLOT_MASK, "more operations in flight than there are slots");
+    ticket << SLOT_BITS | u64::from(slot)
 }
 
 /// Where a reactor's events collect until it looks.
 pub(crate) struct Port {
     pub(crate) events: Events,
     pub(crate) alive: bool,
+    pub(crate) core: Core,
+    /// The devices that its reactor sees.
+    pub(crate) disks: Vec<DiskId>,
     /// Until when messages to it are already on their way, per sender: they must not overtake one another.
     message_times: BTreeMap<usize, Nanos>,
 }
@@ -97,6 +118,12 @@ pub(crate) struct State {
     pub(crate) disks: Vec<Disk>,
     /// Told of every fault that an operation meets.
     pub(crate) watcher: Option<Watcher>,
+    models: Models,
+    gauges: Vec<Gauge>,
+    /// Operations that models ended and the world has not looked at yet; empty between events.
+    ended: Vec<u64>,
+    /// Whether anything has reached a reactor's port since the clock was last set going.
+    delivered: bool,
     /// Counts completions of device operations; orders them against flushes.
     tick: u64,
     /// Counts submissions and completions of device operations; power cuts are planned by it.
@@ -126,6 +153,10 @@ impl World {
             free_slots: Vec::new(),
             disks: Vec::new(),
             watcher: None,
+            models: Models::default(),
+            gauges: Vec::new(),
+            ended: Vec::new(),
+            delivered: false,
             tick: 0,
             steps: 0,
             cut_at_step: None,
@@ -141,19 +172,46 @@ impl World {
 
     /// Plugs in a device.
     pub fn add_disk(&self, config: DiskConfig) -> DiskId {
+        self.plug_in(Disk::new(config), None)
+    }
+
+    /// Plugs in a device whose operations take as long as a model says; the timing of `config` counts only for what the
+    /// device refuses. Everything else, faults included, is as for any device.
+    pub fn add_modelled(&self, config: DiskConfig, model: Ssd) -> DiskId {
+        self.plug_in(Disk::new(config), Some(model))
+    }
+
+    /// Plugs in a modelled device that holds nothing but zeros and what is written from parts of buffers that are not
+    /// known to be zeros (see [`BufPool::blank`]). It has no volatile cache and no faults of its contents: for the lab.
+    pub fn add_blank(&self, config: DiskConfig, model: Ssd) -> DiskId {
+        self.plug_in(Disk::blank(config), Some(model))
+    }
+
+    fn plug_in(&self, disk: Disk, model: Option<Ssd>) -> DiskId {
+        if let Some(model) = &model {
+            assert!(model.blocks() * BLOCK as u64 >= disk.config.size, "a model is as large as its device");
+        }
         let mut state = self.0.borrow_mut();
-        state.disks.push(Disk::new(config));
+        state.disks.push(disk);
+        state.models.add(model);
+        state.gauges.push(Gauge::default());
         DiskId(state.disks.len() as u32 - 1)
     }
 
     /// A reactor's door to this world, through which it sees the given devices, numbered as listed. Power must be on.
     pub fn driver(&self, reactor: ReactorId, disks: &[DiskId]) -> SimDriver {
+        self.driver_on(reactor, disks, None)
+    }
+
+    /// As [`World::driver`], on a core of the given speed.
+    pub fn driver_on(&self, reactor: ReactorId, disks: &[DiskId], cpu: Option<CpuModel>) -> SimDriver {
         let mut state = self.0.borrow_mut();
         assert!(state.powered, "restore the power before starting a reactor");
-        state.ports.push(Port { events: Events::default(), alive: true, message_times: BTreeMap::new() });
+        let (events, core) = (Events::default(), Core::new(cpu));
+        state.ports.push(Port { events, alive: true, core, disks: disks.to_vec(), message_times: BTreeMap::new() });
         let port = state.ports.len() - 1;
         state.reactors.insert(reactor, port);
-        SimDriver::new(self.clone(), port, disks.to_vec())
+        SimDriver::new(self.clone(), port)
     }
 
     /// A reactor over [`World::driver`], with a heap-only buffer pool and a seed drawn from the world's.
@@ -161,6 +219,27 @@ impl World {
         let driver = self.driver(reactor, disks);
         let seed = self.0.borrow_mut().rng.next_u64();
         Runtime::new(reactor, Box::new(driver), BufPool::new(0), seed)
+    }
+
+    /// A reactor for users who only write zeros: on a core of the given speed, with buffers that know where they are
+    /// blank.
+    pub fn blank_reactor(&self, reactor: ReactorId, disks: &[DiskId], cpu: Option<CpuModel>) -> Runtime {
+        let driver = self.driver_on(reactor, disks, cpu);
+        let seed = self.0.borrow_mut().rng.next_u64();
+        Runtime::new(reactor, Box::new(driver), BufPool::blank(), seed)
+    }
+
+    /// Charges a reactor's core for work that no operation stands for; for nothing if the core is not modelled.
+    pub fn charge(&self, reactor: ReactorId, work: Nanos) {
+        let mut state = self.0.borrow_mut();
+        let port = state.reactors[&reactor];
+        state.ports[port].core.charge(work);
+    }
+
+    /// Time for which a reactor's core has worked; zero if it is not modelled.
+    pub fn cpu_busy(&self, reactor: ReactorId) -> Nanos {
+        let state = self.0.borrow();
+        state.ports[state.reactors[&reactor]].core.busy()
     }
 
     /// What a reactor given these devices knows of them.
@@ -187,6 +266,29 @@ impl World {
     /// What a device has done.
     pub fn stats(&self, disk: DiskId) -> DiskStats {
         self.with_disk(disk, |disk| disk.stats)
+    }
+
+    /// How loaded a device is and was.
+    pub fn load(&self, disk: DiskId) -> Load {
+        let mut state = self.0.borrow_mut();
+        let now = state.now;
+        state.gauges[disk.0 as usize].read(now)
+    }
+
+    /// What the model of a device has counted, if it has one.
+    pub fn model_counters(&self, disk: DiskId) -> Option<Counters> {
+        self.0.borrow().models.counters(disk.0 as usize)
+    }
+
+    /// Events that the models have worked through.
+    pub fn model_events(&self) -> u64 {
+        self.0.borrow().models.events()
+    }
+
+    /// Host memory of the devices in bytes: the models' translation state, and contents of blank devices.
+    pub fn memory(&self) -> (u64, u64) {
+        let state = self.0.borrow();
+        (state.models.memory(), state.disks.iter().map(Disk::sheet_memory).sum())
     }
 
     /// How many blocks of a device a power cut could take now.
@@ -241,20 +343,32 @@ impl State {
         self.queue.push(Reverse(Event { at: at.max(self.now), sequence: self.sequence, what }));
     }
 
-    fn next_event(&self) -> Option<Nanos> {
-        self.queue.peek().map(|event| event.0.at)
+    /// Lets the next event happen if it is due by `until`; whether there was one.
+    fn step_until(&mut self, until: Nanos) -> bool {
+        let own = self.queue.peek().map(|event| event.0.at);
+        if let Some(at) = self.models.next_event()
+            && own.is_none_or(|own| at < own)
+        {
+            if at > until {
+                return false;
+            }
+            self.now = at;
+            self.models.step(&mut self.ended);
+            self.end_modelled();
+            return true;
+        }
+        if own.is_none_or(|own| own > until) {
+            return false;
+        }
+        let Reverse(event) = self.queue.pop().expect("just peeked");
+        self.now = event.at;
+        self.happen(event.what);
+        true
     }
 
     /// Moves the clock to `until` and lets everything due by then happen.
     fn advance(&mut self, until: Nanos) {
-        while let Some(Reverse(event)) = self.queue.peek() {
-            if event.at > until || !self.powered {
-                break;
-            }
-            let Reverse(event) = self.queue.pop().expect("just peeked");
-            self.now = event.at;
-            self.happen(event.what);
-        }
+        while self.powered && self.step_until(until) {}
         if self.powered {
             self.now = self.now.max(until);
         }
@@ -271,12 +385,31 @@ impl State {
         Ok(())
     }
 
-    /// Nobody is busy: time jumps to the next thing that happens, if there is any.
+    /// Nobody is busy: time jumps to the next thing that reaches a reactor, or to `timer`, if there is either.
     pub(crate) fn jump(&mut self, timer: Option<Nanos>) -> Result<(), Halt> {
         self.spinning = 0;
-        let next = timer.into_iter().chain(self.next_event()).min().ok_or(Halt::Stalled)?;
-        self.advance(next);
+        self.delivered = false;
+        let until = timer.unwrap_or(Nanos(u64::MAX));
+        while self.powered {
+            let due = if self.delivered { self.now } else { until };
+            if self.step_until(due) {
+                continue;
+            }
+            match timer {
+                _ if self.delivered => {}
+                Some(timer) => self.now = self.now.max(timer),
+                None => return Err(Halt::Stalled),
+            }
+            break;
+        }
         Ok(())
+    }
+
+    /// A modelled core's turn is over: time passes for it, and the devices work meanwhile.
+    pub(crate) fn end_turn(&mut self, port: usize) {
+        self.spinning = 0;
+        let took = self.ports[port].core.end_turn();
+        self.advance(self.now + took);
     }
 
     fn happen(&mut self, what: What) {
@@ -286,10 +419,17 @@ impl State {
             What::Message { port, message } => {
                 if self.ports[port].alive {
                     self.ports[port].events.messages.push(message);
+                    self.delivered = true;
                 }
             }
             What::Net(event) => self.net_event(event),
             What::Release { disk, hang } => self.release(disk, hang),
+            What::Leave { port } => {
+                let (id, op) = self.ports[port].core.leave();
+                if self.ports[port].alive {
+                    self.submit(port, id, op);
+                }
+            }
             What::PowerCut => self.cut_power(),
         }
     }
@@ -307,16 +447,38 @@ impl State {
     pub(crate) fn submit_io(&mut self, port: usize, id: OpId, disk: DiskId, op: Op) {
         let device = &mut self.disks[disk.0 as usize];
         let action = device.admit(op, self.tick);
-        let duration = device.duration(&action, &mut self.rng);
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.in_flight.push(None);
             self.in_flight.len() as u32 - 1
         });
         device.begin(slot, &action);
+        self.gauges[disk.0 as usize].begin(self.now);
+        self.sequence += 1;
         let ticket = self.sequence;
-        self.in_flight[slot as usize] = Some(InFlight { ticket, port, id, disk, action });
-        self.schedule(self.now + duration, What::Io { slot, ticket });
+        if !self.models.submit(disk.0 as usize, self.now, in_flight_id(slot, ticket), &action) {
+            let duration = device.duration(&action, &mut self.rng);
+            self.schedule(self.now + duration, What::Io { slot, ticket });
+        }
+        self.in_flight[slot as usize] = Some(InFlight { ticket, port, id, disk, action, submitted: self.now });
         self.step();
+    }
+
+    /// Ends what the models have ended, unless the power goes meanwhile.
+    fn end_modelled(&mut self) {
+        let mut ended = std::mem::take(&mut self.ended);
+        for id in ended.drain(..) {
+            let (slot, ticket) = ((id & SLOT_MASK) as u32, id >> SLOT_BITS);
+            let io = self.in_flight.get(slot as usize).and_then(Option::as_ref).filter(|io| io.ticket == ticket);
+            let Some(io) = io else { continue };
+            let slowness = self.disks[io.disk.0 as usize].slowness;
+            if slowness > 1 {
+                let late = self.now.since(io.submitted) * (slowness - 1);
+                self.schedule(self.now + late, What::Io { slot, ticket });
+            } else {
+                self.end_io(slot, ticket);
+            }
+        }
+        self.ended = ended;
     }
 
     fn end_io(&mut self, slot: u32, ticket: u64) {
@@ -332,6 +494,7 @@ impl State {
         let io = self.in_flight[slot as usize].take().expect("just looked");
         self.free_slots.push(slot);
         self.tick += 1;
+        self.gauges[io.disk.0 as usize].end(self.now);
         let disk = &mut self.disks[io.disk.0 as usize];
         disk.end(slot);
         let racing: Vec<&Action> = match &io.action {
@@ -346,12 +509,15 @@ impl State {
         for fault in std::mem::take(&mut disk.met) {
             self.tell(fault);
         }
+        let read = if let Action::Read { buf, .. } = &io.action { buf.len() } else { 0 };
+        self.ports[io.port].core.completed(read);
         self.complete(io.port, io.id, result.map(|()| Outcome::Done));
     }
 
     pub(crate) fn complete(&mut self, port: usize, id: OpId, result: Result<Outcome, IoError>) {
         if self.ports[port].alive {
             self.ports[port].events.done.push(Completion { id, result });
+            self.delivered = true;
         }
     }
 
@@ -380,6 +546,9 @@ impl State {
         for (disk, actions) in self.disks.iter_mut().zip(&by_disk) {
             disk.lose_power(actions, &mut self.rng);
         }
+        self.ended.clear();
+        self.models.settle(self.now);
+        self.gauges.iter_mut().for_each(|gauge| gauge.clear(self.now));
         for port in &mut self.ports {
             port.alive = false;
             port.events = Events::default();
@@ -399,6 +568,7 @@ impl State {
             let io = self.in_flight[slot].take().expect("just looked");
             self.free_slots.push(slot as u32);
             self.tick += 1;
+            self.gauges[io.disk.0 as usize].end(self.now);
             let disk = &mut self.disks[io.disk.0 as usize];
             disk.end(slot as u32);
             disk.apply(&io.action, self.tick, &mut self.rng, 128);

@@ -9,6 +9,7 @@ mod ids;
 mod nanos;
 mod size;
 mod uuid;
+pub mod zeros;
 
 pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
 pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};

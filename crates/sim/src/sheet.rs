@@ -1,0 +1,80 @@
+//! What a device of the lab holds: zeros, but for the few blocks that are something else.
+//!
+//! Users of the lab's arrays only write zeros, from buffers that know it ([`cygnus_runtime::BufPool::blank`]). What is
+//! left are the engine's own headers, superblocks and maps, one block in sixty or so. There is no volatile cache here
+//! and nothing to lose: the lab asks what an array does, not whether it forgets.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use cygnus_runtime::BufSlice;
+use cygnus_types::BLOCK;
+
+/// See the module's text.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    blocks: BTreeMap<u64, Box<[u8]>>,
+}
+
+impl Sheet {
+    pub(crate) fn read(&self, blocks: Range<u64>, buf: &BufSlice) {
+        let mut at = 0;
+        for (block, bytes) in self.blocks.range(blocks.clone()) {
+            let here = (block - blocks.start) as usize * BLOCK;
+            buf.zero(at..here);
+            buf.copy_from(here, bytes);
+            at = here + BLOCK;
+        }
+        buf.zero(at..buf.len());
+    }
+
+    pub(crate) fn write(&mut self, first: u64, buf: &BufSlice) {
+        let real = buf.blank_from().div_ceil(BLOCK);
+        for n in 0..real {
+            let bytes = buf.part(n * BLOCK..(n + 1) * BLOCK);
+            let block = first + n as u64;
+            match self.blocks.get_mut(&block) {
+                Some(old) => old.copy_from_slice(bytes),
+                None => drop(self.blocks.insert(block, bytes.into())),
+            }
+        }
+        self.clear(first + real as u64..first + (buf.len() / BLOCK) as u64);
+    }
+
+    /// Makes a range zeros.
+    pub(crate) fn clear(&mut self, blocks: Range<u64>) {
+        while let Some((&block, _)) = self.blocks.range(blocks.clone()).next() {
+            self.blocks.remove(&block);
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> u64 {
+        (self.blocks.len() * BLOCK) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_runtime::BufPool;
+
+    use super::*;
+
+    #[test]
+    fn keeps_what_is_not_zeros() {
+        let (pool, mut sheet) = (BufPool::blank(), Sheet::default());
+        let mut stripe = pool.alloc(4 * BLOCK);
+        stripe.part_mut(0..BLOCK).fill(5);
+        sheet.write(10, &stripe.full());
+        sheet.write(14, &stripe.full());
+        assert_eq!(sheet.memory(), 2 * BLOCK as u64);
+        let mut into = pool.alloc(6 * BLOCK);
+        into.bytes_mut().fill(9);
+        sheet.read(9..15, &into.full());
+        let firsts: Vec<u8> = into.bytes().chunks(BLOCK).map(|block| block[0]).collect();
+        assert_eq!(firsts, [0, 5, 0, 0, 0, 5]);
+        sheet.clear(0..12);
+        sheet.write(14, &stripe.slice(BLOCK..2 * BLOCK));
+        assert_eq!(sheet.memory(), 0);
+    }
+}
