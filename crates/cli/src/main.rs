@@ -16,6 +16,7 @@ mod members;
 mod notify;
 mod ondisk;
 mod output;
+mod plan;
 mod scratch;
 mod serve;
 mod state;
@@ -50,6 +51,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Array(command) => commands::array::run(command, config, &context),
         Command::Volume(command) => commands::volume::run(command, &context),
         Command::Serve(args) => serve::run(args, config, &context),
+        Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man(args) => generate::man(&args),

@@ -9,6 +9,7 @@ mod cleaning;
 mod front_end;
 mod histogram;
 mod latency;
+pub mod planner;
 mod points;
 mod pressure;
 mod victim;

@@ -5,6 +5,7 @@
 pub mod array;
 pub mod bench;
 pub mod demo;
+pub mod plan;
 pub mod serve;
 pub mod torture;
 pub mod values;
@@ -143,6 +144,10 @@ pub enum Command {
     Demo(demo::DemoArgs),
     /// Measure this machine's floor, the engine and NBD servers
     Bench(bench::BenchArgs),
+    /// Find how many R-groups of how many drives keep cleaning out of the way of writes
+    ///
+    /// SWAN's analytic model, shown with its terms: from what the network brings, the figures of a drive and how full the array will be, it gives the width and the number of R-groups, the sustained rate, write amplification, usable space, wear and cost.
+    Plan(plan::PlanArgs),
     /// Search for bugs: whole arrays under power cuts and lost members, in virtual time
     ///
     /// Runs arrays on modelled devices, cuts the power, removes members, and compares each read with what it may return. A seed decides everything, and tells the same story each time.
@@ -207,6 +212,7 @@ mod tests {
             "cygnus --state S volume delete tank/vol0",
             "cygnus --state S volume resize tank/vol0 --size 8GiB",
             "cygnus --state S array destroy tank",
+            "cygnus plan --network 10Gbit --device 850-pro --utilisation 60%",
             "cygnus demo",
             "cygnus completions bash",
         ] {

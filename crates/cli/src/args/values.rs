@@ -12,6 +12,13 @@ use thiserror::Error;
 #[error("{0}")]
 pub struct ValueError(String);
 
+impl ValueError {
+    /// An error with this text.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
 fn bad<T>(message: impl Into<String>) -> Result<T, ValueError> {
     Err(ValueError(message.into()))
 }

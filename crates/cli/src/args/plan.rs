@@ -1,0 +1,111 @@
+//! `cygnus plan`
+
+use super::values::{Percent, Raid, Size, ValueError};
+use clap::Args;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Examples:
+  How many R-groups of which width for 10 GbE over commodity SATA drives, 60 % full:
+    cygnus plan --network 10Gbit --device 850-pro --utilisation 60%
+  The best layout of 18 drives, with double parity, for 2 GB/s of writes that never stop:
+    cygnus plan --devices 18 --parity 2 --network 2GB --device nvme-gen4 --utilisation 70%
+  The example of the SWAN paper, with every term:
+    cygnus plan --network 800MB --device swan-paper --utilisation 60%
+  A drive of your own, and what a year of it costs:
+    cygnus plan --network 3GB --write-rate 1.2GB --read-rate 3GB --capacity 3.84TB --devices 24 \\
+        --endurance 7PB --written-per-day 20TB --price 400";
+
+/// `cygnus plan`
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PlanArgs {
+    /// What clients write at most, a second: 10Gbit, 25Gbit, 1.2GB
+    #[arg(long, value_name = "RATE")]
+    pub network: Rate,
+    /// A drive whose figures are known; 'swan-paper' is the prototype of the SWAN paper
+    #[arg(long, value_name = "NAME", default_value = "nvme-gen4")]
+    pub device: String,
+    /// Rate of large writes of a drive, instead of the known one's
+    #[arg(long, value_name = "RATE")]
+    pub write_rate: Option<Rate>,
+    /// Rate of large reads of a drive
+    #[arg(long, value_name = "RATE")]
+    pub read_rate: Option<Rate>,
+    /// Time until a trimmed segment is erased, in microseconds
+    #[arg(long, value_name = "US")]
+    pub erase_us: Option<u32>,
+    /// Bytes of a segment on one drive
+    #[arg(long, value_name = "SIZE")]
+    pub segment: Option<Size>,
+    /// Capacity of a drive
+    #[arg(long, value_name = "SIZE")]
+    pub capacity: Option<Size>,
+    /// Share of the space that live data will take
+    #[arg(long, value_name = "PERCENT", default_value = "60%")]
+    pub utilisation: Percent,
+    /// Parity members of each R-group
+    #[arg(long, value_name = "M", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub parity: u8,
+    /// The shape of an R-group, instead of the narrowest that takes what the network brings
+    #[arg(long, value_name = "K+M", conflicts_with = "parity")]
+    pub raid: Option<Raid>,
+    /// Drives at hand: compares their layouts and recommends one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub devices: Option<u32>,
+    /// What a drive may be written before it wears out
+    #[arg(long, value_name = "SIZE", requires = "written_per_day")]
+    pub endurance: Option<Size>,
+    /// What clients will write on an average day
+    #[arg(long, value_name = "SIZE")]
+    pub written_per_day: Option<Size>,
+    /// Price of a drive, in any currency
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_price)]
+    pub price: Option<f64>,
+}
+
+fn parse_price(text: &str) -> Result<f64, ValueError> {
+    text.parse()
+        .ok()
+        .filter(|price: &f64| price.is_finite() && *price >= 0.0)
+        .ok_or_else(|| ValueError::new("a price is a number, 0 or more"))
+}
+
+/// Bytes a second: a size (`1.2GB`), or bits (`10Gbit`); `/s` may follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate(pub f64);
+
+impl FromStr for Rate {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let amount = text.trim().trim_end_matches("/s");
+        let bits = [("Gbit", 1e9), ("Mbit", 1e6)]
+            .into_iter()
+            .find_map(|(unit, scale)| amount.strip_suffix(unit).map(|number| number.parse::<f64>().map(|n| n * scale)));
+        let bytes = match bits {
+            Some(bits) => bits.ok().map(|bits| bits / 8.0),
+            None => amount.parse::<cygnus_types::ByteSize>().ok().map(|size| size.0 as f64),
+        };
+        bytes
+            .filter(|rate| rate.is_finite() && *rate > 0.0)
+            .map(Self)
+            .ok_or_else(|| ValueError::new(format!("'{text}' is no rate above 0: write 10Gbit, 800MB or 1.2GB")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_bits_or_bytes() {
+        assert_eq!("10Gbit".parse(), Ok(Rate(1.25e9)));
+        assert_eq!("100Mbit/s".parse(), Ok(Rate(12.5e6)));
+        assert_eq!("800MB/s".parse(), Ok(Rate(8e8)));
+        assert_eq!("1GiB".parse(), Ok(Rate(1073741824.0)));
+        for wrong in ["", "0", "fast", "-1Gbit", "infGbit", "NaNMbit", "10Gbyte"] {
+            assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
+        }
+    }
+}

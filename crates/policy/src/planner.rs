@@ -1,0 +1,228 @@
+//! The planner's model: how many R-groups of how many devices keep garbage collection out of the way of writes.
+//!
+//! SWAN section 3.4 (ATC'19). A group that was front-end comes back to that role when the `N - 1` others have been
+//! filled, and must be clean by then:
+//!
+//! ```text
+//!   N >= (Te/Tw) / (1 - u)  +  (Tr/Tw + 1) * u / (1 - u)  +  1
+//! ```
+//!
+//! where Tw, Tr and Te are the times to write, read and erase a segment on one device and `u` is the share of a victim
+//! that is still valid. In a log-structured store under uniform random writes `ud = (u - 1) / ln u`, `ud` being the share
+//! of the space that holds live data. Floating point is fine here: nothing that an array does depends on it.
+
+/// What the model needs to know of one device. Rates in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceFigures {
+    /// Rate of large writes.
+    pub write_rate: f64,
+    /// Rate of large reads.
+    pub read_rate: f64,
+    /// Seconds until a trimmed segment of [`DeviceFigures::segment`] bytes is erased (Te).
+    pub erase_seconds: f64,
+    /// Bytes of a segment on one device.
+    pub segment: f64,
+    /// Bytes that the device holds.
+    pub capacity: f64,
+}
+
+/// The two dimensions of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// R-groups.
+    pub groups: u32,
+    /// Data columns of each (k).
+    pub data: u32,
+    /// Parity columns of each (m).
+    pub parity: u32,
+    /// Devices left over.
+    pub spares: u32,
+}
+
+impl Layout {
+    /// Devices of a group.
+    pub fn width(self) -> u32 {
+        self.data + self.parity
+    }
+}
+
+/// The terms of the equation, each a number of R-groups.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Share of a victim that is valid (u).
+    pub valid_share: f64,
+    /// `(Te/Tw) / (1 - u)`: erasing.
+    pub erase: f64,
+    /// `(Tr/Tw + 1) * u / (1 - u)`: moving what is valid.
+    pub moves: f64,
+}
+
+impl Terms {
+    /// Right side of the equation: both terms, and the front-end itself.
+    pub fn minimum(self) -> f64 {
+        self.erase + self.moves + 1.0
+    }
+
+    /// Fewest whole groups; never below two, since one group cannot both write and clean.
+    pub fn groups(self) -> u32 {
+        (self.minimum().ceil() as u32).max(2)
+    }
+}
+
+/// Share of a victim that is valid when `utilisation` of the space holds live data, under uniform random writes: the
+/// solution of `utilisation = (u - 1) / ln u`. `utilisation` lies strictly between 0 and 1.
+pub fn valid_share(utilisation: f64) -> f64 {
+    assert!(utilisation > 0.0 && utilisation < 1.0, "a utilisation of {utilisation} has no victim to speak of");
+    let of = |u: f64| (u - 1.0) / u.ln();
+    let (mut low, mut high) = (0.0, 1.0);
+    // The function rises from 0 to 1, and 60 halvings are more than a double can tell apart.
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if of(middle) < utilisation { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// The equation for a device and a utilisation, when the front-end is written at `share_of_rate` (at most 1) of what it
+/// can take: a slower network leaves more time for cleaning.
+pub fn terms(device: &DeviceFigures, utilisation: f64, share_of_rate: f64) -> Terms {
+    let u = valid_share(utilisation);
+    let write = device.segment / device.write_rate;
+    let read = device.segment / device.read_rate;
+    let available = write / share_of_rate;
+    Terms {
+        valid_share: u,
+        erase: device.erase_seconds / available / (1.0 - u),
+        moves: (read + write) / available * u / (1.0 - u),
+    }
+}
+
+/// Fewest data devices that take what the network brings (section 3.4, first step).
+pub fn data_devices(device: &DeviceFigures, network_rate: f64) -> u32 {
+    ((network_rate / device.write_rate).ceil() as u32).max(1)
+}
+
+/// What a layout can do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prospect {
+    /// User bytes per second that the front-end takes while nothing cleans.
+    pub burst_rate: f64,
+    /// User bytes per second for ever: cleaning keeps up.
+    pub sustained_rate: f64,
+    /// Bytes that devices write per user byte: relocation, and parity on top.
+    pub write_amplification: f64,
+    /// Live bytes at the given utilisation.
+    pub usable: f64,
+    /// Bytes of all devices in groups.
+    pub raw: f64,
+}
+
+/// Judges a layout at a utilisation.
+pub fn prospect(device: &DeviceFigures, layout: Layout, utilisation: f64) -> Prospect {
+    let needed = terms(device, utilisation, 1.0);
+    let burst_rate = f64::from(layout.data) * device.write_rate;
+    // With N groups there is time for cleaning as long as (N - 1) / share >= erase + moves.
+    let share = f64::from(layout.groups.saturating_sub(1)) / (needed.erase + needed.moves);
+    let relocation = 1.0 / (1.0 - needed.valid_share);
+    let raw = f64::from(layout.groups * layout.width()) * device.capacity;
+    let data_share = f64::from(layout.data) / f64::from(layout.width());
+    Prospect {
+        burst_rate,
+        sustained_rate: burst_rate * share.min(1.0),
+        write_amplification: relocation / data_share,
+        usable: raw * data_share * utilisation,
+        raw,
+    }
+}
+
+/// Every layout of `devices` devices with at least two groups and parity `parity`, widest groups first.
+pub fn layouts(devices: u32, parity: u32) -> impl Iterator<Item = Layout> {
+    let widths = (parity + 1..=devices / 2).rev();
+    widths.map(move |width| {
+        let groups = devices / width;
+        Layout { groups, data: width - parity, parity, spares: devices - groups * width }
+    })
+}
+
+/// The layout with most usable space of those that sustain `rate`; if none does, the one that sustains most.
+/// `None`: too few devices for two groups.
+pub fn recommend(device: &DeviceFigures, devices: u32, parity: u32, utilisation: f64, rate: f64) -> Option<Layout> {
+    let judged = layouts(devices, parity).map(|layout| (layout, prospect(device, layout, utilisation)));
+    judged
+        .max_by(|(_, a), (_, b)| {
+            let key = |p: &Prospect| (p.sustained_rate.min(rate), p.usable);
+            key(a).partial_cmp(&key(b)).expect("rates and sizes are finite")
+        })
+        .map(|(layout, _)| layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Section 3.4: 4 ms per erase, 15.6 us and 19.5 us per 4 KiB block read and written, 256 blocks per segment.
+    fn prototype() -> DeviceFigures {
+        DeviceFigures {
+            write_rate: 4096.0 / 19.5e-6,
+            read_rate: 4096.0 / 15.6e-6,
+            erase_seconds: 4e-3,
+            segment: 256.0 * 4096.0,
+            capacity: 120e9,
+        }
+    }
+
+    #[test]
+    fn valid_share_solves_its_equation() {
+        for utilisation in [0.05, 0.3, 0.6, 0.7, 0.95] {
+            let u = valid_share(utilisation);
+            assert!(((u - 1.0) / u.ln() - utilisation).abs() < 1e-9, "{utilisation}: {u}");
+        }
+        assert!((valid_share(0.6) - 0.324).abs() < 0.001, "the paper rounds it to 0.33");
+    }
+
+    #[test]
+    fn the_papers_example_gives_three_groups_and_not_its_two() {
+        let terms = terms(&prototype(), 0.6, 1.0);
+        // With the paper's rounded u = 0.33 the sum is 3.08; what it prints, 1.89, is the sum without the erase term.
+        assert!((terms.minimum() - 3.05).abs() < 0.01, "{terms:?}");
+        assert!((terms.moves + 1.0 - 1.89).abs() < 0.03, "{terms:?}");
+        assert_eq!(terms.groups(), 4);
+    }
+
+    #[test]
+    fn a_slower_network_needs_fewer_groups_in_proportion() {
+        let (full, half) = (terms(&prototype(), 0.6, 1.0), terms(&prototype(), 0.6, 0.5));
+        assert!(((full.minimum() - 1.0) / (half.minimum() - 1.0) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_sustained_rate_meets_the_burst_rate_exactly_from_the_minimum_on() {
+        let (device, layout) = (prototype(), |groups| Layout { groups, data: 2, parity: 1, spares: 0 });
+        let least = terms(&device, 0.6, 1.0).groups();
+        let at = |groups| prospect(&device, layout(groups), 0.6);
+        assert_eq!(at(least).sustained_rate, at(least).burst_rate);
+        assert!(at(least - 1).sustained_rate < at(least - 1).burst_rate);
+        assert!(at(least - 1).sustained_rate > 0.9 * at(least).burst_rate, "3 groups of 3.05 needed");
+    }
+
+    #[test]
+    fn layouts_use_devices_once() {
+        for layout in layouts(9, 1) {
+            assert_eq!(layout.groups * layout.width() + layout.spares, 9);
+            assert!(layout.groups >= 2 && layout.data >= 1);
+        }
+        assert_eq!(layouts(1, 1).count(), 0);
+    }
+
+    #[test]
+    fn the_recommendation_is_the_widest_that_still_keeps_up() {
+        let device = prototype();
+        let rate = 2.0 * device.write_rate;
+        let best = recommend(&device, 18, 1, 0.6, rate).expect("18 devices are enough");
+        assert!(prospect(&device, best, 0.6).sustained_rate >= rate);
+        for other in layouts(18, 1).filter(|l| prospect(&device, *l, 0.6).sustained_rate >= rate) {
+            assert!(prospect(&device, other, 0.6).usable <= prospect(&device, best, 0.6).usable, "{other:?}");
+        }
+        assert_eq!(recommend(&device, 3, 1, 0.6, rate), None);
+    }
+}
