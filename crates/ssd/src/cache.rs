@@ -8,7 +8,16 @@ const DEAD: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     lpn: u32,
+    stream: u32,
     epoch: u64,
+}
+
+/// Pages that go to the same blocks, oldest first.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    dirty: VecDeque<u32>,
+    /// Of these, not dead.
+    live: u32,
 }
 
 /// Slots are free, dirty (waiting for a program) or in flight (being programmed).
@@ -19,8 +28,9 @@ struct Slot {
 pub(crate) struct WriteCache {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    dirty: VecDeque<u32>,
-    /// Dirty slots that are not dead.
+    streams: Vec<Stream>,
+    closed_streams: Vec<u32>,
+    /// Dirty slots of all streams that are not dead.
     live: u32,
     in_flight: u32,
     /// Slots in use per epoch, from `first_epoch` on.
@@ -29,11 +39,12 @@ pub(crate) struct WriteCache {
 }
 
 impl WriteCache {
-    pub(crate) fn new(slots: u32) -> Self {
+    pub(crate) fn new(slots: u32, streams: u32) -> Self {
         Self {
-            slots: vec![Slot { lpn: DEAD, epoch: 0 }; slots as usize],
+            slots: vec![Slot { lpn: DEAD, stream: 0, epoch: 0 }; slots as usize],
             free: (0..slots).rev().collect(),
-            dirty: VecDeque::new(),
+            streams: vec![Stream::default(); streams as usize],
+            closed_streams: Vec::new(),
             live: 0,
             in_flight: 0,
             in_use: VecDeque::from([0]),
@@ -45,12 +56,14 @@ impl WriteCache {
         self.first_epoch + self.in_use.len() as u64 - 1
     }
 
-    /// Puts a page in, if there is room; gives the slot.
-    pub(crate) fn insert(&mut self, lpn: u32) -> Option<u32> {
+    /// Puts a page of a stream in, if there is room; gives the slot.
+    pub(crate) fn insert(&mut self, lpn: u32, stream: u32) -> Option<u32> {
         let slot = self.free.pop()?;
-        self.slots[slot as usize] = Slot { lpn, epoch: self.epoch() };
+        self.slots[slot as usize] = Slot { lpn, stream, epoch: self.epoch() };
         *self.in_use.back_mut().expect("there is a current epoch") += 1;
-        self.dirty.push_back(slot);
+        let queue = &mut self.streams[stream as usize];
+        queue.dirty.push_back(slot);
+        queue.live += 1;
         self.live += 1;
         Some(slot)
     }
@@ -59,14 +72,15 @@ impl WriteCache {
     pub(crate) fn kill(&mut self, slot: u32) {
         assert_ne!(self.slots[slot as usize].lpn, DEAD, "a slot dies once");
         self.slots[slot as usize].lpn = DEAD;
+        self.streams[self.slots[slot as usize].stream as usize].live -= 1;
         self.live -= 1;
     }
 
-    /// Takes up to `n` dirty pages, oldest first, for a program.
-    pub(crate) fn take(&mut self, n: u32, mut put: impl FnMut(u32, u32)) {
+    /// Takes up to `n` dirty pages of a stream, oldest first, for a program.
+    pub(crate) fn take(&mut self, stream: u32, n: u32, mut put: impl FnMut(u32, u32)) {
         let mut taken = 0;
         while taken < n {
-            let Some(slot) = self.dirty.pop_front() else { break };
+            let Some(slot) = self.streams[stream as usize].dirty.pop_front() else { break };
             let lpn = self.slots[slot as usize].lpn;
             if lpn == DEAD {
                 self.give_back(slot);
@@ -75,6 +89,7 @@ impl WriteCache {
             taken += 1;
             put(slot, lpn);
         }
+        self.streams[stream as usize].live -= taken;
         self.live -= taken;
         self.in_flight += taken;
     }
@@ -101,15 +116,46 @@ impl WriteCache {
         (0..).zip(&self.slots).filter(|(_, slot)| slot.lpn != DEAD).map(|(at, slot)| (at, slot.lpn))
     }
 
-    /// Drops dead slots at the head, so that the head is a page that waits.
+    /// Drops dead slots at the heads, so that the heads are pages that wait.
     pub(crate) fn drop_dead(&mut self) {
-        while let Some(&slot) = self.dirty.front() {
-            if self.slots[slot as usize].lpn != DEAD {
-                break;
+        for stream in 0..self.streams.len() {
+            while let Some(&slot) = self.streams[stream].dirty.front() {
+                if self.slots[slot as usize].lpn != DEAD {
+                    break;
+                }
+                self.streams[stream].dirty.pop_front();
+                self.give_back(slot);
             }
-            self.dirty.pop_front();
-            self.give_back(slot);
         }
+    }
+
+    /// One more stream, or one closed before.
+    pub(crate) fn open_stream(&mut self) -> u32 {
+        self.closed_streams.pop().unwrap_or_else(|| {
+            self.streams.push(Stream::default());
+            self.streams.len() as u32 - 1
+        })
+    }
+
+    /// A stream without waiting pages is not needed any more.
+    pub(crate) fn close_stream(&mut self, stream: u32) {
+        assert_eq!(self.streams[stream as usize].live, 0, "a stream closes when its pages are gone");
+        self.closed_streams.push(stream);
+    }
+
+    /// Pages of a stream waiting for a program.
+    pub(crate) fn waiting_in(&self, stream: u32) -> u32 {
+        self.streams[stream as usize].live
+    }
+
+    /// The stream with the most pages waiting.
+    pub(crate) fn fullest(&self) -> u32 {
+        if self.streams.len() == 1 {
+            return 0;
+        }
+        let (at, _) =
+            self.streams.iter().enumerate().rev().max_by_key(|(_, stream)| stream.live).expect("there is one");
+        at as u32
     }
 
     /// Pages waiting for a program.
@@ -139,8 +185,12 @@ impl WriteCache {
         self.first_epoch > epoch
     }
 
-    /// Whether the oldest waiting page belongs to an epoch or one before.
-    pub(crate) fn oldest_is_of(&self, epoch: u64) -> bool {
-        self.dirty.front().is_some_and(|&slot| self.slots[slot as usize].epoch <= epoch)
+    /// A stream whose oldest waiting page belongs to an epoch or one before.
+    pub(crate) fn oldest_of(&self, epoch: u64) -> Option<u32> {
+        let is_old = |stream: &Stream| {
+            let oldest = stream.dirty.front().map(|&slot| self.slots[slot as usize].epoch);
+            stream.live > 0 && oldest.is_some_and(|oldest| oldest <= epoch)
+        };
+        (0..).zip(&self.streams).find(|(_, stream)| is_old(stream)).map(|(at, _)| at)
     }
 }

@@ -31,6 +31,37 @@ pub struct SsdConfig {
     pub suspend: Option<Suspend>,
     /// The single-level-cell buffer, if there is one.
     pub slc: Option<Slc>,
+    /// How logical pages find their flash pages.
+    #[serde(default)]
+    pub mapping: Mapping,
+    /// Placement handles, each with erase blocks of its own; at least 1.
+    #[serde(default = "one")]
+    pub handles: u16,
+}
+
+fn one() -> u16 {
+    1
+}
+
+/// The translation from logical pages to flash pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mapping {
+    /// Any page anywhere.
+    #[default]
+    Page,
+    /// The host's business: sequential zones.
+    Zoned(ZoneLayout),
+}
+
+/// Host-managed zones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneLayout {
+    /// Dies that a zone is striped over; it consists of one block of each. Divides the number of dies.
+    pub dies: u32,
+    /// Zones that can be open at a time.
+    pub open: u32,
 }
 
 /// The host interface.
@@ -222,6 +253,16 @@ pub enum ConfigError {
         /// The limit.
         limit: u64,
     },
+    /// Options that exclude one another.
+    #[error("drive {drive}: {what}; {remedy}")]
+    Contradiction {
+        /// The drive.
+        drive: String,
+        /// What does not go together.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The spare fraction is no usable number.
     #[error("drive {drive}: a spare of {spare} makes no sense; give a fraction of the capacity such as 0.07")]
     Spare {
@@ -251,6 +292,10 @@ pub(crate) struct Shape {
     pub(crate) slc_blocks: u32,
     pub(crate) slc_reserved: u32,
     pub(crate) cache_slots: u32,
+    /// Streams of host data that have blocks of their own.
+    pub(crate) streams: u32,
+    /// Pages per zone; 0 without zones.
+    pub(crate) zone: u32,
 }
 
 impl SsdConfig {
@@ -310,6 +355,7 @@ impl SsdConfig {
             (flash.t_program.0, "tPROG"),
             (flash.t_erase.0, "tBERS"),
             (u64::from(self.host.queue_depth), "queue depth"),
+            (u64::from(self.handles), "placement handles"),
             (self.host.read_rate, "link read rate"),
             (self.host.write_rate, "link write rate"),
             (self.cache.bytes / block, "write cache in pages of 4096 bytes"),
@@ -333,9 +379,40 @@ impl SsdConfig {
         self.blocks(dies, row, pages_per_block)
     }
 
+    /// The zones, if the drive has any.
+    pub(crate) fn zone_layout(&self) -> Option<ZoneLayout> {
+        match self.mapping {
+            Mapping::Zoned(layout) => Some(layout),
+            Mapping::Page => None,
+        }
+    }
+
+    fn contradiction(&self, if_so: bool, what: &'static str, remedy: &'static str) -> Result<(), ConfigError> {
+        if if_so { Err(ConfigError::Contradiction { drive: self.name.clone(), what, remedy }) } else { Ok(()) }
+    }
+
+    /// Pages per zone.
+    fn zone_pages(&self, dies: u64, unit: u64, pages_per_block: u64) -> Result<u64, ConfigError> {
+        let Some(layout) = self.zone_layout() else { return Ok(0) };
+        self.multiple(dies, u64::from(layout.dies), "number of dies, by those of a zone,")?;
+        self.require(u64::from(layout.open), "open zones")?;
+        self.contradiction(self.slc.is_some(), "zones have no SLC buffer", "leave one out")?;
+        self.contradiction(self.handles > 1, "zones have no placement handles", "leave one out")?;
+        self.contradiction(!self.cache.protected, "zones need a protected write cache", "set protected")?;
+        let most_waiting = u64::from(layout.open + 1) * unit * BLOCK as u64;
+        let what = "the write cache does not hold a unit of each open zone";
+        self.contradiction(self.cache.bytes < most_waiting, what, "enlarge it or have fewer zones open")?;
+        Ok(pages_per_block * u64::from(layout.dies))
+    }
+
     fn blocks(&self, dies: u64, row: u64, pages_per_block: u64) -> Result<Shape, ConfigError> {
         let gc = &self.gc;
-        let logical = self.capacity / BLOCK as u64;
+        let unit = row * u64::from(self.flash.pages_per_program);
+        let zone = self.zone_pages(dies, unit, pages_per_block)?;
+        let pages = self.capacity / BLOCK as u64;
+        // Whole zones.
+        let logical = pages - pages % zone.max(1);
+        self.require(logical, "capacity in whole zones")?;
         let per_die = |pages: u64| pages.div_ceil(dies * pages_per_block);
         let data_blocks = per_die((logical as f64 * (1.0 + self.spare)).round() as u64);
         let slc_pages_per_block = pages_per_block / u64::from(self.flash.pages_per_program);
@@ -348,8 +425,8 @@ impl SsdConfig {
         let slc_reserved = self.slc.as_ref().map_or(0, |slc| if slc.reserved { slc_blocks } else { 0 });
         let blocks_per_die = data_blocks + slc_reserved;
         self.at_most(blocks_per_die * dies * pages_per_block, (1 << 31) - 2, "flash in pages of 4096 bytes")?;
-        // Two open blocks, and the block that the next victim's pages go to.
-        let needed = gc.high + 3;
+        // The open blocks, and the block that the next victim's pages go to; with zones, one being erased.
+        let needed = if zone > 0 { 1 } else { gc.high + u32::from(self.handles) + 2 };
         let spare = data_blocks.saturating_sub(per_die(logical)) as u32;
         if spare < needed {
             let blocks = data_blocks as u32;
@@ -361,12 +438,14 @@ impl SsdConfig {
             blocks_per_die: blocks_per_die as u32,
             pages_per_block: pages_per_block as u32,
             row: row as u32,
-            unit: (row * u64::from(self.flash.pages_per_program)) as u32,
+            unit: unit as u32,
             slc_unit: row as u32,
             slc_pages_per_block: slc_pages_per_block as u32,
             slc_blocks: slc_blocks as u32,
             slc_reserved: slc_reserved as u32,
             cache_slots: (self.cache.bytes / BLOCK as u64) as u32,
+            streams: if zone > 0 { 0 } else { u32::from(self.handles) },
+            zone: zone as u32,
         })
     }
 }

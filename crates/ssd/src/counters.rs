@@ -31,6 +31,8 @@ pub struct Counters {
     pub wear_moves: u64,
     /// Programs and erases suspended for a read.
     pub suspensions: u64,
+    /// Zones reset.
+    pub zone_resets: u64,
 }
 
 impl Counters {
@@ -61,6 +63,7 @@ impl Counters {
             erases: self.erases - earlier.erases,
             wear_moves: self.wear_moves - earlier.wear_moves,
             suspensions: self.suspensions - earlier.suspensions,
+            zone_resets: self.zone_resets - earlier.zone_resets,
         }
     }
 }

@@ -55,9 +55,16 @@ pub(crate) struct Die {
     is_listed_idle: bool,
     /// Cache slots in the program under way.
     pub(crate) slots: Vec<u32>,
-    /// Open blocks: for host data, for relocated data.
-    pub(crate) open: [u32; 2],
+    /// Open blocks: one per stream of host data, then one for relocated data.
+    pub(crate) open: Vec<u32>,
     pub(crate) collector: Collector,
+}
+
+impl Die {
+    /// An idle die with room for so many open blocks.
+    pub(crate) fn new(open_blocks: u32) -> Self {
+        Self { open: vec![NO_BLOCK; open_blocks as usize], ..Self::default() }
+    }
 }
 
 impl Default for Die {
@@ -72,7 +79,7 @@ impl Default for Die {
             // A new drive lists all its dies.
             is_listed_idle: true,
             slots: Vec::new(),
-            open: [NO_BLOCK; 2],
+            open: Vec::new(),
             collector: Collector::default(),
         }
     }
@@ -145,6 +152,13 @@ impl Ssd {
         }
     }
 
+    /// Lets a die look for work if it has none.
+    pub(crate) fn wake(&mut self, die: u32) {
+        if matches!(self.dies[die as usize].work, Work::Idle) {
+            self.next_work(die);
+        }
+    }
+
     fn list_idle(&mut self, die: u32) {
         let state = &mut self.dies[die as usize];
         if !state.is_listed_idle {
@@ -157,22 +171,18 @@ impl Ssd {
     pub(crate) fn feed_dies(&mut self) {
         self.cache.drop_dead();
         self.finish_flushes();
+        if self.zones.is_some() {
+            return self.feed_zones();
+        }
         // Each once: a die that declines goes to the back of the list.
         for _ in 0..self.idle.len() {
-            if !self.is_work_waiting() {
+            if self.next_stream().is_none() {
                 break;
             }
             let die = self.idle.pop_front().expect("as many as counted");
             self.dies[die as usize].is_listed_idle = false;
-            if matches!(self.dies[die as usize].work, Work::Idle) {
-                self.next_work(die);
-            }
+            self.wake(die);
         }
-    }
-
-    /// Whether any die could have something to program for the host.
-    fn is_work_waiting(&self) -> bool {
-        self.cache.waiting() >= self.ftl.shape.slc_unit || (self.cache.waiting() > 0 && self.is_pressed())
     }
 
     pub(crate) fn die_done(&mut self, die: u32, ticket: u32) {

@@ -300,6 +300,12 @@ impl Ftl {
         (oldest > block.erases + spread).then_some(young)
     }
 
+    /// A block without valid pages will be erased.
+    pub(crate) fn condemn(&mut self, block: u32) {
+        assert_eq!(self.block(block).valid, 0, "only a block without valid pages is condemned");
+        self.blocks[block as usize].life = Life::Victim;
+    }
+
     /// A victim is an ordinary closed block again.
     pub(crate) fn spare_victim(&mut self, block: u32) {
         self.blocks[block as usize].life = Life::Closed;

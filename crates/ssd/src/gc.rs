@@ -20,7 +20,7 @@ pub(crate) struct Collector {
     /// Pages read and not yet programmed: flash page and logical page.
     gathered: VecDeque<(u32, u32)>,
     /// Blocks read to the end, some of whose pages are not yet programmed elsewhere.
-    drained: Vec<u32>,
+    pub(crate) drained: Vec<u32>,
     /// Relocations owed for host data already written, in [`DEBT_UNIT`]s of a page.
     debt: i64,
 }
@@ -59,6 +59,9 @@ impl Ssd {
             self.begin_erase(die, block);
             return true;
         }
+        if self.zones.is_some() {
+            return self.program_zone(die);
+        }
         let free = self.ftl.free(die);
         let in_debt = free < self.config.gc.low && self.dies[die as usize].collector.debt > 0;
         let is_short = free <= self.reserve();
@@ -81,6 +84,13 @@ impl Ssd {
         let drained = &mut self.dies[die as usize].collector.drained;
         let at = drained.iter().position(|&block| ftl.block(block).valid == 0)?;
         Some(drained.swap_remove(at))
+    }
+
+    /// Erases a block without valid pages when its die comes to it.
+    pub(crate) fn erase_soon(&mut self, block: u32) {
+        let die = self.ftl.die_of(block);
+        self.dies[die as usize].collector.drained.push(block);
+        self.wake(die);
     }
 
     /// One step of collection: a sense, a program or an erase. `press`: do not wait for a full unit.
@@ -177,7 +187,8 @@ impl Ssd {
 
     /// Relocated pages share the host's blocks only if asked to, and never in the SLC buffer.
     pub(crate) fn gc_stream(&self) -> usize {
-        usize::from(self.config.gc.separate || self.config.slc.is_some())
+        let is_apart = self.config.gc.separate || self.config.slc.is_some();
+        if is_apart { self.ftl.shape.streams as usize } else { 0 }
     }
 
     /// The open block of a stream, opened if need be and allowed: host data must leave the reserve alone.
@@ -211,27 +222,45 @@ impl Ssd {
 
     /// Programs a unit of host data if enough of it waits.
     fn program_host(&mut self, die: u32) -> bool {
-        let waiting = self.cache.waiting();
-        if waiting < self.ftl.shape.slc_unit && (waiting == 0 || !self.is_pressed()) {
-            return false;
-        }
-        let Some(block) = self.open_block(die, 0, true) else { return false };
+        let Some((stream, is_pressed)) = self.next_stream() else { return false };
+        let Some(block) = self.open_block(die, stream as usize, true) else { return false };
         let unit = self.ftl.unit(block);
-        if waiting < unit && !self.is_pressed() {
+        if self.cache.waiting_in(stream) < unit && !is_pressed {
             return false;
         }
+        let pages = self.take_unit(die, block, stream);
+        self.owe(die, unit);
+        self.end_unit(die, stream as usize, block, pages);
+        true
+    }
+
+    /// The stream that the next program of host data takes from, and whether it cannot wait for a full unit: a flush
+    /// waits for it, or there is no room for more and nothing on its way out.
+    pub(crate) fn next_stream(&self) -> Option<(u32, bool)> {
+        if let Some(&(_, epoch)) = self.flushes.back()
+            && let Some(stream) = self.cache.oldest_of(epoch)
+        {
+            return Some((stream, true));
+        }
+        let stream = self.cache.fullest();
+        let waiting = self.cache.waiting_in(stream);
+        let is_pressed = !self.admitting.is_empty() && self.cache.in_flight() == 0;
+        (waiting >= self.ftl.shape.slc_unit || (waiting > 0 && is_pressed)).then_some((stream, is_pressed))
+    }
+
+    /// Moves a unit of a stream's pages from the cache to a block about to be programmed; gives how many there were.
+    pub(crate) fn take_unit(&mut self, die: u32, block: u32, stream: u32) -> u32 {
+        let unit = self.ftl.unit(block);
         let mut slots = std::mem::take(&mut self.dies[die as usize].slots);
         let ftl = &mut self.ftl;
-        self.cache.take(unit, |slot, lpn| {
+        self.cache.take(stream, unit, |slot, lpn| {
             ftl.assign(block, lpn);
             slots.push(slot);
         });
         let pages = slots.len() as u32;
         self.dies[die as usize].slots = slots;
         self.counters.programmed_host += u64::from(pages);
-        self.owe(die, unit);
-        self.end_unit(die, 0, block, pages);
-        true
+        pages
     }
 
     /// Host data of `unit` pages went to the die: the collector owes the relocations that win the space back.

@@ -46,9 +46,12 @@ mod spec;
 mod ssd;
 mod units;
 mod workload;
+mod zone;
 
 pub use calibrate::Calibration;
-pub use config::{Cache, ConfigError, Eviction, Flash, Gc, Host, Slc, SsdConfig, Suspend, VictimPolicy};
+pub use config::{
+    Cache, ConfigError, Eviction, Flash, Gc, Host, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, ZoneLayout,
+};
 pub use counters::Counters;
 pub use device::{Command, Convert, Device, DeviceError, Done, Features, Hint, Precondition, Zone, ZoneState};
 pub use model::{Model, ModelConfig};

@@ -7,7 +7,7 @@ use crate::cache::WriteCache;
 use crate::device::Command;
 use crate::die::Work;
 use crate::ftl::Place;
-use crate::ssd::Ssd;
+use crate::ssd::{Ssd, Transit};
 
 impl Ssd {
     pub(crate) fn lose_power(&mut self) -> Vec<u64> {
@@ -19,8 +19,11 @@ impl Ssd {
             let volatile = self.volatile_pages();
             volatile.iter().for_each(|&lpn| self.ftl.trim(lpn));
             self.end_programs(false);
-            self.cache = WriteCache::new(self.ftl.shape.cache_slots);
+            self.cache = WriteCache::new(self.ftl.shape.cache_slots, self.ftl.shape.streams);
             lost.extend(volatile.into_iter().map(u64::from));
+        }
+        if let Some(zones) = &mut self.zones {
+            zones.cut();
         }
         self.forget_commands();
         lost.sort_unstable();
@@ -33,11 +36,14 @@ impl Ssd {
         let mut is_live = vec![true; self.transits.len()];
         self.unused.iter().for_each(|&at| is_live[at as usize] = false);
         let live = self.transits.iter().zip(is_live).filter_map(|(transit, live)| live.then_some(transit));
-        let writes = live.filter(|transit| matches!(transit.command, Command::Write { .. }) && !transit.is_refused());
-        writes
-            .flat_map(|transit| transit.lba() + transit.cached..transit.lba() + transit.pages())
-            .map(u64::from)
-            .collect()
+        let is_write = |transit: &&Transit| match transit.command {
+            Command::Write { .. } => !transit.is_refused(),
+            // Before it is accepted it has no place that could be lost.
+            Command::Append { .. } => transit.appended.is_some(),
+            _ => false,
+        };
+        let writes = live.filter(is_write);
+        writes.flat_map(|transit| transit.lba + transit.cached..transit.lba + transit.pages).map(u64::from).collect()
     }
 
     /// Pages whose newest version is in the cache or in a program that is not over.

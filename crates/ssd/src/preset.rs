@@ -5,7 +5,7 @@
 
 use cygnus_types::Nanos;
 
-use crate::config::{Cache, Eviction, Flash, Gc, Host, Slc, SsdConfig, Suspend, VictimPolicy};
+use crate::config::{Cache, Eviction, Flash, Gc, Host, Mapping, Slc, SsdConfig, Suspend, VictimPolicy};
 use crate::model::ModelConfig;
 
 const MB: u64 = 1_000_000;
@@ -284,6 +284,8 @@ fn sata(name: &str, read_rate: u64, write_rate: u64) -> SsdConfig {
         gc: gc(),
         suspend: None,
         slc: None,
+        mapping: Mapping::Page,
+        handles: 1,
     }
 }
 

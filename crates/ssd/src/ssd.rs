@@ -11,6 +11,7 @@ use crate::device::{Command, Device, DeviceError, Done, Features, Precondition, 
 use crate::die::{Channel, Die};
 use crate::event::{EventQueue, Stage};
 use crate::ftl::{Ftl, Place};
+use crate::zone::Zones;
 
 /// Pages that a command moves over the link before others get a turn.
 const LINK_CHUNK: u32 = 8;
@@ -22,7 +23,11 @@ pub(crate) struct Transit {
     submitted: Nanos,
     pub(crate) command: Command,
     result: Result<(), DeviceError>,
-    appended: Option<u64>,
+    pub(crate) appended: Option<u64>,
+    pub(crate) lba: u32,
+    pub(crate) pages: u32,
+    /// Of the zone, when the write was accepted.
+    pub(crate) generation: u32,
     /// Pages already moved over the link, or into the cache.
     moved: u32,
     pub(crate) cached: u32,
@@ -31,22 +36,8 @@ pub(crate) struct Transit {
 }
 
 impl Transit {
-    pub(crate) fn pages(&self) -> u32 {
-        match self.command {
-            Command::Read { blocks, .. } | Command::Write { blocks, .. } | Command::Trim { blocks, .. } => blocks,
-            _ => 0,
-        }
-    }
-
     pub(crate) fn is_refused(&self) -> bool {
         self.result.is_err()
-    }
-
-    pub(crate) fn lba(&self) -> u32 {
-        match self.command {
-            Command::Read { lba, .. } | Command::Write { lba, .. } | Command::Trim { lba, .. } => lba as u32,
-            _ => 0,
-        }
     }
 }
 
@@ -55,6 +46,8 @@ impl Transit {
 pub struct Ssd {
     pub(crate) config: SsdConfig,
     pub(crate) ftl: Ftl,
+    /// Host-managed zones, instead of a translation of the drive's own.
+    pub(crate) zones: Option<Zones>,
     pub(crate) cache: WriteCache,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue,
@@ -66,6 +59,8 @@ pub struct Ssd {
     pub(crate) transits: Vec<Transit>,
     pub(crate) unused: Vec<u32>,
     pub(crate) outstanding: u32,
+    /// Pages that a command moves over the link before others get a turn.
+    link_chunk: u32,
     /// Beyond the queue depth.
     pub(crate) outside: VecDeque<u32>,
     pub(crate) firmware: VecDeque<u32>,
@@ -80,19 +75,23 @@ impl Ssd {
     /// A new, empty drive.
     pub fn new(config: SsdConfig) -> Result<Ssd, ConfigError> {
         let shape = config.shape()?;
-        let dies = shape.dies;
+        // One per stream, and one for relocated pages.
+        let (dies, open_blocks) = (shape.dies, shape.streams + 1);
         Ok(Ssd {
-            cache: WriteCache::new(shape.cache_slots),
+            cache: WriteCache::new(shape.cache_slots, shape.streams),
+            zones: config.zone_layout().map(|layout| Zones::new(layout, shape.zone, shape.logical)),
             ftl: Ftl::new(shape),
             counters: Counters::default(),
             events: EventQueue::default(),
             now: Nanos::ZERO,
-            dies: (0..dies).map(|_| Die::default()).collect(),
+            dies: (0..dies).map(|_| Die::new(open_blocks)).collect(),
             channels: (0..config.flash.channels).map(|_| Channel::default()).collect(),
             idle: (0..dies).collect(),
             transits: Vec::new(),
             unused: Vec::new(),
             outstanding: 0,
+            // Into a zone the data must come in order.
+            link_chunk: if config.zone_layout().is_some() { u32::MAX } else { LINK_CHUNK },
             outside: VecDeque::new(),
             firmware: VecDeque::new(),
             links: Default::default(),
@@ -136,6 +135,10 @@ impl Ssd {
                 inside(lba, u64::from(blocks))
             }
             Command::Flush => Ok(()),
+            Command::Append { blocks, .. } if self.zones.is_some() => inside(0, u64::from(blocks)),
+            Command::ResetZone { .. } | Command::FinishZone { .. } | Command::ReportZones if self.zones.is_some() => {
+                Ok(())
+            }
             Command::Append { .. } => Err(DeviceError::Unsupported { command: "zone append" }),
             Command::ResetZone { .. } => Err(DeviceError::Unsupported { command: "zone reset" }),
             Command::FinishZone { .. } => Err(DeviceError::Unsupported { command: "zone finish" }),
@@ -161,19 +164,29 @@ impl Ssd {
             return self.finish(at);
         }
         match transit.command {
-            Command::Read { .. } => self.read(at, transit.lba(), transit.pages()),
-            Command::Write { .. } => self.link_up(at),
+            Command::Read { .. } => self.read(at, transit.lba, transit.pages),
+            Command::Write { .. } | Command::Append { .. } => self.write(at),
             Command::Trim { .. } => self.trim(at),
             Command::Flush => {
                 self.counters.flushes += 1;
                 self.flush(at);
             }
-            Command::Append { .. }
-            | Command::ResetZone { .. }
-            | Command::FinishZone { .. }
-            | Command::ReportZones
-            | Command::Convert(_) => unreachable!("refused at submission"),
+            Command::ResetZone { .. } | Command::FinishZone { .. } | Command::ReportZones => {
+                self.transits[at as usize].result = self.manage_zones(transit.command);
+                self.finish(at);
+            }
+            Command::Convert(_) => unreachable!("refused at submission"),
         }
+    }
+
+    fn write(&mut self, at: u32) {
+        if self.zones.is_some()
+            && let Err(error) = self.accept_in_zone(at)
+        {
+            self.transits[at as usize].result = Err(error);
+            return self.finish(at);
+        }
+        self.link_up(at);
     }
 
     /// Puts a command in the queue of its link.
@@ -182,13 +195,13 @@ impl Ssd {
         let link = usize::from(is_read && !self.config.host.shared);
         self.links[link].push_back(at);
         if self.links[link].len() == 1 {
-            self.link_chunk(link);
+            self.begin_chunk(link);
         }
     }
 
-    fn link_chunk(&mut self, link: usize) {
+    fn begin_chunk(&mut self, link: usize) {
         let transit = &self.transits[self.links[link][0] as usize];
-        let pages = (transit.pages() - transit.moved).min(LINK_CHUNK);
+        let pages = (transit.pages - transit.moved).min(self.link_chunk);
         let rate = match transit.command {
             Command::Read { .. } => self.config.host.read_rate,
             _ => self.config.host.write_rate,
@@ -200,14 +213,15 @@ impl Ssd {
         let link = usize::from(link);
         let at = self.links[link].pop_front().expect("the link moved something");
         let transit = &mut self.transits[at as usize];
-        let pages = (transit.pages() - transit.moved).min(LINK_CHUNK);
+        let pages = (transit.pages - transit.moved).min(self.link_chunk);
         transit.moved += pages;
-        let (all, is_write) = (transit.moved == transit.pages(), matches!(transit.command, Command::Write { .. }));
+        let all = transit.moved == transit.pages;
+        let is_write = matches!(transit.command, Command::Write { .. } | Command::Append { .. });
         if !all {
             self.links[link].push_back(at);
         }
         if !self.links[link].is_empty() {
-            self.link_chunk(link);
+            self.begin_chunk(link);
         }
         if is_write {
             self.admitting.push_back((at, pages));
@@ -222,7 +236,7 @@ impl Ssd {
         self.cache.drop_dead();
         while let Some(&(at, pages)) = self.admitting.front() {
             let transit = self.transits[at as usize];
-            if !self.admit_page(transit.lba() + transit.cached) {
+            if !self.admit_page(&transit) {
                 break;
             }
             self.transits[at as usize].cached += 1;
@@ -231,23 +245,35 @@ impl Ssd {
             } else {
                 self.admitting.pop_front();
             }
-            if transit.cached + 1 == transit.pages() {
+            if transit.cached + 1 == transit.pages {
                 self.written(at);
             }
         }
         self.feed_dies();
     }
 
-    fn admit_page(&mut self, lpn: u32) -> bool {
+    fn admit_page(&mut self, transit: &Transit) -> bool {
+        let lpn = transit.lba + transit.cached;
+        let stream = match (&self.zones, transit.command) {
+            (Some(zones), _) => match zones.arrival(lpn, transit.generation) {
+                Some(stream) => stream,
+                None => return true,
+            },
+            (None, Command::Write { hint, .. }) => u32::from(hint.handle) % self.ftl.shape.streams,
+            (None, _) => 0,
+        };
         // An overwrite of a page that waits, and must not be split from an earlier flush, takes the same slot.
         if matches!(self.ftl.place(lpn), Place::Cache(_)) {
             self.counters.host_writes += 1;
             self.counters.merged_writes += 1;
             return true;
         }
-        let Some(slot) = self.cache.insert(lpn) else { return false };
+        let Some(slot) = self.cache.insert(lpn, stream) else { return false };
         self.ftl.cached(lpn, slot);
         self.counters.host_writes += 1;
+        if let Some(zones) = &mut self.zones {
+            zones.arrived(lpn);
+        }
         true
     }
 
@@ -260,13 +286,17 @@ impl Ssd {
 
     fn trim(&mut self, at: u32) {
         let transit = self.transits[at as usize];
-        for lpn in transit.lba()..transit.lba() + transit.pages() {
+        self.counters.trims += u64::from(transit.pages);
+        if self.zones.is_some() {
+            // A hint without meaning here: only a reset gives space back.
+            return self.finish(at);
+        }
+        for lpn in transit.lba..transit.lba + transit.pages {
             if let Place::Cache(slot) = self.ftl.place(lpn) {
                 self.cache.kill(slot);
             }
             self.ftl.trim(lpn);
         }
-        self.counters.trims += u64::from(transit.pages());
         self.finish(at);
         // A trim of what waited in the cache makes room, and may be all that a flush waited for.
         self.admit();
@@ -290,13 +320,6 @@ impl Ssd {
             self.flushes.pop_front();
             self.finish(at);
         }
-    }
-
-    /// Whether waiting pages must be programmed even if they do not fill a unit: a flush waits for them, or there is
-    /// no room for more and nothing on its way out.
-    pub(crate) fn is_pressed(&self) -> bool {
-        let flush = self.flushes.back().is_some_and(|&(_, epoch)| self.cache.oldest_is_of(epoch));
-        flush || (!self.admitting.is_empty() && self.cache.in_flight() == 0)
     }
 
     /// The drive is done with a command; the host learns of it after the interface's latency.
@@ -329,8 +352,26 @@ impl Device for Ssd {
     fn submit(&mut self, now: Nanos, id: u64, command: Command) {
         assert!(now >= self.now, "a command from the past: {now:?} < {:?}", self.now);
         self.now = now;
-        let result = self.refusal(&command);
-        let transit = Transit { id, submitted: now, command, result, appended: None, moved: 0, cached: 0, pieces: 0 };
+        let (lba, pages) = match command {
+            Command::Read { lba, blocks } | Command::Write { lba, blocks, .. } | Command::Trim { lba, blocks } => {
+                (lba as u32, blocks)
+            }
+            Command::Append { blocks, .. } => (0, blocks),
+            _ => (0, 0),
+        };
+        let transit = Transit {
+            id,
+            submitted: now,
+            command,
+            result: self.refusal(&command),
+            appended: None,
+            lba,
+            pages,
+            generation: 0,
+            moved: 0,
+            cached: 0,
+            pieces: 0,
+        };
         let at = match self.unused.pop() {
             Some(at) => {
                 self.transits[at as usize] = transit;
@@ -376,11 +417,18 @@ impl Device for Ssd {
     }
 
     fn blocks(&self) -> u64 {
-        self.config.capacity / BLOCK as u64
+        u64::from(self.ftl.shape.logical)
     }
 
     fn features(&self) -> Features {
-        Features { handles: 1, protected: self.config.cache.protected, ..Features::default() }
+        let zones = self.zones.as_ref();
+        Features {
+            zones: zones.map_or(0, Zones::count),
+            open_zones: zones.map_or(0, Zones::limit),
+            handles: if zones.is_some() { 1 } else { self.ftl.shape.streams as u16 },
+            protected: self.config.cache.protected,
+            ..Features::default()
+        }
     }
 
     fn now(&self) -> Nanos {
@@ -401,6 +449,7 @@ impl Device for Ssd {
 
     fn precondition(&mut self, how: Precondition) {
         match how {
+            _ if self.zones.is_some() => {}
             Precondition::Sequential { share } => self.precondition_sequential(share),
             Precondition::Random { share, seed } => self.precondition_random(share, seed),
         }
@@ -410,8 +459,8 @@ impl Device for Ssd {
         self.lose_power()
     }
 
-    fn zone(&self, _: u32) -> Option<Zone> {
-        None
+    fn zone(&self, zone: u32) -> Option<Zone> {
+        self.zones.as_ref().and_then(|zones| zones.report(zone))
     }
 
     fn events(&self) -> u64 {
