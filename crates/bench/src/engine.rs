@@ -248,7 +248,7 @@ impl Run {
         let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
         self.at_depth(count, move |i| {
             let (into, volume) = (piece(&ring, i), volume.clone());
-            async move { volume.read(scatter(i, blocks) * BLOCK as u64, into).await }
+            async move { volume.read(scatter(i, blocks) * BLOCK as u64, into).await.map(drop) }
         })
         .await
     }

@@ -113,7 +113,7 @@ impl Reactor {
             segments: self.open_segments(),
         };
         self.hold.set(false);
-        self.peers.release_others(self);
+        self.peers.tell_others(self, || ToOwner::Release);
         self.progress.notify();
         root
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, MemberState, Stream, Superblock};
-use cygnus_policy::{ParityPlacement, Policies, Preset};
+use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, Nanos, Uuid};
 
@@ -13,7 +13,7 @@ use crate::assemble::{Assembly, assemble};
 use crate::create::PARITY_FIXED;
 use crate::error::ArrayError;
 use crate::home::Home;
-use crate::reactor::Reactor;
+use crate::reactor::{Reactor, set_patience};
 use crate::replay::{Replayed, Rescue};
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Log, MemberShared, Shared, SharedParts, VolumeState};
@@ -94,6 +94,7 @@ pub(crate) async fn open(
     options: &OpenOptions,
 ) -> Result<(Rc<Reactor>, Vec<Option<DeviceInfo>>, RecoveryReport), ArrayError> {
     let mut steps = Steps::new(rt, &*options.log);
+    set_patience(rt, &LatencyRule::default());
     let assembly = assemble(rt, given, options.array).await?;
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);

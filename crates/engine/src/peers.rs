@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cygnus_format::Stream;
 use cygnus_runtime::{Message, OneshotReceiver, OneshotSender, oneshot};
-use cygnus_types::{BLOCK, ReactorId};
+use cygnus_types::{BLOCK, MemberIx, ReactorId};
 
 use crate::reactor::{HOME, Reactor};
 use crate::segments::SegIx;
@@ -35,6 +35,8 @@ pub(crate) enum ToOwner {
     Release,
     /// The array closes: end all segments.
     Close { ticket: u64 },
+    /// A member hangs: nobody is to wait any more for what it has taken.
+    GiveUp { member: MemberIx },
 }
 
 /// The answer to a question.
@@ -123,10 +125,10 @@ impl Peers {
         }
     }
 
-    /// Tells every other reactor to go on.
-    pub(crate) fn release_others(&self, reactor: &Reactor) {
+    /// Tells every other reactor something that needs no answer.
+    pub(crate) fn tell_others(&self, reactor: &Reactor, what: impl Fn() -> ToOwner) {
         for whom in (0..self.reactors.get()).filter(|&r| r != reactor.index()) {
-            let envelope = Envelope::ToOwner(reactor.rt.id(), ToOwner::Release);
+            let envelope = Envelope::ToOwner(reactor.rt.id(), what());
             reactor.rt.send_msg(ReactorId(whom as u16), Box::new(envelope));
         }
     }
@@ -192,6 +194,7 @@ impl Reactor {
                 self.hold.set(false);
                 self.progress.notify();
             }
+            ToOwner::GiveUp { member } => self.give_up_on(member),
             ToOwner::Close { ticket } => {
                 self.end_segments();
                 self.drain_and_answer(from, ticket, &ALL_STREAMS);

@@ -2,15 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use cygnus_format::{Rotation, Stream};
-use cygnus_policy::ParityPlacement;
+use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, Runtime};
 use cygnus_types::{MemberIx, Nanos, SegmentId};
 
 use crate::home::Home;
+use crate::pace::Paces;
 use crate::peers::{Peers, ToHome};
 use crate::shared::Shared;
 use crate::writer::{Grant, Writer, writers};
@@ -29,6 +30,7 @@ pub(crate) struct Reactor {
     /// Notified when a stripe has reached the devices or a segment has been granted.
     pub progress: Event,
     pub peers: Peers,
+    pub paces: Paces,
     /// Set while a checkpoint takes its barrier: appends wait.
     pub hold: Cell<bool>,
     /// Whether a destage is on its way.
@@ -40,6 +42,13 @@ pub(crate) struct Reactor {
     home: Option<Home>,
 }
 
+/// How long devices may take for anything, unless somebody has decided that already.
+pub(crate) fn set_patience(rt: &Runtime, rule: &LatencyRule) {
+    if rt.patience() == Nanos::MAX {
+        rt.set_patience(rule.hung_after);
+    }
+}
+
 impl Reactor {
     pub(crate) fn new(
         rt: Runtime,
@@ -48,8 +57,10 @@ impl Reactor {
         reactors: usize,
         home: Option<Home>,
     ) -> Rc<Self> {
-        Rc::new(Self {
+        set_patience(&rt, &shared.policies.latency);
+        let reactor = Rc::new(Self {
             peers: Peers::new(reactors),
+            paces: Paces::new(shared.policies.latency),
             rt,
             shared,
             progress: Event::new(),
@@ -59,7 +70,10 @@ impl Reactor {
             writers: writers(),
             outstanding: RefCell::default(),
             home,
-        })
+        });
+        let watch: Weak<Self> = Rc::downgrade(&reactor);
+        reactor.rt.watch_devices(watch);
+        reactor
     }
 
     /// This reactor's number, as an index.

@@ -4,12 +4,13 @@ use std::rc::Rc;
 
 use cygnus_format::{MapEntry, Place, Stream};
 use cygnus_parity as parity;
-use cygnus_runtime::{Buf, BufSlice, IoErrorKind, OpFuture};
-use cygnus_types::{BLOCK, GroupId, Lba};
+use cygnus_runtime::{Buf, BufSlice, DeviceIx, IoErrorKind, OpFuture, Raced, race};
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos};
 
 use crate::error::VolumeError;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
+use crate::reconstruct::{RowReads, Rows};
 use crate::segments::SegState;
 use crate::shared::{VolumeState, count};
 use crate::writer::Publish;
@@ -24,10 +25,10 @@ struct Run {
 }
 
 /// Counts a guest's read on its group while it lasts, so that cleaning there gives way.
-struct ReadMark(Rc<Reactor>, GroupId);
+pub(crate) struct ReadMark(Rc<Reactor>, GroupId);
 
 impl ReadMark {
-    fn new(reactor: &Rc<Reactor>, group: GroupId) -> Self {
+    pub(crate) fn new(reactor: &Rc<Reactor>, group: GroupId) -> Self {
         reactor.shared.read_begins(group);
         Self(reactor.clone(), group)
     }
@@ -39,10 +40,32 @@ impl Drop for ReadMark {
     }
 }
 
-/// A run being read; no operation if its member is out of service.
+/// A run being read.
 struct Reading {
     run: Run,
-    op: Option<(OpFuture, ReadMark)>,
+    from: Source,
+}
+
+/// Where a run is being read from.
+enum Source {
+    /// From its own column, late after so long.
+    Own { op: OpFuture, dev: DeviceIx, late_after: Nanos, _mark: ReadMark },
+    /// From the other columns, since its member is out of service, or too slow.
+    Others(RowReads),
+}
+
+/// A run that was read into memory of its own, because a device still has the memory that it was meant for.
+struct Elsewhere {
+    run: Run,
+    data: Buf,
+}
+
+/// Who won.
+enum Hedged {
+    /// The run's own device has ended the read, with or without success.
+    Own(bool),
+    /// The other columns are there; the device still has hold of the memory that the run was meant for.
+    Others(Rows),
 }
 
 /// Why a block did not come from its own column.
@@ -54,13 +77,14 @@ enum Miss {
 }
 
 impl Reactor {
-    /// Reads whole blocks from `lba` on into `into`, whose memory is block-aligned.
+    /// Reads whole blocks from `lba` on into `into`, whose memory is block-aligned. Gives back where they are: in other
+    /// memory, if a slow device still has hold of part of `into`.
     pub(crate) async fn read_blocks(
         self: &Rc<Self>,
         volume: &VolumeState,
         lba: Lba,
-        into: &BufSlice,
-    ) -> Result<(), VolumeError> {
+        into: BufSlice,
+    ) -> Result<BufSlice, VolumeError> {
         let blocks = into.len() / BLOCK;
         count(&self.shared.totals.user_read, blocks as u64);
         let mut reads: Vec<Reading> = Vec::new();
@@ -72,7 +96,7 @@ impl Reactor {
                 continue;
             }
             let place = self.place(entry);
-            if self.copy_from_memory(&place, index, into) {
+            if self.copy_from_memory(&place, index, &into) {
                 continue;
             }
             if let Some(run) = &mut open_run {
@@ -80,16 +104,30 @@ impl Reactor {
                     run.blocks += 1;
                     continue;
                 }
-                reads.push(self.start(open_run.take().expect("just seen"), into));
+                reads.push(self.start(open_run.take().expect("just seen"), &into));
             }
             open_run = Some(Run { place, first: index, blocks: 1 });
         }
-        let Some(last) = open_run else { return Ok(()) };
-        let last = self.start(last, into);
+        let Some(last) = open_run else { return Ok(into) };
+        let last = self.start(last, &into);
+        let mut elsewhere = Vec::new();
         for read in reads {
-            self.finish(volume, lba, into, read).await?;
+            elsewhere.extend(self.finish(volume, lba, &into, read).await?);
         }
-        self.finish(volume, lba, into, last).await
+        elsewhere.extend(self.finish(volume, lba, &into, last).await?);
+        Ok(if elsewhere.is_empty() { into } else { self.gathered(&into, &elsewhere) })
+    }
+
+    /// The whole of a request in memory that no device has hold of.
+    fn gathered(&self, into: &BufSlice, elsewhere: &[Elsewhere]) -> BufSlice {
+        let whole = self.rt.alloc(into.len()).full();
+        for index in 0..into.len() / BLOCK {
+            let found = elsewhere.iter().find(|e| (e.run.first..e.run.first + e.run.blocks).contains(&index));
+            let range = |at: usize| at * BLOCK..(at + 1) * BLOCK;
+            let block = found.map_or(into.part(range(index)), |e| e.data.part(range(index - e.run.first)));
+            whole.copy_from(index * BLOCK, block);
+        }
+        whole
     }
 
     /// Where a mapped block lies.
@@ -112,14 +150,34 @@ impl Reactor {
     }
 
     fn start(self: &Rc<Self>, run: Run, into: &BufSlice) -> Reading {
-        let (member, state) = self.shared.member(run.place.group, run.place.column);
-        let op = self.device_in_service(member).map(|dev| {
-            let offset = self.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
-            count(&state.counters.read, (run.blocks * BLOCK) as u64);
-            let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
-            (self.rt.read(dev, offset, part), ReadMark::new(self, run.place.group))
-        });
-        Reading { run, op }
+        let group = run.place.group;
+        let (member, state) = self.shared.member(group, run.place.column);
+        let offset = self.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
+        let from = match self.device_to_read(group, member, offset, run.blocks) {
+            Some(dev) => {
+                count(&state.counters.read, (run.blocks * BLOCK) as u64);
+                let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
+                Source::Own {
+                    op: self.rt.read(dev, offset, part),
+                    dev,
+                    late_after: self.late_after(group, dev, run.blocks),
+                    _mark: ReadMark::new(self, group),
+                }
+            }
+            None => Source::Others(self.start_rows(&run.place, run.blocks)),
+        };
+        Reading { run, from }
+    }
+
+    /// The device of a member, unless it is out of service or so slow that it is left alone.
+    fn device_to_read(&self, group: GroupId, member: MemberIx, offset: u64, blocks: usize) -> Option<DeviceIx> {
+        let dev = self.device_in_service(member)?;
+        if !self.leaves_alone(group, member, dev) {
+            return Some(dev);
+        }
+        count(&self.shared.totals.read_around, blocks as u64);
+        self.probe(dev, offset, blocks);
+        None
     }
 
     async fn finish(
@@ -127,22 +185,74 @@ impl Reactor {
         volume: &VolumeState,
         lba: Lba,
         into: &BufSlice,
-        Reading { run, op }: Reading,
-    ) -> Result<(), VolumeError> {
-        let delivered = match op {
-            None => false,
-            Some((op, _mark)) => op.await.is_ok(),
+        Reading { run, from }: Reading,
+    ) -> Result<Option<Elsewhere>, VolumeError> {
+        let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
+        let from_lba = lba.plus(run.first as u64);
+        let delivered = match from {
+            Source::Others(rows) => {
+                let rows = rows.ended(run.place).await;
+                self.restore_run(volume, from_lba, &rows, &part).await?;
+                return Ok(None);
+            }
+            Source::Own { mut op, dev, late_after, _mark } => match op.within(late_after).await {
+                Some(result) => result.is_ok(),
+                None => match self.hedge(&run, dev, &mut op).await {
+                    Hedged::Own(delivered) => delivered,
+                    Hedged::Others(rows) => {
+                        let data = self.rt.alloc(part.len());
+                        self.restore_run(volume, from_lba, &rows, &data.full()).await?;
+                        return Ok(Some(Elsewhere { run, data }));
+                    }
+                },
+            },
         };
-        for index in run.first..run.first + run.blocks {
-            let at = lba.plus(index as u64);
+        for index in 0..run.blocks {
+            let at = from_lba.plus(index as u64);
             let range = index * BLOCK..(index + 1) * BLOCK;
             // Against the entry of now: whatever happened to the block meanwhile, what matches it is right.
             let good = delivered && {
                 let entry = volume.map.get(at);
-                entry != MapEntry::EMPTY && entry.matches(parity::checksum::crc32c(into.part(range.clone())))
+                entry != MapEntry::EMPTY && entry.matches(parity::checksum::crc32c(part.part(range.clone())))
             };
             if !good {
-                self.read_block(volume, at, &into.slice(range)).await?;
+                self.read_block(volume, at, &part.slice(range)).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets a late read race against the other columns.
+    async fn hedge(self: &Rc<Self>, run: &Run, dev: DeviceIx, op: &mut OpFuture) -> Hedged {
+        self.paces.late(dev);
+        let (member, _) = self.shared.member(run.place.group, run.place.column);
+        if !self.can_do_without(run.place.group, member) || !self.paces.may_hedge() {
+            return Hedged::Own(op.await.is_ok());
+        }
+        count(&self.shared.totals.hedged, run.blocks as u64);
+        let others = self.start_rows(&run.place, run.blocks).ended(run.place);
+        match race(op, others).await {
+            Raced::First(result) => Hedged::Own(result.is_ok()),
+            Raced::Second(rows) => Hedged::Others(rows),
+        }
+    }
+
+    /// Fills `part` with a run restored from its rows; what they do not yield is read one by one.
+    async fn restore_run(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        rows: &Rows,
+        part: &BufSlice,
+    ) -> Result<(), VolumeError> {
+        for index in 0..part.len() / BLOCK {
+            let at = lba.plus(index as u64);
+            let into = part.slice(index * BLOCK..(index + 1) * BLOCK);
+            let entry = volume.map.get(at);
+            if entry != MapEntry::EMPTY && self.restore(rows, index, entry, &into) {
+                count(&self.shared.totals.reconstructed, 1);
+            } else {
+                self.read_block(volume, at, &into).await?;
             }
         }
         Ok(())
@@ -165,7 +275,7 @@ impl Reactor {
             if self.copy_from_memory(&place, 0, into) || self.copy_from_peer(&place, entry, into).await {
                 return Ok(entry);
             }
-            let miss = match self.read_column(&place, into).await {
+            let miss = match self.read_column(&place, entry, into).await {
                 Ok(()) if entry.matches(parity::checksum::crc32c(into.bytes())) => return Ok(entry),
                 Ok(()) => Some(Miss::Bad),
                 Err(miss) => Some(miss),
@@ -202,71 +312,42 @@ impl Reactor {
         }
     }
 
-    async fn read_column(self: &Rc<Self>, place: &Place, into: &BufSlice) -> Result<(), Miss> {
+    /// Reads a block from its own column; from the others if its device is late.
+    async fn read_column(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> Result<(), Miss> {
         let (member, state) = self.shared.member(place.group, place.column);
         let Some(dev) = self.device_in_service(member) else { return Err(Miss::Absent) };
         let _mark = ReadMark::new(self, place.group);
         let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
         count(&state.counters.read, BLOCK as u64);
-        match self.rt.read(dev, offset, into.clone()).await {
-            Ok(_) => Ok(()),
+        // Into memory of its own, of which a device that is late may keep hold.
+        let buf = self.rt.alloc(BLOCK);
+        let mut op = self.rt.read(dev, offset, buf.full());
+        let result = match op.within(self.late_after(place.group, dev, 1)).await {
+            Some(result) => result,
+            None => {
+                self.paces.late(dev);
+                let hedged = self.can_do_without(place.group, member) && self.paces.may_hedge();
+                if hedged && self.rebuild_block(place, entry, into).await {
+                    count(&self.shared.totals.hedged, 1);
+                    return Ok(());
+                }
+                op.await
+            }
+        };
+        match result {
+            Ok(_) => {
+                into.copy_from(0, buf.bytes());
+                Ok(())
+            }
             Err(error) => {
                 count(&state.counters.errors, 1);
-                if error.kind == IoErrorKind::Gone {
+                if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
                     self.member_failed(member, &format!("a read at byte {offset} failed: {error}"));
                     return Err(Miss::Absent);
                 }
                 Err(Miss::Bad)
             }
         }
-    }
-
-    /// Rebuilds a block from the other columns of its row. When the first attempt does not match the checksum and
-    /// there is parity to spare, each other column in turn is suspected too.
-    pub(crate) async fn rebuild_block(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> bool {
-        let rotation = self.rotation(place.segment);
-        let k = usize::from(rotation.data);
-        let columns = self.read_row(place).await;
-        let wanted = (0..columns.len())
-            .find(|&l| crate::stripe::physical_column(rotation, l as u8) == place.column)
-            .expect("every physical column has a role");
-        let mut out = self.rt.alloc(BLOCK);
-        let mut attempt = |suspect: Option<usize>| {
-            let mut sources = [None; cygnus_format::MAX_WIDTH as usize];
-            for (logical, column) in columns.iter().enumerate() {
-                if logical != wanted && Some(logical) != suspect {
-                    sources[logical] = column.as_ref().map(Buf::bytes);
-                }
-            }
-            parity::reconstruct(k, &sources[..columns.len()], wanted, out.bytes_mut()).is_ok()
-                && entry.matches(parity::checksum::crc32c(out.bytes()))
-        };
-        let present = columns.iter().enumerate().filter(|(l, c)| *l != wanted && c.is_some()).map(|(l, _)| l);
-        let found = attempt(None) || present.into_iter().any(|suspect| attempt(Some(suspect)));
-        if found {
-            into.copy_from(0, out.bytes());
-        }
-        found
-    }
-
-    /// All other columns of a row, by logical number; `None` where a column cannot be read.
-    async fn read_row(self: &Rc<Self>, place: &Place) -> Vec<Option<Buf>> {
-        let rotation = self.rotation(place.segment);
-        let width = self.shared.layout.geometry().width();
-        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        let _mark = ReadMark::new(self, place.group);
-        let reads: Vec<_> = (0..width)
-            .map(|logical| {
-                let physical = crate::stripe::physical_column(rotation, logical);
-                let (member, state) = self.shared.member(place.group, physical);
-                let dev = self.device_in_service(member).filter(|_| physical != place.column)?;
-                let buf = self.rt.alloc(BLOCK);
-                count(&state.counters.read, BLOCK as u64);
-                let op = self.rt.read(dev, offset, buf.full());
-                Some((buf, op))
-            })
-            .collect();
-        crate::scan::ended(reads).await
     }
 
     /// Reports a block that had to be rebuilt, and writes it anew if its place proved bad.

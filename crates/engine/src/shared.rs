@@ -126,6 +126,10 @@ pub(crate) struct Totals {
     pub repaired: AtomicU64,
     pub reconstructed: AtomicU64,
     pub unreadable: AtomicU64,
+    /// Blocks of late reads that were asked of the other columns too.
+    pub hedged: AtomicU64,
+    /// Blocks asked of the other columns at once, because their member is slow.
+    pub read_around: AtomicU64,
     pub flushes: AtomicU64,
     pub victims: AtomicU64,
     pub victim_live: AtomicU64,

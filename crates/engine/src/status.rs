@@ -1,7 +1,8 @@
 //! What an array says of itself.
 
-use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Uuid, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, VolumeId};
 
+use crate::pace::MemberPace;
 use crate::reactor::Reactor;
 use crate::segments::SegState;
 use crate::shared::read;
@@ -40,6 +41,8 @@ pub struct ArrayStatus {
     pub members: Vec<MemberStatus>,
     /// Volumes.
     pub volumes: Vec<VolumeStatus>,
+    /// A device without an answer for so long goes out of service.
+    pub hung_after: Nanos,
     /// Traffic since opening.
     pub traffic: Traffic,
 }
@@ -107,6 +110,8 @@ pub struct MemberStatus {
     pub errors: u64,
     /// Blocks with wrong data.
     pub corrupt: u64,
+    /// How it keeps pace.
+    pub pace: MemberPace,
 }
 
 /// State of a volume.
@@ -145,6 +150,10 @@ pub struct Traffic {
     pub reconstructed: u64,
     /// Beyond redundancy.
     pub unreadable: u64,
+    /// Blocks of late reads that were asked of the other columns too.
+    pub hedged: u64,
+    /// Blocks asked of the other columns at once, because their member is slow.
+    pub read_around: u64,
     /// Flush requests.
     pub flushes: u64,
     /// Segments cleaned.
@@ -191,6 +200,8 @@ impl Reactor {
             repaired: read(&t.repaired),
             reconstructed: read(&t.reconstructed),
             unreadable: read(&t.unreadable),
+            hedged: read(&t.hedged),
+            read_around: read(&t.read_around),
             flushes: read(&t.flushes),
             victims: read(&t.victims),
             victim_live: read(&t.victim_live),
@@ -225,6 +236,7 @@ impl Reactor {
                 .iter()
                 .map(|v| VolumeStatus { id: v.id, name: v.name.clone(), size: v.size(), mapped: blocks(v.mapped()) })
                 .collect(),
+            hung_after: self.rt.patience(),
             traffic: self.traffic(),
         }
     }
@@ -268,6 +280,7 @@ impl Reactor {
             trimmed: read(&state.counters.trimmed),
             errors: read(&state.counters.errors),
             corrupt: read(&state.counters.corrupt),
+            pace: self.member_pace(member),
         }
     }
 }

@@ -95,25 +95,26 @@ impl Volume {
         }
     }
 
-    /// Reads `into.len()` bytes from `offset` on.
+    /// Reads `into.len()` bytes from `offset` on. Gives back where they are: usually `into`; other memory, if a device
+    /// that was too slow to be waited for still has hold of `into` and may yet write there.
     ///
     /// # Errors
     /// [`VolumeError::Unreadable`] names the first block that could not be delivered.
-    pub async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError> {
+    pub async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
         self.check(offset, into.len() as u64)?;
         if is_aligned(offset, into.len() as u64) && into.is_block_aligned() {
-            return self.reactor.read_blocks(&self.state, Lba::containing(offset), &into).await;
+            return self.reactor.read_blocks(&self.state, Lba::containing(offset), into).await;
         }
         if into.is_empty() {
-            return Ok(());
+            return Ok(into);
         }
         let first = Lba::containing(offset);
         let blocks = (offset + into.len() as u64).div_ceil(BLOCK as u64) - first.0;
-        let bounce = self.reactor.rt.alloc(blocks as usize * BLOCK);
-        self.reactor.read_blocks(&self.state, first, &bounce.full()).await?;
+        let bounce = self.reactor.rt.alloc(blocks as usize * BLOCK).full();
+        let bounce = self.reactor.read_blocks(&self.state, first, bounce).await?;
         let skip = (offset - first.byte_offset()) as usize;
         into.copy_from(0, &bounce.bytes()[skip..skip + into.len()]);
-        Ok(())
+        Ok(into)
     }
 
     /// Writes if that needs no waiting, which is so for aligned writes while nothing is short. `None`: use

@@ -47,8 +47,7 @@ async fn put(rt: &Runtime, volume: &Volume, offset: u64, data: &[u8]) -> Result<
 }
 
 async fn get(rt: &Runtime, volume: &Volume, offset: u64, len: usize) -> Result<Vec<u8>, VolumeError> {
-    let buf = rt.alloc(len);
-    volume.read(offset, buf.full()).await?;
+    let buf = volume.read(offset, rt.alloc(len).full()).await?;
     Ok(buf.bytes().to_vec())
 }
 

@@ -34,8 +34,7 @@ async fn put(rt: &Runtime, volume: &Volume, at: u64, tag: u64) {
 }
 
 async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
-    let buf = rt.alloc(4096);
-    volume.read(at * 4096, buf.full()).await.unwrap();
+    let buf = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
     let tag = u64::from_le_bytes(buf.bytes()[..8].try_into().unwrap());
     assert!(buf.bytes() == block(tag), "a block of one piece");
     tag

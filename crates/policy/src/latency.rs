@@ -6,9 +6,10 @@
 //!    reconstructed from the other columns, and whichever is first serves (a hedged request, as in Dean and Barroso, *The
 //!    Tail at Scale*, 2013). By that definition hardly one read in a hundred is late on a healthy device, so hedging
 //!    costs next to nothing; a budget keeps it so when the whole group gets slow.
-//! 2. A member whose reads take four times that, several in a row, is *slow*: its blocks are reconstructed at once, as
-//!    if it had failed. Now and then a read goes to it beside, for which nobody waits; when several of these in a row are
-//!    in time, it serves again.
+//! 2. A member with several late reads in a row and none that ended meanwhile, or with several that took four times that,
+//!    is *slow*: its blocks are reconstructed at once, as if it had failed. Now and then a read goes to it beside, for
+//!    which nobody waits; when several of these in a row are in time, it serves again. A device that pauses to collect its
+//!    garbage is slow for as long as it pauses.
 //! 3. A device that gives no answer at all for half a minute is *hung*: it goes out of service. That is longer than any
 //!    retry inside a drive and its kernel driver takes, since a member thrown out costs a rebuild.
 
@@ -23,7 +24,7 @@ pub struct LatencyRule {
     pub earliest: Nanos,
     /// And always after this; also while nothing is known of the group.
     pub latest: Nanos,
-    /// A read counts against its member when it takes this many times what makes it late.
+    /// A read that has ended counts against its member when it took this many times what makes it late.
     pub slow_factor: u64,
     /// So many in a row make the member slow, and so many of the others make it good again.
     pub streak: u8,
@@ -80,9 +81,17 @@ impl LatencyRule {
         }
     }
 
-    /// A read took so long where it would have been late after `late_after`.
-    pub fn judge(&self, pace: Pace, took: Nanos, late_after: Nanos) -> Pace {
-        let bad = took > late_after * self.slow_factor;
+    /// A read took so long where it was late after `late_after`.
+    pub fn ended(&self, pace: Pace, took: Nanos, late_after: Nanos) -> Pace {
+        self.judge(pace, took > late_after * self.slow_factor)
+    }
+
+    /// A read is late and still under way.
+    pub fn late(&self, pace: Pace) -> Pace {
+        self.judge(pace, true)
+    }
+
+    fn judge(&self, pace: Pace, bad: bool) -> Pace {
         if bad == pace.slow {
             return Pace { contrary: 0, ..pace };
         }
@@ -147,13 +156,21 @@ mod tests {
     fn a_streak_makes_slow_and_a_streak_makes_good_again() {
         let mut pace = Pace::default();
         let mut take = |took| {
-            pace = RULE.judge(pace, Nanos(took), Nanos(100));
+            pace = RULE.ended(pace, Nanos(took), Nanos(100));
             pace.slow
         };
         assert!([500, 500, 300, 500, 500].iter().all(|&t| !take(t)), "one in time begins a new streak");
         assert!(take(500));
         assert!([300, 300, 500, 300, 300].iter().all(|&t| take(t)));
         assert!(!take(400));
+    }
+
+    #[test]
+    fn a_device_that_answers_nothing_is_slow_before_it_is_hung() {
+        let pace = (0..RULE.streak).fold(Pace::default(), |pace, _| RULE.late(pace));
+        assert!(pace.slow);
+        let recovering = (0..RULE.streak).fold(pace, |pace, _| RULE.ended(pace, Nanos(50), Nanos(100)));
+        assert!(!recovering.slow);
     }
 
     #[test]

@@ -301,6 +301,7 @@ impl std::fmt::Debug for Buf {
 }
 
 /// A counted view of a range of a [`Buf`].
+#[must_use = "whoever gives back a view may have put the data into another one than was handed in"]
 pub struct BufSlice {
     buf: Buf,
     off: u32,
@@ -373,6 +374,11 @@ impl BufSlice {
     #[inline]
     fn check(&self, range: &Range<usize>) {
         assert!(range.start <= range.end && range.end <= self.len(), "part {range:?} of {} bytes", self.len);
+    }
+
+    /// Whether this is a view of that buffer.
+    pub fn is_within(&self, buf: &Buf) -> bool {
+        self.buf.chunk == buf.chunk
     }
 
     /// Whether this memory lies in the pool's arena (the region a driver may have registered).

@@ -151,6 +151,11 @@ impl Runtime {
         self.0.ops.borrow_mut().patience = limit;
     }
 
+    /// What [`Runtime::set_patience`] said; [`Nanos::MAX`] if it never was called.
+    pub fn patience(&self) -> Nanos {
+        self.0.ops.borrow().patience
+    }
+
     /// Tells how devices keep pace to `watch`, in place of whom it was told before.
     pub fn watch_devices(&self, watch: Weak<dyn DeviceWatch>) {
         *self.0.watch.borrow_mut() = Some(watch);

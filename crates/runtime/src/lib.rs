@@ -31,4 +31,4 @@ pub use op::{
     Outcome, SocketId,
 };
 pub use rng::Rng;
-pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, either, oneshot};
+pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, Raced, either, oneshot, race};

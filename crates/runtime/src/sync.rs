@@ -118,12 +118,23 @@ impl<T> Future for OneshotReceiver<T> {
 
 /// Completes with whichever of the two completes first; the other is dropped.
 pub async fn either(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    race(first, second).await;
+}
+
+/// Which of two came first.
+pub enum Raced<A, B> {
+    /// The first one.
+    First(A),
+    /// The second one.
+    Second(B),
+}
+
+/// Waits for whichever ends first, preferring the first; the other is dropped.
+pub async fn race<A, B>(first: impl Future<Output = A>, second: impl Future<Output = B>) -> Raced<A, B> {
     let (mut first, mut second) = (std::pin::pin!(first), std::pin::pin!(second));
-    std::future::poll_fn(|cx| {
-        if first.as_mut().poll(cx).is_ready() || second.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(());
-        }
-        Poll::Pending
+    std::future::poll_fn(|cx| match first.as_mut().poll(cx) {
+        Poll::Ready(a) => Poll::Ready(Raced::First(a)),
+        Poll::Pending => second.as_mut().poll(cx).map(Raced::Second),
     })
-    .await;
+    .await
 }

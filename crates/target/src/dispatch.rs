@@ -134,20 +134,20 @@ impl<V: Volume> Transmission<V> {
         }
         let head = if len <= INLINE_READ { BLOCK } else { 0 };
         let buf = self.rt.alloc(head + len);
-        if let Err(error) = self.volume.read(request.offset, buf.slice(head..head + len)).await {
-            self.fail_volume(&request, error, started);
-            return;
-        }
+        let data = match self.volume.read(request.offset, buf.slice(head..head + len)).await {
+            Ok(data) => data,
+            Err(error) => return self.fail_volume(&request, error, started),
+        };
         let mut header = [0; wire::DATA_CHUNK_BYTES];
         let used = self.encoder.read_header(&mut header, request.cookie, request.offset, request.length);
         let cost = cost(&request);
-        if head > 0 {
+        if head > 0 && data.is_within(&buf) {
             let part = buf.slice(head - used..head + len);
             part.copy_from(0, &header[..used]);
             self.outbox.push_part(part, cost);
         } else {
             self.outbox.push_bytes(&header[..used], 0);
-            self.outbox.push_part(buf.full(), cost);
+            self.outbox.push_part(data, cost);
         }
         self.count(&request, false, started);
     }

@@ -24,7 +24,7 @@ impl Volume for cygnus_engine::Volume {
         self.size()
     }
 
-    async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError> {
+    async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
         Ok(self.read(offset, into).await?)
     }
 

@@ -64,8 +64,9 @@ pub trait Volume: Clone + 'static {
     /// Size in bytes; changes when the volume is resized.
     fn size(&self) -> u64;
 
-    /// Fills all of `into` from `offset`.
-    async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError>;
+    /// Reads as much as `into` takes from `offset`. Gives back where it is: `into`, or other memory of that length if a
+    /// device still has hold of `into`.
+    async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError>;
 
     /// Takes the write at once if that needs no waiting (the common case). None: call [`Volume::write`] with the same
     /// data; part of it may have been taken.

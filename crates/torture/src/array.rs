@@ -168,7 +168,7 @@ impl VolumeHandle {
 }
 
 impl Target for VolumeHandle {
-    async fn read(&self, offset: u64, buf: BufSlice) -> Result<(), Failure> {
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure> {
         self.0.read(offset, buf).await.map_err(failure)
     }
 

@@ -178,7 +178,7 @@ impl<T: Target> Client<T> {
         let now = self.rt.now();
         let mut oracle = self.shared.oracle.borrow_mut();
         match result {
-            Ok(()) => oracle.end_read(self.volume, offset, buf.bytes(), since, now).map_err(|v| v.text),
+            Ok(buf) => oracle.end_read(self.volume, offset, buf.bytes(), since, now).map_err(|v| v.text),
             Err(failure) => {
                 oracle.end_failed_read(self.volume, since);
                 Err(self.unexpected("read", offset..offset + len, &failure))

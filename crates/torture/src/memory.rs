@@ -144,10 +144,10 @@ impl Memory {
 }
 
 impl Target for Memory {
-    async fn read(&self, offset: u64, buf: BufSlice) -> Result<(), Failure> {
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure> {
         self.pause().await;
         if self.strikes(Bug::EmptyRead) {
-            return Ok(());
+            return Ok(buf);
         }
         let count = self.inner.borrow().blocks.len();
         let mut done = 0;
@@ -166,7 +166,7 @@ impl Target for Memory {
             done += part;
         }
         self.pause().await;
-        Ok(())
+        Ok(buf)
     }
 
     async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ pub(crate) enum Failure {
 
 /// A volume with byte-granular requests. Clones lead to the same volume.
 pub(crate) trait Target: Clone + 'static {
-    async fn read(&self, offset: u64, buf: BufSlice) -> Result<(), Failure>;
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure>;
     async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure>;
     async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure>;
     async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure>;

@@ -92,7 +92,7 @@ impl Volume for RamVolume {
         self.0.bytes.borrow().len() as u64
     }
 
-    async fn read(&self, offset: u64, into: BufSlice) -> Result<(), VolumeError> {
+    async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
         while self.0.shut.get() {
             self.0.gate.wait().await;
         }
@@ -105,7 +105,7 @@ impl Volume for RamVolume {
             return Err(VolumeError::Io { volume: VolumeId(1), lba });
         }
         into.copy_from(0, &self.0.bytes.borrow()[offset as usize..end as usize]);
-        Ok(())
+        Ok(into)
     }
 
     fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>> {

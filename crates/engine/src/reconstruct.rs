@@ -1,0 +1,92 @@
+//! Blocks restored from the other columns of their rows.
+
+use std::rc::Rc;
+
+use cygnus_format::{MapEntry, Place};
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, BufSlice, OpFuture};
+use cygnus_types::BLOCK;
+
+use crate::reactor::Reactor;
+use crate::read_path::ReadMark;
+use crate::shared::count;
+
+/// The other columns of some rows, on their way.
+pub(crate) struct RowReads {
+    columns: Vec<Option<(Buf, OpFuture)>>,
+    _mark: ReadMark,
+}
+
+/// The other columns of some rows, by logical number; `None` where a column could not be read.
+pub(crate) struct Rows {
+    /// The wanted column, in its first row.
+    place: Place,
+    columns: Vec<Option<Buf>>,
+}
+
+impl RowReads {
+    pub(crate) async fn ended(self, place: Place) -> Rows {
+        Rows { place, columns: crate::scan::ended(self.columns).await }
+    }
+}
+
+impl Reactor {
+    /// Reads `blocks` rows from that of `place` on, all columns but its own. Slow ones only where that many are needed.
+    pub(crate) fn start_rows(self: &Rc<Self>, place: &Place, blocks: usize) -> RowReads {
+        let geometry = self.shared.layout.geometry();
+        let rotation = self.rotation(place.segment);
+        let device = |logical: u8, slow_too: bool| {
+            let physical = crate::stripe::physical_column(rotation, logical);
+            let (member, _) = self.shared.member(place.group, physical);
+            let dev = self.device_in_service(member).filter(|_| physical != place.column)?;
+            (slow_too || !self.is_slow(dev)).then_some((member, dev))
+        };
+        let quick = (0..geometry.width()).filter(|&logical| device(logical, false).is_some()).count();
+        let slow_too = quick < usize::from(geometry.data);
+        let offset = geometry.device_offset(place.segment.0, place.row);
+        let columns = (0..geometry.width())
+            .map(|logical| {
+                let (member, dev) = device(logical, slow_too)?;
+                let buf = self.rt.alloc(blocks * BLOCK);
+                count(&self.shared.members[member.index()].counters.read, (blocks * BLOCK) as u64);
+                let op = self.rt.read(dev, offset, buf.full());
+                Some((buf, op))
+            })
+            .collect();
+        RowReads { columns, _mark: ReadMark::new(self, place.group) }
+    }
+
+    /// Rebuilds a block from the other columns of its row.
+    pub(crate) async fn rebuild_block(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> bool {
+        let rows = self.start_rows(place, 1).ended(*place).await;
+        self.restore(&rows, 0, entry, into)
+    }
+
+    /// Restores the wanted column's block of the `nth` row. When the first attempt does not match the checksum and there
+    /// is parity to spare, each other column in turn is suspected too.
+    pub(crate) fn restore(&self, rows: &Rows, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
+        let rotation = self.rotation(rows.place.segment);
+        let k = usize::from(rotation.data);
+        let columns = &rows.columns;
+        let wanted = (0..columns.len())
+            .find(|&l| crate::stripe::physical_column(rotation, l as u8) == rows.place.column)
+            .expect("every physical column has a role");
+        let mut out = self.rt.alloc(BLOCK);
+        let mut attempt = |suspect: Option<usize>| {
+            let mut sources = [None; cygnus_format::MAX_WIDTH as usize];
+            for (logical, column) in columns.iter().enumerate() {
+                if logical != wanted && Some(logical) != suspect {
+                    sources[logical] = column.as_ref().map(|buf| buf.part(nth * BLOCK..(nth + 1) * BLOCK));
+                }
+            }
+            parity::reconstruct(k, &sources[..columns.len()], wanted, out.bytes_mut()).is_ok()
+                && entry.matches(parity::checksum::crc32c(out.bytes()))
+        };
+        let present = columns.iter().enumerate().filter(|(l, c)| *l != wanted && c.is_some()).map(|(l, _)| l);
+        let found = attempt(None) || present.into_iter().any(|suspect| attempt(Some(suspect)));
+        if found {
+            into.copy_from(0, out.bytes());
+        }
+        found
+    }
+}
