@@ -3,7 +3,7 @@
 //! A model knows nothing of contents or faults: those stay with [`crate::disk`], as for every device. It is given each
 //! admitted operation and says when that ends.
 
-use cygnus_ssd::{Command, Counters, Done, Ssd};
+use cygnus_ssd::{Command, Counters, Device, Done, Ssd};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::agenda::Agenda;
@@ -30,9 +30,7 @@ fn command(action: &Action) -> Option<Command> {
     let blocks = |len: u64| u32::try_from(len / BLOCK as u64).ok().filter(|&blocks| blocks > 0);
     Some(match action {
         Action::Read { offset, buf } => Command::Read { lba: offset / BLOCK as u64, blocks: blocks(buf.len() as u64)? },
-        Action::Write { offset, buf } => {
-            Command::Write { lba: offset / BLOCK as u64, blocks: blocks(buf.len() as u64)?, fua: false }
-        }
+        Action::Write { offset, buf } => Command::write(offset / BLOCK as u64, blocks(buf.len() as u64)?),
         Action::Trim { offset, len } => Command::Trim { lba: offset / BLOCK as u64, blocks: blocks(*len)? },
         Action::Flush { .. } => Command::Flush,
         Action::Refused(_) => return None,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cygnus_runtime::{
     BufPool, Completion, DeviceInfo, DeviceIx, Events, Halt, IoError, Message, Op, OpId, Outcome, Rng, Runtime,
 };
-use cygnus_ssd::{Counters, Ssd};
+use cygnus_ssd::{Counters, Device, Ssd};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
 use crate::cpu::{Core, CpuModel};

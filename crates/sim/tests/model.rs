@@ -5,14 +5,15 @@ use std::cell::Cell;
 use cygnus_runtime::conformance::{self, Fixture};
 use cygnus_runtime::{DeviceIx, Halt, Runtime};
 use cygnus_sim::{CpuModel, DiskConfig, DiskId, World};
-use cygnus_ssd::{Preset, Ssd};
+use cygnus_ssd::{Command, Device, Preset, Ssd};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 const DEV: DeviceIx = DeviceIx(0);
 const HERE: ReactorId = ReactorId(0);
 
 fn ssd() -> Ssd {
-    Ssd::new(Preset::Samsung850Pro.config().scaled_down(32)).expect("the preset is sound")
+    Ssd::new(Preset::Samsung850Pro.config().ssd().expect("a flash drive").scaled_down(32.0))
+        .expect("the preset is sound")
 }
 
 fn config(n: u32) -> DiskConfig {
@@ -62,7 +63,7 @@ fn a_write_takes_what_the_model_says() {
     let rt = world.reactor(HERE, &disks);
     rt.run(write(&rt, 0, 1, 1)).expect("it ends");
     let mut alone = ssd();
-    alone.submit(Nanos::ZERO, 0, cygnus_ssd::Command::Write { lba: 0, blocks: 1, fua: false });
+    alone.submit(Nanos::ZERO, 0, Command::write(0, 1));
     let mut done = Vec::new();
     while done.is_empty() {
         let next = alone.next_event().expect("the write ends");
