@@ -195,11 +195,7 @@ fn dump_member((index, (desc, found)): (usize, (&cygnus_format::MemberDesc, &Opt
     MemberDump {
         index,
         uuid: desc.uuid.to_string(),
-        state: match desc.state {
-            cygnus_format::MemberState::Online => "online",
-            cygnus_format::MemberState::Failed => "failed",
-            cygnus_format::MemberState::Missing => "missing",
-        },
+        state: desc.state.word(),
         path: found.as_ref().map(|member| member.path.display().to_string()),
         size_bytes: desc.size_bytes,
         generation: found.as_ref().map(|member| member.superblock.generation),

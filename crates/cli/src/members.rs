@@ -1,8 +1,11 @@
 //! Finding the members of arrays on files and devices, by what their superblocks say. Reads only, also beside a running
 //! `serve`.
 
+use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
-use cygnus_format::{Probe, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError, probe_with_tail};
+use cygnus_format::{
+    Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SpareDesc, Superblock, SuperblockError, probe_with_tail,
+};
 use cygnus_types::{ByteSize, Uuid};
 use cygnus_uring::{Access, Device};
 use std::collections::BTreeMap;
@@ -82,6 +85,8 @@ pub struct Assembly {
     pub newest: Superblock,
     /// By index; `None` for those not found.
     pub members: Vec<Option<Member>>,
+    /// The spares that were found.
+    pub spares: Vec<Member>,
     /// What is odd: copies, members that were replaced, sizes that shrank.
     pub oddities: Vec<String>,
 }
@@ -90,6 +95,21 @@ impl Assembly {
     /// Indices of the members not found.
     pub fn missing(&self) -> Vec<usize> {
         (0..self.members.len()).filter(|&index| self.members[index].is_none()).collect()
+    }
+
+    /// Every device of the array that was found.
+    pub fn found(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().flatten().chain(&self.spares)
+    }
+
+    /// The spares as the superblocks list them.
+    pub fn spare_statuses(&self) -> Vec<SpareStatus> {
+        let one = |spare: &SpareDesc| {
+            let found = self.spares.iter().find(|found| found.superblock.member_uuid == spare.uuid);
+            let path = found.map(|found| found.path.display().to_string());
+            SpareStatus { uuid: spare.uuid.to_string(), path, size_bytes: spare.size_bytes }
+        };
+        self.newest.state.spares.iter().map(one).collect()
     }
 }
 
@@ -106,13 +126,21 @@ fn assemble_one(found: Vec<Member>) -> Assembly {
     let newest = found.iter().max_by_key(|member| member.superblock.generation).expect("an array has a member");
     let newest = newest.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
-    let mut assembly = Assembly { newest, members: vec![None; expected.len()], oddities: Vec::new() };
+    let mut assembly =
+        Assembly { newest, members: vec![None; expected.len()], spares: Vec::new(), oddities: Vec::new() };
     for member in found {
+        if assembly.newest.state.lists(SPARE, member.superblock.member_uuid) {
+            assembly.spares.push(member);
+            continue;
+        }
         let path = member.path.display();
         let index = member.superblock.member.index();
         match expected.get(index) {
             Some(desc) if desc.uuid != member.superblock.member_uuid => {
                 assembly.oddities.push(format!("{path} was member {index} and has been replaced: it is left out"));
+            }
+            None if member.superblock.member == SPARE => {
+                assembly.oddities.push(format!("{path} was a spare and is none any more: it is left out"));
             }
             None => assembly.oddities.push(format!("{path} says it is member {index}, which the array has not")),
             Some(desc) => {

@@ -32,7 +32,7 @@ pub fn array(status: &ArrayStatus, paint: Paint) -> String {
 fn state_tone(state: ArrayState) -> Tone {
     match state {
         ArrayState::Healthy => Tone::Good,
-        ArrayState::Degraded => Tone::Warning,
+        ArrayState::Degraded | ArrayState::Rebuilding => Tone::Warning,
         ArrayState::ReadOnly | ArrayState::Failed => Tone::Bad,
     }
 }
@@ -54,7 +54,7 @@ fn headline(status: &ArrayStatus, paint: Paint) -> String {
 /// What somebody should know, as sentences: which devices are gone, what that means, and what to do.
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
-    let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(device)).collect();
+    let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(&status.name, device)).collect();
     if let Some(worst) = status.groups.iter().max_by_key(|group| group.missing_devices) {
         sentences.extend(redundancy_sentence(status, worst));
     }
@@ -79,15 +79,19 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     sentences
 }
 
-fn gone_sentence(device: &DeviceStatus) -> String {
+fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
     let (index, group, path) = (device.index, device.group, &device.path);
     match device.state {
         DeviceState::Missing => format!(
             "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back and run \
-             'cygnus array scan' on the place where it is now."
+             'cygnus array scan' on the place where it is now, or 'cygnus array replace {array} {index} DEVICE'."
         ),
+        DeviceState::Rebuilding => {
+            format!("Member {index} of R-group {group} at {path} is being filled; what it lacks is read from parity.")
+        }
         _ => format!(
-            "Member {index} of R-group {group} at {path} has failed and is no longer used; what it held is read from parity."
+            "Member {index} of R-group {group} at {path} has failed and is no longer used; what it held is read from \
+             parity. Replace it: 'cygnus array replace {array} {index} DEVICE'."
         ),
     }
 }

@@ -51,6 +51,9 @@ pub struct ArrayStatus {
     pub groups: Vec<GroupStatus>,
     /// All members in order.
     pub devices: Vec<DeviceStatus>,
+    /// Devices kept ready for members that will be lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spares: Vec<SpareStatus>,
     /// All volumes by name.
     pub volumes: Vec<VolumeStatus>,
     /// Long work that runs, and the last that has ended, oldest first.
@@ -66,6 +69,8 @@ pub enum ArrayState {
     Healthy,
     /// Members are missing, and everything can still be read and written.
     Degraded,
+    /// The same, and at least one of them is being filled.
+    Rebuilding,
     /// It can be read, not written.
     ReadOnly,
     /// More members are missing than the parity covers: it cannot be opened.
@@ -78,6 +83,7 @@ impl ArrayState {
         match self {
             Self::Healthy => "healthy",
             Self::Degraded => "degraded",
+            Self::Rebuilding => "rebuilding",
             Self::ReadOnly => "read-only",
             Self::Failed => "failed",
         }
@@ -205,6 +211,8 @@ pub enum DeviceState {
     Missing,
     /// Taken out after it failed an I/O or missed writes; a rebuild has to fill it.
     Failed,
+    /// Gets all writes, while what it lacks is being restored.
+    Rebuilding,
 }
 
 impl DeviceState {
@@ -214,6 +222,7 @@ impl DeviceState {
             Self::Online => "online",
             Self::Missing => "missing",
             Self::Failed => "failed",
+            Self::Rebuilding => "rebuilding",
         }
     }
 }
@@ -235,6 +244,18 @@ pub struct DeviceStatus {
     pub io: DeviceCounters,
     /// Bytes per second over the last second.
     pub rates: DeviceRates,
+}
+
+/// A spare.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpareStatus {
+    /// Its identity, as 32 hexadecimal digits with dashes.
+    pub uuid: String,
+    /// Where it is; absent when it was not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its size in bytes.
+    pub size_bytes: u64,
 }
 
 /// Ever-growing counters of one device.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
-use cygnus_runtime::{DeviceInfo, DeviceIx, Message, Runtime};
+use cygnus_runtime::{DeviceInfo, Message, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
 
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
@@ -21,8 +21,7 @@ use crate::volume::Volume;
 /// An open array, on its home reactor.
 #[derive(Clone)]
 pub struct Array {
-    reactor: Rc<Reactor>,
-    devices: Rc<[Option<DeviceIx>]>,
+    pub(crate) reactor: Rc<Reactor>,
     report: Rc<RecoveryReport>,
 }
 
@@ -30,7 +29,6 @@ pub struct Array {
 #[derive(Clone)]
 pub struct ArrayHandle {
     shared: Arc<Shared>,
-    devices: Vec<Option<DeviceIx>>,
     reactors: usize,
 }
 
@@ -46,9 +44,8 @@ impl Array {
     /// # Errors
     /// When the devices do not make up an array, or too many of its members are missing.
     pub async fn open(rt: &Runtime, devices: &[DeviceInfo], options: &OpenOptions) -> Result<Self, ArrayError> {
-        let (reactor, members, report) = open(rt, devices, options).await?;
-        let devices = members.iter().map(|d| d.as_ref().map(|d| d.ix)).collect();
-        Ok(Self { reactor, devices, report: Rc::new(report) })
+        let (reactor, report) = open(rt, devices, options).await?;
+        Ok(Self { reactor, report: Rc::new(report) })
     }
 
     /// What opening had to do.
@@ -58,7 +55,7 @@ impl Array {
 
     /// For attaching the other reactors, as many as [`OpenOptions::reactors`] said.
     pub fn handle(&self, reactors: usize) -> ArrayHandle {
-        ArrayHandle { shared: self.reactor.shared.clone(), devices: self.devices.to_vec(), reactors }
+        ArrayHandle { shared: self.reactor.shared.clone(), reactors }
     }
 
     /// Handles a message that this reactor's mailbox received; gives it back if it is not the engine's. With more than
@@ -226,11 +223,11 @@ impl Array {
     /// When not everything could be made durable; the next opening will then recover as after a crash.
     pub async fn close(self) -> Result<(), ArrayError> {
         let reactor = &self.reactor;
-        self.stop_cleaner().await;
+        self.stop_workers().await;
         reactor.shared.set_closed();
         reactor.progress.notify();
         reactor.home().space_changed.notify();
-        reactor.peers.ask_others(reactor, |ticket| ToOwner::Close { ticket }).await;
+        reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
         reactor.end_segments();
         reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
         // The checkpoint may need the space.
@@ -240,14 +237,22 @@ impl Array {
         reactor.commit_state().await.map_err(ArrayError::Faulted)
     }
 
-    async fn stop_cleaner(&self) {
+    /// Ends the cleaner and the rebuilder.
+    async fn stop_workers(&self) {
         let home = self.reactor.home();
         home.stop.set(true);
         home.space_changed.notify();
+        home.members_changed.notify();
         self.reactor.progress.notify();
         while home.cleaner_running.get() {
             let ended = home.cleaner_ended.wait();
             if home.cleaner_running.get() {
+                ended.await;
+            }
+        }
+        while home.rebuilder_running.get() {
+            let ended = home.members_changed.wait();
+            if home.rebuilder_running.get() {
                 ended.await;
             }
         }
@@ -270,7 +275,7 @@ impl ArrayHandle {
     /// Attaches a reactor. Its driver must number the devices as the home reactor's does, and all of its messages must
     /// go through [`ArrayPeer::handle_message`].
     pub fn attach(self, rt: &Runtime) -> ArrayPeer {
-        ArrayPeer { reactor: Reactor::new(rt.clone(), self.shared, self.devices, self.reactors, None) }
+        ArrayPeer { reactor: Reactor::new(rt.clone(), self.shared, self.reactors, None) }
     }
 }
 

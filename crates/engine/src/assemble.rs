@@ -1,12 +1,13 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
-use std::collections::BTreeMap;
-
-use cygnus_format::{ArrayState, MemberState, Probe, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError};
+use cygnus_format::{
+    ArrayState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError,
+};
 use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::error::ArrayError;
+use crate::membership::Spare;
 
 /// What a device turned out to be.
 #[derive(Debug)]
@@ -60,10 +61,24 @@ pub async fn inspect(rt: &Runtime, device: &DeviceInfo) -> Result<Found, ArrayEr
 /// An array as found: its newest state, and which device is which member.
 pub(crate) struct Assembly {
     pub superblock: Superblock,
-    /// By member number; `None` for a member that is missing, stale or out of service.
+    /// By member number; `None` for a member that is not online.
     pub devices: Vec<Option<DeviceInfo>>,
+    /// Members that were away or were being rebuilt, and whose devices are good to be filled with what they lack.
+    pub returning: Vec<Returning>,
+    /// Spares that are here.
+    pub spares: Vec<Spare>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
+}
+
+/// A stale member.
+#[derive(Clone, Debug)]
+pub(crate) struct Returning {
+    pub member: MemberIx,
+    pub device: DeviceInfo,
+    /// It was the member's device, but is a copy from before the member left: it has what was durable by then, which is
+    /// every stripe below this sequence.
+    pub only_below: Option<u64>,
 }
 
 /// Puts an array together from devices in any order.
@@ -101,7 +116,7 @@ pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
 pub(crate) fn assemble_members(
     members: Vec<(DeviceInfo, Superblock)>,
     wanted: Option<Uuid>,
-    mut remarks: Vec<String>,
+    remarks: Vec<String>,
 ) -> Result<Assembly, ArrayError> {
     let Some((_, newest)) = members.iter().max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
         return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
@@ -112,58 +127,85 @@ pub(crate) fn assemble_members(
         let why = "the array uses features that this version can read but not write: use a newer version".into();
         return Err(ArrayError::Format { device, why });
     }
-    let devices = place_members(&superblock, members, &mut remarks)?;
-    check_redundancy(&superblock.state, &devices)?;
-    Ok(Assembly { superblock, devices, remarks })
+    let mut assembly = Assembly { devices: Vec::new(), returning: Vec::new(), spares: Vec::new(), superblock, remarks };
+    assembly.devices.resize(assembly.superblock.state.members().count(), None);
+    for (device, own) in members {
+        assembly.place(device, &own)?;
+    }
+    check_redundancy(&assembly.superblock.state, &assembly.devices)?;
+    Ok(assembly)
 }
 
-fn place_members(
-    newest: &Superblock,
-    found: Vec<(DeviceInfo, Superblock)>,
-    remarks: &mut Vec<String>,
-) -> Result<Vec<Option<DeviceInfo>>, ArrayError> {
-    let listed: BTreeMap<Uuid, (MemberIx, MemberState)> = newest
-        .state
-        .members()
-        .enumerate()
-        .map(|(ix, member)| (member.uuid, (MemberIx(ix as u16), member.state)))
-        .collect();
-    let mut devices: Vec<Option<DeviceInfo>> = vec![None; listed.len()];
-    for (device, superblock) in found {
-        if superblock.array != newest.array {
+impl Assembly {
+    /// Finds out what a device is to the array.
+    fn place(&mut self, device: DeviceInfo, own: &Superblock) -> Result<(), ArrayError> {
+        let newest = &self.superblock;
+        if own.array != newest.array {
             return Err(ArrayError::Foreign {
                 device: device.name,
-                other: format!("{:?} ({})", superblock.state.name, superblock.array),
+                other: format!("{:?} ({})", own.state.name, own.array),
                 expected: format!("{:?} ({})", newest.state.name, newest.array),
             });
         }
-        match listed.get(&superblock.member_uuid) {
-            None => remarks.push(format!("{} was replaced by another device and is left out", device.name)),
-            Some((_, MemberState::Online)) if is_outdated(&superblock, newest) => remarks.push(format!(
-                "{} is stale: its superblock is number {} and the array's is {}; it stays out of service",
-                device.name, superblock.generation, newest.generation
-            )),
-            Some((ix, MemberState::Online)) => {
-                if let Some(first) = devices[ix.index()].replace(device.clone()) {
-                    return Err(ArrayError::Duplicate { first: first.name, second: device.name });
-                }
+        if newest.state.lists(SPARE, own.member_uuid) {
+            self.spares.push(Spare { uuid: own.member_uuid, device });
+            return Ok(());
+        }
+        let Some(ix) = newest.state.members().position(|desc| desc.uuid == own.member_uuid) else {
+            self.remarks.push(format!("{} was replaced by another device and is left out", device.name));
+            return Ok(());
+        };
+        let desc = newest.state.members().nth(ix).expect("just found");
+        if device.size < desc.size_bytes {
+            let (has, had) = (ByteSize(device.size), ByteSize(desc.size_bytes));
+            self.remarks.push(format!("{} has shrunk from {had} to {has} and is left out", device.name));
+            return Ok(());
+        }
+        if desc.state != MemberState::Online || is_outdated(own, newest) {
+            match coming_back(MemberIx(ix as u16), device, own, desc) {
+                Ok(returning) => self.returning.push(returning),
+                Err(why) => self.remarks.push(why),
             }
-            Some((_, state)) => remarks.push(format!(
-                "{} is stale: it was {} while the array was written to; it stays out of service",
-                device.name,
-                if *state == MemberState::Missing { "missing" } else { "failed" },
-            )),
+            return Ok(());
+        }
+        match self.devices[ix].replace(device.clone()) {
+            Some(first) => Err(ArrayError::Duplicate { first: first.name, second: device.name }),
+            None => Ok(()),
         }
     }
-    for (ix, slot) in devices.iter_mut().enumerate() {
-        let size = newest.state.members().nth(ix).expect("as many as listed").size_bytes;
-        if slot.as_ref().is_some_and(|d| d.size < size) {
-            let device = slot.take().expect("just seen");
-            let (has, had) = (ByteSize(device.size), ByteSize(size));
-            remarks.push(format!("{} has shrunk from {had} to {has} and is left out", device.name));
-        }
+}
+
+/// Whether a stale device can be brought up to date, and from where on; else why not.
+fn coming_back(member: MemberIx, device: DeviceInfo, own: &Superblock, desc: &MemberDesc) -> Result<Returning, String> {
+    let refused = match desc.state {
+        MemberState::Failed => Err("it failed while the array was written to"),
+        _ => held_below(member, own, desc),
+    };
+    match refused {
+        Ok(only_below) => Ok(Returning { member, device, only_below }),
+        Err(why) => Err(format!(
+            "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
+            device.name, member.0
+        )),
     }
-    Ok(devices)
+}
+
+/// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
+/// sequence below which it has every stripe.
+pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, &'static str> {
+    let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
+    if left && own.state.session > desc.holds.session {
+        return Err("it went on without the other members");
+    }
+    if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
+        return Ok(None);
+    }
+    let was_online = own.state.members().nth(member.index()).is_some_and(|d| d.state == MemberState::Online);
+    if !was_online {
+        return Err("it is an old copy of a device that was being rebuilt");
+    }
+    // What a checkpoint covers was durable when its root was written.
+    Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))
 }
 
 fn check_redundancy(state: &ArrayState, devices: &[Option<DeviceInfo>]) -> Result<(), ArrayError> {

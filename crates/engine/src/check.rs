@@ -388,10 +388,10 @@ impl Checker {
     }
 
     /// Name of the device that holds a column, and where on it a row lies.
-    fn locate(&self, place: Place) -> (&str, u64) {
+    fn locate(&self, place: Place) -> (String, u64) {
         let shared = &self.reactor.shared;
         let offset = shared.layout.geometry().device_offset(place.segment.0, place.row);
-        (&shared.member(place.group, place.column).1.name, offset)
+        (shared.member(place.group, place.column).1.name(), offset)
     }
 
     /// The member that holds a column, if it can be read.

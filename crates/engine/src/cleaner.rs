@@ -34,12 +34,12 @@ const LOOK_AGAIN: Nanos = Nanos::millis(5);
 const LAST_LOOKS: u32 = 2;
 
 /// A block that must move.
-struct Live {
+pub(crate) struct Live {
     volume: Arc<VolumeState>,
     lba: Lba,
     entry: Entry,
     current: MapEntry,
-    place: Place,
+    pub place: Place,
 }
 
 impl Reactor {
@@ -95,6 +95,7 @@ impl Reactor {
         let newest_discard = self.shared.segments.newest_discard(seg);
         self.shared.segments.state(seg) == SegState::Sealed
             && self.shared.segments.rescues(seg) == 0
+            && !self.home().pinned.borrow().contains(&seg)
             && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
     }
 
@@ -228,7 +229,7 @@ impl Reactor {
     }
 
     /// Blocks of a stripe to which the map still points, in the order of column and row.
-    fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
+    pub(crate) fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
         let layout = &self.shared.layout;
         let mut volume: Option<Arc<VolumeState>> = None;
         let mut live = Vec::new();
@@ -253,7 +254,7 @@ impl Reactor {
     fn read_run(&self, run: &[Live]) -> Option<(Buf, OpFuture)> {
         let place = run[0].place;
         let (member, state) = self.shared.member(place.group, place.column);
-        let dev = self.device_in_service(member)?;
+        let dev = self.device_holding(member, place.segment)?;
         let blocks = (run[run.len() - 1].place.row - place.row + 1) as usize;
         let buf = self.rt.alloc(blocks * BLOCK);
         let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{MemberState, Superblock, slot_for};
-use cygnus_types::MemberIx;
+use cygnus_format::{MemberState, SPARE, Superblock, slot_for};
+use cygnus_runtime::{DeviceIx, IoError};
+use cygnus_types::{MemberIx, Uuid};
 
+use crate::member_state;
 use crate::reactor::Reactor;
 
 impl Reactor {
@@ -17,7 +19,7 @@ impl Reactor {
     async fn commit_round(self: &Rc<Self>) -> Result<(), String> {
         loop {
             let membership = self.shared.membership();
-            self.note_failed_members();
+            self.note_departures();
             if self.write_superblocks().await? == 0 {
                 return Err("no member took the new superblock".into());
             }
@@ -30,13 +32,18 @@ impl Reactor {
         }
     }
 
-    fn note_failed_members(&self) {
-        let mut state = self.home().state.borrow_mut();
+    /// Members that have left service since the last superblocks, or were not there when the array was opened.
+    pub(crate) fn note_departures(&self) {
+        let home = self.home();
+        let mut state = home.state.borrow_mut();
+        // The round before this one reached whoever was in service then; the present one may have failed because of it.
+        let (generation, session) = (home.generation.get().saturating_sub(1), state.session);
         let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-        for (member, shared) in members.zip(&self.shared.members) {
-            if shared.is_failed() && member.state == MemberState::Online {
-                member.state = MemberState::Failed;
-            }
+        for (desc, shared) in members.zip(&self.shared.members) {
+            let was_in_service = matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
+            let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
+            member_state::depart(desc, to, below, generation, session);
+            self.shared.log(format!("{} is {}", shared.name(), to.word()));
         }
     }
 
@@ -45,12 +52,10 @@ impl Reactor {
         let home = self.home();
         let generation = home.generation.get() + 1;
         home.generation.set(generation);
+        let state = home.state.borrow().clone();
         let mut writes = Vec::new();
-        let uuids: Vec<_> = home.state.borrow().members().map(|m| m.uuid).collect();
-        for (ix, member_uuid) in uuids.into_iter().enumerate() {
-            let member = MemberIx(ix as u16);
-            let Some(dev) = self.device_in_service(member) else { continue };
-            let state = home.state.borrow().clone();
+        for (member, member_uuid, dev) in self.superblock_holders() {
+            let state = state.clone();
             let block = Superblock { generation, array: home.uuid, member, member_uuid, read_only: false, state };
             let bytes = block.encode().map_err(|error| error.to_string())?;
             let mut buf = self.rt.alloc(bytes.len());
@@ -60,17 +65,35 @@ impl Reactor {
         let mut flushes = Vec::new();
         for (member, dev, write) in writes {
             match write.await {
-                Ok(_) => flushes.push((member, self.rt.flush(dev))),
-                Err(error) => self.member_failed(member, &format!("its superblock cannot be written: {error}")),
+                Ok(_) => flushes.push((member, dev, self.rt.flush(dev))),
+                Err(error) => self.holder_failed(member, dev, "writing its superblock", error),
             }
         }
         let mut took = 0;
-        for (member, flush) in flushes {
+        for (member, dev, flush) in flushes {
             match flush.await {
-                Ok(_) => took += 1,
-                Err(error) => self.member_failed(member, &format!("a flush failed: {error}")),
+                Ok(_) => took += usize::from(member != SPARE),
+                Err(error) => self.holder_failed(member, dev, "a flush", error),
             }
         }
         Ok(took)
+    }
+
+    /// Members in service and spares: number, identity, device.
+    fn superblock_holders(&self) -> Vec<(MemberIx, Uuid, DeviceIx)> {
+        let home = self.home();
+        let state = home.state.borrow();
+        let members = (0..).map(MemberIx).zip(state.members());
+        let members = members.filter_map(|(ix, desc)| Some((ix, desc.uuid, self.device_in_service(ix)?)));
+        let spares = home.spares.borrow();
+        members.chain(spares.iter().map(|spare| (SPARE, spare.uuid, spare.device.ix))).collect()
+    }
+
+    fn holder_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
+        if member == SPARE {
+            self.spare_failed(dev, doing, error)
+        } else {
+            self.member_failed(member, dev, doing, error)
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, Geometry, GroupDesc, MemberDesc, MemberState, PolicyValue, SUPERBLOCK_SLOT, Superblock, slot_for,
+    ArrayState, Geometry, GroupDesc, Holdings, MemberDesc, MemberState, PolicyValue, SUPERBLOCK_SLOT, Superblock,
+    slot_for,
 };
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
@@ -151,6 +152,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         over_provisioning_permille: options.over_provision_permille,
         policies: if placement == ParityPlacement::Fixed { vec![fixed] } else { Vec::new() },
         groups: devices.chunks(width).map(|members| describe_group(rt, members, &geometry)).collect(),
+        spares: Vec::new(),
         session: 0,
         clean: true,
         volumes: Vec::new(),
@@ -184,12 +186,18 @@ fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> 
         segments: u32::try_from(geometry.segments_on(smallest)).unwrap_or(u32::MAX),
         members: members
             .iter()
-            .map(|d| MemberDesc { uuid: random_uuid(rt), size_bytes: d.size, state: MemberState::Online })
+            .map(|d| MemberDesc {
+                uuid: random_uuid(rt),
+                size_bytes: d.size,
+                state: MemberState::Online,
+                holds: Holdings::default(),
+            })
             .collect(),
     }
 }
 
-async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
+/// Fails if a device holds anything.
+pub(crate) async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
     for device in devices {
         let what = match inspect(rt, device).await? {
             Found::Other(what) if what == "nothing" => continue,

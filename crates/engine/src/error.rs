@@ -66,6 +66,39 @@ pub enum VolumeAdminError {
     Array(#[from] ArrayError),
 }
 
+/// A member could not be replaced, or a spare not added or removed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemberError {
+    /// The device is in use in this very array.
+    #[error("{0} is a member or spare of this array already")]
+    InService(String),
+    /// The member works.
+    #[error("{0} is in service, and its group would have less redundancy until the new device is filled: add --force")]
+    StillOnline(String),
+    /// Without the member its group would lose data.
+    #[error(
+        "{device} cannot be taken out: {group} has no redundancy left without it; bring back or replace the others first"
+    )]
+    LastCopy {
+        /// Path.
+        device: String,
+        /// Its group.
+        group: GroupId,
+    },
+    /// Something is being done about it already.
+    #[error("{0} is being filled already: wait for that job, or cancel it")]
+    Rebuilding(String),
+    /// The superblock has no room for another one.
+    #[error("the array has as many spares as its superblock holds: remove one first")]
+    TooManySpares,
+    /// No such spare.
+    #[error("no spare {0}: 'cygnus array spare list' shows them")]
+    NoSpare(String),
+    /// The device or the array cannot do it.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+}
+
 /// An array could not be created, opened, or kept in service.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArrayError {

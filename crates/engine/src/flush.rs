@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cygnus_format::Stream;
-use cygnus_runtime::OpFuture;
+use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::MemberIx;
 
 use crate::error::VolumeError;
@@ -52,17 +52,17 @@ impl Reactor {
     /// Flushes every device that was written to. A device that cannot flush may have lost anything since its last
     /// flush, so it leaves service.
     pub(crate) async fn flush_devices(self: &Rc<Self>) {
-        let mut flushes: Vec<(MemberIx, OpFuture)> = Vec::new();
+        let mut flushes: Vec<(MemberIx, DeviceIx, OpFuture)> = Vec::new();
         for (ix, state) in self.shared.members.iter().enumerate() {
             let member = MemberIx(ix as u16);
             let Some(dev) = self.device_in_service(member) else { continue };
             if state.take_dirty() {
-                flushes.push((member, self.rt.flush(dev)));
+                flushes.push((member, dev, self.rt.flush(dev)));
             }
         }
-        for (member, flush) in flushes {
+        for (member, dev, flush) in flushes {
             if let Err(error) = flush.await {
-                self.member_failed(member, &format!("a flush failed: {error}"));
+                self.member_failed(member, dev, "a flush", error);
             }
         }
         self.check_redundancy();
@@ -72,7 +72,7 @@ impl Reactor {
     pub(crate) fn check_redundancy(&self) {
         let layout = &self.shared.layout;
         for group in (0..layout.groups()).map(|g| cygnus_types::GroupId(g as u16)) {
-            if self.shared.failed_in(group) > usize::from(layout.geometry().parity) {
+            if self.shared.lacking_in(group) > usize::from(layout.geometry().parity) {
                 self.shared.set_fault(format!("{group} has lost more members than its parity covers"));
             }
         }

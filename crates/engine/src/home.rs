@@ -1,13 +1,20 @@
 //! What only the home reactor keeps: free space, the superblocks' contents, and who flushes.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use cygnus_format::ArrayState;
 use cygnus_runtime::Event;
 use cygnus_types::Uuid;
 
+use crate::assemble::Returning;
 use crate::job::Jobs;
+use crate::membership::Spare;
+use crate::rebuild::Fill;
+use crate::segments::SegIx;
 use crate::space::Space;
+use crate::throttle::ThrottleState;
 
 /// See the module's text.
 pub(crate) struct Home {
@@ -18,8 +25,21 @@ pub(crate) struct Home {
     pub uuid: Uuid,
     /// Generation of the newest superblocks.
     pub generation: Cell<u64>,
+    /// Notified when a member has left service or wants to come in.
+    pub members_changed: Event,
     /// Membership that the newest superblocks reflect.
     pub recorded_membership: Cell<u64>,
+    /// Devices kept ready for members that will be lost.
+    pub spares: RefCell<Vec<Spare>>,
+    /// Stale members that are to be brought up to date.
+    pub arrivals: RefCell<Vec<Returning>>,
+    /// Members being filled.
+    pub fills: RefCell<Vec<Rc<Fill>>>,
+    /// Segments that must not be given back now, because columns of them are being restored.
+    pub pinned: RefCell<BTreeSet<SegIx>>,
+    /// Notified when a segment is not pinned any more.
+    pub unpinned: Event,
+    pub rebuilder_running: Cell<bool>,
     pub committing: Gate,
     pub flushing: Gate,
     /// A discard in a stripe below this sequence is covered by a checkpoint.
@@ -29,6 +49,7 @@ pub(crate) struct Home {
     pub checkpoint_done: Event,
     /// Volumes being deleted: their blocks count as live although nobody can move them.
     pub deleting: Cell<u32>,
+    pub throttle: ThrottleState,
     /// Long work, for those who ask how far it has come.
     pub jobs: Jobs,
     /// Tells the cleaner to end.
@@ -46,13 +67,21 @@ impl Home {
             state: RefCell::new(state),
             uuid,
             generation: Cell::new(generation),
+            members_changed: Event::new(),
             recorded_membership: Cell::new(0),
+            spares: RefCell::default(),
+            arrivals: RefCell::default(),
+            fills: RefCell::default(),
+            pinned: RefCell::default(),
+            unpinned: Event::new(),
+            rebuilder_running: Cell::new(false),
             committing: Gate::default(),
             flushing: Gate::default(),
             discard_horizon: Cell::new(0),
             checkpointing: Cell::new(false),
             checkpoint_done: Event::new(),
             deleting: Cell::new(0),
+            throttle: ThrottleState::default(),
             jobs: Jobs::default(),
             stop: Cell::new(false),
             cleaner_ended: Event::new(),

@@ -4,8 +4,6 @@
 //! reactor and remembers the last few jobs that have ended, so that one who polls learns how. Dropping a job that was
 //! not ended counts as failed: no path of the work can leave it running for ever.
 
-#![allow(dead_code)]
-
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -207,11 +205,7 @@ impl Job {
     }
 
     /// Ends the job.
-    pub(crate) fn end(self, state: JobState) {
-        self.set_ended(state);
-    }
-
-    fn set_ended(&self, state: JobState) {
+    pub(crate) fn end(&self, state: JobState) {
         debug_assert_ne!(state, JobState::Running);
         self.entry.state.replace(state);
         self.entry.ended.set(Some(self.rt.now()));
@@ -221,7 +215,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         if self.entry.is_running() {
-            self.set_ended(JobState::Failed("the array was closed".into()));
+            self.end(JobState::Failed("the array was closed".into()));
         }
     }
 }

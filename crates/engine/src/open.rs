@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, MemberState, Stream, Superblock};
+use cygnus_format::{ArrayState, Stream, Superblock};
 use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, Nanos, Uuid};
@@ -13,10 +13,11 @@ use crate::assemble::{Assembly, assemble};
 use crate::create::PARITY_FIXED;
 use crate::error::ArrayError;
 use crate::home::Home;
+use crate::member::MemberShared;
 use crate::reactor::{Reactor, set_patience};
 use crate::replay::{Replayed, Rescue};
 use crate::segments::{SegIx, SegState};
-use crate::shared::{Log, MemberShared, Shared, SharedParts, VolumeState};
+use crate::shared::{Log, Shared, SharedParts, VolumeState};
 use crate::space::{Space, checkpoint_segments, segment_capacity};
 use crate::writer::{Appended, Publish};
 
@@ -92,7 +93,7 @@ pub(crate) async fn open(
     rt: &Runtime,
     given: &[DeviceInfo],
     options: &OpenOptions,
-) -> Result<(Rc<Reactor>, Vec<Option<DeviceInfo>>, RecoveryReport), ArrayError> {
+) -> Result<(Rc<Reactor>, RecoveryReport), ArrayError> {
     let mut steps = Steps::new(rt, &*options.log);
     set_patience(rt, &LatencyRule::default());
     let assembly = assemble(rt, given, options.array).await?;
@@ -109,17 +110,20 @@ pub(crate) async fn open(
         // Reads that find damage would repair it.
         reactor.shared.set_fault("it was opened for reading only".into());
     } else {
-        begin_session(&reactor, &assembly, &mut steps).await?;
+        begin_session(&reactor, &mut steps).await?;
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
         reactor.rt.spawn(reactor.clone().cleaner());
         let finished = finish_recovery(&reactor, covered, replayed.rescues, &mut steps).await;
         reactor.home().stop.set(finished.is_err());
         finished?;
+        *reactor.home().spares.borrow_mut() = assembly.spares;
+        reactor.home().arrivals.borrow_mut().extend(assembly.returning);
+        reactor.rt.spawn(reactor.clone().rebuilder());
     }
     reactor.peers.set_reactors(options.reactors);
     let report = steps.report;
-    Ok((reactor, assembly.devices, report))
+    Ok((reactor, report))
 }
 
 fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
@@ -167,28 +171,31 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let Superblock { array, generation, state, .. } = &assembly.superblock;
     let policies = policies(state)?;
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let members = assembly.devices.iter().enumerate().map(|(ix, device)| match device {
-        Some(device) => MemberShared::new(device.name.clone(), false),
-        None => MemberShared::new(format!("member {ix}"), true),
-    });
+    let width = usize::from(state.geometry.width());
+    let segments_of = |ix: usize| state.groups[ix / width].segments;
+    // Whoever is not here had at least what the newest checkpoint covers.
+    let first_stripe_seq = state.roots[0].as_ref().map_or(1, |r| r.next_stripe_seq);
+    let describe = |(ix, device): (usize, &Option<DeviceInfo>)| {
+        MemberShared::new(ix, device.as_ref(), segments_of(ix), first_stripe_seq)
+    };
+    let members = assembly.devices.iter().enumerate().map(describe).collect();
     let root = state.roots[0].as_ref();
     let shared = Arc::new(Shared::new(SharedParts {
         usable: usable_blocks(state, &policies, options.reactors)?,
         layout,
         policies,
-        members: members.collect(),
+        members,
         array_tag: array.tag(),
         session: state.session + 1,
         volumes: fresh_volumes(state),
         first_write_seq: root.map_or(1, |r| r.next_write_seq),
-        first_stripe_seq: root.map_or(1, |r| r.next_stripe_seq),
+        first_stripe_seq,
         reactors: options.reactors,
         log: options.log.clone(),
     }));
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
     let home = Home::new(space, state.clone(), *array, *generation);
-    let devices = assembly.devices.iter().map(|d| d.as_ref().map(|d| d.ix)).collect();
-    Ok(Reactor::new(rt.clone(), shared, devices, 1, Some(home)))
+    Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
 }
 
 fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
@@ -280,19 +287,17 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
 }
 
 /// Records that the array is open, and which members are not there, before anything else is written.
-async fn begin_session(reactor: &Rc<Reactor>, assembly: &Assembly, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+async fn begin_session(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    // These left in the session before: should one of them be opened without us, it will have a later one.
+    reactor.note_departures();
     {
         let mut state = reactor.home().state.borrow_mut();
         state.session = reactor.shared.session;
         state.clean = false;
-        let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-        for (member, device) in members.zip(&assembly.devices) {
-            if device.is_none() && member.state == MemberState::Online {
-                member.state = MemberState::Missing;
-            }
-        }
     }
     reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+    // What recovery read was flushed along with the superblocks.
+    reactor.shared.set_durable(reactor.shared.stripe_seq());
     steps.done("session", format!("number {} begun", reactor.shared.session));
     Ok(())
 }

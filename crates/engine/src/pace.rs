@@ -9,6 +9,7 @@ use cygnus_policy::{HedgeBudget, LatencyHistogram, LatencyRule, Pace};
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoClass};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
+use crate::member::Departure;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::shared::count;
@@ -141,7 +142,8 @@ impl Reactor {
     pub(crate) fn can_do_without(&self, group: GroupId, member: MemberIx) -> bool {
         let layout = &self.shared.layout;
         let poor = |&other: &MemberIx| {
-            other == member || self.device_in_service(other).is_none_or(|dev| self.paces.is_slow(dev))
+            let state = &self.shared.members[other.index()];
+            other == member || !state.is_online() || state.device().is_none_or(|dev| self.paces.is_slow(dev))
         };
         let width = layout.geometry().width();
         let poor = (0..width).map(|column| layout.member(group, column)).filter(poor).count();
@@ -181,7 +183,7 @@ impl Reactor {
 
     /// Nobody waits any more for what a member has in flight here.
     pub(crate) fn give_up_on(&self, member: MemberIx) {
-        if let Some(dev) = self.device(member) {
+        if let Some(dev) = self.shared.members[member.index()].known_device() {
             self.rt.give_up(dev);
         }
     }
@@ -195,10 +197,11 @@ impl DeviceWatch for Reactor {
     }
 
     fn hung(&self, dev: DeviceIx) {
-        let members = (0..self.shared.members.len()).map(|ix| MemberIx(ix as u16));
-        for member in members.filter(|&member| self.device(member) == Some(dev)) {
-            count(&self.shared.members[member.index()].counters.errors, 1);
-            self.member_failed(member, &format!("it hangs: no answer for {}", self.rt.patience()));
+        let members = (0..).map(MemberIx).zip(&self.shared.members);
+        for (member, state) in members.filter(|(_, state)| state.known_device() == Some(dev)) {
+            count(&state.counters.errors, 1);
+            let why = format!("it hangs: no answer for {}", self.rt.patience());
+            self.take_out(member, dev, Departure::Failed, &why);
             self.peers.tell_others(self, || ToOwner::GiveUp { member });
         }
     }

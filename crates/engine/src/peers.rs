@@ -21,6 +21,8 @@ pub(crate) enum ToHome {
     Grant { ticket: u64, stream: Stream },
     /// Make everything acknowledged so far durable.
     Flush { ticket: u64 },
+    /// A member has left service. Needs no answer.
+    MembersChanged,
 }
 
 /// A question for a reactor about what it holds in memory.
@@ -33,10 +35,10 @@ pub(crate) enum ToOwner {
     Hold { ticket: u64 },
     /// Append again.
     Release,
-    /// The array closes: end all segments.
-    Close { ticket: u64 },
     /// A member hangs: nobody is to wait any more for what it has taken.
     GiveUp { member: MemberIx },
+    /// End all segments: the array closes, or a member wants to have the next ones from their first stripe on.
+    EndSegments { ticket: u64 },
 }
 
 /// The answer to a question.
@@ -101,6 +103,11 @@ impl Peers {
     ) -> Option<Answer> {
         let me = reactor.rt.id();
         self.post(reactor, whom, |ticket| Envelope::ToOwner(me, question(ticket))).await
+    }
+
+    /// Tells the home reactor something that needs no answer.
+    pub(crate) fn tell_home(&self, reactor: &Reactor, what: ToHome) {
+        reactor.rt.send_msg(ReactorId(HOME as u16), Box::new(Envelope::ToHome(reactor.rt.id(), what)));
     }
 
     fn post(&self, reactor: &Reactor, whom: usize, envelope: impl FnOnce(u64) -> Envelope) -> OneshotReceiver<Answer> {
@@ -168,6 +175,7 @@ impl Reactor {
                     self.answer(from, ticket, Answer::Granted(grant));
                 }
             }
+            ToHome::MembersChanged => self.home().members_changed.notify(),
             ToHome::Flush { ticket } => {
                 let result = self.flush_here().await;
                 self.answer(from, ticket, Answer::Flushed(result));
@@ -195,7 +203,7 @@ impl Reactor {
                 self.progress.notify();
             }
             ToOwner::GiveUp { member } => self.give_up_on(member),
-            ToOwner::Close { ticket } => {
+            ToOwner::EndSegments { ticket } => {
                 self.end_segments();
                 self.drain_and_answer(from, ticket, &ALL_STREAMS);
             }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use cygnus_format::{Rotation, Stream};
 use cygnus_policy::{LatencyRule, ParityPlacement};
-use cygnus_runtime::{DeviceIx, Event, Runtime};
+use cygnus_runtime::{DeviceIx, Event, IoError, Runtime};
 use cygnus_types::{MemberIx, Nanos, SegmentId};
 
 use crate::home::Home;
+use crate::member::Departure;
 use crate::pace::Paces;
 use crate::peers::{Peers, ToHome};
 use crate::shared::Shared;
@@ -35,7 +36,6 @@ pub(crate) struct Reactor {
     pub hold: Cell<bool>,
     /// Whether a destage is on its way.
     destaging: Cell<bool>,
-    devices: Vec<Option<DeviceIx>>,
     writers: [RefCell<Writer>; 3],
     /// Stripes begun and not yet on the devices.
     outstanding: RefCell<BTreeMap<u64, Stream>>,
@@ -50,13 +50,7 @@ pub(crate) fn set_patience(rt: &Runtime, rule: &LatencyRule) {
 }
 
 impl Reactor {
-    pub(crate) fn new(
-        rt: Runtime,
-        shared: Arc<Shared>,
-        devices: Vec<Option<DeviceIx>>,
-        reactors: usize,
-        home: Option<Home>,
-    ) -> Rc<Self> {
+    pub(crate) fn new(rt: Runtime, shared: Arc<Shared>, reactors: usize, home: Option<Home>) -> Rc<Self> {
         set_patience(&rt, &shared.policies.latency);
         let reactor = Rc::new(Self {
             peers: Peers::new(reactors),
@@ -66,7 +60,6 @@ impl Reactor {
             progress: Event::new(),
             hold: Cell::new(false),
             destaging: Cell::new(false),
-            devices,
             writers: writers(),
             outstanding: RefCell::default(),
             home,
@@ -98,14 +91,16 @@ impl Reactor {
         }]
     }
 
-    /// The device of a member, if it was present when the array was opened.
-    pub(crate) fn device(&self, member: MemberIx) -> Option<DeviceIx> {
-        self.devices[member.index()]
+    /// The device of a member that is in service: for everything but reading what it holds.
+    pub(crate) fn device_in_service(&self, member: MemberIx) -> Option<DeviceIx> {
+        self.shared.members[member.index()].device()
     }
 
-    /// The device of a member that is in service.
-    pub(crate) fn device_in_service(&self, member: MemberIx) -> Option<DeviceIx> {
-        self.device(member).filter(|_| !self.shared.members[member.index()].is_failed())
+    /// The device of a member that has its column of a segment: for reading it.
+    #[inline]
+    pub(crate) fn device_holding(&self, member: MemberIx, segment: SegmentId) -> Option<DeviceIx> {
+        let state = &self.shared.members[member.index()];
+        state.device().filter(|_| state.has(segment))
     }
 
     /// Which columns of a segment hold what.
@@ -183,13 +178,25 @@ impl Reactor {
         }
     }
 
-    /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered.
-    pub(crate) fn member_failed(&self, member: MemberIx, why: &str) {
+    /// Takes a member out of service because its device `dev` failed at what it was `doing`.
+    pub(crate) fn member_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
+        self.take_out(member, dev, Departure::from(error.kind), &format!("{doing} failed: {error}"));
+    }
+
+    /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered. When
+    /// `dev` is not the member's device any more, nothing happens.
+    pub(crate) fn take_out(&self, member: MemberIx, dev: DeviceIx, departure: Departure, why: &str) {
+        // Read while it is in service: what later flushes make durable, it may not have.
+        let durable = self.shared.durable();
         let state = &self.shared.members[member.index()];
-        if !state.fail() {
+        if state.known_device() != Some(dev) || !state.leave(departure, durable) {
             return;
         }
-        self.shared.log(format!("{} is out of service: {why}", state.name));
+        self.shared.log(format!("{} is out of service: {why}", state.name()));
         self.shared.membership_changed();
+        match &self.home {
+            Some(home) => home.members_changed.notify(),
+            None => self.peers.tell_home(self, ToHome::MembersChanged),
+        }
     }
 }

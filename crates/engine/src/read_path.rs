@@ -110,11 +110,13 @@ impl Reactor {
         }
         let Some(last) = open_run else { return Ok(into) };
         let last = self.start(last, &into);
+        let begun = self.rt.now();
         let mut elsewhere = Vec::new();
         for read in reads {
             elsewhere.extend(self.finish(volume, lba, &into, read).await?);
         }
         elsewhere.extend(self.finish(volume, lba, &into, last).await?);
+        self.shared.latencies.note(self.rt.now().since(begun));
         Ok(if elsewhere.is_empty() { into } else { self.gathered(&into, &elsewhere) })
     }
 
@@ -153,7 +155,7 @@ impl Reactor {
         let group = run.place.group;
         let (member, state) = self.shared.member(group, run.place.column);
         let offset = self.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
-        let from = match self.device_to_read(group, member, offset, run.blocks) {
+        let from = match self.device_to_read(&run.place, member, offset, run.blocks) {
             Some(dev) => {
                 count(&state.counters.read, (run.blocks * BLOCK) as u64);
                 let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
@@ -169,10 +171,10 @@ impl Reactor {
         Reading { run, from }
     }
 
-    /// The device of a member, unless it is out of service or so slow that it is left alone.
-    fn device_to_read(&self, group: GroupId, member: MemberIx, offset: u64, blocks: usize) -> Option<DeviceIx> {
-        let dev = self.device_in_service(member)?;
-        if !self.leaves_alone(group, member, dev) {
+    /// The device of a member, unless it has not the column of the segment or is so slow that it is left alone.
+    fn device_to_read(&self, place: &Place, member: MemberIx, offset: u64, blocks: usize) -> Option<DeviceIx> {
+        let dev = self.device_holding(member, place.segment)?;
+        if !self.leaves_alone(place.group, member, dev) {
             return Some(dev);
         }
         count(&self.shared.totals.read_around, blocks as u64);
@@ -315,7 +317,7 @@ impl Reactor {
     /// Reads a block from its own column; from the others if its device is late.
     async fn read_column(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> Result<(), Miss> {
         let (member, state) = self.shared.member(place.group, place.column);
-        let Some(dev) = self.device_in_service(member) else { return Err(Miss::Absent) };
+        let Some(dev) = self.device_holding(member, place.segment) else { return Err(Miss::Absent) };
         let _mark = ReadMark::new(self, place.group);
         let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
         count(&state.counters.read, BLOCK as u64);
@@ -342,7 +344,7 @@ impl Reactor {
             Err(error) => {
                 count(&state.counters.errors, 1);
                 if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
-                    self.member_failed(member, &format!("a read at byte {offset} failed: {error}"));
+                    self.member_failed(member, dev, &format!("a read at byte {offset}"), error);
                     return Err(Miss::Absent);
                 }
                 Err(Miss::Bad)
@@ -371,7 +373,7 @@ impl Reactor {
         // Without room it stays where it is: the next read will find it bad again.
         if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == crate::writer::Appended::Done {
             count(&self.shared.totals.repaired, 1);
-            let name = &state.name;
+            let name = state.name();
             let id = volume.id;
             self.shared.log(format!("{id} {lba}: wrong data on {name}, repaired from the other columns and moved"));
         }

@@ -38,7 +38,7 @@ impl Reactor {
         let device = |logical: u8, slow_too: bool| {
             let physical = crate::stripe::physical_column(rotation, logical);
             let (member, _) = self.shared.member(place.group, physical);
-            let dev = self.device_in_service(member).filter(|_| physical != place.column)?;
+            let dev = self.device_holding(member, place.segment).filter(|_| physical != place.column)?;
             (slow_too || !self.is_slow(dev)).then_some((member, dev))
         };
         let quick = (0..geometry.width()).filter(|&logical| device(logical, false).is_some()).count();

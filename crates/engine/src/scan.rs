@@ -46,7 +46,7 @@ impl Reactor {
         let offset = geometry.device_offset(segment.0, row);
         let reads: Vec<_> = (0..geometry.width())
             .map(|column| {
-                let dev = self.device_in_service(self.shared.layout.member(group, column))?;
+                let dev = self.device_holding(self.shared.layout.member(group, column), segment)?;
                 let buf = self.rt.alloc(bytes);
                 let op = self.rt.read(dev, offset, buf.full());
                 Some((buf, op))

@@ -7,11 +7,13 @@ use std::sync::{Arc, RwLock};
 
 use cygnus_format::{Layout, MapEntry};
 use cygnus_policy::Policies;
-use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, VolumeId};
 
 use crate::l2p::Map;
+use crate::member::MemberShared;
 use crate::order::WriteOrder;
 use crate::segments::SegmentTable;
+use crate::throttle::Latencies;
 
 /// A volume as the reactors see it.
 pub(crate) struct VolumeState {
@@ -78,41 +80,6 @@ pub(crate) struct MemberCounters {
     pub corrupt: AtomicU64,
 }
 
-/// A member as the reactors see it.
-pub(crate) struct MemberShared {
-    pub name: String,
-    failed: AtomicBool,
-    dirty: AtomicBool,
-    pub counters: MemberCounters,
-}
-
-impl MemberShared {
-    pub(crate) fn new(name: String, failed: bool) -> Self {
-        let (failed, dirty) = (AtomicBool::new(failed), AtomicBool::new(false));
-        Self { name, failed, dirty, counters: MemberCounters::default() }
-    }
-
-    /// Whether the member is out of service: missing when the array was opened, or failed since.
-    pub(crate) fn is_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
-    }
-
-    /// Takes the member out of service; says whether it was in service before.
-    pub(crate) fn fail(&self) -> bool {
-        !self.failed.swap(true, Ordering::AcqRel)
-    }
-
-    /// Something was written that a flush must cover.
-    pub(crate) fn mark_dirty(&self) {
-        self.dirty.store(true, Ordering::Release);
-    }
-
-    /// Whether anything was written since the last call.
-    pub(crate) fn take_dirty(&self) -> bool {
-        self.dirty.swap(false, Ordering::AcqRel)
-    }
-}
-
 /// Counters of the whole array. Blocks unless said otherwise.
 #[derive(Default)]
 pub(crate) struct Totals {
@@ -169,6 +136,8 @@ pub(crate) struct Shared {
     pressure: AtomicU64,
     /// Bytes put into stripes since the last checkpoint.
     pub since_checkpoint: AtomicU64,
+    /// How long guests waited for devices lately.
+    pub latencies: Latencies,
     /// Reads of guests under way, per group; cleaning yields to them.
     reads: Vec<AtomicU64>,
     fault: RwLock<Option<String>>,
@@ -220,6 +189,7 @@ impl Shared {
             durable: AtomicU64::new(parts.first_stripe_seq),
             pressure: AtomicU64::new(0),
             since_checkpoint: AtomicU64::new(0),
+            latencies: Latencies::new(),
             reads: (0..groups).map(|_| AtomicU64::new(0)).collect(),
             fault: RwLock::new(None),
             faulted: AtomicBool::new(false),
@@ -329,7 +299,6 @@ impl Shared {
     /// Lifts the counter to at least `seq`; during recovery, when nobody writes yet.
     pub(crate) fn raise_stripe_seq(&self, seq: u64) {
         self.stripe_seq.fetch_max(seq, Ordering::SeqCst);
-        self.set_durable(seq);
     }
 
     /// Says which stripe of this reactor is now the lowest that is incomplete.
@@ -348,7 +317,7 @@ impl Shared {
         self.stripe_seq.load(Ordering::SeqCst)
     }
 
-    /// Every stripe of this session below this sequence is durable.
+    /// Every stripe below this sequence is durable on all members in service.
     pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
     }
@@ -384,9 +353,17 @@ impl Shared {
         (ix, &self.members[ix.index()])
     }
 
-    /// Members of a group that are out of service.
-    pub(crate) fn failed_in(&self, group: GroupId) -> usize {
-        (0..self.layout.geometry().width()).filter(|&c| self.member(group, c).1.is_failed()).count()
+    /// Members of a group that do not hold everything they should.
+    pub(crate) fn lacking_in(&self, group: GroupId) -> usize {
+        (0..self.layout.geometry().width()).filter(|&c| !self.member(group, c).1.is_online()).count()
+    }
+
+    /// A segment begins a new life: whoever is being filled has its column from the first stripe on.
+    pub(crate) fn begin_segment(&self, group: GroupId, segment: SegmentId) {
+        for column in 0..self.layout.geometry().width() {
+            let (_, member) = self.member(group, column);
+            member.set_whole(segment, member.device().is_some());
+        }
     }
 
     /// Stops all writing for good, with the first reason given.

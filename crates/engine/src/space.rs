@@ -176,6 +176,15 @@ impl Reactor {
     /// 3.2), before anything new is written there.
     pub(crate) async fn free_segments(self: &Rc<Self>, segs: Vec<SegIx>) {
         let geometry = *self.shared.layout.geometry();
+        // Nobody begins to restore a column of them now; who has begun ends first.
+        segs.iter().for_each(|&seg| self.shared.segments.set_state(seg, SegState::Pending));
+        loop {
+            let unpinned = self.home().unpinned.wait();
+            if !segs.iter().any(|seg| self.home().pinned.borrow().contains(seg)) {
+                break;
+            }
+            unpinned.await;
+        }
         let mut trims = Vec::new();
         for &seg in &segs {
             let (group, segment) = self.shared.segments.locate(seg);

@@ -1,7 +1,10 @@
 //! What an array says of itself.
 
+use cygnus_format::MemberState;
 use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, VolumeId};
 
+use crate::member_state::{self, ArrayHealth};
+use crate::membership::Spare;
 use crate::pace::MemberPace;
 use crate::reactor::Reactor;
 use crate::segments::SegState;
@@ -37,8 +40,12 @@ pub struct ArrayStatus {
     pub session: u64,
     /// Groups.
     pub groups: Vec<GroupStatus>,
+    /// How it is as a whole.
+    pub health: ArrayHealth,
     /// Members, in order.
     pub members: Vec<MemberStatus>,
+    /// Spares that are ready.
+    pub spares: Vec<SpareStatus>,
     /// Volumes.
     pub volumes: Vec<VolumeStatus>,
     /// A device without an answer for so long goes out of service.
@@ -96,8 +103,8 @@ pub struct MemberStatus {
     pub uuid: Uuid,
     /// Size.
     pub size: ByteSize,
-    /// In service.
-    pub online: bool,
+    /// Whether it takes part, and how.
+    pub state: MemberState,
     /// Bytes written by the array.
     pub written: u64,
     /// Bytes read for users.
@@ -112,6 +119,30 @@ pub struct MemberStatus {
     pub corrupt: u64,
     /// How it keeps pace.
     pub pace: MemberPace,
+}
+
+impl MemberStatus {
+    /// Whether it holds everything it should.
+    pub fn is_online(&self) -> bool {
+        self.state == MemberState::Online
+    }
+}
+
+/// A spare.
+#[derive(Clone, Debug)]
+pub struct SpareStatus {
+    /// Path.
+    pub name: String,
+    /// Identity.
+    pub uuid: Uuid,
+    /// Size.
+    pub size: ByteSize,
+}
+
+impl SpareStatus {
+    fn of(spare: &Spare) -> Self {
+        Self { name: spare.device.name.clone(), uuid: spare.uuid, size: ByteSize(spare.device.size) }
+    }
 }
 
 /// State of a volume.
@@ -216,7 +247,11 @@ impl Reactor {
         let state = self.home().state.borrow();
         let geometry = shared.layout.geometry();
         let blocks = |n: u64| ByteSize(n * BLOCK as u64);
+        let members: Vec<_> = state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect();
+        let takes_writes = shared.fault().is_none();
         ArrayStatus {
+            health: member_state::health(members.iter().map(|m| m.state), takes_writes),
+            spares: self.home().spares.borrow().iter().map(SpareStatus::of).collect(),
             name: state.name.clone(),
             uuid: self.home().uuid,
             preset: state.preset.clone(),
@@ -230,7 +265,7 @@ impl Reactor {
             pressure_ns: shared.pressure(),
             session: shared.session,
             groups: (0..shared.layout.groups()).map(|g| self.group_status(g)).collect(),
-            members: state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect(),
+            members,
             volumes: shared
                 .volumes()
                 .iter()
@@ -270,10 +305,14 @@ impl Reactor {
         MemberStatus {
             member,
             group: self.shared.layout.column_of(member).0,
-            name: state.name.clone(),
+            name: state.name(),
             uuid: desc.uuid,
             size: ByteSize(desc.size_bytes),
-            online: !state.is_failed(),
+            // The superblocks may not know yet that it has left.
+            state: match state.departed() {
+                Some((departed, _)) if desc.state != MemberState::Failed => departed,
+                _ => desc.state,
+            },
             written: read(&state.counters.written),
             read: read(&state.counters.read),
             cleaning_read: read(&state.counters.cleaning_read),

@@ -92,7 +92,7 @@ impl Reactor {
         let place = self.place(entry);
         let (member, state) = self.shared.member(place.group, place.column);
         let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        let intact = match self.device_in_service(member) {
+        let intact = match self.device_holding(member, place.segment) {
             Some(dev) => {
                 let buf = self.rt.alloc(BLOCK);
                 self.rt.read(dev, offset, buf.full()).await.is_ok()
@@ -106,7 +106,7 @@ impl Reactor {
             column: place.column,
             row: place.row,
             member,
-            device: state.name.clone(),
+            device: state.name(),
             offset,
             map_crc: entry.crc_bits(),
             summary: self.summary_at(place).await,

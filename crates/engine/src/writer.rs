@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{Discard, Kind, MapEntry, Stream};
-use cygnus_runtime::OpFuture;
+use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
 use crate::reactor::Reactor;
@@ -126,6 +126,7 @@ impl Writer {
                 self.ask(reactor);
                 return false;
             };
+            reactor.shared.begin_segment(grant.group, grant.segment);
             self.segment = Some(Rc::new(OpenSegment { grant, stripes_out: Cell::new(0), closed: Cell::new(false) }));
             self.next_row = 0;
         }
@@ -348,6 +349,7 @@ pub(crate) struct Page<'a> {
 /// A column write on its way.
 struct ColumnWrite {
     member: MemberIx,
+    dev: DeviceIx,
     bytes: u64,
     op: OpFuture,
 }
@@ -358,12 +360,9 @@ fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
     let mut writes = Vec::with_capacity(usize::from(reactor.shared.layout.geometry().width()));
     for (column, buf) in stripe.column_writes() {
         let (member, state) = reactor.shared.member(place.group, column);
-        let Some(dev) = reactor.device(member) else { continue };
-        if state.is_failed() {
-            continue;
-        }
+        let Some(dev) = state.device() else { continue };
         let bytes = buf.len() as u64;
-        writes.push(ColumnWrite { member, bytes, op: reactor.rt.write(dev, offset, buf) });
+        writes.push(ColumnWrite { member, dev, bytes, op: reactor.rt.write(dev, offset, buf) });
     }
     writes
 }
@@ -378,11 +377,11 @@ async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<Ope
                 count(&member.counters.written, write.bytes);
                 member.mark_dirty();
             }
-            Err(error) => reactor.member_failed(write.member, &format!("a write failed: {error}")),
+            Err(error) => reactor.member_failed(write.member, write.dev, "a write", error),
         }
     }
     let place = stripe.place;
-    if reactor.shared.failed_in(place.group) > usize::from(reactor.shared.layout.geometry().parity) {
+    if reactor.shared.lacking_in(place.group) > usize::from(reactor.shared.layout.geometry().parity) {
         reactor.shared.set_fault(format!("{} has lost more members than its parity covers", place.group));
     }
     segment.stripes_out.set(segment.stripes_out.get() - 1);

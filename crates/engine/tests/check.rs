@@ -409,7 +409,7 @@ fn a_stale_member_is_one_finding_and_stays_out_of_service() {
     assert_eq!(damage(&report), [(FindingKind::MemberStale, "d2".into(), None)], "{}", texts(&report));
     let online = session(&sample.world, &sample.disks, |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        array.status().members.iter().map(|m| m.online).collect::<Vec<_>>()
+        array.status().members.iter().map(|m| m.is_online()).collect::<Vec<_>>()
     });
     assert_eq!(online, [true, true, false], "the engine does not trust it either");
 }

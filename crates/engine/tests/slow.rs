@@ -195,7 +195,7 @@ fn a_hung_member_holds_up_reads_for_a_moment_and_a_flush_for_the_limit() {
                 assert!(took <= reactors_patience + Nanos::secs(1), "{took}");
                 let status = array.status();
                 assert_eq!(status.hung_after, reactors_patience);
-                let out: Vec<_> = status.members.iter().filter(|m| !m.online).map(|m| m.name.as_str()).collect();
+                let out: Vec<_> = status.members.iter().filter(|m| !m.is_online()).map(|m| m.name.as_str()).collect();
                 assert_eq!((out, status.fault), (vec!["d4"], None));
                 read_randomly(&rt, &volume, 4, 4_000).await;
                 array.close().await.unwrap();
@@ -224,7 +224,7 @@ fn an_array_opens_without_a_member_that_hangs() {
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
         read_randomly(&rt, &array.volume("v").unwrap(), 4, 4_000).await;
-        assert_eq!(array.status().members.iter().filter(|m| !m.online).count(), 1);
+        assert_eq!(array.status().members.iter().filter(|m| !m.is_online()).count(), 1);
         array.close().await.unwrap();
     });
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use cygnus_types::{GroupId, SegmentId, Uuid, VolumeId};
+use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 
 use crate::constants::{
-    MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_VOLUME_NAME,
-    MAX_VOLUMES,
+    MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
+    MAX_VOLUME_NAME, MAX_VOLUMES,
 };
 use crate::geometry::Geometry;
 use crate::layout::{Layout, LayoutError};
+use crate::superblock::SPARE;
 
 /// The array as its superblocks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct ArrayState {
     pub policies: Vec<PolicyValue>,
     /// R-groups in the order of their addresses.
     pub groups: Vec<GroupDesc>,
+    /// Devices kept ready for members that will be lost.
+    pub spares: Vec<SpareDesc>,
     /// Session: incremented each time the array is opened for writing, before anything is written.
     pub session: u64,
     /// Whether that session ended with everything durable and a checkpoint that covers all of it.
@@ -65,6 +68,50 @@ pub struct MemberDesc {
     pub size_bytes: u64,
     /// Whether its contents can be trusted.
     pub state: MemberState,
+    /// What it holds for certain while it is not online; of a member that is, nothing is noted.
+    pub holds: Holdings,
+}
+
+/// What a member that is not online holds for certain, in stripe sequences: what it lacks is what was written since.
+///
+/// A stripe is there if its sequence is less than `below`, or if it lies in a segment less than `restored` and its
+/// sequence is less than `restored_below`. Both parts of the rule stay true however long the member is away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holdings {
+    /// Sequence below which it has every stripe; 0 for a device that is new.
+    pub below: u64,
+    /// Segment of its group up to which everything was restored.
+    pub restored: u32,
+    /// Sequence below which it has every stripe of these segments.
+    pub restored_below: u64,
+    /// Generation of the superblock that it had for certain when it left; an older one means an old copy.
+    pub generation: u64,
+    /// Session in which it left; a later one means that it went on without the others.
+    pub session: u64,
+}
+
+impl Holdings {
+    /// The same for a device that is known to have only what lies below a sequence.
+    pub fn limited_to(self, only_below: Option<u64>) -> Self {
+        match only_below {
+            Some(limit) => Self { below: self.below.min(limit), restored: 0, restored_below: 0, ..self },
+            None => self,
+        }
+    }
+
+    /// Whether a stripe of this segment is there.
+    pub fn has(&self, segment: SegmentId, stripe_seq: u64) -> bool {
+        stripe_seq < self.below || (segment.0 < self.restored && stripe_seq < self.restored_below)
+    }
+}
+
+/// A device kept ready to take a lost member's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpareDesc {
+    /// Identity of the device, under which it will be a member.
+    pub uuid: Uuid,
+    /// Usable bytes of the device when it joined.
+    pub size_bytes: u64,
 }
 
 /// Whether a member takes part.
@@ -77,6 +124,8 @@ pub enum MemberState {
     Failed = 2,
     /// Was absent while the array was written to: what it holds is out of date.
     Missing = 3,
+    /// Gets everything that is written, while what it lacks is being restored.
+    Rebuilding = 4,
 }
 
 impl MemberState {
@@ -85,7 +134,18 @@ impl MemberState {
             1 => Some(MemberState::Online),
             2 => Some(MemberState::Failed),
             3 => Some(MemberState::Missing),
+            4 => Some(MemberState::Rebuilding),
             _ => None,
+        }
+    }
+
+    /// The state in a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            MemberState::Online => "online",
+            MemberState::Failed => "failed",
+            MemberState::Missing => "missing",
+            MemberState::Rebuilding => "rebuilding",
         }
     }
 }
@@ -207,6 +267,9 @@ pub enum InvalidState {
         /// Segments of the group.
         segments: u32,
     },
+    /// Too many spares.
+    #[error("{0} spares: an array has at most {MAX_SPARES}")]
+    TooManySpares(usize),
     /// Two members with one identity.
     #[error("member {0} appears twice")]
     DuplicateMember(Uuid),
@@ -266,6 +329,14 @@ impl ArrayState {
         self.groups.iter().flat_map(|g| &g.members)
     }
 
+    /// Whether a device with this identity is the member of that number, or for [`SPARE`] one of the spares.
+    pub fn lists(&self, member: MemberIx, uuid: Uuid) -> bool {
+        match member {
+            SPARE => self.spares.iter().any(|spare| spare.uuid == uuid),
+            _ => self.members().nth(member.index()).is_some_and(|desc| desc.uuid == uuid),
+        }
+    }
+
     /// Checks everything a superblock promises about its contents.
     pub fn validate(&self) -> Result<(), InvalidState> {
         check_name("array", &self.name, MAX_ARRAY_NAME)?;
@@ -305,7 +376,13 @@ impl ArrayState {
                 }
             }
         }
-        Ok(())
+        if self.spares.len() > MAX_SPARES {
+            return Err(InvalidState::TooManySpares(self.spares.len()));
+        }
+        match self.spares.iter().find(|spare| !seen.insert(spare.uuid)) {
+            Some(twice) => Err(InvalidState::DuplicateMember(twice.uuid)),
+            None => Ok(()),
+        }
     }
 
     fn validate_volumes(&self) -> Result<(), InvalidState> {

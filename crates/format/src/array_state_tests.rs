@@ -4,7 +4,12 @@ use proptest::prelude::*;
 
 fn member(number: u64, geometry: &Geometry, segments: u32) -> MemberDesc {
     let size_bytes = crate::DATA_START + u64::from(segments) * geometry.segment_bytes();
-    MemberDesc { uuid: Uuid::from_random(number, number), size_bytes, state: MemberState::Online }
+    MemberDesc {
+        uuid: Uuid::from_random(number, number),
+        size_bytes,
+        state: MemberState::Online,
+        holds: Holdings::default(),
+    }
 }
 
 fn root(generation: u64, segments: Vec<RootSegment>) -> CheckpointRoot {
@@ -49,6 +54,7 @@ pub(crate) fn tank() -> ArrayState {
             PolicyValue { name: "watermark.low".to_owned(), value: 5 },
         ],
         groups: vec![group(10, 8), group(20, 4)],
+        spares: vec![SpareDesc { uuid: Uuid::from_random(30, 30), size_bytes: 1 << 30 }],
         session: 3,
         clean: true,
         volumes: vec![volume(0, "vol0"), volume(4, "db.main_1-a")],
@@ -72,10 +78,13 @@ fn any_name(max: usize) -> impl Strategy<Value = String> {
 }
 
 fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
-    prop::collection::vec((1..=9_u32, 1..=3_u8), 1..=4).prop_map(move |groups| {
-        let describe = |(ix, (segments, state)): (usize, (u32, u8))| {
+    let holds = any::<(u64, u32, u64, u64, u64)>();
+    prop::collection::vec((1..=9_u32, 1..=4_u8, holds), 1..=4).prop_map(move |groups| {
+        let describe = |(ix, (segments, state, holds)): (usize, (u32, u8, _))| {
+            let (below, restored, restored_below, generation, session) = holds;
             let describe_member = |column: u8| MemberDesc {
                 state: MemberState::from_byte(state).unwrap(),
+                holds: Holdings { below, restored, restored_below, generation, session },
                 ..member((ix * 100 + usize::from(column)) as u64, &geometry, segments)
             };
             GroupDesc { segments, members: (0..geometry.width()).map(describe_member).collect() }
@@ -119,11 +128,15 @@ fn any_roots() -> impl Strategy<Value = [Option<CheckpointRoot>; 2]> {
 /// Any state that may be written.
 pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
     let names = (any_name(MAX_ARRAY_NAME), any_name(MAX_PRESET_NAME));
+    let spares = prop::collection::btree_map(1000..2000_u64, any::<u64>(), 0..4).prop_map(|spares| {
+        spares.into_iter().map(|(n, size_bytes)| SpareDesc { uuid: Uuid::from_random(n, n), size_bytes }).collect()
+    });
     let shape = any_geometry().prop_flat_map(|g| (Just(g), any_groups(g)));
+    let shape = (shape, spares);
     (names, shape, 0..1000_u16, any_policies(), any_volumes(), any_roots(), any::<(u64, bool)>()).prop_map(
         |(
             (name, preset),
-            (geometry, groups),
+            ((geometry, groups), spares),
             over_provisioning_permille,
             policies,
             volumes,
@@ -137,6 +150,7 @@ pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
                 over_provisioning_permille,
                 policies,
                 groups,
+                spares,
                 session,
                 clean,
                 volumes,
@@ -145,6 +159,17 @@ pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
             }
         },
     )
+}
+
+#[test]
+fn what_a_member_holds_is_told_by_sequence_and_segment() {
+    let holds = Holdings { below: 10, restored: 3, restored_below: 50, ..Holdings::default() };
+    for (segment, seq, has) in
+        [(0, 9, true), (9, 9, true), (2, 49, true), (2, 50, false), (3, 10, false), (3, 49, false)]
+    {
+        assert_eq!(holds.has(SegmentId(segment), seq), has, "segment {segment}, stripe {seq}");
+    }
+    assert!(!Holdings::default().has(SegmentId(0), 0), "a new device holds nothing");
 }
 
 #[test]
@@ -173,6 +198,9 @@ fn contradictions_are_named() {
     assert_eq!(error(|s| s.groups.clear()), InvalidState::Layout(LayoutError::Groups(0)));
     assert_eq!(error(|s| s.over_provisioning_permille = 1000), InvalidState::OverProvisioning(1000));
     assert_eq!(error(|s| s.policies.swap(0, 1)), InvalidState::Policies);
+    let twice = tank().groups[0].members[0].uuid;
+    assert_eq!(error(|s| s.spares[0].uuid = twice), InvalidState::DuplicateMember(twice));
+    assert_eq!(error(|s| s.spares = vec![s.spares[0]; MAX_SPARES + 1]), InvalidState::TooManySpares(MAX_SPARES + 1));
     assert_eq!(error(|s| s.policies[1] = s.policies[0].clone()), InvalidState::Policies);
     assert!(matches!(error(|s| s.groups[1].members.truncate(2)), InvalidState::GroupWidth { group: 1, .. }));
     assert!(matches!(error(|s| s.groups[1].segments = 5), InvalidState::MemberTooSmall { group: 1, .. }));

@@ -4,7 +4,7 @@ use cygnus_types::{BLOCK, Pba};
 
 /// Version of every structure described here. A reader refuses any other: additions go through the feature bits, so
 /// this changes only when the old structures can no longer be told from the new ones.
-pub const FORMAT_VERSION: u16 = 1;
+pub const FORMAT_VERSION: u16 = 2;
 
 /// Bytes of one superblock slot. Room for the worst array the limits below allow (asserted in `superblock`), so that
 /// "superblock full" cannot happen to a user; a usual array writes 8 KiB of it.
@@ -39,6 +39,9 @@ pub const MAX_GROUPS: usize = 64;
 
 /// Most members of an array.
 pub const MAX_MEMBERS: usize = 256;
+
+/// Most spares of an array.
+pub const MAX_SPARES: usize = 16;
 
 /// Most volumes of an array.
 pub const MAX_VOLUMES: usize = 1024;

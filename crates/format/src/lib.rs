@@ -35,8 +35,8 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, RootUse,
-    VolumeDesc, valid_name,
+    ArrayState, CheckpointRoot, GroupDesc, Holdings, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment,
+    RootUse, SpareDesc, VolumeDesc, valid_name,
 };
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;
@@ -46,4 +46,4 @@ pub use geometry::{Geometry, GeometryError, Role, Rotation};
 pub use layout::{Layout, LayoutError, Place};
 pub use probe::{Probe, probe, probe_with_tail};
 pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};
-pub use superblock::{Superblock, SuperblockError, UnverifiedSuperblock, slot_for};
+pub use superblock::{SPARE, Superblock, SuperblockError, UnverifiedSuperblock, slot_for};

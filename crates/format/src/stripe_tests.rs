@@ -206,7 +206,7 @@ fn impossible_fields_are_named() {
     assert_eq!(with_field(offset_of!(RawStripe, header_blocks), &[0, 0]), malformed("header length"));
     assert_eq!(with_field(offset_of!(RawStripe, header_blocks), &[33, 0]), malformed("header length"));
     assert_eq!(with_field(STRIPE_FIXED + 15, &[9]), malformed("kind of block"));
-    assert_eq!(with_field(offset_of!(RawStripe, version), &[2, 0]), Err(StripeError::UnsupportedVersion(2)));
+    assert_eq!(with_field(offset_of!(RawStripe, version), &[9, 0]), Err(StripeError::UnsupportedVersion(9)));
     assert_eq!(with_field(offset_of!(RawStripe, magic), b"x"), Err(StripeError::NotAStripe));
 }
 

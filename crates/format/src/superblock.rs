@@ -12,13 +12,13 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment, RootUse,
-    VolumeDesc,
+    ArrayState, CheckpointRoot, GroupDesc, Holdings, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment,
+    RootUse, SpareDesc, VolumeDesc,
 };
 use crate::checksum;
 use crate::constants::{
     FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_GROUPS, MAX_MEMBERS, MAX_POLICIES, MAX_POLICY_NAME,
-    MAX_PRESET_NAME, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
+    MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
 };
 use crate::geometry::Geometry;
 use crate::probe;
@@ -43,7 +43,7 @@ on_disk! {
         crc: U32,
         /// format version
         version: U16,
-        /// number of this member, over all groups
+        /// number of this member, over all groups; 65535 for a spare
         member: U16,
         /// bytes of the superblock, a multiple of 4096
         length: U32,
@@ -89,8 +89,8 @@ on_disk! {
         members: U16,
         /// volumes
         volumes: U16,
-        /// zero
-        reserved_b: [u8; 2],
+        /// spares
+        spares: U16,
         /// array name: length byte, then text
         name: NameField<{ MAX_ARRAY_NAME + 1 }>,
         /// preset name: length byte, then text
@@ -122,15 +122,37 @@ on_disk! {
 
 on_disk! {
     /// A member.
-    pub(crate) struct RawMember: 32 bytes {
+    pub(crate) struct RawMember: 64 bytes {
         /// UUID of the member
         uuid: [u8; 16],
         /// usable bytes of the device when it joined
         size_bytes: U64,
-        /// 1 online, 2 failed, 3 missing
+        /// 1 online, 2 failed, 3 missing, 4 rebuilding
         state: u8,
         /// zero
-        reserved: [u8; 7],
+        reserved_a: [u8; 3],
+        /// unless online: segment of the group up to which everything was restored
+        restored: U32,
+        /// unless online: stripe sequence below which it has every stripe
+        below: U64,
+        /// unless online: stripe sequence below which it has every stripe of the restored segments
+        restored_below: U64,
+        /// unless online: generation of the superblock that it had for certain when it left
+        generation: U64,
+        /// unless online: session in which it left
+        session: U64,
+    }
+}
+
+on_disk! {
+    /// A spare.
+    pub(crate) struct RawSpare: 32 bytes {
+        /// UUID of the device
+        uuid: [u8; 16],
+        /// usable bytes of the device when it joined
+        size_bytes: U64,
+        /// zero
+        reserved: [u8; 8],
     }
 }
 
@@ -197,6 +219,7 @@ const _: () = {
         + MAX_POLICIES * size_of::<RawPolicy>()
         + MAX_GROUPS * size_of::<RawGroup>()
         + MAX_MEMBERS * size_of::<RawMember>()
+        + MAX_SPARES * size_of::<RawSpare>()
         + MAX_VOLUMES * size_of::<RawVolume>()
         + 2 * (size_of::<RawRoot>() + MAX_CHECKPOINT_SEGMENTS * size_of::<RawRootSegment>());
     assert!(fullest.next_multiple_of(BLOCK) as u64 <= SUPERBLOCK_SLOT, "the fullest array fits in a slot");
@@ -209,9 +232,9 @@ pub struct Superblock {
     pub generation: u64,
     /// UUID of the array.
     pub array: Uuid,
-    /// Number of this member, over all groups.
+    /// Number of this member, over all groups, or [`SPARE`].
     pub member: MemberIx,
-    /// UUID of this member; the array's state lists it at the same number.
+    /// UUID of this member; the array's state lists it at the same number, or among the spares.
     pub member_uuid: Uuid,
     /// The array uses features that this program can read past but must not write to. Never set by this program's own
     /// superblocks.
@@ -219,6 +242,9 @@ pub struct Superblock {
     /// What all members agree on.
     pub state: ArrayState,
 }
+
+/// The member number in the superblock of a spare.
+pub const SPARE: MemberIx = MemberIx(u16::MAX);
 
 /// Why bytes are not a usable superblock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -286,8 +312,7 @@ impl Superblock {
     pub fn encode(&self) -> Result<Vec<u8>, InvalidState> {
         assert!(!self.read_only, "an array with unknown features is not written");
         self.state.validate()?;
-        let own = self.state.members().nth(self.member.index());
-        assert_eq!(own.map(|m| m.uuid), Some(self.member_uuid), "the member is listed in the state");
+        assert!(self.state.lists(self.member, self.member_uuid), "the member is listed in the state");
         let mut bytes = self.header().as_bytes().to_vec();
         self.append_tables(&mut bytes);
         let length = bytes.len().next_multiple_of(BLOCK);
@@ -367,6 +392,7 @@ impl Superblock {
             groups: U16::new(state.groups.len() as u16),
             members: U16::new(state.members().count() as u16),
             volumes: U16::new(state.volumes.len() as u16),
+            spares: U16::new(state.spares.len() as u16),
             name: pack(&state.name),
             preset: pack(&state.preset),
             ..RawSuperblock::new_zeroed()
@@ -382,7 +408,17 @@ impl Superblock {
             uuid: m.uuid.0,
             size_bytes: U64::new(m.size_bytes),
             state: m.state as u8,
-            reserved: [0; 7],
+            reserved_a: [0; 3],
+            restored: U32::new(m.holds.restored),
+            below: U64::new(m.holds.below),
+            restored_below: U64::new(m.holds.restored_below),
+            generation: U64::new(m.holds.generation),
+            session: U64::new(m.holds.session),
+        });
+        append(bytes, &state.spares, |s| RawSpare {
+            uuid: s.uuid.0,
+            size_bytes: U64::new(s.size_bytes),
+            reserved: [0; 8],
         });
         append(bytes, &state.volumes, |v| RawVolume {
             id: U32::new(v.id.0),
@@ -449,8 +485,7 @@ impl UnverifiedSuperblock<'_> {
             state: raw.state(tables)?,
         };
         superblock.state.validate()?;
-        let listed = superblock.state.members().nth(superblock.member.index()).map(|own| own.uuid);
-        if listed == Some(superblock.member_uuid) {
+        if superblock.state.lists(superblock.member, superblock.member_uuid) {
             Ok(superblock)
         } else {
             Err(SuperblockError::Malformed("member number"))
@@ -474,6 +509,10 @@ impl RawSuperblock {
             .map(|raw| Ok(PolicyValue { name: unpack(&raw.name)?, value: raw.value.get() }))
             .collect::<Result<_, SuperblockError>>()?;
         let groups = self.groups(tables, geometry.width().into())?;
+        let spares = table::<RawSpare>(tables, self.spares.get().into(), "number of spares")?
+            .iter()
+            .map(|raw| SpareDesc { uuid: Uuid(raw.uuid), size_bytes: raw.size_bytes.get() })
+            .collect();
         let volumes = table::<RawVolume>(tables, self.volumes.get().into(), "number of volumes")?
             .iter()
             .map(RawVolume::volume)
@@ -485,6 +524,7 @@ impl RawSuperblock {
             over_provisioning_permille: self.over_provisioning.get(),
             policies,
             groups,
+            spares,
             session: self.session.get(),
             clean: self.clean == 1,
             volumes,
@@ -523,7 +563,14 @@ impl RawSuperblock {
 impl RawMember {
     fn member(&self) -> Result<MemberDesc, SuperblockError> {
         let state = MemberState::from_byte(self.state).ok_or(SuperblockError::Malformed("member state"))?;
-        Ok(MemberDesc { uuid: Uuid(self.uuid), size_bytes: self.size_bytes.get(), state })
+        let holds = Holdings {
+            below: self.below.get(),
+            restored: self.restored.get(),
+            restored_below: self.restored_below.get(),
+            generation: self.generation.get(),
+            session: self.session.get(),
+        };
+        Ok(MemberDesc { uuid: Uuid(self.uuid), size_bytes: self.size_bytes.get(), state, holds })
     }
 }
 

@@ -4,16 +4,10 @@ use proptest::prelude::*;
 
 fn any_superblock() -> impl Strategy<Value = Superblock> {
     (any_state(), any::<(u64, u64)>(), any::<prop::sample::Index>()).prop_map(|(state, (generation, array), ix)| {
-        let ix = ix.index(state.members().count());
-        let member_uuid = state.members().nth(ix).unwrap().uuid;
-        Superblock {
-            generation,
-            array: Uuid::from_random(array, 0),
-            member: MemberIx(ix as u16),
-            member_uuid,
-            read_only: false,
-            state,
-        }
+        let members = state.members().enumerate().map(|(ix, desc)| (MemberIx(ix as u16), desc.uuid));
+        let all: Vec<_> = members.chain(state.spares.iter().map(|spare| (SPARE, spare.uuid))).collect();
+        let (member, member_uuid) = *ix.get(&all);
+        Superblock { generation, array: Uuid::from_random(array, 0), member, member_uuid, read_only: false, state }
     })
 }
 

@@ -7,17 +7,21 @@
 
 mod cleaning;
 mod front_end;
+
 mod histogram;
 mod latency;
 pub mod planner;
 mod points;
 mod pressure;
+mod throttle;
 mod victim;
 
 pub use cleaning::{CleaningScope, CleaningView};
 pub use front_end::{FrontEnd, GroupView};
+
 pub use histogram::LatencyHistogram;
 pub use latency::{HedgeBudget, LatencyRule, Pace};
 pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Redundancy, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
+pub use throttle::Throttle;
 pub use victim::{SegmentView, Victim};

@@ -1,6 +1,8 @@
 //! The policy points, and the presets as values composed of them.
 
-use crate::{CleaningScope, FrontEnd, LatencyRule, Pressure, Victim};
+use cygnus_types::Nanos;
+
+use crate::{CleaningScope, FrontEnd, LatencyRule, Pressure, Throttle, Victim};
 
 /// How a block is protected from the moment it leaves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub struct Policies {
     pub pressure: Pressure,
     /// When the map is written out.
     pub checkpoint: CheckpointRule,
+    /// How fast lost members are rebuilt beside guests.
+    pub rebuild: Throttle,
     /// Free segments of each group that only relocation may take, so that cleaning can always proceed.
     pub relocation_reserve: u32,
     /// Which read goes on without its device, and which device is left alone.
@@ -130,6 +134,8 @@ impl Preset {
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
+            // Some ten times what a solid state drive takes for a read: guests notice, and nobody's timer runs out.
+            rebuild: Throttle { objective: Nanos::millis(2), floor: 8 << 20 },
             latency: LatencyRule::default(),
         };
         match self {

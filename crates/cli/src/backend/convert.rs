@@ -4,9 +4,11 @@ use crate::state::ArrayRecord;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, JobState, JobStatus, RecoveryStatus, RecoveryStep, RepairCounters, VolumeStatus, WriteCounters,
+    GroupStatus, JobState, JobStatus, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus,
+    WriteCounters,
 };
-use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
+use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
+use cygnus_format::MemberState;
 use cygnus_types::BLOCK;
 
 /// What only `serve` knows of the array.
@@ -52,7 +54,8 @@ pub fn status(
     connections: impl Fn(&str) -> u32,
 ) -> ArrayStatus {
     let width = usize::from(engine.data) + usize::from(engine.parity);
-    let lost = |group: usize| engine.members[group * width..][..width].iter().filter(|member| !member.online).count();
+    let lost =
+        |group: usize| engine.members[group * width..][..width].iter().filter(|member| !member.is_online()).count();
     let groups: Vec<GroupStatus> =
         engine.groups.iter().enumerate().map(|(index, group)| group_status(group, lost(index) as u32)).collect();
     ArrayStatus {
@@ -60,9 +63,11 @@ pub fn status(
         uuid: engine.uuid.to_string(),
         preset: engine.preset.clone(),
         served: true,
-        state: match engine.fault {
-            Some(_) => ArrayState::ReadOnly,
-            None => crate::commands::status::health(&groups, engine.parity),
+        state: match engine.health {
+            ArrayHealth::Online => ArrayState::Healthy,
+            ArrayHealth::Degraded => ArrayState::Degraded,
+            ArrayHealth::Rebuilding => ArrayState::Rebuilding,
+            ArrayHealth::ReadOnly => ArrayState::ReadOnly,
         },
         data_columns: engine.data.into(),
         parity_columns: engine.parity.into(),
@@ -81,6 +86,7 @@ pub fn status(
         listening: serving.listening.to_vec(),
         groups,
         devices: engine.members.iter().map(|member| device_status(member, serving)).collect(),
+        spares: engine.spares.iter().map(spare_status).collect(),
         volumes: volumes(engine, connections),
         jobs: serving.jobs.to_vec(),
     }
@@ -104,7 +110,7 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: impl Fn(&str) -
 pub fn stats(engine: &cygnus_engine::ArrayStatus, at_ns: u64) -> Stats {
     let device = |member: &MemberStatus| DeviceStats {
         group: member.group.0.into(),
-        online: member.online,
+        online: member.is_online(),
         io: counters(member),
     };
     Stats {
@@ -172,20 +178,25 @@ fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> Gro
 fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
     let index = u32::from(member.member.0);
     let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
+    let path = remembered.filter(|_| !member.name.starts_with('/')).map(|remembered| remembered.path.display());
     DeviceStatus {
         index,
         group: member.group.0.into(),
-        path: remembered.map_or_else(|| member.name.clone(), |remembered| remembered.path.display().to_string()),
-        state: match member.online {
-            true => DeviceState::Online,
-            // A member that was there when the array was opened goes by its path.
-            false if member.name.starts_with('/') => DeviceState::Failed,
-            false => DeviceState::Missing,
+        path: path.map_or_else(|| member.name.clone(), |path| path.to_string()),
+        state: match member.state {
+            MemberState::Online => DeviceState::Online,
+            MemberState::Failed => DeviceState::Failed,
+            MemberState::Missing => DeviceState::Missing,
+            MemberState::Rebuilding => DeviceState::Rebuilding,
         },
         size_bytes: member.size.0,
         io: counters(member),
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
     }
+}
+
+fn spare_status(spare: &cygnus_engine::SpareStatus) -> SpareStatus {
+    SpareStatus { uuid: spare.uuid.to_string(), path: Some(spare.name.clone()), size_bytes: spare.size.0 }
 }
 
 fn writes(traffic: &Traffic) -> WriteCounters {

@@ -41,7 +41,7 @@ fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access) ->
 
 /// The members that were found, opened.
 pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, Failure> {
-    open_all(assembly.members.iter().flatten().map(|member| &member.path), access)
+    open_all(assembly.found().map(|member| &member.path), access)
 }
 
 /// Runs `main` on a reactor with these devices.

@@ -111,6 +111,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         listening: Vec::new(),
         groups,
         devices,
+        spares: assembly.spare_statuses(),
         volumes: volumes_of(assembly),
         jobs: Vec::new(),
     }
@@ -143,7 +144,8 @@ fn device_state(desc: MemberState, found: Option<&Member>) -> DeviceState {
     match (desc, found) {
         (MemberState::Failed, _) => DeviceState::Failed,
         (MemberState::Missing, Some(_)) => DeviceState::Failed,
-        (MemberState::Missing, None) | (MemberState::Online, None) => DeviceState::Missing,
+        (MemberState::Missing | MemberState::Rebuilding | MemberState::Online, None) => DeviceState::Missing,
+        (MemberState::Rebuilding, Some(_)) => DeviceState::Rebuilding,
         (MemberState::Online, Some(_)) => DeviceState::Online,
     }
 }

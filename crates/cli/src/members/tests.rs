@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::scratch::Scratch;
-use cygnus_format::{ArrayState, DATA_START, Geometry, GroupDesc, MemberDesc, MemberState, slot_for};
+use cygnus_format::{ArrayState, DATA_START, Geometry, GroupDesc, Holdings, MemberDesc, MemberState, slot_for};
 use cygnus_types::MemberIx;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,7 +11,12 @@ const GEOMETRY: Geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, strip
 const SIZE: u64 = DATA_START + 8 * GEOMETRY.segment_bytes();
 
 fn state(name: &str, array: u64) -> ArrayState {
-    let member = |n| MemberDesc { uuid: Uuid::from_random(array, n), size_bytes: SIZE, state: MemberState::Online };
+    let member = |n| MemberDesc {
+        uuid: Uuid::from_random(array, n),
+        size_bytes: SIZE,
+        state: MemberState::Online,
+        holds: Holdings::default(),
+    };
     ArrayState {
         name: name.into(),
         preset: "swan".into(),
@@ -19,6 +24,7 @@ fn state(name: &str, array: u64) -> ArrayState {
         over_provisioning_permille: 200,
         policies: Vec::new(),
         groups: (0..2).map(|g| GroupDesc { segments: 8, members: (3 * g..3 * g + 3).map(member).collect() }).collect(),
+        spares: Vec::new(),
         session: 1,
         clean: true,
         volumes: Vec::new(),

@@ -57,6 +57,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         }),
         listening: vec!["nbd://127.0.0.1:10809".into()],
         groups: vec![group(0, GroupRole::FrontEnd, lost(0)), group(1, GroupRole::Cleaning, lost(1))],
+        spares: Vec::new(),
         devices: (0..6).map(|index| device(index, state_of(index))).collect(),
         volumes: vec![VolumeStatus {
             name: "vol0".into(),

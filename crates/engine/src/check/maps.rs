@@ -124,7 +124,7 @@ fn describe(
     let (_, member) = reactor.shared.member(place.group, place.column);
     let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
     let block = block_name(reactor, volume, lba);
-    let device = &member.name;
+    let device = member.name();
     let why = match behind {
         true => "the headers that lead to its stripe are lost",
         false => "the summary of its stripe does not name it there",
@@ -136,5 +136,5 @@ fn describe(
         Found::Nothing => (FindingKind::Map, "the place holds something else: restore the block from a backup"),
     };
     let text = format!("{device} at byte {offset}: {block}: {why}; {state}");
-    Finding::new(kind, text).on(device, offset).of_block(volume, lba)
+    Finding::new(kind, text).on(&device, offset).of_block(volume, lba)
 }

@@ -1,6 +1,6 @@
 //! Superblocks: both slots of every device against each other and against those of the other members.
 
-use cygnus_format::{MemberState, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError, slot_for};
+use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError, slot_for};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::Uuid;
 
@@ -81,10 +81,11 @@ fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
     let (device, own) = (&member.device.name, &member.newest);
     let desc = newest.state.members().find(|m| m.uuid == own.member_uuid);
     let why = match desc.map(|m| m.state) {
-        _ if own.array != newest.array => return None,
+        _ if own.array != newest.array || newest.state.lists(SPARE, own.member_uuid) => return None,
         None => "was replaced by another device".to_string(),
         Some(MemberState::Missing) => "was missing while the array was written to".to_string(),
         Some(MemberState::Failed) => "failed while the array was written to".to_string(),
+        Some(MemberState::Rebuilding) => "is being rebuilt".to_string(),
         Some(MemberState::Online) if crate::assemble::is_outdated(own, newest) => {
             format!("has a superblock of generation {}, and the array is at {}", own.generation, newest.generation)
         }

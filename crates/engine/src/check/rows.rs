@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
             () => "is not what was written",
         };
         let text = format!("{device} at byte {offset}: {what} {how}: {remedy}");
-        let finding = Finding::new(kind, text).on(device, offset);
+        let finding = Finding::new(kind, text).on(&device, offset);
         result.findings.push(match entry {
             Some(e) if matches!(e.kind(), Kind::Data | Kind::Relocated) => finding.of_block(e.volume(), e.lba()),
             _ => finding,
@@ -194,7 +194,7 @@ impl<'a> Rows<'a> {
                 "{device} at byte {offset}: a parity block {how}: its row has less redundancy than it should until \
                  cleaning or rewriting moves the blocks away"
             );
-            result.findings.push(Finding::new(FindingKind::Parity, text).on(device, offset));
+            result.findings.push(Finding::new(FindingKind::Parity, text).on(&device, offset));
         }
     }
 }

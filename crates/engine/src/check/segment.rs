@@ -141,7 +141,7 @@ fn report_copies(checker: &Checker, stripe: &FoundStripe, bad: Vec<BadCopy>, res
             stripe.headers,
             common.width(),
         );
-        result.findings.push(Finding::new(kind, text).on(device, offset));
+        result.findings.push(Finding::new(kind, text).on(&device, offset));
     }
 }
 
@@ -196,5 +196,5 @@ fn wrong_bits(checker: &Checker, place: Place, entry: &Entry) -> Finding {
          it will fail; restore it from a backup",
         entry.crc()
     );
-    Finding::new(FindingKind::Map, text).on(device, offset).of_block(entry.volume(), entry.lba())
+    Finding::new(FindingKind::Map, text).on(&device, offset).of_block(entry.volume(), entry.lba())
 }

@@ -1,0 +1,170 @@
+//! A member device as the reactors see it: whether it is in service, where it is, and of which segments it has its
+//! column.
+
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use cygnus_format::MemberState;
+use cygnus_runtime::{DeviceInfo, DeviceIx, IoErrorKind};
+use cygnus_types::SegmentId;
+
+use crate::shared::MemberCounters;
+
+/// What may be done with a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Service {
+    /// Neither read nor written.
+    Out = 0,
+    /// Gets all writes; is read where its column is whole.
+    Filling = 1,
+    /// Holds everything it should.
+    Online = 2,
+}
+
+/// Why a member leaves service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// The device is not there any more. What it holds is as good as ever, only old: it may come back.
+    Gone,
+    /// It could not do what was asked, so what it holds is in doubt until somebody says otherwise.
+    Failed,
+}
+
+impl From<IoErrorKind> for Departure {
+    fn from(kind: IoErrorKind) -> Self {
+        if kind == IoErrorKind::Gone { Self::Gone } else { Self::Failed }
+    }
+}
+
+/// Number that stands for "no device"; no device has it.
+const NO_DEVICE: u32 = u32::MAX;
+
+/// See the module's text.
+pub(crate) struct MemberShared {
+    name: RwLock<String>,
+    service: AtomicU8,
+    /// Whether it left because it was gone.
+    gone: AtomicBool,
+    /// Every stripe below this sequence was durable on it when it left.
+    left_at: AtomicU64,
+    device: AtomicU32,
+    /// One bit for each segment of its group: whether its column is whole. Only looked at while it is being filled.
+    whole: Box<[AtomicU64]>,
+    dirty: AtomicBool,
+    pub counters: MemberCounters,
+}
+
+impl MemberShared {
+    /// A member of a group of `segments` segments, online if there is a device; if there is none, it had every stripe
+    /// below `had_below` when it was last seen.
+    pub(crate) fn new(index: usize, device: Option<&DeviceInfo>, segments: u32, had_below: u64) -> Self {
+        let service = if device.is_some() { Service::Online } else { Service::Out };
+        Self {
+            name: RwLock::new(device.map_or_else(|| format!("member {index}"), |d| d.name.clone())),
+            service: AtomicU8::new(service as u8),
+            gone: AtomicBool::new(true),
+            left_at: AtomicU64::new(had_below),
+            device: AtomicU32::new(device.map_or(NO_DEVICE, |d| d.ix.0.into())),
+            whole: (0..segments.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            dirty: AtomicBool::new(false),
+            counters: MemberCounters::default(),
+        }
+    }
+
+    /// Path of the device, or "member N" if it was never seen.
+    pub(crate) fn name(&self) -> String {
+        self.name.read().expect("no holder panics").clone()
+    }
+
+    /// Whether it holds everything it should.
+    pub(crate) fn is_online(&self) -> bool {
+        self.service.load(Ordering::Acquire) == Service::Online as u8
+    }
+
+    /// Whether it is being filled.
+    pub(crate) fn is_filling(&self) -> bool {
+        self.service.load(Ordering::Acquire) == Service::Filling as u8
+    }
+
+    /// Whether it has its column of a segment.
+    #[inline]
+    pub(crate) fn has(&self, segment: SegmentId) -> bool {
+        match self.service.load(Ordering::Acquire) {
+            service if service == Service::Online as u8 => true,
+            service if service == Service::Filling as u8 => self.is_whole(segment),
+            _ => false,
+        }
+    }
+
+    fn is_whole(&self, segment: SegmentId) -> bool {
+        self.whole[segment.0 as usize / 64].load(Ordering::Acquire) & (1 << (segment.0 % 64)) != 0
+    }
+
+    /// Its column of a segment is whole from now on, or not any more.
+    pub(crate) fn set_whole(&self, segment: SegmentId, whole: bool) {
+        let (word, bit) = (&self.whole[segment.0 as usize / 64], 1 << (segment.0 % 64));
+        if whole {
+            word.fetch_or(bit, Ordering::AcqRel);
+        } else {
+            word.fetch_and(!bit, Ordering::AcqRel);
+        }
+    }
+
+    /// The device, unless the member is out of service: for everything but reading what it holds.
+    pub(crate) fn device(&self) -> Option<DeviceIx> {
+        let out = self.service.load(Ordering::Acquire) == Service::Out as u8;
+        self.known_device().filter(|_| !out)
+    }
+
+    /// The device, in service or not.
+    pub(crate) fn known_device(&self) -> Option<DeviceIx> {
+        Some(self.device.load(Ordering::Acquire)).filter(|&ix| ix != NO_DEVICE).map(|ix| DeviceIx(ix as u16))
+    }
+
+    /// Takes the member out of service; says whether it was in service before. `durable`: below this sequence it has
+    /// every stripe durably; the caller found that out while the member was in service.
+    pub(crate) fn leave(&self, why: Departure, durable: u64) -> bool {
+        if self.device().is_none() {
+            return false;
+        }
+        // First these, for whoever sees that it has left reads them.
+        self.gone.store(why == Departure::Gone, Ordering::Release);
+        self.left_at.store(durable, Ordering::Release);
+        self.service.swap(Service::Out as u8, Ordering::AcqRel) != Service::Out as u8
+    }
+
+    /// The state that the superblocks should give a member that is out of service, and the sequence below which it has
+    /// everything if it was online before.
+    pub(crate) fn departed(&self) -> Option<(MemberState, u64)> {
+        let out = self.service.load(Ordering::Acquire) == Service::Out as u8;
+        let state = if self.gone.load(Ordering::Acquire) { MemberState::Missing } else { MemberState::Failed };
+        out.then(|| (state, self.left_at.load(Ordering::Acquire)))
+    }
+
+    /// From now on it gets all writes. Nothing counts as whole yet.
+    pub(crate) fn begin_filling(&self, device: &DeviceInfo) {
+        for word in &self.whole {
+            word.store(0, Ordering::Release);
+        }
+        self.name.write().expect("no holder panics").clone_from(&device.name);
+        self.device.store(device.ix.0.into(), Ordering::Release);
+        self.service.store(Service::Filling as u8, Ordering::Release);
+    }
+
+    /// Everything was restored. `false` if it has left service meanwhile.
+    pub(crate) fn end_filling(&self) -> bool {
+        let (filling, online) = (Service::Filling as u8, Service::Online as u8);
+        self.service.compare_exchange(filling, online, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Something was written that a flush must cover.
+    pub(crate) fn mark_dirty(&self) {
+        self.dirty.store(true, Ordering::Release);
+    }
+
+    /// Whether anything was written since the last call.
+    pub(crate) fn take_dirty(&self) -> bool {
+        self.dirty.swap(false, Ordering::AcqRel)
+    }
+}

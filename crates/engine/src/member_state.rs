@@ -1,0 +1,128 @@
+//! The states of members and of the array, and which may follow which.
+//!
+//! | member | means | next |
+//! |---|---|---|
+//! | online | holds everything it should | missing, failed |
+//! | missing | its device is not there; what it holds is old but good | rebuilding |
+//! | failed | it did not do what was asked; not believed until somebody says so | rebuilding |
+//! | rebuilding | gets all writes, is read where its column is whole | online, missing, failed |
+//!
+//! A *spare* is no member yet: it takes a lost member's place as "rebuilding". A *stale* device is one that comes back as
+//! a member that is missing or failed. The states are in the superblocks; a change is made here and nowhere else.
+//!
+//! | array | means |
+//! |---|---|
+//! | online | all members are |
+//! | degraded | some are not, and nobody is filling their place |
+//! | rebuilding | some are not, and at least one is being filled |
+//! | read-only | more of a group are not than its parity covers, or it was opened so: reads go on |
+//! | faulted | as many are not at opening: it is not opened |
+
+use cygnus_format::{Holdings, MemberDesc, MemberState};
+
+/// Whether a member may go from one state to the other.
+pub(crate) fn may_become(from: MemberState, to: MemberState) -> bool {
+    use MemberState::{Failed, Missing, Online, Rebuilding};
+    match from {
+        Online => matches!(to, Missing | Failed),
+        Missing | Failed => to == Rebuilding,
+        Rebuilding => matches!(to, Online | Missing | Failed),
+    }
+}
+
+/// Puts a member into a state.
+///
+/// # Panics
+/// When that state may not follow the present one.
+pub(crate) fn change(desc: &mut MemberDesc, to: MemberState) {
+    assert!(may_become(desc.state, to), "member {}: {} after {}", desc.uuid, to.word(), desc.state.word());
+    desc.state = to;
+    if to == MemberState::Online {
+        desc.holds = Holdings::default();
+    }
+}
+
+/// Records that a member is out of service. `below`: it has every stripe below this sequence, if it was online. The
+/// newest superblock that all had was of this generation and session.
+pub(crate) fn depart(desc: &mut MemberDesc, to: MemberState, below: u64, generation: u64, session: u64) {
+    if desc.state == MemberState::Online {
+        desc.holds = Holdings { below, ..Holdings::default() };
+    }
+    desc.holds.generation = generation;
+    desc.holds.session = session;
+    change(desc, to);
+}
+
+/// How an array is as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayHealth {
+    /// All members are online.
+    Online,
+    /// Some members are not online, and nobody is filling their place.
+    Degraded,
+    /// Some members are not online, and at least one is being filled.
+    Rebuilding,
+    /// It takes no writes; what can be read is.
+    ReadOnly,
+}
+
+/// The health of an array with members in these states.
+pub(crate) fn health(members: impl Iterator<Item = MemberState>, takes_writes: bool) -> ArrayHealth {
+    let mut health = ArrayHealth::Online;
+    for state in members {
+        health = match (state, health) {
+            (MemberState::Online, _) => health,
+            (MemberState::Rebuilding, _) | (_, ArrayHealth::Rebuilding) => ArrayHealth::Rebuilding,
+            _ => ArrayHealth::Degraded,
+        };
+    }
+    if takes_writes { health } else { ArrayHealth::ReadOnly }
+}
+
+#[cfg(test)]
+mod tests {
+    use MemberState::{Failed, Missing, Online, Rebuilding};
+
+    use super::*;
+
+    #[test]
+    fn nobody_is_online_again_without_being_rebuilt() {
+        for from in [Missing, Failed] {
+            assert!(!may_become(from, Online) && may_become(from, Rebuilding));
+        }
+        assert!(may_become(Rebuilding, Online) && !may_become(Online, Rebuilding));
+    }
+
+    #[test]
+    #[should_panic(expected = "online after missing")]
+    fn an_impossible_change_is_a_bug() {
+        let uuid = cygnus_types::Uuid::from_random(1, 1);
+        let mut desc = MemberDesc { uuid, size_bytes: 0, state: Missing, holds: Holdings::default() };
+        change(&mut desc, Online);
+    }
+
+    #[test]
+    fn what_was_restored_before_is_remembered_when_a_rebuild_is_cut_short() {
+        let uuid = cygnus_types::Uuid::from_random(1, 1);
+        let holds = Holdings { restored: 5, restored_below: 90, ..Holdings::default() };
+        let mut desc = MemberDesc { uuid, size_bytes: 0, state: Rebuilding, holds };
+        depart(&mut desc, Missing, 70, 8, 2);
+        assert_eq!(desc.holds, Holdings { generation: 8, session: 2, ..holds });
+        let mut desc = MemberDesc { uuid, size_bytes: 0, state: Online, holds: Holdings::default() };
+        depart(&mut desc, Failed, 70, 8, 2);
+        assert_eq!(desc.holds, Holdings { below: 70, generation: 8, session: 2, ..Holdings::default() });
+    }
+
+    #[test]
+    fn an_array_is_as_well_as_its_members() {
+        for (members, takes_writes, expected) in [
+            (&[Online, Online][..], true, ArrayHealth::Online),
+            (&[Online, Missing], true, ArrayHealth::Degraded),
+            (&[Rebuilding, Failed], true, ArrayHealth::Rebuilding),
+            (&[Failed, Rebuilding], true, ArrayHealth::Rebuilding),
+            (&[Online, Online], false, ArrayHealth::ReadOnly),
+        ] {
+            assert_eq!(health(members.iter().copied(), takes_writes), expected, "{members:?}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Who is a member: stale members come back, spares and replacements take the place of lost ones. On the home reactor.
+
+use std::rc::Rc;
+
+use cygnus_format::{Holdings, MemberDesc, MemberState, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};
+use cygnus_runtime::{DeviceInfo, DeviceIx, IoError};
+use cygnus_types::{BLOCK, GroupId, MemberIx, Uuid};
+
+use crate::assemble::Returning;
+use crate::job::JobKind;
+use crate::member_state;
+use crate::parallel::for_each;
+use crate::reactor::Reactor;
+use crate::rebuild::Fill;
+
+/// A device kept ready to take a lost member's place.
+#[derive(Clone, Debug)]
+pub(crate) struct Spare {
+    pub uuid: Uuid,
+    pub device: DeviceInfo,
+}
+
+/// Which device is to be filled, and what it has already.
+pub(crate) struct Candidate {
+    pub device: DeviceInfo,
+    /// Identity of a device that is new in this place; `None`: the member itself comes back.
+    pub new_uuid: Option<Uuid>,
+    pub holds: Holdings,
+}
+
+impl Reactor {
+    /// Records who has left, lets in who has come back, and gives spares to lost members.
+    pub(crate) async fn settle_members(self: &Rc<Self>) -> Result<(), String> {
+        let arrivals = std::mem::take(&mut *self.home().arrivals.borrow_mut());
+        for returning in arrivals {
+            self.let_in(returning);
+        }
+        if self.shared.membership() != self.home().recorded_membership.get() {
+            self.commit_state().await?;
+        }
+        while let Some((member, spare)) = self.choose_spare() {
+            self.promote(member, spare).await?;
+        }
+        Ok(())
+    }
+
+    fn let_in(&self, Returning { member, device, only_below }: Returning) {
+        let holds = self.desc(member).holds.limited_to(only_below);
+        self.begin_fill(member, Candidate { device, new_uuid: None, holds });
+    }
+
+    /// What the superblocks say of a member.
+    pub(crate) fn desc(&self, member: MemberIx) -> MemberDesc {
+        *self.home().state.borrow().members().nth(member.index()).expect("members are numbered without gaps")
+    }
+
+    /// Begins to fill a member that is out of service: from now on it gets all writes, and the rebuilder sees to the
+    /// rest. Returns the number of the job.
+    pub(crate) fn begin_fill(&self, member: MemberIx, candidate: Candidate) -> u64 {
+        let home = self.home();
+        let Candidate { device, new_uuid, holds } = candidate;
+        {
+            let mut state = home.state.borrow_mut();
+            let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
+            let desc = members.nth(member.index()).expect("members are numbered without gaps");
+            member_state::change(desc, MemberState::Rebuilding);
+            desc.holds = holds;
+            if let Some(uuid) = new_uuid {
+                (desc.uuid, desc.size_bytes) = (uuid, device.size);
+            }
+        }
+        let shared = &self.shared.members[member.index()];
+        shared.begin_filling(&device);
+        let kind = if holds == Holdings::default() { JobKind::Rebuild } else { JobKind::CatchUp };
+        let job = home.jobs.begin(&self.rt, kind, device.name.as_str(), 0);
+        let id = job.id();
+        self.shared.log(format!("{} takes part as member {}: {} begins", device.name, member.0, kind.word()));
+        home.fills.borrow_mut().push(Rc::new(Fill::new(member, holds, job)));
+        self.shared.membership_changed();
+        home.members_changed.notify();
+        id
+    }
+
+    /// Makes a device that is new to the array ready: no superblock, and no stripe header where a segment begins, that
+    /// somebody could take for something current.
+    pub(crate) async fn prepare(self: &Rc<Self>, group: GroupId, device: &DeviceInfo) -> Result<(), IoError> {
+        let geometry = *self.shared.layout.geometry();
+        let superblocks = SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize));
+        let headers = (0..self.shared.layout.segments(group)).map(|s| (geometry.device_offset(s, 0), BLOCK));
+        let (reactor, dev) = (self.clone(), device.ix);
+        let written = for_each(&self.rt, superblocks.into_iter().chain(headers).collect(), move |(offset, bytes)| {
+            let reactor = reactor.clone();
+            async move {
+                let buf = reactor.rt.alloc(bytes).full();
+                buf.zero(0..bytes);
+                reactor.rt.write(dev, offset, buf).await.map(drop)
+            }
+        });
+        written.await.into_iter().collect::<Result<(), _>>()?;
+        self.rt.flush(device.ix).await.map(drop)
+    }
+
+    /// A member that is lost for now, and the smallest spare that can take its place. Groups that lack most come first;
+    /// one that lacks more than its parity covers cannot be helped.
+    fn choose_spare(&self) -> Option<(MemberIx, Spare)> {
+        let home = self.home();
+        let state = home.state.borrow();
+        let geometry = self.shared.layout.geometry();
+        let lost = (0..).map(MemberIx).zip(state.members()).filter(|(ix, desc)| {
+            let lacking = self.shared.lacking_in(self.shared.layout.column_of(*ix).0);
+            matches!(desc.state, MemberState::Missing | MemberState::Failed) && lacking <= usize::from(geometry.parity)
+        });
+        let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
+        lost.sort_by_key(|&ix| std::cmp::Reverse(self.shared.lacking_in(self.shared.layout.column_of(ix).0)));
+        lost.into_iter().find_map(|member| {
+            let need = self.bytes_needed(member);
+            let spares = home.spares.borrow();
+            let fitting = spares.iter().filter(|spare| spare.device.size >= need);
+            Some((member, fitting.min_by_key(|spare| spare.device.size)?.clone()))
+        })
+    }
+
+    /// The least size of a member's device.
+    pub(crate) fn bytes_needed(&self, member: MemberIx) -> u64 {
+        let (group, _) = self.shared.layout.column_of(member);
+        self.shared.layout.geometry().device_offset(self.shared.layout.segments(group), 0)
+    }
+
+    async fn promote(self: &Rc<Self>, member: MemberIx, spare: Spare) -> Result<(), String> {
+        let home = self.home();
+        // Whether it works or not, it is no spare any more.
+        home.spares.borrow_mut().retain(|s| s.uuid != spare.uuid);
+        home.state.borrow_mut().spares.retain(|s| s.uuid != spare.uuid);
+        let (group, _) = self.shared.layout.column_of(member);
+        match self.prepare(group, &spare.device).await {
+            Ok(()) => {
+                let new_uuid = Some(spare.uuid);
+                self.begin_fill(member, Candidate { device: spare.device, new_uuid, holds: Holdings::default() });
+            }
+            Err(error) => self.shared.log(format!("spare {} cannot be used: {error}", spare.device.name)),
+        }
+        self.commit_state().await
+    }
+
+    /// A spare's device failed: it is none any more.
+    pub(crate) fn spare_failed(&self, dev: DeviceIx, doing: &str, error: IoError) {
+        let home = self.home();
+        let failed: Vec<Spare> = home.spares.borrow_mut().extract_if(.., |spare| spare.device.ix == dev).collect();
+        for spare in failed {
+            home.state.borrow_mut().spares.retain(|s| s.uuid != spare.uuid);
+            self.shared.log(format!("spare {} is out of service: {doing} failed: {error}", spare.device.name));
+        }
+    }
+}

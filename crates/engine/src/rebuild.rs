@@ -1,0 +1,259 @@
+//! Rebuild: members that lack something are filled while the array goes on.
+//!
+//! A member being filled gets every write from the moment it is let in, so only segments that began before lack its
+//! column. These are restored one after the other, those of which most columns are lacking first. A segment whose
+//! column is whole is read from the member; others are not. When nothing lacks any more, everything is made durable
+//! and only then does the member count as online.
+//!
+//! How far it has come is in the superblocks ([`Holdings`]): a rebuild that was cut short, even by the loss of the
+//! member for a while, goes on where it was, and a member that was only away gets what was written meanwhile.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use cygnus_format::{Holdings, MemberState};
+use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
+
+use crate::job::{Job, JobState};
+use crate::member::Departure;
+use crate::member_state;
+use crate::peers::{ALL_STREAMS, ToOwner};
+use crate::reactor::Reactor;
+use crate::segments::{SegIx, SegState};
+
+/// Segments restored between two records of the progress, at most; each record costs a flush of everything.
+const RECORD_AFTER: u32 = 32;
+/// Longest time between two records.
+const RECORD_WITHIN: Nanos = Nanos::secs(10);
+
+/// A member being filled.
+pub(crate) struct Fill {
+    pub member: MemberIx,
+    /// What it had when this began.
+    pub had: Holdings,
+    pub job: Job,
+    /// Whether every segment begun since has its column.
+    prepared: Cell<bool>,
+}
+
+impl Fill {
+    pub(crate) fn new(member: MemberIx, had: Holdings, job: Job) -> Self {
+        Self { member, had, job, prepared: Cell::new(false) }
+    }
+
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.prepared.get()
+    }
+}
+
+/// When the progress was last recorded.
+struct Recorded {
+    at: Nanos,
+    segments: u32,
+}
+
+impl Reactor {
+    /// The rebuilder: runs on the home reactor until the array closes.
+    pub(crate) async fn rebuilder(self: Rc<Self>) {
+        let home = self.home();
+        home.rebuilder_running.set(true);
+        let mut recorded = Recorded { at: self.rt.now(), segments: 0 };
+        while !home.stop.get() {
+            let changed = home.members_changed.wait();
+            let settled = match self.shared.fault() {
+                None => self.settle_members().await,
+                Some(why) => Err(why),
+            };
+            self.drop_ended_fills(settled.err());
+            self.prepare_fills().await;
+            match self.most_endangered_segment() {
+                Some(seg) => {
+                    self.restore_segment(seg).await;
+                    recorded.segments += 1;
+                    if recorded.segments >= self.record_after() || self.rt.now().since(recorded.at) > RECORD_WITHIN {
+                        self.record_progress().await;
+                        recorded = Recorded { at: self.rt.now(), segments: 0 };
+                    }
+                }
+                None if self.finish_fills().await => {}
+                None => changed.await,
+            }
+        }
+        self.record_progress().await;
+        // Their jobs end with them.
+        home.fills.borrow_mut().clear();
+        home.rebuilder_running.set(false);
+        home.members_changed.notify();
+    }
+
+    /// Small arrays record more often, large ones by their number of segments.
+    fn record_after(&self) -> u32 {
+        (self.shared.layout.segments(GroupId(0)) / 8).clamp(1, RECORD_AFTER)
+    }
+
+    fn fills(&self) -> Vec<Rc<Fill>> {
+        self.home().fills.borrow().clone()
+    }
+
+    /// Whether the restoring of a segment should be left half done.
+    pub(crate) fn rebuild_must_pause(&self, fill: &Fill) -> bool {
+        self.home().stop.get() || self.shared.fault().is_some() || fill.job.is_cancelled()
+    }
+
+    /// Ends the jobs of members that have left service, or all of them when the array takes no writes any more.
+    fn drop_ended_fills(&self, fault: Option<String>) {
+        for fill in self.fills() {
+            let state = &self.shared.members[fill.member.index()];
+            if fill.job.is_cancelled()
+                && let Some(dev) = state.device()
+            {
+                self.take_out(fill.member, dev, Departure::Failed, "filling it was cancelled");
+            }
+            let end = match &fault {
+                _ if fill.job.is_cancelled() => JobState::Cancelled,
+                Some(why) => JobState::Failed(why.clone()),
+                None if !state.is_filling() => JobState::Failed(format!("{} is out of service", state.name())),
+                None => continue,
+            };
+            fill.job.end(end);
+            self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, &fill));
+        }
+    }
+
+    /// Ends the segments that were begun before a member was let in: from then on each segment either lacks its column
+    /// for good, or has it from the first stripe on.
+    async fn prepare_fills(self: &Rc<Self>) {
+        let fresh: Vec<_> = self.fills().into_iter().filter(|fill| !fill.is_prepared()).collect();
+        if fresh.is_empty() {
+            return;
+        }
+        self.peers.ask_others(self, |ticket| ToOwner::EndSegments { ticket }).await;
+        // The one under way should not need more segments than it counted on.
+        loop {
+            let done = self.home().checkpoint_done.wait();
+            if !self.home().checkpointing.get() {
+                break;
+            }
+            done.await;
+        }
+        self.end_segments();
+        self.drain(&ALL_STREAMS).await;
+        for fill in fresh {
+            fill.prepared.set(true);
+            fill.job.set_left(self.left_for(fill.member));
+        }
+    }
+
+    /// Bytes of live data that a member still lacks.
+    fn left_for(&self, member: MemberIx) -> u64 {
+        let (group, _) = self.shared.layout.column_of(member);
+        let lacking = self.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg));
+        lacking.map(|seg| self.share_of_member(u64::from(self.shared.segments.live(seg)))).sum()
+    }
+
+    /// Whether a member being filled lacks its column of a segment that holds something.
+    fn lacks(&self, member: MemberIx, seg: SegIx) -> bool {
+        let holds_something =
+            matches!(self.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged);
+        holds_something && !self.shared.members[member.index()].has(self.shared.segments.locate(seg).1)
+    }
+
+    /// The segment to restore next: one of which most columns are lacking.
+    fn most_endangered_segment(&self) -> Option<SegIx> {
+        let table = &self.shared.segments;
+        let fills = self.fills();
+        let filling = |group: GroupId| {
+            fills.iter().filter(move |f| f.is_prepared() && self.shared.layout.column_of(f.member).0 == group)
+        };
+        let mut best: Option<(usize, SegIx)> = None;
+        for group in (0..self.shared.layout.groups()).map(|g| GroupId(g as u16)) {
+            if filling(group).next().is_none() {
+                continue;
+            }
+            for seg in table.of_group(group).filter(|&seg| filling(group).any(|f| self.lacks(f.member, seg))) {
+                let lacking = self.columns_lacking(group, table.locate(seg).1);
+                if best.is_none_or(|(most, _)| lacking > most) {
+                    best = Some((lacking, seg));
+                }
+            }
+        }
+        best.map(|(_, seg)| seg)
+    }
+
+    fn columns_lacking(&self, group: GroupId, segment: SegmentId) -> usize {
+        let width = self.shared.layout.geometry().width();
+        (0..width).filter(|&c| !self.shared.member(group, c).1.has(segment)).count()
+    }
+
+    /// First segment of the group of which a member lacks its column; the number of segments if there is none.
+    fn first_lacking(&self, member: MemberIx) -> u32 {
+        let (group, _) = self.shared.layout.column_of(member);
+        let first = self.shared.segments.of_group(group).find(|&seg| self.lacks(member, seg));
+        first.map_or(self.shared.layout.segments(group), |seg| self.shared.segments.locate(seg).1.0)
+    }
+
+    /// Makes what was restored durable, and writes down how far that goes.
+    async fn record_progress(self: &Rc<Self>) {
+        let reached: Vec<(MemberIx, u32)> = self
+            .fills()
+            .iter()
+            .filter(|fill| fill.is_prepared())
+            .map(|fill| (fill.member, self.first_lacking(fill.member)))
+            .collect();
+        if reached.is_empty() || self.flush_everything().await.is_err() {
+            return;
+        }
+        let below = self.shared.durable();
+        {
+            let mut state = self.home().state.borrow_mut();
+            let mut members: Vec<_> = state.groups.iter_mut().flat_map(|g| &mut g.members).collect();
+            for (member, restored) in reached {
+                let desc = &mut *members[member.index()];
+                // One that goes on where it was has to come as far again first.
+                if self.is_filling(member) && restored >= desc.holds.restored {
+                    (desc.holds.restored, desc.holds.restored_below) = (restored, below);
+                }
+            }
+        }
+        // Should it fail, the progress before counts.
+        let _ = self.commit_state().await;
+    }
+
+    /// Members that lack nothing any more become online. Says whether any did.
+    async fn finish_fills(self: &Rc<Self>) -> bool {
+        let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
+        let full: Vec<_> = self.fills().into_iter().filter(nothing_lacks).collect();
+        if full.is_empty() || self.flush_everything().await.is_err() {
+            return false;
+        }
+        for fill in &full {
+            let shared = &self.shared.members[fill.member.index()];
+            assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
+            if !shared.end_filling() {
+                continue;
+            }
+            let mut state = self.home().state.borrow_mut();
+            let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
+            let desc = members.nth(fill.member.index()).expect("members are numbered without gaps");
+            member_state::change(desc, MemberState::Online);
+            self.shared.membership_changed();
+            self.shared.log(format!("{} is online as member {}", shared.name(), fill.member.0));
+        }
+        let recorded = self.commit_state().await;
+        for fill in full {
+            self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, &fill));
+            let online = self.shared.members[fill.member.index()].is_online();
+            fill.job.end(match &recorded {
+                Ok(()) if online => JobState::Done,
+                Ok(()) => JobState::Failed("it left service at the end".into()),
+                Err(why) => JobState::Failed(why.clone()),
+            });
+        }
+        true
+    }
+
+    fn left_segments(&self, member: MemberIx) -> usize {
+        let (group, _) = self.shared.layout.column_of(member);
+        self.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg)).count()
+    }
+}

@@ -1,0 +1,147 @@
+//! What an operator may ask for about members: another device in the place of one, and spares.
+
+use cygnus_format::{Holdings, MAX_SPARES, MemberState, SpareDesc};
+use cygnus_runtime::DeviceInfo;
+use cygnus_types::{ByteSize, MemberIx, Uuid};
+
+use crate::array::Array;
+use crate::assemble::{Found, held_below, inspect};
+use crate::error::{ArrayError, MemberError};
+use crate::member::Departure;
+use crate::membership::{Candidate, Spare};
+
+impl Array {
+    /// Puts `device` into the place of a member and begins to fill it; returns the number of the job. Of the member's
+    /// own device, come back, only what it lacks is restored. All reactors must have the device under its number.
+    ///
+    /// With `force` the device may hold something, which is lost, and the member may still be online: then its group
+    /// has less redundancy until the job has ended.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub async fn replace(&self, member: MemberIx, device: &DeviceInfo, force: bool) -> Result<u64, MemberError> {
+        let reactor = &self.reactor;
+        self.check_candidate(device, reactor.bytes_needed(member))?;
+        let desc = reactor.desc(member);
+        if desc.state == MemberState::Rebuilding {
+            return Err(MemberError::Rebuilding(reactor.shared.members[member.index()].name()));
+        }
+        let own = self.own_holdings(member, device).await?;
+        if own.is_none() && !force {
+            self.refuse_used(device).await?;
+        }
+        self.retire(member, force)?;
+        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+        let candidate = match own {
+            Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
+            None => {
+                let (group, _) = reactor.shared.layout.column_of(member);
+                let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+                reactor.prepare(group, device).await.map_err(io)?;
+                Candidate { device: device.clone(), new_uuid: Some(self.new_uuid()), holds: Holdings::default() }
+            }
+        };
+        // Preparing took a while.
+        if reactor.desc(member).state == MemberState::Rebuilding {
+            return Err(MemberError::Rebuilding(reactor.shared.members[member.index()].name()));
+        }
+        Ok(reactor.begin_fill(member, candidate))
+    }
+
+    /// Keeps `device` ready to take a lost member's place; if one is lost already, it does so at once.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub async fn add_spare(&self, device: &DeviceInfo, force: bool) -> Result<(), MemberError> {
+        let reactor = &self.reactor;
+        let home = reactor.home();
+        let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
+        self.check_candidate(device, members.min().expect("an array has members"))?;
+        if !force {
+            self.refuse_used(device).await?;
+        }
+        if home.state.borrow().spares.len() >= MAX_SPARES {
+            return Err(MemberError::TooManySpares);
+        }
+        let uuid = self.new_uuid();
+        home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
+        home.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
+        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+        reactor.shared.log(format!("{} is a spare", device.name));
+        home.members_changed.notify();
+        Ok(())
+    }
+
+    /// Lets go of a spare, by its name or UUID. The device forgets that it was one.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub async fn remove_spare(&self, name: &str) -> Result<(), MemberError> {
+        let home = self.reactor.home();
+        let present =
+            home.spares.borrow().iter().find(|s| s.device.name == name || s.uuid.to_string() == name).cloned();
+        let listed = home.state.borrow().spares.iter().find(|s| s.uuid.to_string() == name).map(|s| s.uuid);
+        let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
+            return Err(MemberError::NoSpare(name.into()));
+        };
+        home.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
+        home.state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
+        self.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+        if let Some(spare) = present {
+            crate::create::wipe(&self.reactor.rt, &spare.device).await?;
+        }
+        Ok(())
+    }
+
+    fn new_uuid(&self) -> Uuid {
+        Uuid::from_random(self.reactor.rt.rng_u64(), self.reactor.rt.rng_u64())
+    }
+
+    fn check_candidate(&self, device: &DeviceInfo, need: u64) -> Result<(), MemberError> {
+        let reactor = &self.reactor;
+        if let Some(why) = reactor.shared.fault() {
+            return Err(ArrayError::Faulted(why).into());
+        }
+        if device.size < need {
+            let (device, size, need) = (device.name.clone(), ByteSize(device.size), ByteSize(need));
+            return Err(ArrayError::TooSmall { device, size, need }.into());
+        }
+        let in_service = reactor.shared.members.iter().any(|m| m.device() == Some(device.ix));
+        if in_service || reactor.home().spares.borrow().iter().any(|spare| spare.device.ix == device.ix) {
+            return Err(MemberError::InService(device.name.clone()));
+        }
+        Ok(())
+    }
+
+    async fn refuse_used(&self, device: &DeviceInfo) -> Result<(), MemberError> {
+        crate::create::refuse_used(&self.reactor.rt, std::slice::from_ref(device)).await.map_err(MemberError::from)
+    }
+
+    /// What the member's own device has, if `device` is that.
+    async fn own_holdings(&self, member: MemberIx, device: &DeviceInfo) -> Result<Option<Holdings>, MemberError> {
+        let Found::Member(own) = inspect(&self.reactor.rt, device).await? else { return Ok(None) };
+        let desc = self.reactor.desc(member);
+        if own.array != self.reactor.home().uuid || own.member_uuid != desc.uuid || desc.state == MemberState::Online {
+            return Ok(None);
+        }
+        // What does not belong to our history counts as something foreign.
+        Ok(held_below(member, &own, &desc).ok().map(|only_below| desc.holds.limited_to(only_below)))
+    }
+
+    /// Takes a member out of service whose place is wanted.
+    fn retire(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
+        let shared = &self.reactor.shared;
+        let state = &shared.members[member.index()];
+        let Some(dev) = state.device() else { return Ok(()) };
+        let (group, _) = shared.layout.column_of(member);
+        let parity = usize::from(shared.layout.geometry().parity);
+        if shared.lacking_in(group) + 1 > parity {
+            return Err(MemberError::LastCopy { device: state.name(), group });
+        }
+        if !force {
+            return Err(MemberError::StillOnline(state.name()));
+        }
+        self.reactor.take_out(member, dev, Departure::Failed, "it is being replaced");
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Restoring what a member should hold, a segment at a time: the headers of all stripes, so that the column describes
+//! itself, and the blocks of those stripes that hold anything current. (Of a stripe without a current block nothing can
+//! ever be missed: before the member counts as online, whatever replaced the blocks is made durable.)
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use cygnus_format::{Entry, Stream, Summary};
+use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
+
+use crate::columns::Columns;
+use crate::parallel::for_each_of;
+use crate::reactor::Reactor;
+use crate::rebuild::Fill;
+use crate::scan::FoundStripe;
+use crate::segments::SegIx;
+use crate::shared::count;
+
+/// Stripes restored at a time: enough to read, compute and write at once, few enough that guests find their way in.
+const STRIPES_AT_ONCE: usize = 4;
+
+/// A column to be restored.
+struct Target {
+    fill: Rc<Fill>,
+    column: u8,
+}
+
+/// A segment under work: it is not given back meanwhile, so nothing old can land on something new.
+struct Pin<'a>(&'a Reactor, SegIx);
+
+impl<'a> Pin<'a> {
+    fn new(reactor: &'a Reactor, seg: SegIx) -> Self {
+        let fresh = reactor.home().pinned.borrow_mut().insert(seg);
+        assert!(fresh, "one rebuilder works on a segment once");
+        Self(reactor, seg)
+    }
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        self.0.home().pinned.borrow_mut().remove(&self.1);
+        self.0.home().unpinned.notify();
+    }
+}
+
+impl Reactor {
+    /// Restores the columns of a segment that members being filled lack.
+    pub(crate) async fn restore_segment(self: &Rc<Self>, seg: SegIx) {
+        let (group, segment) = self.shared.segments.locate(seg);
+        let targets: Rc<[Target]> = self.targets(group, segment).into();
+        let live = u64::from(self.shared.segments.live(seg));
+        let _pin = Pin::new(self, seg);
+        let (stripes, end_row) = self.stripes_of(group, segment).await;
+        let interrupted = Rc::new(Cell::new(false));
+        for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, {
+            let (reactor, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
+            move |stripe| {
+                let (reactor, targets, interrupted) = (reactor.clone(), targets.clone(), interrupted.clone());
+                async move {
+                    if reactor.rebuild_must_pause(&targets[0].fill) {
+                        interrupted.set(true);
+                    } else {
+                        reactor.restore_stripe(&stripe, &targets).await;
+                    }
+                }
+            }
+        })
+        .await;
+        if interrupted.get() {
+            return;
+        }
+        self.end_column(segment, end_row, &targets).await;
+        for Target { fill, .. } in targets.iter().filter(|t| self.is_filling(t.fill.member)) {
+            self.shared.members[fill.member.index()].set_whole(segment, true);
+            fill.job.advance(self.share_of_member(live));
+        }
+    }
+
+    pub(crate) fn is_filling(&self, member: MemberIx) -> bool {
+        self.shared.members[member.index()].is_filling()
+    }
+
+    /// What a member has of so many blocks in its group, in bytes.
+    pub(crate) fn share_of_member(&self, live: u64) -> u64 {
+        live * BLOCK as u64 / u64::from(self.shared.layout.geometry().data)
+    }
+
+    fn targets(&self, group: GroupId, segment: SegmentId) -> Vec<Target> {
+        let fills = self.home().fills.borrow();
+        let here = fills.iter().filter(|fill| fill.is_prepared()).filter_map(|fill| {
+            let (of, column) = self.shared.layout.column_of(fill.member);
+            let state = &self.shared.members[fill.member.index()];
+            let lacks = of == group && state.is_filling() && !state.has(segment);
+            lacks.then(|| Target { fill: fill.clone(), column })
+        });
+        here.collect()
+    }
+
+    /// All stripes of a segment, and the row behind them.
+    async fn stripes_of(self: &Rc<Self>, group: GroupId, segment: SegmentId) -> (Vec<FoundStripe>, u32) {
+        let (mut stripes, mut row, mut life) = (Vec::new(), 0, None);
+        while let Some(stripe) = self.stripe_at(group, segment, row, life).await {
+            (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
+            stripes.push(stripe);
+        }
+        (stripes, row)
+    }
+
+    async fn restore_stripe(self: &Rc<Self>, stripe: &FoundStripe, targets: &[Target]) {
+        let common = stripe.common;
+        let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq) && self.is_filling(t.fill.member);
+        let targets: Vec<&Target> = targets.iter().filter(lacks).collect();
+        if targets.is_empty() {
+            return;
+        }
+        let rows = if self.is_needed(stripe) { common.rows } else { 0 };
+        let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
+        self.throttle_rebuild(column_bytes as u64).await;
+        let mut columns = Columns::new(&common, self.read_stripe(&common).await);
+        if rows > 0 {
+            columns.fill_missing();
+            self.report_lost(stripe, columns.heal(&stripe.entries));
+        }
+        let mut writes = Vec::new();
+        for target in targets {
+            let (member, state) = self.shared.member(common.group, target.column);
+            let Some(dev) = state.device() else { continue };
+            let mut buf = self.rt.alloc(column_bytes);
+            let (header, data) = buf.bytes_mut().split_at_mut(common.header_bytes());
+            encode_header(stripe, target.column, header);
+            if rows > 0 {
+                data.copy_from_slice(&columns.whole(target.column));
+            }
+            let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
+            writes.push((member, dev, self.rt.write(dev, offset, buf.full())));
+        }
+        for (member, dev, write) in writes {
+            let state = &self.shared.members[member.index()];
+            match write.await {
+                Ok(_) => {
+                    count(&state.counters.written, column_bytes as u64);
+                    state.mark_dirty();
+                }
+                Err(error) => self.member_failed(member, dev, "restoring its data", error),
+            }
+        }
+    }
+
+    /// Whether a stripe holds anything that somebody may want to read.
+    fn is_needed(&self, stripe: &FoundStripe) -> bool {
+        let unknown = stripe.entries.iter().any(Option::is_none);
+        unknown || stripe.common.stream == Stream::Meta || !self.live_blocks(stripe).is_empty()
+    }
+
+    /// Tells of current blocks that nothing restores. (Those of torn stripes were never there.)
+    fn report_lost(&self, stripe: &FoundStripe, wrong: Vec<(u8, u32)>) {
+        if wrong.is_empty() {
+            return;
+        }
+        let first = stripe.common.first_data_row();
+        let current = self.live_blocks(stripe);
+        let is_current = |&(column, row): &(u8, u32)| {
+            current.iter().any(|block| block.place.column == column && block.place.row == first + row)
+        };
+        let lost = wrong.iter().filter(|at| is_current(at)).count();
+        if lost > 0 {
+            count(&self.shared.totals.unreadable, lost as u64);
+            let (group, segment) = (stripe.common.group, stripe.common.segment);
+            self.shared
+                .log(format!("{group} {segment}: {lost} blocks are beyond redundancy and could not be restored"));
+        }
+    }
+
+    /// Behind the last stripe there must be nothing that could pass for another one.
+    async fn end_column(self: &Rc<Self>, segment: SegmentId, end_row: u32, targets: &[Target]) {
+        let geometry = *self.shared.layout.geometry();
+        if geometry.full_rows_at(end_row) == 0 {
+            return;
+        }
+        for target in targets {
+            let state = &self.shared.members[target.fill.member.index()];
+            let Some(dev) = state.device() else { continue };
+            let buf = self.rt.alloc(BLOCK).full();
+            buf.zero(0..BLOCK);
+            let offset = geometry.device_offset(segment.0, end_row);
+            match self.rt.write(dev, offset, buf).await {
+                Ok(_) => state.mark_dirty(),
+                Err(error) => self.member_failed(target.fill.member, dev, "restoring its data", error),
+            }
+        }
+    }
+}
+
+/// A column's copy of the stripe's header.
+fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8]) {
+    let rows = stripe.common.rows as usize;
+    let void = vec![Entry::VOID; rows];
+    let entries: Vec<Entry> =
+        stripe.entries.iter().flat_map(|of_column| of_column.as_ref().unwrap_or(&void)).copied().collect();
+    stripe.common.encode_into(header, column, Summary::new(&entries, rows as u32), &stripe.discards);
+}

@@ -1,0 +1,118 @@
+//! The pace of background work: measures what guests wait for, and delays the work as the policy has it.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cygnus_types::Nanos;
+
+use crate::reactor::Reactor;
+
+/// How often the pace is decided on.
+const INTERVAL: Nanos = Nanos::millis(100);
+/// Fewer requests than this in an interval say nothing of the one in a hundred.
+const FEW: u32 = 8;
+/// Steps of latency: four for each doubling, up to 2^40 ns.
+const STEPS: usize = 4 * 40;
+
+/// How long guests waited for devices, over all reactors, since somebody last looked.
+pub(crate) struct Latencies([AtomicU32; STEPS]);
+
+impl Latencies {
+    pub(crate) fn new() -> Self {
+        Self([const { AtomicU32::new(0) }; STEPS])
+    }
+
+    #[inline]
+    pub(crate) fn note(&self, waited: Nanos) {
+        self.0[step_of(waited)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The 99th percentile since the last call; `None` if there were too few to tell.
+    fn take_p99(&self) -> Option<Nanos> {
+        let counts = self.0.each_ref().map(|count| count.swap(0, Ordering::Relaxed));
+        let all: u32 = counts.iter().sum();
+        let mut left = all / 100;
+        let (step, _) = counts.iter().enumerate().rev().find(|&(_, &count)| match left.checked_sub(count) {
+            Some(rest) => {
+                left = rest;
+                false
+            }
+            None => true,
+        })?;
+        (all >= FEW).then(|| end_of(step))
+    }
+}
+
+/// The two bits below the highest one choose among the four steps of a doubling.
+fn step_of(waited: Nanos) -> usize {
+    let ns = waited.0.max(4);
+    let doubling = ns.ilog2();
+    let quarter = (ns >> (doubling - 2)) & 3;
+    (doubling as usize * 4 + quarter as usize).min(STEPS - 1)
+}
+
+/// The latency at which a step ends.
+fn end_of(step: usize) -> Nanos {
+    Nanos(((step as u64 % 4 + 5) << (step / 4)) / 4)
+}
+
+/// What the home reactor keeps of it.
+#[derive(Default)]
+pub(crate) struct ThrottleState {
+    since: Cell<Nanos>,
+    done: Cell<u64>,
+    /// Bytes per second; `None`: no limit.
+    rate: Cell<Option<u64>>,
+    /// When the next piece may begin.
+    next: Cell<Nanos>,
+}
+
+impl Reactor {
+    /// Waits until so many more bytes may be restored.
+    pub(crate) async fn throttle_rebuild(&self, bytes: u64) {
+        let throttle = &self.home().throttle;
+        let now = self.rt.now();
+        let span = now.since(throttle.since.get());
+        if span >= INTERVAL {
+            let done = (throttle.done.replace(0) as f64 / span.as_secs_f64()) as u64;
+            let p99 = self.shared.latencies.take_p99();
+            throttle.rate.set(self.shared.policies.rebuild.next(throttle.rate.get(), done, p99));
+            throttle.since.set(now);
+        }
+        throttle.done.set(throttle.done.get() + bytes);
+        let Some(rate) = throttle.rate.get() else { return };
+        let begin = throttle.next.get().max(now);
+        throttle.next.set(begin.saturating_add(Nanos((bytes as f64 * 1e9 / rate as f64) as u64)));
+        if begin > now {
+            self.rt.sleep(begin.since(now)).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_contain_what_falls_into_them() {
+        for ns in [4, 5, 7, 8, 1000, 1023, 1024, 2_000_000, 123_456_789] {
+            let end = end_of(step_of(Nanos(ns)));
+            assert!(end.0 > ns && end.0 <= ns + ns / 4 + 1, "{ns}: {end:?}");
+        }
+    }
+
+    #[test]
+    fn one_in_a_hundred_may_be_slow() {
+        let latencies = Latencies::new();
+        for _ in 0..99 {
+            latencies.note(Nanos::micros(100));
+        }
+        latencies.note(Nanos::millis(50));
+        assert!(latencies.take_p99().is_some_and(|p99| p99 < Nanos::micros(130)));
+        assert_eq!(latencies.take_p99(), None, "they are forgotten");
+        for _ in 0..20 {
+            latencies.note(Nanos::millis(50));
+        }
+        assert!(latencies.take_p99().is_some_and(|p99| p99 > Nanos::millis(50)));
+    }
+}

@@ -1,0 +1,414 @@
+//! Members that are lost, replaced, come back: what they lack is restored, and nothing else.
+
+use std::sync::Arc;
+
+use cygnus_engine::{
+    Array, ArrayHealth, CreateOptions, JobKind, JobState, JobStatus, Log, MemberError, OpenOptions, Volume, check,
+    create,
+};
+use cygnus_format::MemberState;
+use cygnus_policy::Preset;
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_sim::{DiskConfig, DiskId, World};
+use cygnus_types::{ByteSize, MemberIx, Nanos, ReactorId};
+
+const MIB: u64 = 1 << 20;
+const BLOCKS: u64 = 3000;
+
+struct Told;
+
+impl Log for Told {
+    fn line(&self, text: &str) {
+        if std::env::var_os("CYGNUS_TEST_LOG").is_some() {
+            eprintln!("{text}");
+        }
+    }
+}
+
+fn options() -> OpenOptions {
+    OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Told) }
+}
+
+/// Runs `body` on a fresh reactor over the disks and drops the reactor afterwards, tasks and all.
+fn session<T, F: Future<Output = T>>(
+    world: &World,
+    disks: &[DiskId],
+    body: impl FnOnce(Runtime, Vec<DeviceInfo>) -> F,
+) -> T {
+    let rt = world.reactor(ReactorId(0), disks);
+    let result = rt.run(body(rt.clone(), world.infos(disks)));
+    rt.drop_tasks();
+    result.expect("the run does not stall")
+}
+
+/// An array of `groups` of k + m with a volume "v", and `more` disks beside it.
+fn make(world: &World, groups: usize, k: u8, m: u8, more: usize) -> Vec<DiskId> {
+    let members = groups * usize::from(k + m);
+    let disks: Vec<DiskId> =
+        (0..members + more).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
+    let preset = if groups > 1 { Preset::Swan } else { Preset::LogRaid };
+    let how = CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", preset, groups, k, m) };
+    session(world, &disks[..members], |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
+        array.close().await.unwrap();
+    });
+    disks
+}
+
+fn block(tag: u64) -> Vec<u8> {
+    (0..512_u64).flat_map(|i| (tag.wrapping_mul(0x9E37_79B9) ^ i).to_le_bytes()).collect()
+}
+
+async fn put(rt: &Runtime, volume: &Volume, at: u64, tag: u64) {
+    let mut buf = rt.alloc(4096);
+    buf.bytes_mut().copy_from_slice(&block(tag));
+    volume.write(at * 4096, buf.full()).await.unwrap();
+}
+
+async fn fill(rt: &Runtime, volume: &Volume, tag: u64) {
+    for at in 0..BLOCKS {
+        put(rt, volume, at, at + tag).await;
+    }
+    volume.flush().await.unwrap();
+}
+
+async fn verify(rt: &Runtime, volume: &Volume, tag: impl Fn(u64) -> u64) {
+    let buf = rt.alloc(4096);
+    for at in 0..BLOCKS {
+        let data = volume.read(at * 4096, buf.full()).await.unwrap();
+        assert!(data.bytes() == block(tag(at)), "block {at}");
+    }
+}
+
+/// Waits until the job has ended.
+async fn ended(rt: &Runtime, array: &Array, id: u64) -> JobStatus {
+    loop {
+        let job = array.jobs().into_iter().find(|job| job.id == id).unwrap();
+        if job.state != JobState::Running {
+            return job;
+        }
+        rt.sleep(Nanos::millis(1)).await;
+    }
+}
+
+/// Waits until all members are online.
+async fn healed(rt: &Runtime, array: &Array) {
+    while array.status().health != ArrayHealth::Online {
+        rt.sleep(Nanos::millis(1)).await;
+    }
+}
+
+fn states(array: &Array) -> Vec<MemberState> {
+    array.status().members.iter().map(|m| m.state).collect()
+}
+
+/// The array must be flawless, with these disks and no others.
+fn assert_clean(world: &World, disks: &[DiskId]) {
+    session(world, disks, |rt, devices| async move {
+        let report = check(&rt, &devices, &options(), |_| {}).await.unwrap();
+        let damage: Vec<_> = report.findings.iter().filter(|f| f.is_damage).collect();
+        assert!(damage.is_empty(), "{damage:#?}");
+    });
+}
+
+#[test]
+fn a_replaced_member_is_as_good_as_the_one_it_replaces() {
+    for (groups, k, m) in [(1, 2, 1), (2, 2, 1), (1, 3, 2)] {
+        let world = World::new(1);
+        let members = groups * usize::from(k + m);
+        let disks = make(&world, groups, k, m, 1);
+        session(&world.clone(), &disks.clone(), |rt, devices| async move {
+            let array = Array::open(&rt, &devices[..members], &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            fill(&rt, &volume, 0).await;
+            let error = array.replace(MemberIx(1), &devices[members], false).await.unwrap_err();
+            assert!(matches!(error, MemberError::StillOnline(_)), "{error}");
+            world.kill(disks[1]);
+            fill(&rt, &volume, 7).await;
+            assert_eq!(array.status().health, ArrayHealth::Degraded);
+            assert_eq!(states(&array)[1], MemberState::Missing);
+            let job = array.replace(MemberIx(1), &devices[members], false).await.unwrap();
+            assert_eq!(array.status().health, ArrayHealth::Rebuilding);
+            for at in 0..BLOCKS / 2 {
+                put(&rt, &volume, at, at + 9).await;
+            }
+            let job = ended(&rt, &array, job).await;
+            assert_eq!((job.kind, job.state.clone()), (JobKind::Rebuild, JobState::Done), "{job:?}");
+            assert!(job.done > 0 && job.done == job.total, "{job:?}");
+            assert_eq!(array.status().health, ArrayHealth::Online);
+            // Now as many others may go as the parity covers.
+            for &disk in disks.iter().skip(2).take(usize::from(m)) {
+                world.kill(disk);
+            }
+            verify(&rt, &volume, |at| if at < BLOCKS / 2 { at + 9 } else { at + 7 }).await;
+        });
+    }
+}
+
+#[test]
+fn a_rebuilt_array_passes_its_check() {
+    let world = World::new(2);
+    let disks = make(&world, 2, 2, 1, 1);
+    session(&world, &disks, |rt, devices| {
+        let (world, dying) = (world.clone(), disks[4]);
+        async move {
+            let array = Array::open(&rt, &devices[..6], &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            for round in 0..4 {
+                fill(&rt, &volume, round).await;
+            }
+            world.kill(dying);
+            fill(&rt, &volume, 5).await;
+            let job = array.replace(MemberIx(4), &devices[6], false).await.unwrap();
+            fill(&rt, &volume, 6).await;
+            assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+            array.close().await.unwrap();
+        }
+    });
+    let left: Vec<DiskId> = disks.iter().copied().filter(|&d| d != disks[4]).collect();
+    assert_clean(&world, &left);
+}
+
+#[test]
+fn a_member_that_was_away_gets_what_changed_and_no_more() {
+    let world = World::new(3);
+    let disks = make(&world, 1, 2, 1, 0);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        fill(&rt, &array.volume("v").unwrap(), 0).await;
+        array.close().await.unwrap();
+    });
+    session(&world, &disks[..2], |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        for at in 0..100 {
+            put(&rt, &array.volume("v").unwrap(), at, at + 5).await;
+        }
+        array.close().await.unwrap();
+    });
+    let before = world.stats(disks[2]).written_bytes;
+    session(&world, &disks, |rt, devices| {
+        let (world, disks) = (world.clone(), disks.clone());
+        async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            healed(&rt, &array).await;
+            let job = array.jobs().remove(0);
+            assert_eq!((job.kind, job.state), (JobKind::CatchUp, JobState::Done));
+            let written = world.stats(disks[2]).written_bytes - before;
+            assert!(written < 3 * MIB, "{written} bytes for 100 blocks of 3000");
+            world.kill(disks[0]);
+            verify(&rt, &array.volume("v").unwrap(), |at| if at < 100 { at + 5 } else { at }).await;
+        }
+    });
+}
+
+#[test]
+fn a_spare_takes_the_place_of_a_lost_member_by_itself() {
+    let world = World::new(4);
+    let disks = make(&world, 1, 2, 1, 1);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+        array.add_spare(&devices[3], false).await.unwrap();
+        let again = array.add_spare(&devices[3], false).await.unwrap_err();
+        assert_eq!(again, MemberError::InService("d3".into()));
+        fill(&rt, &array.volume("v").unwrap(), 0).await;
+        array.close().await.unwrap();
+    });
+    // All four: the spare is found by what it says of itself.
+    session(&world, &disks, |rt, devices| {
+        let (world, disks) = (world.clone(), disks.clone());
+        async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            assert_eq!(array.status().spares.len(), 1);
+            let volume = array.volume("v").unwrap();
+            world.kill(disks[0]);
+            put(&rt, &volume, 0, 0).await;
+            volume.flush().await.unwrap();
+            healed(&rt, &array).await;
+            assert_eq!((array.status().spares.len(), array.status().members[0].name.as_str()), (0, "d3"));
+            world.kill(disks[1]);
+            verify(&rt, &volume, |at| at).await;
+        }
+    });
+    world.revive(disks[0]);
+    world.revive(disks[1]);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let remarks = &array.recovery().remarks;
+        assert!(remarks.iter().any(|r| r.contains("d0 was replaced")), "{remarks:?}");
+        healed(&rt, &array).await;
+        verify(&rt, &array.volume("v").unwrap(), |at| at).await;
+        array.close().await.unwrap();
+    });
+    assert_clean(&world, &disks[1..]);
+}
+
+#[test]
+fn a_rebuild_goes_on_after_power_cuts() {
+    for seed in 0..10 {
+        let world = World::new(seed);
+        let disks = make(&world, 1, 2, 1, 1);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+            fill(&rt, &array.volume("v").unwrap(), 0).await;
+            array.close().await.unwrap();
+        });
+        let left = [disks[0], disks[2], disks[3]];
+        let rt = world.reactor(ReactorId(0), &left);
+        let infos = world.infos(&left);
+        let main = {
+            let rt = rt.clone();
+            async move {
+                let array = Array::open(&rt, &infos[..2], &options()).await.unwrap();
+                array.replace(MemberIx(1), &infos[2], false).await.unwrap();
+                healed(&rt, &array).await;
+            }
+        };
+        world.cut_power_after(Some(200 + 150 * seed));
+        let cut = rt.run(main).is_err();
+        rt.drop_tasks();
+        world.cut_power_after(None);
+        world.restore_power();
+        let before = world.stats(disks[3]).written_bytes;
+        session(&world, &left, |rt, devices| {
+            let (world, other) = (world.clone(), disks[0]);
+            async move {
+                let array = Array::open(&rt, &devices, &options()).await.unwrap();
+                healed(&rt, &array).await;
+                world.kill(other);
+                verify(&rt, &array.volume("v").unwrap(), |at| at).await;
+            }
+        });
+        let after = world.stats(disks[3]).written_bytes - before;
+        // 3000 blocks are 6 MiB of each column.
+        assert!(!cut || seed < 8 || after < 5 * MIB, "seed {seed}: {after} bytes written after the cut");
+    }
+}
+
+#[test]
+fn a_second_failure_during_a_rebuild_is_survived_if_the_parity_allows() {
+    let world = World::new(5);
+    let disks = make(&world, 1, 3, 2, 2);
+    session(&world, &disks, |rt, devices| {
+        let (world, disks) = (world.clone(), disks.clone());
+        async move {
+            let array = Array::open(&rt, &devices[..5], &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            fill(&rt, &volume, 0).await;
+            world.kill(disks[0]);
+            put(&rt, &volume, 0, 1).await;
+            volume.flush().await.unwrap();
+            let first = array.replace(MemberIx(0), &devices[5], false).await.unwrap();
+            world.kill(disks[1]);
+            put(&rt, &volume, 1, 2).await;
+            volume.flush().await.unwrap();
+            let second = array.replace(MemberIx(1), &devices[6], false).await.unwrap();
+            assert_eq!(ended(&rt, &array, first).await.state, JobState::Done);
+            assert_eq!(ended(&rt, &array, second).await.state, JobState::Done);
+            world.kill(disks[3]);
+            world.kill(disks[4]);
+            verify(&rt, &volume, |at| if at < 2 { at + 1 } else { at }).await;
+        }
+    });
+}
+
+#[test]
+fn the_death_of_the_new_device_ends_the_job_and_nothing_else() {
+    let world = World::new(6);
+    let disks = make(&world, 1, 2, 1, 2);
+    session(&world, &disks, |rt, devices| {
+        let (world, disks) = (world.clone(), disks.clone());
+        async move {
+            let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            fill(&rt, &volume, 0).await;
+            let first = array.replace(MemberIx(0), &devices[3], true).await.unwrap();
+            world.kill(disks[3]);
+            assert!(matches!(ended(&rt, &array, first).await.state, JobState::Failed(_)));
+            let second = array.replace(MemberIx(0), &devices[4], false).await.unwrap();
+            assert_eq!(ended(&rt, &array, second).await.state, JobState::Done);
+            verify(&rt, &volume, |at| at).await;
+            array.close().await.unwrap();
+        }
+    });
+    assert_clean(&world, &[disks[1], disks[2], disks[4]]);
+}
+
+#[test]
+fn a_cancelled_rebuild_can_be_taken_up_again() {
+    let world = World::new(7);
+    let disks = make(&world, 1, 2, 1, 1);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        fill(&rt, &volume, 0).await;
+        let job = array.replace(MemberIx(2), &devices[3], true).await.unwrap();
+        assert!(array.cancel_job(job));
+        assert_eq!(ended(&rt, &array, job).await.state, JobState::Cancelled);
+        assert!(!array.cancel_job(job));
+        rt.sleep(Nanos::millis(50)).await;
+        assert_eq!(states(&array)[2], MemberState::Failed);
+        let job = array.replace(MemberIx(2), &devices[3], false).await.unwrap();
+        assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+        verify(&rt, &volume, |at| at).await;
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_member_that_went_on_without_the_others_is_refused() {
+    let world = World::new(8);
+    // Any one member of 1 + 2 can go on alone.
+    let disks = make(&world, 1, 1, 2, 0);
+    for half in [&disks[..2], &disks[2..]] {
+        session(&world, half, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            fill(&rt, &array.volume("v").unwrap(), devices.len() as u64).await;
+            array.close().await.unwrap();
+        });
+    }
+    session(&world, &disks[..2], |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.close().await.unwrap();
+    });
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let remarks = &array.recovery().remarks;
+        assert!(remarks.iter().any(|r| r.contains("d2 is stale: it went on without")), "{remarks:?}");
+        verify(&rt, &array.volume("v").unwrap(), |at| at + 2).await;
+        // By hand it is taken as a device like any other.
+        let job = array.replace(MemberIx(2), &devices[2], true).await.unwrap();
+        let job = ended(&rt, &array, job).await;
+        assert_eq!((job.kind, job.state), (JobKind::Rebuild, JobState::Done));
+        array.close().await.unwrap();
+    });
+    assert_clean(&world, &disks);
+}
+
+#[test]
+fn an_old_copy_of_a_member_gets_what_it_lacks() {
+    let world = World::new(9);
+    let disks = make(&world, 1, 2, 1, 0);
+    let write = |tag: u64| {
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            healed(&rt, &array).await;
+            fill(&rt, &array.volume("v").unwrap(), tag).await;
+            array.close().await.unwrap();
+        });
+    };
+    write(1);
+    let copy = world.save(disks[1]);
+    write(2);
+    world.put_back(disks[1], &copy);
+    session(&world, &disks, |rt, devices| {
+        let (world, other) = (world.clone(), disks[0]);
+        async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            healed(&rt, &array).await;
+            world.kill(other);
+            verify(&rt, &array.volume("v").unwrap(), |at| at + 2).await;
+        }
+    });
+}
