@@ -1,8 +1,11 @@
 //! What a scenario file says about its workload.
 
+use crate::synth::SynthConfig;
+use crate::trace::ReplayConfig;
 use crate::{Job, Source, WorkloadError};
 use cygnus_runtime::Rng;
 use serde::Deserialize;
+use std::path::Path;
 
 /// A workload. In TOML the variant is the table's name, so that errors point at the line that is wrong:
 ///
@@ -18,9 +21,20 @@ use serde::Deserialize;
 pub enum WorkloadConfig {
     /// Jobs in the manner of fio, side by side.
     Fio(Vec<Job>),
+    /// A block trace, played again.
+    Replay(ReplayConfig),
+    /// Requests with the published statistics of a trace that is not to be had.
+    Synth(SynthConfig),
 }
 
 impl WorkloadConfig {
+    /// Makes paths relative to `directory`, the one of the file that this came from.
+    pub fn relative_to(&mut self, directory: &Path) {
+        if let Self::Replay(replay) = self {
+            replay.file = directory.join(&replay.file);
+        }
+    }
+
     /// The clients of this workload on a volume of `volume_size` bytes. Equal configurations, sizes and seeds give
     /// equal requests.
     ///
@@ -30,6 +44,8 @@ impl WorkloadConfig {
         let mut seeds = Rng::new(seed);
         match self {
             Self::Fio(jobs) => crate::fio::build(jobs, volume_size, &mut seeds),
+            Self::Replay(replay) => Ok(vec![replay.build(volume_size)?]),
+            Self::Synth(synth) => Ok(vec![synth.build(volume_size, seeds)?]),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Why a workload cannot be built.
 
+use crate::trace::TraceError;
 use cygnus_types::ByteSize;
 
 /// Why a workload cannot be built.
@@ -25,6 +26,9 @@ pub enum WorkloadError {
         /// The volume's size.
         volume: ByteSize,
     },
+    /// A trace cannot be used.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
 }
 
 impl WorkloadError {

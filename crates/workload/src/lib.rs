@@ -14,6 +14,9 @@ mod fio;
 mod random;
 mod request;
 mod shuffle;
+pub mod stat;
+pub mod synth;
+pub mod trace;
 mod values;
 
 pub use arrivals::{Arrivals, Rate};

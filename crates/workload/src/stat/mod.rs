@@ -1,0 +1,195 @@
+//! What a trace is like: mix, sizes, randomness, footprint, hot places, arrivals.
+
+mod gaps;
+mod heat;
+mod runs;
+
+use crate::Kind;
+use crate::trace::Record;
+use gaps::Gaps;
+use heat::Heat;
+use runs::Runs;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+pub use gaps::GapStat;
+pub use heat::{Footprint, HotShare, REGIONS, Reuse};
+
+/// The description of a trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stat {
+    /// Requests of any kind.
+    pub requests: u64,
+    /// From the first arrival to the last.
+    pub duration_seconds: f64,
+    /// Disks, LUNs or volumes.
+    pub volumes: u64,
+    /// Each kind of request that occurs.
+    pub kinds: Vec<KindStat>,
+    /// How large requests are, smallest first.
+    pub sizes: Vec<SizeBucket>,
+    /// What it touches, by reads and writes.
+    pub footprint: Footprint,
+    /// How much goes to the hottest blocks.
+    pub hot: Vec<HotShare>,
+    /// Percent of the block accesses that go to each sixty-fourth of the address space, the busiest first. The volumes
+    /// stand one behind the other.
+    pub regions_percent: Vec<f64>,
+    /// What is touched more than once.
+    pub reuse: Reuse,
+    /// Requests per second, on average.
+    pub mean_iops: f64,
+    /// Requests within the busiest second, seconds counted from the first arrival.
+    pub peak_iops: u64,
+    /// Bytes read and written per second, on average.
+    pub mean_bytes_per_second: f64,
+    /// Time between arrivals.
+    pub gaps: GapStat,
+}
+
+/// The requests of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindStat {
+    /// Which.
+    pub kind: KindName,
+    /// How many.
+    pub requests: u64,
+    /// Of all requests.
+    pub percent: f64,
+    /// In sum.
+    pub bytes: u64,
+    /// On average.
+    pub mean_bytes: f64,
+    /// Percent that do not begin where one of the 16 requests of this kind before it ended, on the same volume.
+    pub random_percent: f64,
+}
+
+/// A [`Kind`] as reports call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KindName {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Writes of zeros.
+    WriteZeroes,
+    /// Flushes.
+    Flush,
+}
+
+impl From<Kind> for KindName {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Read => Self::Read,
+            Kind::Write => Self::Write,
+            Kind::Trim => Self::Trim,
+            Kind::WriteZeroes => Self::WriteZeroes,
+            Kind::Flush => Self::Flush,
+        }
+    }
+}
+
+/// Reads and writes within a range of sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SizeBucket {
+    /// The largest size in it; the smallest is above half of that.
+    pub up_to_bytes: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+}
+
+/// Sizes up to this share the first bucket.
+const SMALLEST_BUCKET: u64 = 512;
+
+#[derive(Debug, Default)]
+struct OfKind {
+    requests: u64,
+    bytes: u64,
+    sequential: u64,
+    runs: Runs,
+}
+
+/// Collects the description from the requests, which come in the order of their arrival.
+#[derive(Debug, Default)]
+pub struct Collector {
+    kinds: BTreeMap<KindName, OfKind>,
+    sizes: BTreeMap<u64, SizeBucket>,
+    heat: Heat,
+    gaps: Gaps,
+}
+
+impl Collector {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next request.
+    pub fn add(&mut self, record: &Record) {
+        self.gaps.add(record.at);
+        let of_kind = self.kinds.entry(record.kind.into()).or_default();
+        of_kind.requests += 1;
+        of_kind.bytes += u64::from(record.len);
+        of_kind.sequential += u64::from(of_kind.runs.continues(record));
+        if matches!(record.kind, Kind::Read | Kind::Write) {
+            let up_to_bytes = u64::from(record.len).next_power_of_two().max(SMALLEST_BUCKET);
+            let bucket = self.sizes.entry(up_to_bytes).or_insert(SizeBucket { up_to_bytes, ..SizeBucket::default() });
+            let count = if record.kind == Kind::Read { &mut bucket.reads } else { &mut bucket.writes };
+            *count += 1;
+            self.heat.add(record);
+        }
+    }
+
+    /// The description of what was taken.
+    pub fn finish(self) -> Stat {
+        let requests: u64 = self.kinds.values().map(|kind| kind.requests).sum();
+        let moved = [KindName::Read, KindName::Write].iter().filter_map(|kind| self.kinds.get(kind));
+        let moved: u64 = moved.map(|kind| kind.bytes).sum();
+        let duration = self.gaps.duration().as_secs_f64();
+        let per_second = |count: u64| if duration > 0.0 { count as f64 / duration } else { 0.0 };
+        let kind_stat = |(&kind, of_kind): (&KindName, &OfKind)| KindStat {
+            kind,
+            requests: of_kind.requests,
+            percent: percent(of_kind.requests, requests),
+            bytes: of_kind.bytes,
+            mean_bytes: of_kind.bytes as f64 / of_kind.requests as f64,
+            random_percent: percent(of_kind.requests - of_kind.sequential, of_kind.requests),
+        };
+        let heat = self.heat.finish();
+        Stat {
+            requests,
+            duration_seconds: duration,
+            volumes: heat.volumes,
+            kinds: self.kinds.iter().map(kind_stat).collect(),
+            sizes: self.sizes.into_values().collect(),
+            footprint: heat.footprint,
+            hot: heat.hot,
+            regions_percent: heat.regions_percent,
+            reuse: heat.reuse,
+            mean_iops: per_second(requests),
+            peak_iops: self.gaps.peak(),
+            mean_bytes_per_second: per_second(moved),
+            gaps: self.gaps.finish(),
+        }
+    }
+}
+
+impl Stat {
+    /// The requests of this kind, if there are any.
+    pub fn kind(&self, kind: Kind) -> Option<&KindStat> {
+        self.kinds.iter().find(|stat| stat.kind == kind.into())
+    }
+}
+
+/// `part` of `whole` in percent; nothing of nothing is 0 %.
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests;

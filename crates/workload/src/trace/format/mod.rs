@@ -1,0 +1,169 @@
+//! The formats, one file each, and how they are told apart.
+
+mod alibaba;
+mod blkparse;
+mod fiu;
+mod msr;
+mod spc;
+mod ssdsim;
+mod systor;
+mod tencent;
+
+use super::{LineError, Record};
+use cygnus_types::Nanos;
+use std::fmt;
+use std::str::FromStr;
+
+/// The format of a trace file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// MSR Cambridge and other SNIA CSV.
+    Msr,
+    /// FIU: mail and web servers, also with content hashes.
+    Fiu,
+    /// UMass repository, in the format of the Storage Performance Council.
+    Spc,
+    /// SSDSim and MQSim.
+    Ssdsim,
+    /// The text of blkparse, and its extract that WiscSee uses.
+    Blkparse,
+    /// Tencent block storage.
+    Tencent,
+    /// Alibaba block storage.
+    Alibaba,
+    /// SYSTOR'17, virtual desktops.
+    Systor,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 8] = [
+        Format::Msr,
+        Format::Fiu,
+        Format::Spc,
+        Format::Ssdsim,
+        Format::Blkparse,
+        Format::Tencent,
+        Format::Alibaba,
+        Format::Systor,
+    ];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Msr => "msr",
+            Self::Fiu => "fiu",
+            Self::Spc => "spc",
+            Self::Ssdsim => "ssdsim",
+            Self::Blkparse => "blkparse",
+            Self::Tencent => "tencent",
+            Self::Alibaba => "alibaba",
+            Self::Systor => "systor",
+        }
+    }
+
+    /// Where it comes from.
+    pub fn origin(self) -> &'static str {
+        match self {
+            Self::Msr => "MSR Cambridge and other SNIA CSV",
+            Self::Fiu => "FIU mail, web and home servers",
+            Self::Spc => "UMass repository (SPC)",
+            Self::Ssdsim => "SSDSim and MQSim ASCII",
+            Self::Blkparse => "blkparse text, WiscSee's extract",
+            Self::Tencent => "Tencent block storage",
+            Self::Alibaba => "Alibaba block storage",
+            Self::Systor => "SYSTOR'17 virtual desktops",
+        }
+    }
+
+    /// Its columns, in order.
+    pub fn columns(self) -> &'static str {
+        match self {
+            Self::Msr => "time (100 ns), host, disk, Read|Write, offset (B), size (B), response (100 ns)",
+            Self::Fiu => "time (ns) pid process sector sectors R|W major minor [hash]",
+            Self::Spc => "unit, sector, size (B), R|W, time (s)",
+            Self::Ssdsim => "time (ns) device sector sectors 1=read|0=write",
+            Self::Blkparse => "major,minor cpu sequence time (s) pid action RWBS sector + sectors [process]",
+            Self::Tencent => "time (s), sector, sectors, 0=read|1=write, volume",
+            Self::Alibaba => "volume, R|W, offset (B), size (B), time (us)",
+            Self::Systor => "time (s), response (s), R|W, LUN, offset (B), size (B)",
+        }
+    }
+
+    /// The step of its clock. Requests with the same time on a clock as coarse as Tencent's did not arrive together.
+    pub fn tick(self) -> Nanos {
+        match self {
+            Self::Tencent => Nanos::secs(1),
+            Self::Alibaba => Nanos::micros(1),
+            Self::Msr => Nanos(100),
+            _ => Nanos(1),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            format!("\"{text}\" is no trace format, write one of {}", Self::ALL.map(Self::name).join(", "))
+        })
+    }
+}
+
+/// Reads the lines of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parser {
+    format: Format,
+    /// Which of the events that blkparse prints for a request stands for it.
+    event: blkparse::Event,
+}
+
+impl Parser {
+    /// For a file of this format that begins with `sample`.
+    pub(super) fn new(format: Format, sample: &str) -> Parser {
+        Parser { format, event: blkparse::Event::of(sample) }
+    }
+
+    /// For a file that begins with `sample`, or nothing when fewer than half of its lines are requests in any format.
+    pub(super) fn detect(sample: &str) -> Option<Parser> {
+        let requests = |format| {
+            let parser = Parser::new(format, sample);
+            sample.lines().filter(|line| matches!(parser.parse(line), Ok(Some(_)))).count()
+        };
+        let (count, format) =
+            Format::ALL.into_iter().map(|format| (requests(format), format)).max_by_key(|&(count, _)| count)?;
+        let parser = Parser::new(format, sample);
+        let wrong = sample.lines().filter(|line| parser.parse(line).is_err()).count();
+        (count > 0 && count >= wrong).then_some(parser)
+    }
+
+    /// The format.
+    pub(super) fn format(self) -> Format {
+        self.format
+    }
+
+    /// Reads a line; `None` is a line that is no request and need not be one.
+    pub(super) fn parse(self, line: &str) -> Result<Option<Record>, LineError> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        match self.format {
+            Format::Msr => msr::parse(line),
+            Format::Fiu => fiu::parse(line),
+            Format::Spc => spc::parse(line),
+            Format::Ssdsim => ssdsim::parse(line),
+            Format::Blkparse => blkparse::parse(line, self.event),
+            Format::Tencent => tencent::parse(line),
+            Format::Alibaba => alibaba::parse(line),
+            Format::Systor => systor::parse(line),
+        }
+    }
+}

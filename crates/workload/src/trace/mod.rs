@@ -1,0 +1,47 @@
+//! Block traces: reading them in the formats they come in, putting them in order, writing and replaying them.
+
+mod decompress;
+mod error;
+mod format;
+mod line;
+mod lines;
+mod reader;
+mod reorder;
+mod replay;
+mod write;
+
+pub use error::TraceError;
+pub use format::Format;
+pub use line::LineError;
+pub use reader::{BadLine, ReadOptions, Skip, Skipped, TraceReader};
+pub use reorder::Reorder;
+pub use replay::{Fit, ReplayConfig};
+pub use write::MsrWriter;
+
+use crate::Kind;
+use cygnus_types::Nanos;
+
+/// One request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Record {
+    /// When it arrived, on the trace's own clock, which may have begun at any time.
+    pub at: Nanos,
+    /// What it did.
+    pub kind: Kind,
+    /// First byte; 0 for a flush.
+    pub offset: u64,
+    /// Bytes, at least 1 and less than 4 GiB; 0 for a flush.
+    pub len: u32,
+    /// The disk, LUN or volume, as the trace numbers them.
+    pub volume: u32,
+}
+
+impl Record {
+    /// The byte after the last one.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,290 @@
+//! Replays a trace on a volume.
+
+use super::{Format, ReadOptions, Record, Skip, TraceError, TraceReader};
+use crate::{Request, Schedule, Source, Span, WorkloadError};
+use cygnus_types::{ByteSize, Nanos};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Volumes take requests in multiples of this; traces of other sizes are widened to it.
+const SECTOR: u64 = 512;
+/// Scaled offsets keep their place within a block of this size.
+const BLOCK: u64 = cygnus_types::BLOCK as u64;
+
+/// A trace, and how it is played. `[workload.replay]` with at least `file`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReplayConfig {
+    /// The trace, plain or compressed with gzip or bzip2.
+    pub file: PathBuf,
+    /// Its format; found out if not given.
+    pub format: Option<Format>,
+    /// Bad lines that may be skipped; 100 if not given.
+    pub skip: Option<u64>,
+    /// Only these volumes of the trace; all if not given.
+    pub volumes: Option<Vec<u32>>,
+    /// Only so many requests from its beginning.
+    pub requests: Option<u64>,
+    /// Time runs so many times faster.
+    #[serde(default = "real_time")]
+    pub speed: f64,
+    /// As fast as the depth allows instead of at the recorded times.
+    #[serde(default)]
+    pub closed_loop: bool,
+    /// Requests outstanding at once; 32 in the closed loop, 1024 at the recorded times.
+    pub depth: Option<u32>,
+    /// What to do when the trace spans more than the volume.
+    #[serde(default)]
+    pub fit: Fit,
+    /// Begin again at the end, so many times in all.
+    #[serde(default = "once")]
+    pub loops: u32,
+    /// The first part of the run, which is not measured.
+    #[serde(default)]
+    pub ramp: Span,
+    /// Stop after this time, the ramp included.
+    pub duration: Option<Span>,
+}
+
+fn real_time() -> f64 {
+    1.0
+}
+
+fn once() -> u32 {
+    1
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// How offsets of a trace are brought into a volume that is smaller than what the trace spans. The volumes of a trace
+/// stand one behind the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// Modulo the volume's size: sequential runs stay, distant data share places.
+    #[default]
+    Wrap,
+    /// In proportion: hot and cold stay apart, sequential runs overlap.
+    Scale,
+    /// Not at all: an error.
+    Refuse,
+}
+
+impl ReplayConfig {
+    /// Reads the whole trace, so that whatever is wrong with it shows before anything runs.
+    pub(crate) fn build(&self, volume_size: u64) -> Result<Box<dyn Source>, WorkloadError> {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let wrong = |what: &str| Err(WorkloadError::setting(&name, what));
+        if !(self.speed > 0.0 && self.speed.is_finite()) {
+            return wrong("speed: a factor above 0; 2 is twice as fast");
+        }
+        if self.depth == Some(0) || self.loops == 0 {
+            return wrong("depth and loops are at least 1");
+        }
+        if volume_size < SECTOR {
+            return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
+        }
+        let mut records = self.load(&self.file)?;
+        let extents = Extents::of(&records);
+        if self.fit == Fit::Refuse && extents.total > volume_size {
+            let (needs, volume) = (ByteSize(extents.total), ByteSize(volume_size));
+            return Err(TraceError::DoesNotFit { path: self.file.clone(), needs, volume }.into());
+        }
+        for record in &mut records {
+            extents.place(record, volume_size, self.fit);
+        }
+        Ok(Box::new(Replay { name, config: self.clone(), records, next: 0, round: 0, volume_size }))
+    }
+
+    /// The requests asked for, ordered by arrival, the first one at time 0.
+    fn load(&self, path: &Path) -> Result<Vec<Record>, TraceError> {
+        let options = ReadOptions { format: self.format, skip: self.skip.map_or(Skip::default(), Skip::AtMost) };
+        let mut reader = TraceReader::open(path, options)?;
+        let wanted = |record: &Record| self.volumes.as_ref().is_none_or(|volumes| volumes.contains(&record.volume));
+        let most = self.requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let mut records = Vec::new();
+        while records.len() < most {
+            let Some(record) = reader.next().transpose()? else { break };
+            if wanted(&record) {
+                records.push(record);
+            }
+        }
+        if records.is_empty() {
+            return Err(TraceError::Empty { path: path.into(), filtered: true });
+        }
+        records.sort_by_key(|record| record.at);
+        spread(&mut records, reader.format().tick());
+        let start = records[0].at;
+        records.iter_mut().for_each(|record| record.at = record.at - start);
+        Ok(records)
+    }
+}
+
+/// Requests within one tick of a clock as coarse as a second did not arrive together: spreads them evenly over it.
+fn spread(records: &mut [Record], tick: Nanos) {
+    if tick < Nanos::millis(1) {
+        return;
+    }
+    for together in records.chunk_by_mut(|a, b| a.at == b.at) {
+        let count = together.len() as u64;
+        for (index, record) in together.iter_mut().enumerate() {
+            record.at += tick * index as u64 / count;
+        }
+    }
+}
+
+/// Where the volumes of a trace stand, one behind the other.
+struct Extents {
+    base: BTreeMap<u32, u64>,
+    total: u64,
+}
+
+impl Extents {
+    fn of(records: &[Record]) -> Extents {
+        let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
+        for record in records {
+            let size = sizes.entry(record.volume).or_default();
+            *size = (*size).max(record.end());
+        }
+        let mut total: u64 = 0;
+        let base = sizes.into_iter().map(|(volume, size)| {
+            let base = total;
+            total = total.saturating_add(size.next_multiple_of(BLOCK));
+            (volume, base)
+        });
+        Extents { base: base.collect(), total }
+    }
+
+    /// Moves a record into a volume of `size` bytes and to whole sectors.
+    fn place(&self, record: &mut Record, size: u64, fit: Fit) {
+        let size = size / SECTOR * SECTOR;
+        if !record.kind.has_range() {
+            return;
+        }
+        let end = record.end().next_multiple_of(SECTOR);
+        let mut offset = record.offset / SECTOR * SECTOR;
+        let len = (end - offset).min(size).min(u64::from(u32::MAX) / SECTOR * SECTOR);
+        offset = offset.saturating_add(self.base[&record.volume]);
+        if self.total > size {
+            offset = match fit {
+                Fit::Scale => {
+                    let scaled = (u128::from(offset) * u128::from(size) / u128::from(self.total)) as u64;
+                    scaled / BLOCK * BLOCK + offset % BLOCK
+                }
+                Fit::Wrap | Fit::Refuse => offset % size,
+            };
+        }
+        // What would reach beyond the end is moved back.
+        record.offset = offset.min(size - len);
+        record.len = len as u32;
+    }
+}
+
+struct Replay {
+    name: String,
+    config: ReplayConfig,
+    records: Vec<Record>,
+    next: usize,
+    round: u32,
+    volume_size: u64,
+}
+
+impl Replay {
+    /// When a record of this round arrives. A round follows the one before by the trace's mean gap.
+    fn arrival(&self, record: &Record) -> Nanos {
+        let last = self.records[self.records.len() - 1].at.0;
+        let period = last + last / (self.records.len() as u64 - 1).max(1);
+        let at = u128::from(period) * u128::from(self.round) + u128::from(record.at.0);
+        Nanos((at as f64 / self.config.speed) as u64)
+    }
+}
+
+impl Source for Replay {
+    fn next(&mut self) -> Option<Request> {
+        if self.next == self.records.len() {
+            self.next = 0;
+            self.round += 1;
+        }
+        if self.round >= self.config.loops {
+            return None;
+        }
+        let record = self.records[self.next];
+        self.next += 1;
+        let arrival = (!self.config.closed_loop).then(|| self.arrival(&record));
+        let job = record.volume as u16;
+        Some(Request { arrival, ..Request::new(record.kind, record.offset, record.len, job) })
+    }
+
+    fn depth(&self) -> u32 {
+        self.config.depth.unwrap_or(if self.config.closed_loop { 32 } else { 1024 })
+    }
+
+    fn footprint(&self) -> Range<u64> {
+        let ranged = || self.records.iter().filter(|record| record.kind.has_range());
+        let start = ranged().map(|record| record.offset).min().unwrap_or(0);
+        start..ranged().map(Record::end).max().unwrap_or(0).min(self.volume_size)
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule { ramp: self.config.ramp.0, duration: self.config.duration.map(|duration| duration.0) }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    fn records(list: &[(u64, u32, u64, u32)]) -> Vec<Record> {
+        let record = |&(at, volume, offset, len): &(u64, u32, u64, u32)| Record {
+            at: Nanos(at),
+            kind: if len == 0 { Kind::Flush } else { Kind::Write },
+            offset,
+            len,
+            volume,
+        };
+        list.iter().map(record).collect()
+    }
+
+    fn placed(records: &[Record], size: u64, fit: Fit) -> Vec<(u64, u32)> {
+        let extents = Extents::of(records);
+        let place = |record: &Record| {
+            let mut record = *record;
+            extents.place(&mut record, size, fit);
+            (record.offset, record.len)
+        };
+        records.iter().map(place).collect()
+    }
+
+    #[test]
+    fn volumes_stand_behind_one_another_and_fit() {
+        let trace = records(&[(0, 0, 0, 4096), (1, 0, 12288, 4096), (2, 7, 0, 8192), (3, 7, 8192, 100)]);
+        let fitting = vec![(0, 4096), (12288, 4096), (16384, 8192), (24576, 512)];
+        assert_eq!(placed(&trace, 28672, Fit::Refuse), fitting, "large enough: nothing moves");
+        let wrapped = vec![(0, 4096), (12288, 4096), (0, 8192), (8192, 512)];
+        assert_eq!(placed(&trace, 16384, Fit::Wrap), wrapped);
+        assert_eq!(placed(&trace, 20480, Fit::Wrap)[2], (12288, 8192), "what reaches beyond the end is moved back");
+        let scaled = vec![(0, 4096), (4096, 4096), (8192, 8192), (12288, 512)];
+        assert_eq!(placed(&trace, 16384, Fit::Scale), scaled);
+        assert_eq!(placed(&trace, 512, Fit::Wrap), vec![(0, 512); 4], "a request longer than the volume is cut");
+    }
+
+    #[test]
+    fn coarse_clocks_are_spread() {
+        let mut trace =
+            records(&[(0, 0, 0, 512), (0, 0, 0, 512), (0, 0, 0, 512), (0, 0, 0, 512), (1_000_000_000, 0, 0, 512)]);
+        spread(&mut trace, Nanos::secs(1));
+        let times: Vec<u64> = trace.iter().map(|record| record.at.0 / 1_000_000).collect();
+        assert_eq!(times, [0, 250, 500, 750, 1000]);
+    }
+}
