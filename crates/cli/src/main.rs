@@ -21,6 +21,7 @@ mod scratch;
 mod serve;
 mod state;
 mod torture;
+mod trace;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -53,6 +54,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Serve(args) => serve::run(args, config, &context),
         Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
+        Command::Trace(command) => trace::run(&command, output),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man(args) => generate::man(&args),
         Command::Demo(args) => demo::run(&args, output),

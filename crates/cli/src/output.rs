@@ -53,6 +53,11 @@ impl Output {
         self.json
     }
 
+    /// Whether a bar may show how far it is. Only a terminal shows it, which is the bar's own matter.
+    pub fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
     /// Gives the answer: `body` under `--json`, else what `text` makes of it.
     pub fn answer<T: Serialize>(&self, body: &T, text: impl FnOnce(Paint) -> String) -> Result<(), Failure> {
         let text = if self.json { json(body) } else { text(self.paint) };

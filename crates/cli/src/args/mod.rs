@@ -8,6 +8,7 @@ pub mod demo;
 pub mod plan;
 pub mod serve;
 pub mod torture;
+pub mod trace;
 pub mod values;
 pub mod volume;
 
@@ -152,6 +153,9 @@ pub enum Command {
     ///
     /// Runs arrays on modelled devices, cuts the power, removes members, and compares each read with what it may return. A seed decides everything, and tells the same story each time.
     Torture(torture::TortureArgs),
+    /// Describe block traces, make them up from published statistics, convert them
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
     /// Print the completion script of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -213,6 +217,8 @@ mod tests {
             "cygnus --state S volume resize tank/vol0 --size 8GiB",
             "cygnus --state S array destroy tank",
             "cygnus plan --network 10Gbit --device 850-pro --utilisation 60%",
+            "cygnus trace stat hm_0.csv.gz --format msr --skip all --json",
+            "cygnus trace synth proxy0 --out proxy0.csv",
             "cygnus demo",
             "cygnus completions bash",
         ] {

@@ -80,6 +80,19 @@ pub enum KindName {
     Flush,
 }
 
+impl KindName {
+    /// As text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::WriteZeroes => "write-zeroes",
+            Self::Flush => "flush",
+        }
+    }
+}
+
 impl From<Kind> for KindName {
     fn from(kind: Kind) -> Self {
         match kind {

@@ -45,15 +45,18 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// The text of a file, whatever it was compressed with.
+pub(super) type Text<'a> = Box<dyn Read + 'a>;
+
 /// The text of a file, how it was compressed, and a counter of the compressed bytes taken from it.
-pub(super) fn open<'a>(file: impl Read + 'a) -> io::Result<(Box<dyn Read + 'a>, Compression, Rc<Cell<u64>>)> {
+pub(super) fn open<'a>(file: impl Read + 'a) -> io::Result<(Text<'a>, Compression, Rc<Cell<u64>>)> {
     let count = Rc::new(Cell::new(0));
     let mut file = Counted { inner: file, count: count.clone() };
     let mut magic = Vec::new();
     file.by_ref().take(MAGIC as u64).read_to_end(&mut magic)?;
     let compression = Compression::of(&magic);
     let file = BufReader::with_capacity(128 << 10, Cursor::new(magic).chain(file));
-    let text: Box<dyn Read + 'a> = match compression {
+    let text: Text<'a> = match compression {
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
         Compression::None | Compression::Other(_) => Box::new(file),

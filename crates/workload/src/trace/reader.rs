@@ -1,6 +1,6 @@
 //! Reads a trace line by line, whatever is in it.
 
-use super::decompress::{self, Compression};
+use super::decompress::{self, Compression, Text};
 use super::format::Parser;
 use super::lines::{LONGEST, Line, next_line};
 use super::{Format, LineError, Record, TraceError};
@@ -58,10 +58,13 @@ pub struct Skipped {
     pub first: Vec<BadLine>,
 }
 
+/// The sample that was taken, and then the rest.
+type Sampled<'a> = Chain<Cursor<Vec<u8>>, Text<'a>>;
+
 /// The requests of a trace file, in the file's order.
 pub struct TraceReader<'a> {
     path: PathBuf,
-    text: BufReader<Chain<Cursor<Vec<u8>>, Box<dyn Read + 'a>>>,
+    text: BufReader<Sampled<'a>>,
     compression: Compression,
     parser: Parser,
     skip: Skip,

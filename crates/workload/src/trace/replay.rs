@@ -121,7 +121,7 @@ impl ReplayConfig {
         records.sort_by_key(|record| record.at);
         spread(&mut records, reader.format().tick());
         let start = records[0].at;
-        records.iter_mut().for_each(|record| record.at = record.at - start);
+        records.iter_mut().for_each(|record| record.at -= start);
         Ok(records)
     }
 }

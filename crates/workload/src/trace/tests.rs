@@ -83,7 +83,7 @@ fn each_format_is_recognised_and_read() {
         (SSDSIM, Format::Ssdsim, record(938513000, Write, 264719034 * 512, 8192, 4)),
         (BLKPARSE, Format::Blkparse, record(100, Write, 2048 * 512, 4096, 8 << 16)),
         (EXTRACT, Format::Blkparse, record(0, Read, 299008, 4096, 0)),
-        (TENCENT, Format::Tencent, record(1538323200_000_000_000, Write, 4247200 * 512, 65536, 1058)),
+        (TENCENT, Format::Tencent, record(1_538_323_200_000_000_000, Write, 4247200 * 512, 65536, 1058)),
         (ALIBABA, Format::Alibaba, record(1577808144360767000, Write, 8792731648, 16384, 419)),
         (SYSTOR, Format::Systor, record(1456095145133076000, Read, 899056122368, 131072, 0)),
     ];

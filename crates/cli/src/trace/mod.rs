@@ -1,0 +1,66 @@
+//! `cygnus trace`: block traces described, made up and converted.
+
+mod bar;
+mod list;
+mod newfile;
+mod stat;
+mod write;
+
+use crate::args::trace::{ReadArgs, TraceCommand};
+use crate::failure::Failure;
+use crate::output::Output;
+use cygnus_workload::trace::{BadLine, ReadOptions, Skipped, TraceReader};
+use serde::Serialize;
+use std::path::Path;
+
+/// Does it.
+pub fn run(command: &TraceCommand, output: Output) -> Result<(), Failure> {
+    match command {
+        TraceCommand::Stat(args) => stat::run(args, output),
+        TraceCommand::Synth(args) => write::synth(args, output),
+        TraceCommand::Convert(args) => write::convert(args, output),
+        TraceCommand::List => list::run(output),
+    }
+}
+
+fn open(path: &Path, args: &ReadArgs) -> Result<TraceReader<'static>, Failure> {
+    TraceReader::open(path, ReadOptions { format: args.format, skip: args.skip }).map_err(Failure::of)
+}
+
+/// The lines that were skipped, for answers.
+#[derive(Debug, Serialize)]
+struct SkippedLines {
+    count: u64,
+    first: Vec<SkippedLine>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedLine {
+    line: u64,
+    reason: String,
+}
+
+impl From<&Skipped> for SkippedLines {
+    fn from(skipped: &Skipped) -> Self {
+        let line = |bad: &BadLine| SkippedLine { line: bad.line, reason: bad.reason.to_string() };
+        Self { count: skipped.count, first: skipped.first.iter().map(line).collect() }
+    }
+}
+
+impl SkippedLines {
+    /// A sentence, or nothing.
+    fn text(&self) -> String {
+        if self.count == 0 {
+            return String::new();
+        }
+        let lines = if self.count == 1 { "line was" } else { "lines were" };
+        let mut text = format!("{} {lines} no requests and skipped", self.count);
+        for (index, SkippedLine { line, reason }) in self.first.iter().enumerate() {
+            text.push_str(&format!("{} line {line}: {reason}", if index == 0 { ":" } else { ";" }));
+        }
+        if self.count > self.first.len() as u64 {
+            text.push_str("; ...");
+        }
+        text + "\n"
+    }
+}

@@ -1,0 +1,173 @@
+//! `cygnus trace stat`
+
+use super::bar::Bar;
+use super::{SkippedLines, open};
+use crate::args::trace::StatArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use cygnus_control::paint::{Paint, Tone};
+use cygnus_control::show;
+use cygnus_control::table::{Align, Table};
+use cygnus_types::{ByteSize, Nanos};
+use cygnus_workload::stat::{Collector, Stat};
+use cygnus_workload::trace::Reorder;
+use serde::Serialize;
+use std::path::Path;
+
+/// What is known of a trace.
+#[derive(Debug, Serialize)]
+struct Described<'a> {
+    file: &'a Path,
+    format: &'static str,
+    skipped: SkippedLines,
+    /// Requests found behind a later one; they are described in the order of arrival.
+    out_of_order: u64,
+    #[serde(flatten)]
+    stat: Stat,
+}
+
+pub(super) fn run(args: &StatArgs, output: Output) -> Result<(), Failure> {
+    let reader = open(&args.file, &args.read)?;
+    let mut bar = Bar::bytes(output, reader.progress().1);
+    let mut records = Reorder::new(reader);
+    let mut collector = Collector::new();
+    while let Some(record) = records.next() {
+        collector.add(&record.map_err(Failure::of)?);
+        bar.tick(|_| records.source().progress().0);
+    }
+    drop(bar);
+    let described = Described {
+        file: &args.file,
+        format: records.source().format().name(),
+        skipped: records.source().skipped().into(),
+        out_of_order: records.out_of_order(),
+        stat: collector.finish(),
+    };
+    output.answer(&described, |paint| described.text(paint))
+}
+
+/// Which of the busiest regions are summed up for people.
+const BUSIEST: [usize; 4] = [1, 4, 8, 16];
+
+fn cell(text: impl Into<String>) -> (Tone, String) {
+    (Tone::Normal, text.into())
+}
+
+fn size(bytes: u64) -> String {
+    ByteSize(bytes).to_string()
+}
+
+fn micros(us: f64) -> String {
+    Nanos((us * 1e3) as u64).to_string()
+}
+
+impl Described<'_> {
+    fn text(&self, paint: Paint) -> String {
+        let stat = &self.stat;
+        let volumes = if stat.volumes == 1 { "volume" } else { "volumes" };
+        let mut text = format!(
+            "{}: {}, {} requests in {} on {} {volumes}\n\n{}\n{}\n",
+            self.file.display(),
+            self.format,
+            show::count(stat.requests),
+            Nanos((stat.duration_seconds * 1e9) as u64),
+            stat.volumes,
+            kinds(stat).render(paint),
+            sizes(stat).render(paint),
+        );
+        for (heading, line) in self.lines() {
+            text.push_str(&format!("{} {line}\n", paint.tone(Tone::Heading, &format!("{heading:<10}"))));
+        }
+        if self.out_of_order > 0 {
+            text.push_str(&format!(
+                "{} requests stand behind later ones in the file\n",
+                show::count(self.out_of_order)
+            ));
+        }
+        text + &self.skipped.text()
+    }
+
+    fn lines(&self) -> [(&'static str, String); 6] {
+        let stat = &self.stat;
+        let (footprint, reuse, gaps) = (stat.footprint, stat.reuse, stat.gaps);
+        let joined = |parts: Vec<String>| parts.join(", ");
+        let hot = stat.hot.iter().map(|hot| format!("{:.1} % on {} %", hot.accesses_percent, hot.blocks_percent));
+        let busiest = BUSIEST.iter().map(|&count| {
+            let percent: f64 = stat.regions_percent.iter().take(count).sum();
+            format!("{percent:.1} % on {count}/64")
+        });
+        [
+            (
+                "Footprint",
+                format!(
+                    "{} of {}; read {}, written {}",
+                    size(footprint.touched_bytes),
+                    size(footprint.extent_bytes),
+                    size(footprint.read_bytes),
+                    size(footprint.written_bytes)
+                ),
+            ),
+            ("Hot", format!("{} of the touched blocks", joined(hot.collect()))),
+            ("Busiest", format!("{} of the space", joined(busiest.collect()))),
+            (
+                "Again",
+                format!(
+                    "{:.1} % of accesses to blocks accessed before, {:.1} % of writes overwrite, {:.1} % of reads read what was written",
+                    reuse.accessed_before_percent, reuse.overwritten_percent, reuse.read_after_write_percent
+                ),
+            ),
+            (
+                "Arrivals",
+                format!(
+                    "{:.0}/s and {} on average, {}/s in the busiest second",
+                    stat.mean_iops,
+                    show::rate(stat.mean_bytes_per_second),
+                    show::count(stat.peak_iops)
+                ),
+            ),
+            (
+                "Gaps",
+                format!(
+                    "{} on average, {} median, {} p99, {} longest, variation {:.2}",
+                    micros(gaps.mean_us),
+                    micros(gaps.p50_us),
+                    micros(gaps.p99_us),
+                    micros(gaps.max_us),
+                    gaps.variation
+                ),
+            ),
+        ]
+    }
+}
+
+fn kinds(stat: &Stat) -> Table {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("KIND", Align::Left),
+        right("REQUESTS"),
+        right("SHARE"),
+        right("BYTES"),
+        right("MEAN SIZE"),
+        right("RANDOM"),
+    ]);
+    for kind in &stat.kinds {
+        table.row(vec![
+            cell(kind.kind.name()),
+            cell(show::count(kind.requests)),
+            cell(format!("{:.1} %", kind.percent)),
+            cell(size(kind.bytes)),
+            cell(format!("{:.1} KiB", kind.mean_bytes / 1024.0)),
+            cell(format!("{:.1} %", kind.random_percent)),
+        ]);
+    }
+    table
+}
+
+fn sizes(stat: &Stat) -> Table {
+    let mut table = Table::new(&[("UP TO", Align::Right), ("READS", Align::Right), ("WRITES", Align::Right)]);
+    for bucket in &stat.sizes {
+        let counts = [size(bucket.up_to_bytes), show::count(bucket.reads), show::count(bucket.writes)];
+        table.row(counts.map(cell).into());
+    }
+    table
+}

@@ -1,0 +1,89 @@
+//! `cygnus trace synth` and `cygnus trace convert`.
+
+use super::bar::Bar;
+use super::{SkippedLines, newfile, open};
+use crate::args::trace::{ConvertArgs, SynthArgs};
+use crate::failure::Failure;
+use crate::output::Output;
+use cygnus_control::show;
+use cygnus_types::Nanos;
+use cygnus_workload::synth::{Preset, SynthConfig};
+use cygnus_workload::trace::{MsrWriter, Record, Reorder};
+use cygnus_workload::{Arrivals, Rate, Size, WorkloadConfig};
+use serde::Serialize;
+use std::path::Path;
+
+/// What a written trace is.
+#[derive(Debug, Serialize)]
+struct Written<'a> {
+    file: &'a Path,
+    what: String,
+    requests: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<SkippedLines>,
+}
+
+/// `cygnus trace synth`
+pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let preset = Preset::find(&args.name).map_err(|error| usage(&error))?;
+    let space = args.space().bytes();
+    let config = SynthConfig {
+        requests: Some(args.requests),
+        size: Some(Size(space)),
+        rate: Some(Rate { iops: Some(args.iops), bandwidth: None, arrivals: Arrivals::Poisson }),
+        ..SynthConfig::new(&preset.full_name())
+    };
+    let sources = WorkloadConfig::Synth(config).build(space, args.seed).map_err(|error| usage(&error))?;
+    newfile::create(&args.out, args.force, |file| {
+        let mut bar = Bar::requests(output, args.requests);
+        let mut out = MsrWriter::new(file, &preset.label());
+        let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
+        for mut source in sources {
+            while let Some(request) = source.next() {
+                let at = request.arrival.unwrap_or(Nanos::ZERO);
+                let (kind, offset, len) = (request.kind, request.offset, request.len);
+                out.write(&Record { at, kind, offset, len, volume: 0 }).map_err(failed)?;
+                bar.tick(|requests| requests);
+            }
+        }
+        out.finish().map(drop).map_err(failed)
+    })?;
+    let written = Written { file: &args.out, what: preset.label(), requests: args.requests, skipped: None };
+    output.answer(&written, |_| {
+        format!(
+            "{}: {}, {} requests\nAssumed, since the table is silent: {}; {} requests/s.\n",
+            args.out.display(),
+            preset.label(),
+            show::count(args.requests),
+            preset.table.assumed(),
+            args.iops,
+        )
+    })
+}
+
+/// `cygnus trace convert`
+pub(super) fn convert(args: &ConvertArgs, output: Output) -> Result<(), Failure> {
+    let reader = open(&args.input, &args.read)?;
+    let format = reader.format();
+    let name = args.input.file_name().unwrap_or_default().to_string_lossy();
+    let written = newfile::create(&args.out, args.force, |file| {
+        let mut bar = Bar::bytes(output, reader.progress().1);
+        let mut out = MsrWriter::new(file, &name);
+        let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
+        let mut records = Reorder::new(reader);
+        let mut requests = 0;
+        while let Some(record) = records.next() {
+            out.write(&record.map_err(Failure::of)?).map_err(failed)?;
+            requests += 1;
+            bar.tick(|_| records.source().progress().0);
+        }
+        out.finish().map_err(failed)?;
+        let skipped = Some(records.source().skipped().into());
+        Ok(Written { file: &args.out, what: format!("{name} ({format}) as MSR CSV"), requests, skipped })
+    })?;
+    output.answer(&written, |_| {
+        let skipped = written.skipped.as_ref().map_or(String::new(), SkippedLines::text);
+        format!("{}: {}, {} requests\n{skipped}", args.out.display(), written.what, show::count(written.requests))
+    })
+}
