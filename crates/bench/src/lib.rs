@@ -3,6 +3,7 @@
 //! Devices are in memory (data really moved) or null (everything but the data), so what is measured is the engine on
 //! one core: map, checksum, copy, parity, headers, executor.
 
+mod cpu;
 mod engine;
 mod floor;
 mod recovery;

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,14 @@ use cygnus_types::{ByteSize, Nanos, ReactorId};
 use cygnus_uring::{Config, Device, Mailer, Pinning, block_on};
 use serde::Serialize;
 
+use crate::cpu::CpuClock;
 use crate::engine::{BenchError, Silent};
 
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long each load runs before it is measured.
+const WARM_UP: Duration = Duration::from_secs(1);
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ pub struct PeerOptions {
     pub time: Duration,
     /// Queue depths, each measured with four connections, except depth 1, which is one connection.
     pub depths: Vec<usize>,
+    /// Also measure the others.
+    pub peers: bool,
     /// Core of the servers.
     pub server_core: usize,
     /// Core of the client.
@@ -45,6 +51,7 @@ impl Default for PeerOptions {
             device: ByteSize(512 << 20),
             time: Duration::from_secs(3),
             depths: vec![1, 32, 128],
+            peers: true,
             server_core: 0,
             client_core: 1,
         }
@@ -72,23 +79,46 @@ pub struct PeerRow {
     pub p99_9_us: f64,
     /// Requests answered with an error.
     pub errors: u64,
+    /// Processor time of the server for each request, in nanoseconds; time spent waiting for work is left out.
+    pub server_ns: f64,
+    /// Processor time of the client for each request, in nanoseconds; likewise. Where it comes near the time between
+    /// two requests, the client was the limit.
+    pub client_ns: f64,
 }
 
 /// A server at work; it ends with this.
 enum Running {
-    Ours { mailer: Mailer, thread: Option<JoinHandle<Result<(), BenchError>>> },
-    Other(Child),
+    Ours { mailer: Mailer, thread: Option<JoinHandle<Result<(), BenchError>>>, clock: CpuClock },
+    Other { child: Child, clock: CpuClock },
+}
+
+/// Asks our server how long it has spun so far.
+struct HowLongSpun(Sender<Nanos>);
+
+impl Running {
+    /// Processor time that the server has used so far, without what it spun waiting for work.
+    fn busy(&self) -> Result<Duration, BenchError> {
+        match self {
+            Running::Ours { mailer, clock, .. } => {
+                let (answer, spun) = channel();
+                mailer.post(ReactorId(0), Box::new(HowLongSpun(answer)));
+                let spun = spun.recv().map_err(|_| BenchError::Server("it has ended".into()))?;
+                Ok(clock.read()?.saturating_sub(spun.into()))
+            }
+            Running::Other { clock, .. } => Ok(clock.read()?),
+        }
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         match self {
-            Running::Ours { mailer, thread } => {
+            Running::Ours { mailer, thread, .. } => {
                 mailer.post(ReactorId(0), Box::new(()));
                 // Its failure, if any, was reported when it began.
                 let _ = thread.take().map(JoinHandle::join);
             }
-            Running::Other(child) => {
+            Running::Other { child, .. } => {
                 let _ = child.kill();
                 let _ = child.wait();
             }
@@ -105,15 +135,16 @@ pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<
     let size = ByteSize(options.device.0 * 2);
     let (mut rows, mut absent) = (Vec::new(), Vec::new());
     pin_thread(options.client_core)?;
-    for name in ["cygnus 4+1", "nbdkit memory", "qemu-nbd"] {
+    let servers = ["cygnus 4+1", "nbdkit memory", "qemu-nbd"];
+    for name in &servers[..if options.peers { servers.len() } else { 1 }] {
         let socket = dir.0.join("server.sock");
-        let started = match name {
+        let started = match *name {
             "cygnus 4+1" => start_ours(&socket, options).map(Some)?,
             "nbdkit memory" => start_other(nbdkit(&socket, size), options.server_core)?,
             _ => start_other(qemu_nbd(&socket, &dir.0, size)?, options.server_core)?,
         };
         let Some(running) = started else {
-            absent.push(name.into());
+            absent.push((*name).into());
             continue;
         };
         let export = if name.starts_with("cygnus") { "vol0" } else { "" };
@@ -123,7 +154,15 @@ pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<
         for &depth in &options.depths {
             for (workload, read_percent) in [("write", 0), ("read", 100)] {
                 progress(&format!("{name}: {workload}, depth {depth}"));
-                rows.push(measure(name, workload, read_percent, depth, &uri, options)?);
+                let load = LoadOptions {
+                    connections: if depth == 1 { 1 } else { 4 },
+                    depth,
+                    read_percent,
+                    warmup: Duration::ZERO,
+                    duration: options.time,
+                    ..LoadOptions::new(uri.clone())
+                };
+                rows.push(measure(name, &running, &load)?);
             }
         }
         drop(running);
@@ -132,29 +171,25 @@ pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<
     Ok((rows, absent))
 }
 
-fn measure(
-    server: &str,
-    workload: &'static str,
-    read_percent: u8,
-    depth: usize,
-    uri: &NbdUri,
-    options: &PeerOptions,
-) -> Result<PeerRow, BenchError> {
-    let connections = if depth == 1 { 1 } else { 4 };
-    let load =
-        LoadOptions { connections, depth, read_percent, duration: options.time, ..LoadOptions::new(uri.clone()) };
-    let report = loadgen::run(&load)?;
+fn measure(server: &str, running: &Running, load: &LoadOptions) -> Result<PeerRow, BenchError> {
+    // Warmed up in a run of its own, so that what is counted of the server's time is what is counted of the requests.
+    loadgen::run(&LoadOptions { duration: WARM_UP, ..load.clone() })?;
+    let before = running.busy()?;
+    let report = loadgen::run(load)?;
+    let spent = running.busy()?.saturating_sub(before);
     let at = |quantile| report.latency.quantile(quantile).0 as f64 / 1e3;
     Ok(PeerRow {
         server: server.into(),
-        workload,
-        connections,
-        depth,
+        workload: if load.read_percent == 0 { "write" } else { "read" },
+        connections: load.connections,
+        depth: load.depth,
         iops: report.iops(),
         p50_us: at(0.5),
         p99_us: at(0.99),
         p99_9_us: at(0.999),
         errors: report.errors,
+        server_ns: spent.as_nanos() as f64 / (report.reads + report.writes).max(1) as f64,
+        client_ns: report.client_ns(),
     })
 }
 
@@ -182,7 +217,7 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
     let (tell, started): (_, Receiver<Mailer>) = channel();
     let address: ListenAddress = format!("unix:{}", socket.display()).parse().expect("a path of our own making");
     let (device, core) = (options.device, options.server_core);
-    let thread = std::thread::spawn(move || {
+    let thread = std::thread::Builder::new().name("server".into()).spawn(move || {
         let devices = (0..5).map(|n| Device::memory(&format!("memory{n}"), device.0, true));
         let config = Config {
             pinning: Pinning::Cores(vec![core]),
@@ -211,13 +246,16 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
             server.listen(reactor.io.add_listener(listener.as_fd().try_clone_to_owned()?)?, "bench");
             // The starter waits for this and gives up only if we do.
             let _ = tell.send(reactor.mailer.clone());
-            rt.recv_msg().await;
+            while let Ok(question) = rt.recv_msg().await.downcast::<HowLongSpun>() {
+                // Nobody waits for the answer any more only if the asker is gone.
+                let _ = question.0.send(reactor.io.spun());
+            }
             server.shutdown().await;
             Ok::<_, BenchError>(())
         })?
-    });
+    })?;
     match started.recv() {
-        Ok(mailer) => Ok(Running::Ours { mailer, thread: Some(thread) }),
+        Ok(mailer) => Ok(Running::Ours { mailer, clock: CpuClock::of_thread(&thread)?, thread: Some(thread) }),
         Err(_) => match thread.join() {
             Ok(result) => Err(result.err().unwrap_or_else(|| BenchError::Server("it ended at once".into()))),
             Err(_) => Err(BenchError::Server("it panicked".into())),
@@ -247,7 +285,7 @@ fn start_other(mut command: Command, core: usize) -> Result<Option<Running>, Ben
         command.pre_exec(move || pin_thread(core));
     }
     match command.spawn() {
-        Ok(child) => Ok(Some(Running::Other(child))),
+        Ok(child) => Ok(Some(Running::Other { clock: CpuClock::of_process(child.id())?, child })),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -82,6 +82,8 @@ fn peers(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
         time: args.time.0,
         server_core: args.server_core.into(),
         client_core: args.client_core.into(),
+        depths: args.depth.iter().map(|&depth| depth.into()).collect(),
+        peers: !args.alone,
         ..PeerOptions::default()
     };
     let (rows, not_installed) =
@@ -92,7 +94,7 @@ fn peers(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
 
 impl PeersReport {
     fn text(&self, paint: Paint) -> String {
-        let columns = ["IOPS", "P50", "P99", "P99.9"].map(|name| (name, Align::Right));
+        let columns = ["IOPS", "P50", "P99", "P99.9", "SERVER CPU", "CLIENT CPU"].map(|name| (name, Align::Right));
         let heads = [("SERVER", Align::Left), ("WORKLOAD", Align::Left), ("QUEUE", Align::Right)];
         let mut table = Table::new(&[&heads[..], &columns[..]].concat());
         let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
@@ -105,6 +107,8 @@ impl PeersReport {
                 time(row.p50_us),
                 time(row.p99_us),
                 time(row.p99_9_us),
+                (Tone::Normal, format!("{:.0} ns", row.server_ns)),
+                (Tone::Normal, format!("{:.0} ns", row.client_ns)),
             ]);
         }
         let absent = match &self.not_installed[..] {
@@ -154,6 +158,7 @@ struct NbdRow {
     p99_us: f64,
     p99_9_us: f64,
     max_us: f64,
+    client_ns: f64,
 }
 
 fn nbd(args: &NbdBenchArgs, output: Output) -> Result<(), Failure> {
@@ -199,6 +204,7 @@ fn nbd_row(uri: String, report: &LoadReport) -> NbdRow {
         p99_us: at(0.99),
         p99_9_us: at(0.999),
         max_us: report.latency.max().as_micros_f64(),
+        client_ns: report.client_ns(),
     }
 }
 
@@ -211,6 +217,7 @@ impl NbdReport {
             ("P99", Align::Right),
             ("P99.9", Align::Right),
             ("MAX", Align::Right),
+            ("CLIENT CPU", Align::Right),
             ("EXPORT", Align::Left),
         ]);
         let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
@@ -222,6 +229,7 @@ impl NbdReport {
                 time(server.p99_us),
                 time(server.p99_9_us),
                 time(server.max_us),
+                (Tone::Normal, format!("{:.0} ns", server.client_ns)),
                 (Tone::Normal, server.uri.clone()),
             ]);
         }

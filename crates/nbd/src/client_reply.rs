@@ -70,6 +70,31 @@ pub enum ReplyParsed {
     Bad(Malformed),
 }
 
+/// The header of a simple reply, for clients that do not keep the data behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimpleReply {
+    /// The request answered.
+    pub cookie: u64,
+    /// What went wrong, if anything did. If not, the data of a READ follows.
+    pub errno: Option<Errno>,
+}
+
+impl SimpleReply {
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// If it is not one.
+    #[inline]
+    pub fn decode(header: &[u8; wire::SIMPLE_REPLY_BYTES]) -> Result<SimpleReply, Malformed> {
+        match u32_at(header, 0) {
+            wire::SIMPLE_REPLY_MAGIC => {
+                Ok(SimpleReply { cookie: u64_at(header, 8), errno: Errno::from_code(u32_at(header, 4)) })
+            }
+            other => Err(Malformed::ReplyMagic(other)),
+        }
+    }
+}
+
 /// The extents of a [`ReplyBody::Status`].
 #[derive(Clone, Debug)]
 pub struct ExtentIter<'a>(&'a [u8]);

@@ -32,7 +32,7 @@ mod uri;
 pub mod wire;
 
 pub use client_handshake::{ClientHandshake, ClientStep, Goal, Negotiated, RemoteExport};
-pub use client_reply::{ExtentIter, Reply, ReplyBody, ReplyParsed, parse_reply};
+pub use client_reply::{ExtentIter, Reply, ReplyBody, ReplyParsed, SimpleReply, parse_reply};
 pub use error::{Errno, Malformed};
 pub use handshake::{Catalogue, ExportInfo, Next, Progress, ServerHandshake, Session};
 pub use reply::{Extent, ReplyEncoder};

@@ -1,12 +1,16 @@
 //! A load generator: a client of many connections on plain sockets and one thread, independent of the runtime.
 //!
 //! It is built to be faster than the servers it measures: replies are taken and requests sent in batches as large as
-//! they come, the clock is read once per batch, a write's data lies ready in the frame that is sent, and nothing is
-//! allocated while it runs.
+//! they come, the clock is read once per batch, what is received and what is written lies in buffers that stay in the
+//! core's cache, and nothing is allocated while it runs. It also says how much of its own time it needed, so that a
+//! reader can tell a fast server from a client at its limit.
 
 mod connection;
+mod dial;
+mod replies;
 
 use std::io;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use cygnus_nbd::{Malformed, NbdUri, wire};
@@ -19,8 +23,14 @@ use connection::Connection;
 /// Time without any progress before the thread sleeps until something comes: waking up costs tens of microseconds, so a
 /// short wait is better spent looking.
 const LOOKING: Nanos = Nanos::micros(50);
+/// A fruitless look that took longer than this was interrupted: the core did something else meanwhile.
+const LONGEST_LOOK: Nanos = Nanos::micros(20);
+/// Bytes one receive can take: dozens of replies, in a buffer that leaves room in a second-level cache.
+const RECEIVE: usize = 256 << 10;
+/// Bytes of random data that writes carry pieces of, unless one write is larger.
+const DATA: usize = 64 << 10;
 /// How long replies still outstanding at the end are waited for.
-const LAST_REPLIES: Duration = Duration::from_secs(10);
+const LAST_REPLIES: Nanos = Nanos::secs(10);
 
 /// What to do to a server.
 #[derive(Clone, Debug)]
@@ -77,12 +87,20 @@ pub struct LoadReport {
     pub block: u32,
     /// Time from sending a request to taking its reply.
     pub latency: Histogram,
+    /// Processor time that the client needed, without what it spent looking for replies in vain. If it comes near
+    /// `elapsed`, the client was the limit, not the server.
+    pub client: Duration,
 }
 
 impl LoadReport {
     /// Requests that succeeded, per second.
     pub fn iops(&self) -> f64 {
         (self.reads + self.writes) as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Processor time of the client for each request that counts, in nanoseconds.
+    pub fn client_ns(&self) -> f64 {
+        self.client.as_nanos() as f64 / (self.reads + self.writes).max(1) as f64
     }
 
     /// Bytes moved per second.
@@ -128,7 +146,7 @@ pub enum LoadError {
     #[error(transparent)]
     Protocol(#[from] Malformed),
     /// Replies did not come.
-    #[error("{0} requests were not answered within {LAST_REPLIES:?}")]
+    #[error("{0} requests were not answered within {LAST_REPLIES}")]
     Unanswered(usize),
 }
 
@@ -148,6 +166,52 @@ struct Load {
     writes: u64,
     errors: u64,
     latency: Histogram,
+    /// What writes carry.
+    data: Vec<u8>,
+    data_used: usize,
+}
+
+impl Load {
+    /// The data of the next write: the pieces are used in turn.
+    fn next_data(&mut self) -> Range<usize> {
+        let len = self.block as usize;
+        if self.data_used + len > self.data.len() {
+            self.data_used = 0;
+        }
+        self.data_used += len;
+        self.data_used - len..self.data_used
+    }
+}
+
+/// The client's own processor time, since the counting began.
+struct Effort {
+    begun: Option<Duration>,
+    ended: Option<Duration>,
+    vain: Nanos,
+}
+
+impl Effort {
+    /// Called once per round, before it.
+    fn note(&mut self, counting: bool) {
+        if counting && self.begun.is_none() {
+            self.begun = Some(thread_time());
+        } else if !counting && self.begun.is_some() && self.ended.is_none() {
+            self.ended = Some(thread_time());
+        }
+    }
+
+    fn spent(&self) -> Duration {
+        let total = self.ended.unwrap_or_else(thread_time).saturating_sub(self.begun.unwrap_or_default());
+        total.saturating_sub(self.vain.into())
+    }
+}
+
+/// Processor time of this thread.
+fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call fills the structure, which outlives it. It cannot fail: the clock is the calling thread's own.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Runs a load to its end. Blocks the calling thread, which should have a core of its own.
@@ -157,35 +221,47 @@ struct Load {
 pub fn run(options: &LoadOptions) -> Result<LoadReport, LoadError> {
     let (mut load, mut connections) = prepare(options)?;
     let begun = Instant::now();
-    let from = options.warmup;
-    let until = options.warmup + options.duration;
+    let from = Nanos::from(options.warmup);
+    let until = from + options.duration.into();
     connections.iter_mut().for_each(|connection| connection.fill(&mut load));
     let mut busy = Nanos::ZERO;
+    let mut input = vec![0; RECEIVE];
+    let mut effort = Effort { begun: None, ended: None, vain: Nanos::ZERO };
+    let clock = || Nanos::from(begun.elapsed());
+    load.now = clock();
     loop {
-        let elapsed = begun.elapsed();
-        load.now = Nanos(elapsed.as_nanos() as u64);
-        load.counting = (from..until).contains(&elapsed);
-        load.issuing = elapsed < until;
+        load.counting = (from..until).contains(&load.now);
+        load.issuing = load.now < until;
+        effort.note(load.counting);
         let mut progress = false;
         for connection in &mut connections {
-            progress |= connection.turn(&mut load)?;
+            progress |= connection.turn(&mut load, &mut input)?;
         }
         let outstanding: usize = connections.iter().map(Connection::outstanding).sum();
         if outstanding == 0 {
             break;
         }
-        if elapsed > until + LAST_REPLIES {
-            return Err(LoadError::Unanswered(outstanding));
-        }
+        let looked = clock().since(load.now);
+        load.now += looked;
         if progress {
             busy = load.now;
-        } else if load.now.since(busy) > LOOKING {
+            continue;
+        }
+        if load.counting && looked < LONGEST_LOOK {
+            effort.vain += looked;
+        }
+        if load.now > until + LAST_REPLIES {
+            return Err(LoadError::Unanswered(outstanding));
+        }
+        if load.now.since(busy) > LOOKING {
             wait_for_any(&connections)?;
+            load.now = clock();
         }
     }
     let Load { reads, writes, errors, latency, .. } = load;
     connections.into_iter().for_each(Connection::disconnect);
-    Ok(LoadReport { elapsed: options.duration, reads, writes, errors, block: options.block, latency })
+    let (elapsed, block, client) = (options.duration, options.block, effort.spent());
+    Ok(LoadReport { elapsed, reads, writes, errors, block, latency, client })
 }
 
 fn prepare(options: &LoadOptions) -> Result<(Load, Vec<Connection>), LoadError> {
@@ -197,7 +273,9 @@ fn prepare(options: &LoadOptions) -> Result<(Load, Vec<Connection>), LoadError> 
         return wrong("the block size must be 1 byte to 32 MiB and the share of reads at most 100 percent".into());
     }
     let mut rng = Rng::new(options.seed);
-    let open = |_| Connection::open(&options.uri, options.depth, options.block, &mut rng);
+    let mut data = vec![0; DATA.max(options.block as usize)];
+    rng.fill(&mut data);
+    let open = |_| Connection::open(&options.uri, options.depth);
     let connections = (0..options.connections).map(open).collect::<Result<Vec<_>, _>>()?;
     let size = connections.iter().map(Connection::size).min().unwrap_or(0);
     let blocks = options.span.map_or(size, |span| span.min(size)) / u64::from(options.block);
@@ -216,6 +294,8 @@ fn prepare(options: &LoadOptions) -> Result<(Load, Vec<Connection>), LoadError> 
         writes: 0,
         errors: 0,
         latency: Histogram::default(),
+        data,
+        data_used: 0,
     };
     Ok((load, connections))
 }

@@ -90,7 +90,12 @@ pub(crate) struct Core {
     /// Places of sockets with something new to send.
     to_send: Vec<u32>,
     cqes: Vec<Cqe>,
+    /// Time spent looking for work in vain.
+    spun: Nanos,
 }
+
+/// A look around that took longer than this was interrupted: the core did something else meanwhile.
+const LONGEST_LOOK: Nanos = Nanos::micros(5);
 
 impl Core {
     pub(crate) fn new(parts: Parts) -> Result<Self, StartError> {
@@ -115,6 +120,7 @@ impl Core {
             ended: Vec::new(),
             to_send: Vec::new(),
             cqes: Vec::new(),
+            spun: Nanos::ZERO,
         })
     }
 
@@ -138,6 +144,10 @@ impl Core {
 
     fn now(&self) -> Nanos {
         Nanos(self.epoch.elapsed().as_nanos() as u64)
+    }
+
+    pub(crate) fn spun(&self) -> Nanos {
+        self.spun
     }
 
     fn refuse(&mut self, id: OpId, kind: IoErrorKind) {
@@ -376,7 +386,11 @@ impl Core {
             if !events.is_empty() {
                 return;
             }
-            now = self.now();
+            let looked = self.now().since(now);
+            if looked < LONGEST_LOOK {
+                self.spun = self.spun.saturating_add(looked);
+            }
+            now = now.saturating_add(looked);
         }
         self.block(until.map(|until| until.since(now)), events);
     }

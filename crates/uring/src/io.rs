@@ -10,6 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use cygnus_runtime::{DeviceInfo, ListenerId, SocketId};
+use cygnus_types::Nanos;
 
 use crate::device::Device;
 use crate::driver::Core;
@@ -98,6 +99,11 @@ impl Io {
     /// operations on it are pending.
     pub fn remove_socket(&self, socket: SocketId) -> Option<OwnedFd> {
         self.0.borrow_mut().sockets.remove(socket)
+    }
+
+    /// Time that this reactor has spent looking for work in vain. What remains of its thread's CPU time it was busy.
+    pub fn spun(&self) -> Nanos {
+        self.0.borrow().spun()
     }
 
     /// Why the reactor's buffers are not registered with the kernel, if they should be: I/O works, a little slower.

@@ -30,7 +30,8 @@ pub enum BenchCommand {
     /// Our NBD server beside nbdkit and qemu-nbd: the same core, the same client, all data in memory
     ///
     /// Ours keeps a 4+1 array on memory devices, so it also maps, checksums and computes parity. Peers that are not
-    /// installed are left out, and said so.
+    /// installed are left out, and said so. Beside the rate stands the processor time of server and client for each
+    /// request, which tells who was the limit, and how fast either could be with a machine of its own.
     Peers(PeersBenchArgs),
     /// What opening an array costs, after a clean stop and after a crash, and what its map costs in memory
     Recovery(RecoveryBenchArgs),
@@ -64,6 +65,12 @@ pub struct PeersBenchArgs {
     /// How long each measurement counts
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub time: Span,
+    /// Requests in flight on each of four connections (1: on a single one); may be given several times
+    #[arg(long, value_name = "N", default_values_t = [1, 32, 128], value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: Vec<u16>,
+    /// Measure only our server
+    #[arg(long)]
+    pub alone: bool,
     /// Core that the servers run on
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub server_core: u16,

@@ -2,28 +2,21 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
-use cygnus_nbd::{
-    Address, ClientHandshake, ClientStep, Command, Goal, Malformed, NbdUri, ReplyBody, ReplyParsed, Request,
-    parse_reply, wire,
-};
-use cygnus_runtime::Rng;
+use cygnus_nbd::{Command, NbdUri, Request, wire};
 use cygnus_types::Nanos;
 
+use super::dial::dial;
+use super::replies::Replies;
 use super::{Load, LoadError};
 
 /// Most requests in flight on one connection.
 pub(super) const MAX_DEPTH: usize = 4096;
-/// Bytes one receive can take, unless a single reply is larger.
-const RECEIVE: usize = 512 << 10;
-/// Most frames in one send: the kernel takes 1024 pieces at most.
-const MAX_FRAMES: usize = 128;
-/// How long a server may take for each step of the negotiation.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Most pieces in one send: the kernel's limit.
+const MAX_PIECES: usize = 1024;
 
 /// A place for one request in flight; its index is the request's cookie.
 struct Slot {
@@ -31,45 +24,45 @@ struct Slot {
     started: Nanos,
 }
 
+/// A stretch of what is to be sent.
+enum Piece {
+    /// Bytes of the slots' headers.
+    Headers(Range<usize>),
+    /// Bytes of the common data.
+    Data(Range<usize>),
+}
+
+impl Piece {
+    fn range(&mut self) -> &mut Range<usize> {
+        match self {
+            Piece::Headers(range) | Piece::Data(range) => range,
+        }
+    }
+}
+
 pub(super) struct Connection {
-    /// TCP connections are held as this type too: past connecting, both are only read and written.
     stream: UnixStream,
     size: u64,
     slots: Vec<Slot>,
-    /// The slots' frames, one after the other: header and data of a write.
-    frames: Vec<u8>,
-    frame: usize,
-    /// Slots whose frames are to be sent, in order, and the bytes of the first that already were.
-    to_send: VecDeque<u16>,
-    sent: usize,
+    /// The slots' request headers, one after the other: those of neighbouring reads leave as one piece.
+    headers: Vec<u8>,
+    to_send: VecDeque<Piece>,
     in_flight: usize,
-    input: Vec<u8>,
-    start: usize,
-    end: usize,
+    replies: Replies,
 }
 
 impl Connection {
-    pub(super) fn open(uri: &NbdUri, depth: usize, block: u32, rng: &mut Rng) -> Result<Connection, LoadError> {
-        let connect = |source| LoadError::Connect { uri: uri.clone(), source };
-        let mut stream = match &uri.address {
-            Address::Unix(path) => UnixStream::connect(path).map_err(connect)?,
-            Address::Tcp { host, port } => {
-                let stream = TcpStream::connect((host.as_str(), *port)).map_err(connect)?;
-                stream.set_nodelay(true)?;
-                UnixStream::from(OwnedFd::from(stream))
-            }
-        };
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let (size, rest) = negotiate(&mut stream, &uri.export)?;
-        stream.set_nonblocking(true)?;
-        let frame = wire::REQUEST_BYTES + block as usize;
-        let mut frames = vec![0; frame * depth];
-        rng.fill(&mut frames);
-        let mut input = vec![0; RECEIVE.max(2 * (block as usize + wire::DATA_CHUNK_BYTES))];
-        input[..rest.len()].copy_from_slice(&rest);
-        let slots = (0..depth).map(|_| Slot { read: false, started: Nanos::ZERO }).collect();
-        let (to_send, end) = (VecDeque::with_capacity(depth), rest.len());
-        Ok(Connection { stream, size, slots, frames, frame, to_send, sent: 0, in_flight: 0, input, start: 0, end })
+    pub(super) fn open(uri: &NbdUri, depth: usize) -> Result<Connection, LoadError> {
+        let dialled = dial(uri)?;
+        Ok(Connection {
+            stream: dialled.stream,
+            size: dialled.size,
+            slots: (0..depth).map(|_| Slot { read: false, started: Nanos::ZERO }).collect(),
+            headers: vec![0; wire::REQUEST_BYTES * depth],
+            to_send: VecDeque::with_capacity(2 * depth),
+            in_flight: 0,
+            replies: Replies::default(),
+        })
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -93,60 +86,43 @@ impl Connection {
         let offset = load.rng.next_u64() % load.blocks * u64::from(load.block);
         let command = if read { Command::Read } else { Command::Write };
         let request = Request { cookie: slot as u64, offset, length: load.block, flags: 0, command };
-        let at = slot * self.frame;
-        self.frames[at..at + wire::REQUEST_BYTES].copy_from_slice(&request.encode());
+        let header = slot * wire::REQUEST_BYTES..(slot + 1) * wire::REQUEST_BYTES;
+        self.headers[header.clone()].copy_from_slice(&request.encode());
         self.slots[slot] = Slot { read, started: load.now };
-        self.to_send.push_back(slot as u16);
+        match self.to_send.back_mut() {
+            Some(Piece::Headers(last)) if last.end == header.start => last.end = header.end,
+            _ => self.to_send.push_back(Piece::Headers(header)),
+        }
+        if !read {
+            self.to_send.push_back(Piece::Data(load.next_data()));
+        }
     }
 
     /// Takes what has come, replaces what is done, sends what is due. True if anything happened.
-    pub(super) fn turn(&mut self, load: &mut Load) -> Result<bool, LoadError> {
-        let received = self.receive()?;
-        if received {
-            self.take_replies(load)?;
-        }
-        Ok(self.send()? || received)
+    pub(super) fn turn(&mut self, load: &mut Load, input: &mut [u8]) -> Result<bool, LoadError> {
+        let received = match self.stream.read(input) {
+            Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection").into()),
+            Ok(bytes) => bytes,
+            Err(error) if is_later(&error) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        self.take_replies(&input[..received], load)?;
+        Ok(self.send(load)? || received > 0)
     }
 
-    fn receive(&mut self) -> Result<bool, LoadError> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.input.len() - self.end < self.input.len() / 2 {
-            self.input.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
+    fn take_replies(&mut self, mut piece: &[u8], load: &mut Load) -> Result<(), LoadError> {
+        let block = load.block as usize;
+        let length =
+            |slots: &[Slot], cookie: u64| slots.get(cookie as usize).map(|slot| if slot.read { block } else { 0 });
+        while let Some((cookie, failed)) = self.replies.next(&mut piece, |cookie| length(&self.slots, cookie))? {
+            self.answered(cookie as usize, failed, load);
         }
-        match self.stream.read(&mut self.input[self.end..]) {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection").into()),
-            Ok(bytes) => {
-                self.end += bytes;
-                Ok(true)
-            }
-            Err(error) if is_later(&error) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn take_replies(&mut self, load: &mut Load) -> Result<(), Malformed> {
-        loop {
-            let slots = &self.slots;
-            let length = |cookie| slots.get(cookie as usize).map(|slot: &Slot| if slot.read { load.block } else { 0 });
-            match parse_reply(&self.input[self.start..self.end], length) {
-                ReplyParsed::NeedMore(_) => return Ok(()),
-                ReplyParsed::Bad(reason) => return Err(reason),
-                ReplyParsed::Reply { reply, consumed } => {
-                    self.start += consumed;
-                    let failed = matches!(reply.body, ReplyBody::Error { .. });
-                    load.errors += u64::from(failed);
-                    if reply.last {
-                        self.answered(reply.cookie as usize, failed, load);
-                    }
-                }
-            }
-        }
+        Ok(())
     }
 
     fn answered(&mut self, slot: usize, failed: bool, load: &mut Load) {
         let Slot { read, started } = self.slots[slot];
+        load.errors += u64::from(failed);
         if load.counting && !failed {
             load.latency.record(load.now.since(started));
             *if read { &mut load.reads } else { &mut load.writes } += 1;
@@ -158,20 +134,19 @@ impl Connection {
         }
     }
 
-    fn send(&mut self) -> Result<bool, LoadError> {
+    fn send(&mut self, load: &Load) -> Result<bool, LoadError> {
         let mut progress = false;
         while !self.to_send.is_empty() {
-            let mut pieces = [IoSlice::new(&[]); MAX_FRAMES];
-            let mut skip = self.sent;
-            let mut used = 0;
-            for (piece, slot) in pieces.iter_mut().zip(&self.to_send) {
-                let at = *slot as usize * self.frame;
-                *piece = IoSlice::new(&self.frames[at + skip..at + self.frame_len(*slot)]);
-                skip = 0;
-                used += 1;
+            let mut pieces = [IoSlice::new(&[]); MAX_PIECES];
+            let used = self.to_send.len().min(MAX_PIECES);
+            for (slice, piece) in pieces.iter_mut().zip(&self.to_send) {
+                *slice = IoSlice::new(match piece {
+                    Piece::Headers(range) => &self.headers[range.clone()],
+                    Piece::Data(range) => &load.data[range.clone()],
+                });
             }
             match self.stream.write_vectored(&pieces[..used]) {
-                Ok(bytes) => self.advance(bytes),
+                Ok(bytes) => self.sent(bytes),
                 Err(error) if is_later(&error) => return Ok(progress),
                 Err(error) => return Err(error.into()),
             }
@@ -180,18 +155,14 @@ impl Connection {
         Ok(progress)
     }
 
-    fn frame_len(&self, slot: u16) -> usize {
-        if self.slots[slot as usize].read { wire::REQUEST_BYTES } else { self.frame }
-    }
-
-    fn advance(&mut self, bytes: usize) {
-        self.sent += bytes;
-        while let Some(slot) = self.to_send.front() {
-            let len = self.frame_len(*slot);
-            if self.sent < len {
+    fn sent(&mut self, mut bytes: usize) {
+        while let Some(piece) = self.to_send.front_mut() {
+            let range = piece.range();
+            if bytes < range.len() {
+                range.start += bytes;
                 return;
             }
-            self.sent -= len;
+            bytes -= range.len();
             self.to_send.pop_front();
         }
     }
@@ -212,30 +183,4 @@ impl Connection {
 
 fn is_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
-/// Enters the export. Returns its size in bytes and what was received beyond the negotiation.
-fn negotiate(stream: &mut UnixStream, export: &str) -> Result<(u64, Vec<u8>), LoadError> {
-    // Simple replies are the cheapest, and structured ones have nothing to tell a load generator.
-    let goal = Goal::Go { export: export.into(), structured: false, allocation: false };
-    let (mut handshake, mut input, mut out) = (ClientHandshake::new(goal), Vec::new(), Vec::new());
-    loop {
-        let (consumed, step) = handshake.step(&input, &mut out)?;
-        input.drain(..consumed);
-        stream.write_all(&out)?;
-        out.clear();
-        match step {
-            ClientStep::Again => {}
-            ClientStep::NeedMore(_) => {
-                let mut piece = [0; 4096];
-                let bytes = stream.read(&mut piece)?;
-                if bytes == 0 {
-                    return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection").into());
-                }
-                input.extend_from_slice(&piece[..bytes]);
-            }
-            ClientStep::Ready(agreed) => return Ok((agreed.session.export.size, input)),
-            ClientStep::Exports(_) => unreachable!("a listing was not asked for"),
-        }
-    }
 }
