@@ -3,11 +3,11 @@
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, JobState, JobStatus,
-    RepairCounters, VolumeStatus,
+    ArrayState, ArrayStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, JobState,
+    JobStatus, Patience, RepairCounters, VolumeStatus,
 };
 use crate::table::{Align, Table};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Nanos};
 
 /// The whole of `array status`.
 pub fn array(status: &ArrayStatus, paint: Paint) -> String {
@@ -66,6 +66,12 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
                 device.path, io.errors, io.checksum_errors
             ));
         }
+    }
+    for device in status.devices.iter().filter(|device| device.pace.is_some_and(|pace| pace.slow)) {
+        sentences.push(format!(
+            "{} is slow: its blocks are read from the other members. If that lasts, replace it.",
+            device.path
+        ));
     }
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
         sentences.push(format!(
@@ -143,6 +149,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             label("mended")
         ));
     }
+    if let Some(patience) = &status.patience {
+        out.push_str(&format!("{}{}\n", label("patience"), patience_sentence(patience)));
+    }
     for address in &status.listening {
         out.push_str(&format!("{}{address}\n", label("nbd")));
     }
@@ -154,6 +163,16 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&format!("{}not stopped cleanly: the next start recovers it\n", label("stopped")));
     }
     out
+}
+
+fn patience_sentence(patience: &Patience) -> String {
+    let limit = show::span(patience.hung_after_millis as f64 / 1e3);
+    let mut sentence = format!("a member that gives no answer for {limit} goes out of service");
+    if patience.hedged + patience.read_around > 0 {
+        let Patience { hedged, read_around, .. } = patience;
+        sentence.push_str(&format!("; {hedged} blocks were late, {read_around} read around slow members"));
+    }
+    sentence
 }
 
 fn role_tone(role: GroupRole) -> Tone {
@@ -212,22 +231,35 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
         ("WRITTEN", Align::Right),
         ("READING", Align::Right),
         ("WRITING", Align::Right),
+        ("P99", Align::Right),
+        ("LATE AT", Align::Right),
         ("ERRORS", Align::Right),
         ("PATH", Align::Left),
     ]);
     for device in &status.devices {
-        let tone = if device.state == DeviceState::Online { Tone::Good } else { Tone::Bad };
+        let slow = device.pace.is_some_and(|pace| pace.slow);
+        let (tone, state) = match device.state {
+            DeviceState::Online if slow => (Tone::Warning, "slow"),
+            DeviceState::Online => (Tone::Good, device.state.word()),
+            _ => (Tone::Bad, device.state.word()),
+        };
+        let micros = |pick: fn(&DevicePace) -> u64| {
+            let known = device.pace.as_ref().map(pick).filter(|&us| us > 0);
+            known.map_or((Tone::Faint, UNKNOWN.into()), |us| (Tone::Normal, Nanos::micros(us).to_string()))
+        };
         let errors = device.io.errors + device.io.checksum_errors;
         let plain = |text: String| (Tone::Normal, text);
         table.row(vec![
             plain(device.index.to_string()),
             plain(device.group.to_string()),
-            (tone, device.state.word().into()),
+            (tone, state.into()),
             plain(ByteSize(device.size_bytes).to_string()),
             plain(ByteSize(device.io.read_bytes + device.io.cleaning_read_bytes).to_string()),
             plain(ByteSize(device.io.written_bytes).to_string()),
             plain(show::rate(device.rates.read + device.rates.cleaning_read)),
             plain(show::rate(device.rates.written)),
+            micros(|pace| pace.read_p99_us),
+            micros(|pace| pace.late_after_us),
             (if errors > 0 { Tone::Bad } else { Tone::Normal }, errors.to_string()),
             plain(device.path.clone()),
         ]);

@@ -39,6 +39,9 @@ pub struct ArrayStatus {
     /// Blocks mended or lost since the array was opened; absent while it is stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repairs: Option<RepairCounters>,
+    /// What is done about slow members; absent while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<Patience>,
     /// Why the array takes no writes any more, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -117,6 +120,17 @@ pub struct RepairCounters {
     pub repaired: u64,
     /// Beyond repair.
     pub unreadable: u64,
+}
+
+/// When a member is not waited for, and how often that was so since the array was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patience {
+    /// A member that gives no answer for so long goes out of service. Milliseconds.
+    pub hung_after_millis: u64,
+    /// 4 KiB blocks of late reads that were asked of the other columns too.
+    pub hedged: u64,
+    /// 4 KiB blocks asked of the other columns at once, because their member is slow.
+    pub read_around: u64,
 }
 
 /// What opening the array took.
@@ -244,6 +258,24 @@ pub struct DeviceStatus {
     pub io: DeviceCounters,
     /// Bytes per second over the last second.
     pub rates: DeviceRates,
+    /// How it keeps pace; absent while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<DevicePace>,
+}
+
+/// How a member keeps pace, as the first reactor sees it. Microseconds; 0 before enough is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DevicePace {
+    /// Whether reads leave it alone because it is slow.
+    pub slow: bool,
+    /// Mean of the last reads.
+    pub read_mean_us: u64,
+    /// What 99 of 100 of its last few thousand reads did not exceed.
+    pub read_p99_us: u64,
+    /// The same of its writes.
+    pub write_p99_us: u64,
+    /// A read of it that takes longer is reconstructed from the other columns.
+    pub late_after_us: u64,
 }
 
 /// A spare.

@@ -1,6 +1,6 @@
 //! `cygnus serve`
 
-use super::values::ArrayName;
+use super::values::{ArrayName, Span};
 use clap::Args;
 use cygnus_target::ListenAddress;
 
@@ -30,6 +30,10 @@ pub struct ServeArgs {
     /// Pin each reactor to a core
     #[arg(long)]
     pub pin: bool,
+    /// A member that gives no answer for so long goes out of service; more than any drive's own retries take
+    /// [default: 30s]
+    #[arg(long, value_name = "SPAN")]
+    pub hung_after: Option<Span>,
     /// Write a newline to this file descriptor when ready, and close it
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
     pub ready_fd: Option<i32>,

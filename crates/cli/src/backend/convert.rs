@@ -3,8 +3,9 @@
 use crate::state::ArrayRecord;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, JobState, JobStatus, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus,
+    ArrayState, ArrayStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, GroupActivity,
+    GroupRole, GroupStatus, JobState, JobStatus, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus,
+    VolumeStatus,
     WriteCounters,
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
@@ -80,6 +81,11 @@ pub fn status(
             reconstructed: engine.traffic.reconstructed,
             repaired: engine.traffic.repaired,
             unreadable: engine.traffic.unreadable,
+        }),
+        patience: Some(Patience {
+            hung_after_millis: engine.hung_after.0 / 1_000_000,
+            hedged: engine.traffic.hedged,
+            read_around: engine.traffic.read_around,
         }),
         fault: engine.fault.clone(),
         recovery: Some(recovery(report)),
@@ -175,6 +181,17 @@ fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> Gro
     }
 }
 
+fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
+    let micros = |span: cygnus_types::Nanos| span.0 / 1000;
+    DevicePace {
+        slow: pace.slow,
+        read_mean_us: micros(pace.read_mean),
+        read_p99_us: micros(pace.read_p99),
+        write_p99_us: micros(pace.write_p99),
+        late_after_us: micros(pace.late_after),
+    }
+}
+
 fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
     let index = u32::from(member.member.0);
     let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
@@ -192,6 +209,7 @@ fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
         size_bytes: member.size.0,
         io: counters(member),
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
+        pace: member.online.then(|| pace(&member.pace)),
     }
 }
 

@@ -76,6 +76,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
             size_bytes: found.as_ref().map_or(0, |member| member.size),
             io: DeviceCounters::default(),
             rates: DeviceRates::default(),
+            pace: None,
         })
         .collect();
     let gone = |group: usize| {
@@ -106,6 +107,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         writes: None,
         clean: state.clean,
         repairs: None,
+        patience: None,
         fault: None,
         recovery: None,
         listening: Vec::new(),

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::state::ArrayRecord;
 use cygnus_target::{ArrayExports, BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side};
-use cygnus_types::Uuid;
+use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
@@ -33,6 +33,8 @@ struct Plan {
     listeners: Vec<BoundListener>,
     control: BoundListener,
     ready_fd: Option<i32>,
+    /// After what time a device that answers nothing is given up, if not as the engine has it.
+    hung_after: Option<Nanos>,
     output: Output,
     /// What each reactor but home last published of its server; a quarter of a second old at most.
     published: Mutex<Vec<Published>>,
@@ -68,15 +70,21 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
         listeners: bind_nbd(&args, context)?,
         control,
         ready_fd: args.ready_fd,
+        hung_after: args.hung_after.map(|span| span.0.into()),
         output: context.output,
         published: Mutex::new(vec![Published::default(); reactors]),
     };
     let pinning = if args.pin { Pinning::EachOwnCore } else { Pinning::Free };
     let config = cygnus_uring::Config { reactors, pinning, ..backend::config(devices)? };
     let plan = Arc::new(plan);
-    let main = async move |reactor: Reactor| match reactor.rt.id().index() {
-        0 => home::main(reactor, plan.clone()).await,
-        _ => peer::main(reactor, plan.clone()).await,
+    let main = async move |reactor: Reactor| {
+        if let Some(limit) = plan.hung_after {
+            reactor.rt.set_patience(limit);
+        }
+        match reactor.rt.id().index() {
+            0 => home::main(reactor, plan.clone()).await,
+            _ => peer::main(reactor, plan.clone()).await,
+        }
     };
     spawn_reactors(&config, main).map_err(Failure::of)?.join().into_iter().collect()
 }

@@ -12,6 +12,7 @@ fn device(index: u32, state: DeviceState) -> DeviceStatus {
         size_bytes: if state == DeviceState::Missing { 0 } else { 1 << 30 },
         io: DeviceCounters { read_bytes: 3 << 20, written_bytes: 5 << 20, ..Default::default() },
         rates: DeviceRates { read: 1e6, cleaning_read: 11e6, written: 40e6 },
+        pace: None,
     }
 }
 
@@ -49,6 +50,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         writes: Some(WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 }),
         clean: true,
         repairs: None,
+        patience: None,
         fault: None,
         recovery: Some(RecoveryStatus {
             clean_stop: true,
@@ -85,13 +87,13 @@ R-GROUP  ROLE       SEGMENTS  FREE  OPEN  SEALED    LIVE     OF
       0  front-end       121   100     1      20  40 MiB  2 GiB
       1  cleaning        121   100     1      20  40 MiB  2 GiB
 
-MEMBER  R-GROUP  STATE    SIZE   READ  WRITTEN  READING  WRITING  ERRORS  PATH
-     0        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d0
-     1        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d1
-     2        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d2
-     3        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d3
-     4        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d4
-     5        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s       0  /srv/d5
+MEMBER  R-GROUP  STATE    SIZE   READ  WRITTEN  READING  WRITING  P99  LATE AT  ERRORS  PATH
+     0        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d0
+     1        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d1
+     2        0  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d2
+     3        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d3
+     4        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d4
+     5        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d5
 
 VOLUME      SIZE    USED  CLIENTS
 tank/vol0  4 GiB  80 MiB        2
@@ -189,4 +191,20 @@ JOB  WHAT             STATE                    DONE     OF            RATE    TI
   2  rebuild /srv/d4  failed: a write failed  1 GiB  4 GiB  25 %  107 MB/s  10.0 s       -
 ";
     assert_eq!(jobs(&[running, failed], Paint::Plain), expect);
+}
+
+#[test]
+fn a_slow_member_is_named_with_what_is_done_about_it() {
+    let mut status = tank(&[]);
+    let pace = DevicePace { slow: true, read_p99_us: 9_800, late_after_us: 260, ..DevicePace::default() };
+    status.devices[4].pace = Some(pace);
+    status.patience = Some(Patience { hung_after_millis: 30_000, hedged: 23, read_around: 1_200 });
+    let page = array(&status, Paint::Plain);
+    let has = |text: &str| assert!(page.contains(text), "{text:?} in\n{page}");
+    has("/srv/d4 is slow: its blocks are read from the other members. If that lasts, replace it.");
+    has(
+        "  patience   a member that gives no answer for 30.0 s goes out of service; 23 blocks were late, 1200 read around",
+    );
+    has("  slow  ");
+    has("9.80 ms   260 us");
 }
