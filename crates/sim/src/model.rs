@@ -1,25 +1,18 @@
-//! Devices whose time is told by a model of an SSD instead of a formula.
+//! Devices whose time is told by a model of a drive instead of a formula.
 //!
 //! A model knows nothing of contents or faults: those stay with [`crate::disk`], as for every device. It is given each
 //! admitted operation and says when that ends.
 
-use cygnus_ssd::{Command, Counters, Device, Done, Ssd};
+use cygnus_ssd::{Command, Counters, Device, Done, Model};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::agenda::Agenda;
 use crate::disk::Action;
 
-/// A model, and its clock beside the world's.
-struct Modelled {
-    ssd: Ssd,
-    /// What its clock is ahead of the world's: it settles in no time while the power is off.
-    ahead: Nanos,
-}
-
 /// The models of a world's devices.
 #[derive(Default)]
 pub(crate) struct Models {
-    models: Vec<Modelled>,
+    models: Vec<Model>,
     /// By device, the place of its model.
     places: Vec<Option<u32>>,
     agenda: Agenda,
@@ -39,9 +32,9 @@ fn command(action: &Action) -> Option<Command> {
 
 impl Models {
     /// Registers the next device of the world.
-    pub(crate) fn add(&mut self, ssd: Option<Ssd>) {
-        let place = ssd.map(|ssd| {
-            self.models.push(Modelled { ssd, ahead: Nanos::ZERO });
+    pub(crate) fn add(&mut self, model: Option<Model>) {
+        let place = model.map(|model| {
+            self.models.push(model);
             self.agenda.add();
             self.models.len() as u32 - 1
         });
@@ -52,15 +45,13 @@ impl Models {
     pub(crate) fn submit(&mut self, device: usize, now: Nanos, id: u64, action: &Action) -> bool {
         let Some(place) = self.places[device] else { return false };
         let Some(command) = command(action) else { return false };
-        let model = &mut self.models[place as usize];
-        model.ssd.submit(now + model.ahead, id, command);
+        self.models[place as usize].submit(now, id, command);
         self.reschedule(place as usize);
         true
     }
 
     fn reschedule(&mut self, place: usize) {
-        let model = &self.models[place];
-        self.agenda.set(place, model.ssd.next_event().map(|at| Nanos(at.0 - model.ahead.0)));
+        self.agenda.set(place, self.models[place].next_event());
     }
 
     /// When something happens next in any of them.
@@ -69,41 +60,37 @@ impl Models {
         self.agenda.next().map(|(at, _)| at)
     }
 
-    /// Lets the next event happen and moves what completed by it into `ended`, as the ids that were submitted.
-    pub(crate) fn step(&mut self, ended: &mut Vec<u64>) {
+    /// Lets the next event happen and moves what completed by it into `ended`: the id that was submitted, and whether
+    /// it was carried out.
+    pub(crate) fn step(&mut self, ended: &mut Vec<(u64, bool)>) {
         let Some((at, place)) = self.agenda.next() else { return };
-        let model = &mut self.models[place];
-        model.ssd.advance(at + model.ahead, &mut self.done);
-        ended.extend(self.done.drain(..).map(|done| done.id));
+        self.models[place].advance(at, &mut self.done);
+        ended.extend(self.done.drain(..).map(|done| (done.id, done.result.is_ok())));
         self.reschedule(place);
     }
 
-    /// The power is off: whatever was in flight comes to nothing, and the devices are quiet when it returns.
-    pub(crate) fn settle(&mut self, now: Nanos) {
+    /// The power goes: whatever was in flight comes to nothing.
+    pub(crate) fn power_cut(&mut self) {
         for place in 0..self.models.len() {
-            let model = &mut self.models[place];
-            while let Some(next) = model.ssd.next_event() {
-                model.ssd.advance(next, &mut self.done);
-                model.ahead = Nanos(model.ahead.0.max(next.0.saturating_sub(now.0)));
-            }
+            // What is lost is for the disk to say, which holds the contents.
+            self.models[place].power_cut();
             self.reschedule(place);
         }
-        self.done.clear();
     }
 
     /// What a device's model has counted, if it has one.
     pub(crate) fn counters(&self, device: usize) -> Option<Counters> {
         let place = self.places[device]?;
-        Some(*self.models[place as usize].ssd.counters())
+        Some(*self.models[place as usize].counters())
     }
 
     /// Events of all models so far.
     pub(crate) fn events(&self) -> u64 {
-        self.models.iter().map(|model| model.ssd.events()).sum()
+        self.models.iter().map(Device::events).sum()
     }
 
     /// Bytes of translation state of all models.
     pub(crate) fn memory(&self) -> u64 {
-        self.models.iter().map(|model| model.ssd.memory().0).sum()
+        self.models.iter().map(Model::memory).sum()
     }
 }

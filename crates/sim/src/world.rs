@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 
 use cygnus_runtime::{
-    BufPool, Completion, DeviceInfo, DeviceIx, Events, Halt, IoError, Message, Op, OpId, Outcome, Rng, Runtime,
+    BufPool, Completion, DeviceInfo, DeviceIx, Events, Halt, IoError, IoErrorKind, Message, Op, OpId, Outcome, Rng,
+    Runtime,
 };
-use cygnus_ssd::{Counters, Device, Ssd};
+use cygnus_ssd::{Counters, Device, Model};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
 use crate::cpu::{Core, CpuModel};
@@ -121,7 +122,7 @@ pub(crate) struct State {
     models: Models,
     gauges: Vec<Gauge>,
     /// Operations that models ended and the world has not looked at yet; empty between events.
-    ended: Vec<u64>,
+    ended: Vec<(u64, bool)>,
     /// Whether anything has reached a reactor's port since the clock was last set going.
     delivered: bool,
     /// Counts completions of device operations; orders them against flushes.
@@ -177,17 +178,17 @@ impl World {
 
     /// Plugs in a device whose operations take as long as a model says; the timing of `config` counts only for what the
     /// device refuses. Everything else, faults included, is as for any device.
-    pub fn add_modelled(&self, config: DiskConfig, model: Ssd) -> DiskId {
+    pub fn add_modelled(&self, config: DiskConfig, model: Model) -> DiskId {
         self.plug_in(Disk::new(config), Some(model))
     }
 
     /// Plugs in a modelled device that holds nothing but zeros and what is written from parts of buffers that are not
     /// known to be zeros (see [`BufPool::blank`]). It has no volatile cache and no faults of its contents: for the lab.
-    pub fn add_blank(&self, config: DiskConfig, model: Ssd) -> DiskId {
+    pub fn add_blank(&self, config: DiskConfig, model: Model) -> DiskId {
         self.plug_in(Disk::blank(config), Some(model))
     }
 
-    fn plug_in(&self, disk: Disk, model: Option<Ssd>) -> DiskId {
+    fn plug_in(&self, disk: Disk, model: Option<Model>) -> DiskId {
         if let Some(model) = &model {
             assert!(model.blocks() * BLOCK as u64 >= disk.config.size, "a model is as large as its device");
         }
@@ -466,10 +467,14 @@ impl State {
     /// Ends what the models have ended, unless the power goes meanwhile.
     fn end_modelled(&mut self) {
         let mut ended = std::mem::take(&mut self.ended);
-        for id in ended.drain(..) {
+        for (id, carried_out) in ended.drain(..) {
             let (slot, ticket) = ((id & SLOT_MASK) as u32, id >> SLOT_BITS);
-            let io = self.in_flight.get(slot as usize).and_then(Option::as_ref).filter(|io| io.ticket == ticket);
+            let io = self.in_flight.get_mut(slot as usize).and_then(Option::as_mut).filter(|io| io.ticket == ticket);
             let Some(io) = io else { continue };
+            if !carried_out {
+                // A zone that is not to be written here, or a command that this device does not have.
+                io.action = Action::Refused(IoError::new(IoErrorKind::Range));
+            }
             let slowness = self.disks[io.disk.0 as usize].slowness;
             if slowness > 1 {
                 let late = self.now.since(io.submitted) * (slowness - 1);
@@ -547,7 +552,7 @@ impl State {
             disk.lose_power(actions, &mut self.rng);
         }
         self.ended.clear();
-        self.models.settle(self.now);
+        self.models.power_cut();
         self.gauges.iter_mut().for_each(|gauge| gauge.clear(self.now));
         for port in &mut self.ports {
             port.alive = false;

@@ -5,15 +5,14 @@ use std::cell::Cell;
 use cygnus_runtime::conformance::{self, Fixture};
 use cygnus_runtime::{DeviceIx, Halt, Runtime};
 use cygnus_sim::{CpuModel, DiskConfig, DiskId, World};
-use cygnus_ssd::{Command, Device, Preset, Ssd};
+use cygnus_ssd::{Command, Device, Model, Preset};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 const DEV: DeviceIx = DeviceIx(0);
 const HERE: ReactorId = ReactorId(0);
 
-fn ssd() -> Ssd {
-    Ssd::new(Preset::Samsung850Pro.config().ssd().expect("a flash drive").scaled_down(32.0))
-        .expect("the preset is sound")
+fn ssd() -> Model {
+    Model::new(Preset::Samsung850Pro.config().scaled_down(32.0)).expect("the preset is sound")
 }
 
 fn config(n: u32) -> DiskConfig {

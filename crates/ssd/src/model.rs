@@ -81,6 +81,13 @@ impl Model {
         }
     }
 
+    /// Bytes of host memory that its state takes.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Model::Ssd(ssd) => ssd.memory().0,
+        }
+    }
+
     fn device(&self) -> &dyn Device {
         match self {
             Model::Ssd(ssd) => ssd,
