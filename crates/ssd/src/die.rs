@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use cygnus_types::Nanos;
 
-use crate::event::Stage;
 use crate::ftl::NO_BLOCK;
 use crate::gc::Collector;
-use crate::ssd::{Ssd, transfer_time};
+use crate::ssd::{Ssd, Stage, transfer_time};
 
 /// A sense for a host read.
 #[derive(Clone, Copy, Debug)]

@@ -1,44 +1,29 @@
-//! The queue of stages under way.
+//! The queue of stages under way, of whatever kind a device has.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use cygnus_types::Nanos;
 
-/// A stage whose end is an event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stage {
-    /// The firmware is done with the command at the head of its queue.
-    Firmware,
-    /// A link (0 or 1) moved a chunk.
-    Link(u8),
-    /// A channel finished a transfer.
-    Channel(u16),
-    /// A die finished its operation, unless that was suspended meanwhile (then the tickets differ).
-    Die { die: u16, ticket: u32 },
-    /// A command's completion reaches the host.
-    Complete(u32),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Event {
+struct Event<S> {
     at: Nanos,
     sequence: u64,
-    stage: Stage,
+    stage: S,
 }
 
-impl PartialEq for Event {
+impl<S> PartialEq for Event<S> {
     fn eq(&self, other: &Self) -> bool {
         (self.at, self.sequence) == (other.at, other.sequence)
     }
 }
-impl Eq for Event {}
-impl PartialOrd for Event {
+impl<S> Eq for Event<S> {}
+impl<S> PartialOrd for Event<S> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Event {
+impl<S> Ord for Event<S> {
     /// Reversed, because std's heap gives the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.sequence).cmp(&(self.at, self.sequence))
@@ -46,14 +31,20 @@ impl Ord for Event {
 }
 
 /// Stages by time, then by who came first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct EventQueue {
-    heap: BinaryHeap<Event>,
+#[derive(Clone, Debug)]
+pub(crate) struct EventQueue<S> {
+    heap: BinaryHeap<Event<S>>,
     sequence: u64,
 }
 
-impl EventQueue {
-    pub(crate) fn push(&mut self, at: Nanos, stage: Stage) {
+impl<S> Default for EventQueue<S> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), sequence: 0 }
+    }
+}
+
+impl<S> EventQueue<S> {
+    pub(crate) fn push(&mut self, at: Nanos, stage: S) {
         self.sequence += 1;
         self.heap.push(Event { at, sequence: self.sequence, stage });
     }
@@ -62,7 +53,7 @@ impl EventQueue {
         self.heap.peek().map(|event| event.at)
     }
 
-    pub(crate) fn pop_until(&mut self, until: Nanos) -> Option<(Nanos, Stage)> {
+    pub(crate) fn pop_until(&mut self, until: Nanos) -> Option<(Nanos, S)> {
         if self.next_time()? > until {
             return None;
         }

@@ -47,6 +47,7 @@ mod ssd;
 mod units;
 mod workload;
 mod zone;
+mod zone_table;
 
 pub use calibrate::Calibration;
 pub use config::{

@@ -9,12 +9,27 @@ use crate::config::{ConfigError, SsdConfig};
 use crate::counters::Counters;
 use crate::device::{Command, Device, DeviceError, Done, Features, Precondition, Zone};
 use crate::die::{Channel, Die};
-use crate::event::{EventQueue, Stage};
+use crate::event::EventQueue;
 use crate::ftl::{Ftl, Place};
 use crate::zone::Zones;
 
 /// Pages that a command moves over the link before others get a turn.
 const LINK_CHUNK: u32 = 8;
+
+/// A stage whose end is an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage {
+    /// The firmware is done with the command at the head of its queue.
+    Firmware,
+    /// A link (0 or 1) moved a chunk.
+    Link(u8),
+    /// A channel finished a transfer.
+    Channel(u16),
+    /// A die finished its operation, unless that was suspended meanwhile (then the tickets differ).
+    Die { die: u16, ticket: u32 },
+    /// A command's completion reaches the host.
+    Complete(u32),
+}
 
 /// A command on its way through the drive.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +65,7 @@ pub struct Ssd {
     pub(crate) zones: Option<Zones>,
     pub(crate) cache: WriteCache,
     pub(crate) counters: Counters,
-    pub(crate) events: EventQueue,
+    pub(crate) events: EventQueue<Stage>,
     pub(crate) now: Nanos,
     pub(crate) dies: Vec<Die>,
     pub(crate) channels: Vec<Channel>,
@@ -423,8 +438,8 @@ impl Device for Ssd {
     fn features(&self) -> Features {
         let zones = self.zones.as_ref();
         Features {
-            zones: zones.map_or(0, Zones::count),
-            open_zones: zones.map_or(0, Zones::limit),
+            zones: zones.map_or(0, |zones| zones.table.count()),
+            open_zones: zones.map_or(0, |zones| zones.table.limit()),
             handles: if zones.is_some() { 1 } else { self.ftl.shape.streams as u16 },
             protected: self.config.cache.protected,
             ..Features::default()
@@ -460,7 +475,7 @@ impl Device for Ssd {
     }
 
     fn zone(&self, zone: u32) -> Option<Zone> {
-        self.zones.as_ref().and_then(|zones| zones.report(zone))
+        self.zones.as_ref().and_then(|zones| zones.table.report(zone))
     }
 
     fn events(&self) -> u64 {

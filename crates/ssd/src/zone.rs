@@ -4,18 +4,16 @@
 //! background. A bare flash module is the same with zones of one erase block.
 
 use crate::config::ZoneLayout;
-use crate::device::{Command, DeviceError, Zone, ZoneState};
+use crate::device::{Command, DeviceError};
 use crate::ftl::Place;
 use crate::ssd::Ssd;
+use crate::zone_table::ZoneTable;
 
-/// A zone's state. Offsets are in pages from its start.
+/// What the drive keeps of a zone besides its pointer.
 #[derive(Clone, Debug, Default)]
 struct Record {
-    /// Where the host writes next.
-    pointer: u32,
     /// Pages that are in the cache or further.
     arrived: u32,
-    is_finished: bool,
     /// Told apart in the cache by this, while it has pages there or will get some.
     stream: Option<u32>,
     /// Units sent to the dies.
@@ -26,19 +24,12 @@ struct Record {
     blocks: Vec<u32>,
 }
 
-impl Record {
-    /// Nothing more will arrive: what does not fill a unit is padded.
-    fn is_complete(&self) -> bool {
-        self.is_finished && self.arrived == self.pointer
-    }
-}
-
 /// All zones of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Zones {
-    layout: ZoneLayout,
-    /// Pages per zone.
-    size: u32,
+    pub(crate) table: ZoneTable,
+    /// Dies per zone.
+    span: u32,
     list: Vec<Record>,
     /// Zones with a stream.
     active: Vec<u32>,
@@ -46,83 +37,36 @@ pub(crate) struct Zones {
 
 impl Zones {
     pub(crate) fn new(layout: ZoneLayout, size: u32, logical: u32) -> Zones {
-        Zones { layout, size, list: vec![Record::default(); (logical / size) as usize], active: Vec::new() }
+        let zones = logical / size;
+        let table = ZoneTable::new(size, zones, 0, layout.open);
+        Zones { table, span: layout.dies, list: vec![Record::default(); zones as usize], active: Vec::new() }
     }
 
-    pub(crate) fn count(&self) -> u32 {
-        self.list.len() as u32
-    }
-
-    pub(crate) fn limit(&self) -> u32 {
-        self.layout.open
-    }
-
-    fn state(&self, zone: u32) -> ZoneState {
-        let record = &self.list[zone as usize];
-        if record.is_finished || record.pointer == self.size {
-            ZoneState::Full
-        } else if record.pointer == 0 {
-            ZoneState::Empty
-        } else {
-            ZoneState::Open
-        }
-    }
-
-    /// As the host sees it.
-    pub(crate) fn report(&self, zone: u32) -> Option<Zone> {
-        let record = self.list.get(zone as usize)?;
-        let (start, blocks) = (u64::from(zone) * u64::from(self.size), u64::from(self.size));
-        let pointer = start + u64::from(record.pointer);
-        Some(Zone { start, blocks, capacity: blocks, pointer, state: self.state(zone) })
-    }
-
-    fn exists(&self, zone: u32) -> Result<(), DeviceError> {
-        let zones = self.count();
-        if zone < zones { Ok(()) } else { Err(DeviceError::NoSuchZone { zone, zones }) }
-    }
-
-    /// Checks a write and moves the write pointer; gives where it goes. `lba`: where the host wants it, if it says so.
-    fn accept(&mut self, zone: u32, lba: Option<u64>, blocks: u32) -> Result<u32, DeviceError> {
-        self.exists(zone)?;
-        let pointer = zone * self.size + self.list[zone as usize].pointer;
-        let state = self.state(zone);
-        let left = if state == ZoneState::Full { 0 } else { (zone + 1) * self.size - pointer };
-        if blocks > left || left == 0 {
-            return Err(DeviceError::ZoneFull { zone, blocks, left: u64::from(left) });
-        }
-        if let Some(lba) = lba.filter(|&lba| lba != u64::from(pointer)) {
-            return Err(DeviceError::NotAtWritePointer { zone, lba, pointer: u64::from(pointer) });
-        }
-        let limit = self.layout.open;
-        let is_open = |&zone: &u32| self.state(zone) == ZoneState::Open;
-        if state == ZoneState::Empty && self.active.iter().filter(|zone| is_open(zone)).count() as u32 >= limit {
-            return Err(DeviceError::TooManyOpen { zone, limit });
-        }
-        self.list[zone as usize].pointer += blocks;
-        Ok(pointer)
+    /// Whether nothing more will arrive: what does not fill a unit is padded.
+    fn is_complete(&self, zone: u32) -> bool {
+        self.table.is_finished(zone) && self.list[zone as usize].arrived == self.table.offset(zone)
     }
 
     /// The die that the zone's next unit goes to.
     fn next_die(&self, zone: u32, dies: u32) -> u32 {
-        let span = self.layout.dies;
-        (zone * span + self.list[zone as usize].units % span) % dies
+        (zone * self.span + self.list[zone as usize].units % self.span) % dies
     }
 
     /// A page of a zone is about to enter the cache: the stream it belongs to, unless the zone was reset meanwhile.
     pub(crate) fn arrival(&self, lpn: u32, generation: u32) -> Option<u32> {
-        let record = &self.list[(lpn / self.size) as usize];
+        let record = &self.list[(lpn / self.table.size()) as usize];
         record.stream.filter(|_| record.generation == generation)
     }
 
     /// It has entered the cache.
     pub(crate) fn arrived(&mut self, lpn: u32) {
-        self.list[(lpn / self.size) as usize].arrived += 1;
+        self.list[(lpn / self.table.size()) as usize].arrived += 1;
     }
 
     /// Pages that did not arrive never will: the write pointers stand where the data ends.
     pub(crate) fn cut(&mut self) {
-        for record in &mut self.list {
-            record.pointer = record.arrived;
+        for (zone, record) in (0..).zip(&self.list) {
+            self.table.retreat(zone, record.arrived);
         }
     }
 }
@@ -135,13 +79,13 @@ impl Ssd {
     /// A write or append passed the firmware: the zone takes it or not.
     pub(crate) fn accept_in_zone(&mut self, at: u32) -> Result<(), DeviceError> {
         let transit = self.transits[at as usize];
-        let size = self.zones_mut().size;
+        let table = &mut self.zones_mut().table;
         let (zone, lba) = match transit.command {
             Command::Append { zone, .. } => (zone, None),
-            Command::Write { lba, .. } => ((lba / u64::from(size)) as u32, Some(lba)),
+            Command::Write { lba, .. } => (table.zone_of(lba), Some(lba)),
             _ => unreachable!("only writes"),
         };
-        let first = self.zones_mut().accept(zone, lba, transit.pages)?;
+        let first = table.accept(zone, lba, transit.pages)?;
         if self.zones_mut().list[zone as usize].stream.is_none() {
             let stream = self.cache.open_stream();
             let zones = self.zones_mut();
@@ -150,8 +94,8 @@ impl Ssd {
         }
         let generation = self.zones_mut().list[zone as usize].generation;
         let accepted = &mut self.transits[at as usize];
-        (accepted.lba, accepted.generation) = (first, generation);
-        accepted.appended = lba.is_none().then_some(u64::from(first));
+        (accepted.lba, accepted.generation) = (first as u32, generation);
+        accepted.appended = lba.is_none().then_some(first);
         Ok(())
     }
 
@@ -159,13 +103,13 @@ impl Ssd {
     pub(crate) fn manage_zones(&mut self, command: Command) -> Result<(), DeviceError> {
         match command {
             Command::ResetZone { zone } => {
-                self.zones_mut().exists(zone)?;
+                self.zones_mut().table.sequential(zone)?;
                 self.counters.zone_resets += 1;
                 self.reset_zone(zone);
             }
             Command::FinishZone { zone } => {
-                self.zones_mut().exists(zone)?;
-                self.zones_mut().list[zone as usize].is_finished = true;
+                self.zones_mut().table.sequential(zone)?;
+                self.zones_mut().table.finish(zone);
                 self.end_zone(zone);
                 self.feed_zones();
             }
@@ -175,7 +119,7 @@ impl Ssd {
     }
 
     fn reset_zone(&mut self, zone: u32) {
-        let size = self.zones_mut().size;
+        let size = self.zones_mut().table.size();
         for lpn in zone * size..(zone + 1) * size {
             if let Place::Cache(slot) = self.ftl.place(lpn) {
                 self.cache.kill(slot);
@@ -183,6 +127,7 @@ impl Ssd {
             self.ftl.trim(lpn);
         }
         let zones = self.zones_mut();
+        zones.table.reset(zone);
         zones.active.retain(|&active| active != zone);
         let record = &mut zones.list[zone as usize];
         let generation = record.generation.wrapping_add(1);
@@ -219,7 +164,7 @@ impl Ssd {
         let is_due = |&&zone: &&u32| {
             let record = &zones.list[zone as usize];
             let waiting = record.stream.map_or(0, |stream| self.cache.waiting_in(stream));
-            zones.next_die(zone, dies) == die && (waiting >= unit || (waiting > 0 && record.is_complete()))
+            zones.next_die(zone, dies) == die && (waiting >= unit || (waiting > 0 && zones.is_complete(zone)))
         };
         let Some(&zone) = zones.active.iter().find(is_due) else { return false };
         let Some(block) = self.zone_block(zone, die) else { return false };
@@ -238,7 +183,7 @@ impl Ssd {
     fn zone_block(&mut self, zone: u32, die: u32) -> Option<u32> {
         let zones = self.zones.as_ref().expect("a zoned drive");
         let record = &zones.list[zone as usize];
-        let nth = (record.units % zones.layout.dies) as usize;
+        let nth = (record.units % zones.span) as usize;
         if let Some(&block) = record.blocks.get(nth) {
             return Some(block);
         }
@@ -254,12 +199,11 @@ impl Ssd {
     fn end_zone(&mut self, zone: u32) {
         let unit = self.ftl.shape.unit;
         let zones = self.zones.as_mut().expect("a zoned drive");
-        let record = &mut zones.list[zone as usize];
-        let Some(stream) = record.stream else { return };
-        let is_written = record.units * unit >= zones.size;
-        let is_finished = record.is_complete() && self.cache.waiting_in(stream) == 0;
+        let Some(stream) = zones.list[zone as usize].stream else { return };
+        let is_written = zones.list[zone as usize].units * unit >= zones.table.size();
+        let is_finished = zones.is_complete(zone) && self.cache.waiting_in(stream) == 0;
         if is_written || is_finished {
-            record.stream = None;
+            zones.list[zone as usize].stream = None;
             zones.active.retain(|&active| active != zone);
             self.cache.close_stream(stream);
         }
