@@ -5,8 +5,7 @@ use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, GroupActivity,
     GroupRole, GroupStatus, JobState, JobStatus, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus,
-    VolumeStatus,
-    WriteCounters,
+    VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::MemberState;
@@ -209,7 +208,7 @@ fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
         size_bytes: member.size.0,
         io: counters(member),
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
-        pace: member.online.then(|| pace(&member.pace)),
+        pace: member.is_online().then(|| pace(&member.pace)),
     }
 }
 
