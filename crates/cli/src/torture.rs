@@ -1,56 +1,125 @@
-//! `cygnus torture`: many seeds, and the story of each that fails.
+//! `cygnus torture`: many seeds, and for each that fails what happened and a short story that does it again.
 
 use crate::args::torture::{PlantedBug, TortureArgs};
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_control::show;
-use cygnus_torture::{Options, Plant, Report, SeedFailure, run_seeds};
+use cygnus_torture::{Coverage, Options, Plant, Report, Story, replay, run_seeds, shorten};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use std::sync::Mutex;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time between two remarks on how far it is.
-const PROGRESS: Duration = Duration::from_secs(10);
+/// Requests of a campaign that is not told otherwise.
+const CAMPAIGN: u64 = 10_000_000;
+/// Seeds of a run that is not told otherwise.
+const SEEDS: u64 = 1000;
+/// Failures that are told and made short: those beyond say little that the first ones do not.
+const TOLD: usize = 3;
 
 /// What `torture` answers.
 #[derive(Debug, Serialize)]
 struct Outcome {
     seeds: u64,
     seconds: f64,
+    seeds_per_minute: f64,
+    requests: u64,
+    requests_per_second: f64,
+    device_operations_per_second: f64,
+    figures: BTreeMap<&'static str, u64>,
+    /// Which faults met which steps of the engine, and how often.
+    coverage: Vec<Met>,
     failures: Vec<FailedSeed>,
+    #[serde(skip)]
+    table: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Met {
+    fault: &'static str,
+    step: &'static str,
+    times: u64,
 }
 
 #[derive(Debug, Serialize)]
 struct FailedSeed {
     seed: u64,
+    /// What happened, the last of it.
+    journal: String,
+    /// What is wrong.
+    failure: String,
+    /// The command that runs the seed again.
+    replay: String,
+    short: Option<ShortStory>,
+}
+
+/// A failing seed made short.
+#[derive(Debug, Serialize)]
+struct ShortStory {
+    /// Line by line.
     story: String,
+    failure: String,
+    /// The command that runs it.
     replay: String,
 }
 
 /// Does it.
 pub fn run(args: &TortureArgs, output: Output) -> Result<(), Failure> {
+    let plant = match args.plant {
+        None => Plant::Nothing,
+        Some(PlantedBug::FlushesIgnored) => Plant::FlushesIgnored,
+    };
+    match &args.replay {
+        Some(file) => run_story(file, args, plant, output),
+        None => run_many(args, plant, output),
+    }
+}
+
+fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Answer {
+        journal: String,
+        failure: Option<String>,
+    }
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+    let story: Story = text.parse().map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+    let ended = replay(&story, plant);
+    let answer = Answer { journal: ended.journal, failure: ended.failure };
+    output.answer(&answer, |_| format!("{}\n", answer.journal))?;
+    match (args.plant, &answer.failure) {
+        (_, None) if plant == Plant::Nothing => output.done("The story ends well."),
+        (_, None) => Err(Failure::Failed("the planted bug was not caught".into())),
+        (Some(_), Some(why)) => output.done(&format!("The planted bug was caught: {why}")),
+        (None, Some(why)) => Err(Failure::Failed(format!("the story ends badly: {why}"))),
+    }
+}
+
+fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let requests = args.requests.or((args.campaign && args.seeds.is_none()).then_some(CAMPAIGN));
     let options = Options {
         start: args.start,
-        seeds: args.seeds,
+        seeds: args.seeds.unwrap_or(if requests.is_some() { u64::MAX } else { SEEDS }),
+        requests,
         jobs: args.jobs.map_or(cores, usize::from),
-        plant: match args.plant {
-            None => Plant::Nothing,
-            Some(PlantedBug::FlushesIgnored) => Plant::FlushesIgnored,
-        },
+        plant,
         stop_at_failure: args.stop_at_failure,
     };
+    let bar = bar(&options, output);
     let begun = Instant::now();
-    let said = Mutex::new(begun);
-    let report = run_seeds(&options, |done, failed| {
-        let mut said = said.lock().expect("no holder panics");
-        if said.elapsed() >= PROGRESS {
-            *said = Instant::now();
-            output.remark(&format!("{} of {} seeds, {failed} failed", show::count(done), show::count(args.seeds)));
-        }
+    let report = run_seeds(&options, |report| {
+        let done = if requests.is_some() { report.tally.requests() } else { report.seeds };
+        bar.set_position(done);
+        let (seeds, failed) = (show::count(report.seeds), report.failures.len());
+        let pace = report.seeds as f64 / begun.elapsed().as_secs_f64() * 60.0;
+        bar.set_message(format!("{seeds} seeds, {pace:.0} per minute, {failed} failed"));
     });
-    let outcome = outcome(&report, begun.elapsed());
-    output.detail(&format!("{:#?}", report.tally));
+    bar.finish_and_clear();
+    let took = begun.elapsed();
+    let failures = told(&report, args, plant, output);
+    let outcome = outcome(&report, took, failures, args.campaign);
     output.answer(&outcome, |_| outcome.text())?;
     match (args.plant, report.failures.len()) {
         (None, 0) | (Some(_), 1..) => Ok(()),
@@ -59,28 +128,105 @@ pub fn run(args: &TortureArgs, output: Output) -> Result<(), Failure> {
     }
 }
 
-fn outcome(report: &Report, took: Duration) -> Outcome {
-    let failed = |failure: &SeedFailure| FailedSeed {
-        seed: failure.seed,
-        story: failure.story.clone(),
-        replay: failure.replay.clone(),
+fn bar(options: &Options, output: Output) -> ProgressBar {
+    let bar = match output.json() {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
     };
-    Outcome { seeds: report.seeds, seconds: took.as_secs_f64(), failures: report.failures.iter().map(failed).collect() }
+    let style = ProgressStyle::with_template("torture [{bar:25}] {percent:>3} %  {msg}  ETA {eta}");
+    bar.set_style(style.expect("the template is a constant").progress_chars("=> "));
+    bar.set_length(options.requests.unwrap_or(options.seeds));
+    bar
+}
+
+/// The first failures, each with its story made short and written down.
+fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Vec<FailedSeed> {
+    let tell = |(n, failed): (usize, &cygnus_torture::SeedFailure)| {
+        let short = (n < TOLD && args.shrink > 0).then(|| short_story(failed.seed, args, plant, output)).flatten();
+        FailedSeed {
+            seed: failed.seed,
+            journal: failed.journal.clone(),
+            failure: failed.failure.clone(),
+            replay: failed.replay.clone(),
+            short,
+        }
+    };
+    report.failures.iter().enumerate().map(tell).collect()
+}
+
+fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> Option<ShortStory> {
+    let short = shorten(&Story::random(seed), plant, args.shrink)?;
+    let file = args.stories.join(format!("seed-{seed}.story"));
+    let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
+    let remark = format!("# from seed {seed}, by {} runs; ends with: {}\n", short.tried, one_line(&short.failure));
+    let story = format!("{remark}{}", short.story);
+    if let Err(error) = std::fs::write(&file, &story) {
+        output.warn(&format!("{}: {error}: the story is only shown", file.display()));
+    }
+    let replay = format!("cygnus torture --replay {}{plant}", file.display());
+    Some(ShortStory { story, failure: short.failure, replay })
+}
+
+fn one_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn outcome(report: &Report, took: Duration, failures: Vec<FailedSeed>, campaign: bool) -> Outcome {
+    let seconds = took.as_secs_f64().max(1e-9);
+    let requests = report.tally.requests();
+    Outcome {
+        seeds: report.seeds,
+        seconds,
+        seeds_per_minute: report.seeds as f64 / seconds * 60.0,
+        requests,
+        requests_per_second: requests as f64 / seconds,
+        // Each is a submission and a completion.
+        device_operations_per_second: report.tally.device_steps as f64 / 2.0 / seconds,
+        figures: report.tally.figures().into_iter().collect(),
+        coverage: report
+            .coverage
+            .pairs()
+            .map(|(fault, step, times)| Met { fault: fault.name(), step, times })
+            .collect(),
+        failures,
+        table: campaign.then(|| told_coverage(report, &report.coverage)),
+    }
+}
+
+fn told_coverage(report: &Report, coverage: &Coverage) -> String {
+    let mut out = String::new();
+    for (name, value) in report.tally.figures() {
+        out.push_str(&format!("{:<20}{:>14}\n", name.replace('_', " "), show::count(value)));
+    }
+    out.push_str("\nHow often an operation met a fault while a step was going on:\n");
+    out.push_str(&coverage.table());
+    out
 }
 
 impl Outcome {
     fn text(&self) -> String {
-        /// Stories beyond this number say little that the first ones do not.
-        const STORIES: usize = 3;
         let mut out = String::new();
-        for failure in self.failures.iter().take(STORIES) {
-            out.push_str(&format!("seed {}:\n{}\nagain: {}\n\n", failure.seed, failure.story, failure.replay));
+        for failure in self.failures.iter().take(TOLD) {
+            out.push_str(&format!("{}\nagain: {}\n\n", failure.journal, failure.replay));
+            if let Some(short) = &failure.short {
+                out.push_str(&format!("The short story of seed {}:\n{}\n", failure.seed, short.story));
+                out.push_str(&format!("ends with: {}\nagain: {}\n\n", short.failure, short.replay));
+            }
+        }
+        if let Some(table) = &self.table {
+            out.push_str(table);
+            out.push('\n');
         }
         out.push_str(&format!(
-            "{} seeds in {:.1} s ({:.0} per second), {} failed\n",
+            "{} seeds in {:.1} s ({:.0} per minute): {} requests ({:.0} per second), {:.0} device operations per second, \
+             {} faults met, {} failed\n",
             show::count(self.seeds),
             self.seconds,
-            self.seeds as f64 / self.seconds.max(1e-9),
+            self.seeds_per_minute,
+            show::count(self.requests),
+            self.requests_per_second,
+            self.device_operations_per_second,
+            show::count(self.figures.get("faults_met").copied().unwrap_or(0)),
             self.failures.len(),
         ));
         out

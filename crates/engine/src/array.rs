@@ -223,6 +223,7 @@ impl Array {
     /// When not everything could be made durable; the next opening will then recover as after a crash.
     pub async fn close(self) -> Result<(), ArrayError> {
         let reactor = &self.reactor;
+        let _step = reactor.shared.during("close");
         self.stop_workers().await;
         reactor.shared.set_closed();
         reactor.progress.notify();

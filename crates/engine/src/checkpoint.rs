@@ -65,6 +65,7 @@ impl Reactor {
     }
 
     async fn checkpoint_now(self: &Rc<Self>) -> Result<(), String> {
+        let _step = self.shared.during("checkpoint");
         let home = self.home();
         let mut root = self.barrier().await;
         let generation = root.generation;

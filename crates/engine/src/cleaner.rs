@@ -138,6 +138,7 @@ impl Reactor {
     /// Moves every current block out of a victim.
     async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx) {
         let shared = &self.shared;
+        let _step = shared.during("cleaning");
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
         count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
@@ -315,6 +316,7 @@ impl Reactor {
 
     /// Makes the moves durable and gives the emptied segments back.
     pub(crate) async fn release_pending(self: &Rc<Self>) {
+        let _step = self.shared.during("release");
         let pending = {
             let mut space = self.home().space.borrow_mut();
             space.reclaimed = 0;

@@ -17,6 +17,7 @@ impl Reactor {
     }
 
     async fn commit_round(self: &Rc<Self>) -> Result<(), String> {
+        let _step = self.shared.during("superblock");
         loop {
             let membership = self.shared.membership();
             self.note_departures();

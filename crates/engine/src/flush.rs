@@ -34,6 +34,7 @@ impl Reactor {
     }
 
     async fn flush_round(self: &Rc<Self>) -> Result<(), String> {
+        let _step = self.shared.during("flush");
         self.peers.ask_others(self, |ticket| ToOwner::Drain { ticket }).await;
         self.drain(&[Stream::User]).await;
         let complete = self.shared.complete_below();

@@ -20,6 +20,7 @@ mod create;
 mod error;
 mod flush;
 mod home;
+mod invariants;
 mod job;
 mod l2p;
 mod load;

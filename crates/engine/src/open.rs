@@ -17,7 +17,7 @@ use crate::member::MemberShared;
 use crate::reactor::{Reactor, set_patience};
 use crate::replay::{Replayed, Rescue};
 use crate::segments::{SegIx, SegState};
-use crate::shared::{Log, Shared, SharedParts, VolumeState};
+use crate::shared::{During, Log, Shared, SharedParts, VolumeState};
 use crate::space::{Space, checkpoint_segments, segment_capacity};
 use crate::writer::{Appended, Publish};
 
@@ -96,7 +96,9 @@ pub(crate) async fn open(
 ) -> Result<(Rc<Reactor>, RecoveryReport), ArrayError> {
     let mut steps = Steps::new(rt, &*options.log);
     set_patience(rt, &LatencyRule::default());
+    let step = During::new(&*options.log, "open: assemble");
     let assembly = assemble(rt, given, options.array).await?;
+    drop(step);
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
@@ -205,6 +207,7 @@ fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
 
 /// The newest checkpoint, or else the one before; says whether it was the newest.
 pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<bool, ArrayError> {
+    let _step = reactor.shared.during("open: load");
     let mut why = Vec::new();
     for (age, root) in state.roots.iter().flatten().enumerate() {
         let volumes = fresh_volumes(state);
@@ -235,10 +238,14 @@ pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut 
 
 pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Replayed {
     let roots = reactor.home().state.borrow().roots.clone();
+    let step = reactor.shared.during("open: scan");
     let stripes = reactor.scan_stripes(roots[0].as_ref()).await;
+    drop(step);
     let total = reactor.shared.segments.count();
     steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", stripes.len()));
+    let step = reactor.shared.during("open: replay");
     let found = reactor.replay(stripes).await;
+    drop(step);
     steps.done(
         "replay",
         format!(
@@ -288,6 +295,7 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
 
 /// Records that the array is open, and which members are not there, before anything else is written.
 async fn begin_session(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    let _step = reactor.shared.during("open: session");
     // These left in the session before: should one of them be opened without us, it will have a later one.
     reactor.note_departures();
     {
@@ -312,6 +320,7 @@ async fn finish_recovery(
     if covered {
         return Ok(());
     }
+    let _step = reactor.shared.during("open: rescue");
     let count = rescues.len();
     // Segment by segment: where space is short, the segments done with make room for the others.
     rescues.sort_by_key(|rescue| rescue.from);

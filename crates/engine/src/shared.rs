@@ -152,6 +152,29 @@ pub(crate) struct Shared {
 pub trait Log: Send + Sync {
     /// One line, without a line end.
     fn line(&self, text: &str);
+
+    /// A step begins or ends: a flush round, cleaning of a victim, a checkpoint, a part of recovery and the like. Several
+    /// may go on at once, also of one name. A rotation has no length and only begins.
+    fn step(&self, _name: &'static str, _begins: bool) {}
+}
+
+/// A step that lasts as long as this is kept; see [`Log::step`].
+pub(crate) struct During<'a> {
+    log: &'a dyn Log,
+    name: &'static str,
+}
+
+impl<'a> During<'a> {
+    pub(crate) fn new(log: &'a dyn Log, name: &'static str) -> Self {
+        log.step(name, true);
+        Self { log, name }
+    }
+}
+
+impl Drop for During<'_> {
+    fn drop(&mut self) {
+        self.log.step(self.name, false);
+    }
 }
 
 /// What [`Shared::new`] takes.
@@ -201,6 +224,16 @@ impl Shared {
 
     pub(crate) fn log(&self, text: impl AsRef<str>) {
         self.log.line(text.as_ref());
+    }
+
+    /// Tells that a step begins or ends.
+    pub(crate) fn step(&self, name: &'static str, begins: bool) {
+        self.log.step(name, begins);
+    }
+
+    /// Tells that a step begins, and that it has ended when the answer is dropped.
+    pub(crate) fn during(&self, name: &'static str) -> During<'_> {
+        During::new(&*self.log, name)
     }
 
     pub(crate) fn membership_changed(&self) {

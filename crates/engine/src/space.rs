@@ -76,6 +76,11 @@ impl Space {
         self.free[group].len() as u32
     }
 
+    /// Every segment in the lists of the free ones.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = SegIx> {
+        self.free.iter().flatten().copied()
+    }
+
     pub(crate) fn put_free(&mut self, shared: &Shared, seg: SegIx) {
         shared.segments.set_state(seg, SegState::Free);
         let (group, _) = shared.segments.locate(seg);
@@ -110,6 +115,7 @@ impl Space {
                 let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end)?;
                 if chosen != self.front_end {
                     count(&shared.totals.rotations, 1);
+                    shared.step("rotation", true);
                     self.front_end = chosen;
                 }
                 chosen

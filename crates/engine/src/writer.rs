@@ -254,7 +254,10 @@ impl Writer {
         let shared = &reactor.shared;
         stripe.close(shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
         self.next_row = stripe.end_row();
-        shared.segments.add_live(stripe.place.seg, stripe.used());
+        // No map knows the pages of a checkpoint.
+        if self.stream != Stream::Meta {
+            shared.segments.add_live(stripe.place.seg, stripe.used());
+        }
         if stripe.carries_discards() {
             shared.segments.note_discard(stripe.place.seg, stripe.place.stripe_seq);
         }

@@ -6,36 +6,69 @@ use cygnus_engine::{
     Array as Engine, ArrayPeer, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError,
 };
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
-use cygnus_sim::Cluster;
+use cygnus_sim::{Cluster, DiskConfig, World};
 use cygnus_types::{BLOCK, ByteSize};
 
-use crate::plan::Plan;
+use crate::coverage;
+use crate::journal;
 use crate::run::{PATIENCE, run_with_patience};
-use crate::story;
+use crate::story::Shape;
 use crate::target::{Failure, Target};
+use crate::truth::Truth;
 
-/// What the engine says goes into the story.
-struct ToStory;
+/// What the engine says goes into the journal, and its steps into the coverage.
+struct Listener;
 
-impl Log for ToStory {
+impl Log for Listener {
     fn line(&self, text: &str) {
-        story::tell(format!("    {text}"));
+        journal::tell(format!("    {text}"));
+    }
+
+    fn step(&self, name: &'static str, begins: bool) {
+        coverage::step(name, begins);
     }
 }
 
-/// Makes an array of the plan's shape on all its devices.
-pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], plan: &Plan) -> Result<(), String> {
-    let geometry = plan.geometry;
+fn options(reactors: usize) -> OpenOptions {
+    OpenOptions { array: None, reactors, read_only: false, log: Arc::new(Listener) }
+}
+
+/// Blocks that volumes can hold in an array of this shape.
+pub(crate) fn usable_blocks(shape: &Shape) -> u64 {
+    let world = World::new(0);
+    let members = (0..shape.members()).map(|n| DiskConfig::new(format!("d{n}"), shape.device_bytes()));
+    let disks: Vec<_> = members.map(|config| world.add_disk(config)).collect();
+    let cluster = Cluster::new(&world, 1, &disks);
+    let (rt, infos, shape) = (cluster.reactor(0).clone(), world.infos(&disks), shape.clone());
+    let usable = cluster.run(async move {
+        create(&rt, &infos, &shape).await?;
+        let array = Engine::open(&rt, &infos, &options(usize::from(shape.reactors))).await;
+        array.map(|array| array.status().usable.blocks()).map_err(|error| error.to_string())
+    });
+    // A shape that cannot be made fails again, with words, when its story is run.
+    usable.ok().and_then(Result::ok).unwrap_or(0)
+}
+
+/// Makes an array of this shape on the devices.
+pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) -> Result<(), String> {
+    let geometry = shape.geometry;
     let options = CreateOptions {
         chunk: ByteSize::of_blocks(u64::from(geometry.chunk_blocks)),
         stripe_rows: Some(geometry.stripe_rows),
         segment: Some(ByteSize::of_blocks(u64::from(geometry.segment_blocks))),
-        over_provision_permille: plan.over_provision_permille,
-        placement: plan.placement,
-        ..CreateOptions::new("torture", plan.preset, usize::from(plan.groups), geometry.data, geometry.parity)
+        over_provision_permille: shape.over_provision_permille,
+        placement: Some(shape.placement),
+        ..CreateOptions::new("torture", shape.preset, usize::from(shape.groups), geometry.data, geometry.parity)
     };
     let made = cygnus_engine::create(rt, devices, &options).await;
     made.map(|_| ()).map_err(|error| format!("making the array: {error}"))
+}
+
+/// Checks a stopped array; the answer lists the damage found, by kind and in words.
+pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<(&'static str, String)>, String> {
+    let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
+    let damage = report.findings.into_iter().filter(|finding| finding.is_damage);
+    Ok(damage.map(|finding| (finding.kind.name(), finding.text)).collect())
 }
 
 /// An open array, on all reactors of a cluster.
@@ -59,7 +92,7 @@ impl Array {
         reactors: usize,
     ) -> Result<Result<Self, String>, Halt> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
-        let options = OpenOptions { array: None, reactors, read_only: false, log: Arc::new(ToStory) };
+        let options = options(reactors);
         let opened = run_with_patience(cluster, async move { Engine::open(&rt, &devices, &options).await })?;
         let Some(opened) = opened else { return Ok(Err(format!("no end after {PATIENCE}"))) };
         Ok(opened.map_err(|error| error.to_string()).map(|home| Self::attach(cluster, home, reactors)))
@@ -99,13 +132,19 @@ impl Array {
         self.home.volume_names().into_iter().map(|name| (name.clone(), size(&name))).collect()
     }
 
+    /// The engine's own handle.
+    pub(crate) fn home(&self) -> &Engine {
+        &self.home
+    }
+
     /// A volume on a reactor.
-    pub(crate) fn volume(&self, reactor: usize, name: &str) -> Result<VolumeHandle, String> {
+    pub(crate) fn volume(&self, reactor: usize, name: &str, truth: &Truth) -> Result<VolumeHandle, String> {
         let volume = match reactor {
             0 => self.home.volume(name),
             n => self.peers[n - 1].volume(name),
         };
-        volume.map(VolumeHandle).ok_or_else(|| format!("volume {name} is not there on reactor {reactor}"))
+        let volume = volume.ok_or_else(|| format!("volume {name} is not there on reactor {reactor}"))?;
+        Ok(VolumeHandle { volume, array: self.home.clone(), truth: truth.clone() })
     }
 
     pub(crate) fn create_volume(&self, name: &str, size: u64) -> Change {
@@ -152,46 +191,54 @@ impl Array {
 
 /// A volume on one reactor.
 #[derive(Clone)]
-pub(crate) struct VolumeHandle(Volume);
+pub(crate) struct VolumeHandle {
+    volume: Volume,
+    array: Engine,
+    truth: Truth,
+}
 
 fn failure(error: VolumeError) -> Failure {
     match error {
         VolumeError::NoSpace { .. } => Failure::NoSpace,
+        VolumeError::Unreadable { lba, .. } => Failure::Unreadable(lba.0),
         other => Failure::Other(other.to_string()),
     }
 }
 
 impl VolumeHandle {
     async fn flush_if(&self, fua: bool) -> Result<(), Failure> {
-        if fua { self.0.flush().await.map_err(failure) } else { Ok(()) }
+        if fua { self.volume.flush().await.map_err(failure) } else { Ok(()) }
     }
 }
 
 impl Target for VolumeHandle {
     async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure> {
-        self.0.read(offset, buf).await.map_err(failure)
+        self.volume.read(offset, buf).await.map_err(failure)
     }
 
     async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure> {
         // As a server does: at once if that is possible, else by waiting.
-        match self.0.try_write(offset, buf.bytes()) {
+        match self.volume.try_write(offset, buf.bytes()) {
             Some(done) => done.map_err(failure)?,
-            None => self.0.write(offset, buf).await.map_err(failure)?,
+            None => self.volume.write(offset, buf).await.map_err(failure)?,
         }
         self.flush_if(fua).await
     }
 
     async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure> {
         let allocate = (offset / BLOCK as u64).is_multiple_of(2);
-        self.0.write_zeroes(offset, len, allocate).await.map_err(failure)?;
+        self.volume.write_zeroes(offset, len, allocate).await.map_err(failure)?;
         self.flush_if(fua).await
     }
 
     async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure> {
-        self.0.trim(offset, len).await.map_err(failure)
+        self.volume.trim(offset, len).await.map_err(failure)
     }
 
     async fn flush(&self) -> Result<(), Failure> {
-        self.0.flush().await.map_err(failure)
+        self.volume.flush().await.map_err(failure)
+    }
+    async fn excuse(&self, block: u64) -> Result<(), String> {
+        self.truth.excuse(&self.array, self.volume.name(), block).await
     }
 }

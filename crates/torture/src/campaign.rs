@@ -6,9 +6,16 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::run::{Tally, run_seed};
+use cygnus_sim::{DiskId, World};
 
-/// A bug planted on purpose, to see that it is caught.
+use crate::coverage::Coverage;
+use crate::journal;
+use crate::run::{Outcome, run_story};
+use crate::story::{Story, shrink};
+use crate::tally::Tally;
+
+/// A bug planted on purpose, to see that it is caught. All of them are in the devices' behaviour, so that no line of the
+/// engine knows of them: each makes the devices do what they would if the engine had the bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plant {
     /// Nothing is wrong.
@@ -18,6 +25,23 @@ pub enum Plant {
     FlushesIgnored,
 }
 
+impl Plant {
+    /// Its name on the command line, if it is a bug.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::FlushesIgnored => Some("flushes-ignored"),
+        }
+    }
+
+    pub(crate) fn into_disk(self, world: &World, disk: DiskId) {
+        match self {
+            Self::Nothing => {}
+            Self::FlushesIgnored => world.ignore_flushes(disk, true),
+        }
+    }
+}
+
 /// What [`run_seeds`] is to do.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -25,6 +49,8 @@ pub struct Options {
     pub start: u64,
     /// How many seeds, one after the other.
     pub seeds: u64,
+    /// Begin no other seed when so many requests of clients have been made.
+    pub requests: Option<u64>,
     /// Threads.
     pub jobs: usize,
     /// Bug to plant.
@@ -35,7 +61,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { start: 0, seeds: 1, jobs: 1, plant: Plant::Nothing, stop_at_failure: false }
+        Self { start: 0, seeds: 1, requests: None, jobs: 1, plant: Plant::Nothing, stop_at_failure: false }
     }
 }
 
@@ -44,8 +70,10 @@ impl Default for Options {
 pub struct SeedFailure {
     /// The seed.
     pub seed: u64,
-    /// What was set up and what happened, for people.
-    pub story: String,
+    /// What was set up, what happened, and what is wrong, for people.
+    pub journal: String,
+    /// What is wrong.
+    pub failure: String,
     /// The command that runs it again.
     pub replay: String,
 }
@@ -55,8 +83,10 @@ pub struct SeedFailure {
 pub struct Report {
     /// Seeds run.
     pub seeds: u64,
-    /// Sums over all seeds.
+    /// Sums over all seeds that ended well.
     pub tally: Tally,
+    /// Which faults met which steps of the engine.
+    pub coverage: Coverage,
     /// Those that failed, by seed.
     pub failures: Vec<SeedFailure>,
 }
@@ -96,8 +126,8 @@ impl Drop for QuietPanics {
     }
 }
 
-/// Runs seeds and reports; `progress` is told the number of seeds done and of failures, from any of the threads.
-pub fn run_seeds(options: &Options, progress: impl Fn(u64, u64) + Sync) -> Report {
+/// Runs seeds and reports; `progress` is told how far it is, from any of the threads.
+pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report {
     let _quiet = QuietPanics::new();
     let next = AtomicU64::new(options.start);
     let stop = AtomicBool::new(false);
@@ -109,17 +139,22 @@ pub fn run_seeds(options: &Options, progress: impl Fn(u64, u64) + Sync) -> Repor
             if seed >= options.start.saturating_add(options.seeds) {
                 break;
             }
-            let outcome = guarded(seed, options.plant);
+            let outcome = run_seed(seed, options.plant);
             let mut report = report.lock().expect("no holder panics");
             report.seeds += 1;
             match outcome {
-                Ok(tally) => report.tally.add(&tally),
-                Err(story) => {
-                    report.failures.push(failure(seed, story, options.plant));
+                Ok((tally, coverage)) => {
+                    report.tally.add(&tally);
+                    report.coverage.add(&coverage);
+                }
+                Err(failure) => {
+                    report.failures.push(failure);
                     stop.fetch_or(options.stop_at_failure, Ordering::Relaxed);
                 }
             }
-            progress(report.seeds, report.failures.len() as u64);
+            let enough = options.requests.is_some_and(|most| report.tally.requests() >= most);
+            stop.fetch_or(enough, Ordering::Relaxed);
+            progress(&report);
         }
         TORTURES.set(false);
     };
@@ -133,23 +168,71 @@ pub fn run_seeds(options: &Options, progress: impl Fn(u64, u64) + Sync) -> Repor
     report
 }
 
-fn failure(seed: u64, story: String, plant: Plant) -> SeedFailure {
-    let plant = match plant {
-        Plant::Nothing => "",
-        Plant::FlushesIgnored => " --plant flushes-ignored",
-    };
-    SeedFailure { seed, story, replay: format!("cygnus torture --start {seed} --seeds 1{plant}") }
+fn run_seed(seed: u64, plant: Plant) -> Result<Outcome, SeedFailure> {
+    let story = Story::random(seed);
+    guarded(&story, plant).map_err(|failure| {
+        let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
+        let shape = &story.shape;
+        SeedFailure {
+            seed,
+            journal: format!("seed {seed}: {shape}\n{}\nFAILED: {failure}", journal::so_far()),
+            failure,
+            replay: format!("cygnus torture --start {seed} --seeds 1{plant}"),
+        }
+    })
 }
 
-/// Runs a seed; a panic is a failure like any other.
-fn guarded(seed: u64, plant: Plant) -> Result<Tally, String> {
-    catch_unwind(AssertUnwindSafe(|| run_seed(seed, plant))).unwrap_or_else(|payload| {
+/// Runs a story; a panic is a failure like any other.
+fn guarded(story: &Story, plant: Plant) -> Result<Outcome, String> {
+    catch_unwind(AssertUnwindSafe(|| run_story(story, plant))).unwrap_or_else(|payload| {
         let text = PANIC.take().unwrap_or_else(|| words_of(&*payload));
-        Err(format!("seed {seed}: a panic, which is always a bug:\n{text}"))
+        Err(format!("a panic, which is always a bug:\n{text}"))
     })
 }
 
 fn words_of(payload: &dyn Any) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "(no message)".into())
+}
+
+/// How a story ended.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What happened, for people.
+    pub journal: String,
+    /// What is wrong, if anything.
+    pub failure: Option<String>,
+}
+
+/// Runs one story.
+pub fn replay(story: &Story, plant: Plant) -> Replay {
+    let _quiet = QuietPanics::new();
+    TORTURES.set(true);
+    let failure = guarded(story, plant).err();
+    TORTURES.set(false);
+    Replay { journal: journal::so_far(), failure }
+}
+
+/// A story that was made shorter.
+#[derive(Clone, Debug)]
+pub struct Short {
+    /// The story.
+    pub story: Story,
+    /// How it ends.
+    pub failure: String,
+    /// Stories run to find it.
+    pub tried: u64,
+}
+
+/// Makes a story that fails shorter, running at most `most` others; `None` if it does not fail.
+pub fn shorten(story: &Story, plant: Plant, most: u64) -> Option<Short> {
+    let _quiet = QuietPanics::new();
+    TORTURES.set(true);
+    let failure = guarded(story, plant).err();
+    let short = failure.map(|failure| {
+        let shrunk = shrink(story.clone(), failure, most, |story| guarded(story, plant).err());
+        Short { story: shrunk.story, failure: shrunk.failure, tried: shrunk.tried }
+    });
+    TORTURES.set(false);
+    short
 }

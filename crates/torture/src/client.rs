@@ -1,54 +1,24 @@
-//! Clients: tasks that make random requests, check every answer against the oracle, and tell when something is wrong.
+//! Clients: tasks that make the requests of a script, check every answer against the oracle, and tell when something is
+//! wrong.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_runtime::{Event, Rng, Runtime};
+use cygnus_runtime::{Event, Runtime};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::block::Ending;
+use crate::coverage::During;
 use crate::oracle::{Kind, Oracle};
+use crate::story::{Request, RequestKind};
 use crate::target::{Failure, Target};
 
-/// How the clients of a run behave.
-#[derive(Clone, Debug)]
-pub(crate) struct Habits {
-    /// Of 256 requests, how many are reads, flushes, trims, write-zeroes (the rest are writes).
-    pub(crate) reads: u64,
-    pub(crate) flushes: u64,
-    pub(crate) trims: u64,
-    pub(crate) zeroes: u64,
-    /// Of 256 writes, how many are FUA; of 256 requests, how many are not aligned to 4 KiB.
-    pub(crate) fua: u64,
-    pub(crate) unaligned: u64,
-    /// Longest request in blocks.
-    pub(crate) max_blocks: u64,
-    /// Longest pause between requests (zero: none).
-    pub(crate) pause: Nanos,
-    /// Of 256 requests, how many go to the first few blocks of the volume, where clients meet.
-    pub(crate) hot: u64,
-    /// Whether running out of space is a legal answer.
-    pub(crate) may_fill: bool,
-}
+/// Requests between two looks at the engine's invariants.
+const INSPECT_EVERY: u64 = 8;
 
-impl Habits {
-    pub(crate) fn random(rng: &mut Rng) -> Self {
-        let mut one_of = |choices: &[u64]| choices[rng.below(choices.len() as u64) as usize];
-        Self {
-            reads: one_of(&[0, 40, 100]),
-            flushes: one_of(&[0, 3, 12, 40]),
-            trims: one_of(&[0, 0, 6, 25]),
-            zeroes: one_of(&[0, 0, 6, 20]),
-            fua: one_of(&[0, 0, 10, 60]),
-            unaligned: one_of(&[0, 0, 20, 120]),
-            max_blocks: one_of(&[1, 4, 16, 64]),
-            pause: Nanos::micros(one_of(&[0, 0, 50, 1000])),
-            hot: one_of(&[0, 20, 120]),
-            may_fill: false,
-        }
-    }
-}
+/// A look at the whole engine; the error says which of its invariants does not hold.
+pub(crate) type Inspection = Rc<dyn Fn() -> Result<(), String>>;
 
 /// What the clients of a run share.
 #[derive(Default)]
@@ -58,8 +28,16 @@ pub(crate) struct Shared {
     pub(crate) failure: RefCell<Option<String>>,
     /// No more requests, please.
     pub(crate) stop: Cell<bool>,
+    /// Whether running out of space is a legal answer.
+    pub(crate) may_fill: Cell<bool>,
     /// Requests refused for lack of space.
     pub(crate) refused: Cell<u64>,
+    /// Requests that failed because of damage beyond redundancy.
+    pub(crate) excused: Cell<u64>,
+    /// Looks at the engine's invariants.
+    pub(crate) inspections: Cell<u64>,
+    inspection: RefCell<Option<Inspection>>,
+    requests: Cell<u64>,
     working: Cell<usize>,
     changed: Event,
 }
@@ -70,6 +48,23 @@ impl Shared {
         self.failure.borrow_mut().get_or_insert(text);
         self.stop.set(true);
         self.changed.notify();
+    }
+
+    /// Sets what looks at the engine; `None` while no array is open.
+    pub(crate) fn inspect_with(&self, inspection: Option<Inspection>) {
+        self.inspection.replace(inspection);
+    }
+
+    /// Looks at the engine's invariants now.
+    pub(crate) fn inspect(&self) -> Result<(), String> {
+        let Some(inspection) = self.inspection.borrow().clone() else { return Ok(()) };
+        self.inspections.set(self.inspections.get() + 1);
+        inspection().map_err(|why| format!("an invariant of the engine does not hold: {why}"))
+    }
+
+    fn inspect_now_and_then(&self) -> Result<(), String> {
+        self.requests.set(self.requests.get() + 1);
+        if self.requests.get().is_multiple_of(INSPECT_EVERY) { self.inspect() } else { Ok(()) }
     }
 
     pub(crate) fn failed(&self) -> bool {
@@ -111,65 +106,52 @@ pub(crate) struct Client<T> {
     pub(crate) volume: u32,
     /// The volume's size in bytes.
     pub(crate) size: u64,
-    pub(crate) habits: Habits,
-    pub(crate) rng: Rng,
 }
 
 impl<T: Target> Client<T> {
-    /// Makes `requests` requests, or fewer if told to stop.
-    pub(crate) async fn work(mut self, requests: u64) {
-        for _ in 0..requests {
+    /// Makes the requests, or fewer if told to stop.
+    pub(crate) async fn work(mut self, requests: Vec<Request>) {
+        for request in requests {
             if self.shared.stop.get() {
                 return;
             }
-            let outcome = self.request().await;
+            let outcome = self.request(&request).await.and_then(|()| self.shared.inspect_now_and_then());
             if let Err(text) = outcome {
                 return self.shared.fail(text);
             }
-            if self.habits.pause > Nanos::ZERO {
-                let pause = Nanos(self.rng.below(self.habits.pause.0));
-                self.rt.sleep(pause).await;
+            if request.pause > Nanos::ZERO {
+                self.rt.sleep(request.pause).await;
             }
         }
     }
 
-    async fn request(&mut self) -> Result<(), String> {
-        let Habits { reads, flushes, trims, zeroes, fua, .. } = self.habits;
-        let dice = self.rng.below(256);
-        if dice < flushes {
+    async fn request(&mut self, request: &Request) -> Result<(), String> {
+        if request.kind == RequestKind::Flush {
             return self.flush().await;
         }
-        let (offset, len) = self.place();
-        let fua = self.rng.chance(fua, 256);
-        let read = dice < flushes + reads;
-        if read || self.shared.oracle.borrow_mut().is_crowded(self.volume, offset, len) {
-            return self.read(offset, len).await;
-        }
-        let (kind, fua) = match dice - flushes - reads {
-            n if n < trims => (Kind::Trim, false),
-            n if n < trims + zeroes => (Kind::Zero, fua),
-            _ => (Kind::Write, fua),
+        let (offset, len) = self.inside(request);
+        let crowded = || self.shared.oracle.borrow_mut().is_crowded(self.volume, offset, len);
+        let kind = match request.kind {
+            RequestKind::Write if !crowded() => Kind::Write,
+            RequestKind::Zero if !crowded() => Kind::Zero,
+            RequestKind::Trim if !crowded() => Kind::Trim,
+            _ => return self.read(offset, len).await,
         };
-        self.change(kind, offset, len, fua).await
+        self.change(kind, offset, len, request.fua).await
     }
 
-    fn place(&mut self) -> (u64, u64) {
-        let (rng, habits) = (&mut self.rng, &self.habits);
-        let blocks = self.size / BLOCK as u64;
-        let span = if rng.chance(habits.hot, 256) { blocks.min(8) } else { blocks };
-        let first = rng.below(span);
-        let count = 1 + rng.below(habits.max_blocks.min(blocks - first));
-        let (mut start, mut end) = (first * BLOCK as u64, (first + count) * BLOCK as u64);
-        if rng.chance(habits.unaligned, 256) {
-            // Sectors mostly, bytes sometimes.
-            let unit = if rng.chance(3, 4) { 512 } else { 1 };
-            start += rng.below(BLOCK as u64 / unit) * unit;
-            end -= rng.below((end - start).min(BLOCK as u64) / unit) * unit;
-        }
-        (start, end - start)
+    /// The request's range, moved into the volume if need be.
+    fn inside(&self, request: &Request) -> (u64, u64) {
+        let len = request.len.clamp(1, self.size);
+        let offset = match request.offset + len {
+            end if end <= self.size => request.offset,
+            _ => request.offset.min(self.size - len) / BLOCK as u64 * BLOCK as u64,
+        };
+        (offset, len)
     }
 
     async fn read(&mut self, offset: u64, len: u64) -> Result<(), String> {
+        let _step = During::new("read");
         let since = self.shared.oracle.borrow_mut().begin_read(self.volume);
         let mut buf = self.rt.alloc(len as usize);
         // A read that "succeeds" without touching the buffer must not find the right answer there.
@@ -181,12 +163,14 @@ impl<T: Target> Client<T> {
             Ok(buf) => oracle.end_read(self.volume, offset, buf.bytes(), since, now).map_err(|v| v.text),
             Err(failure) => {
                 oracle.end_failed_read(self.volume, since);
-                Err(self.unexpected("read", offset..offset + len, &failure))
+                drop(oracle);
+                self.judge("read", offset..offset + len, failure).await
             }
         }
     }
 
     async fn change(&mut self, kind: Kind, offset: u64, len: u64, fua: bool) -> Result<(), String> {
+        let _step = During::new(if kind == Kind::Trim { "trim" } else { "write" });
         let ticket = self.shared.oracle.borrow_mut().begin(self.volume, kind, offset, len, fua);
         let result = match kind {
             Kind::Write => {
@@ -202,11 +186,11 @@ impl<T: Target> Client<T> {
         match result {
             Ok(()) => Ok(()),
             // Writing less than a block may need a new block even for zeros and trims.
-            Err(Failure::NoSpace) if self.habits.may_fill => {
+            Err(Failure::NoSpace) if self.shared.may_fill.get() => {
                 self.shared.refused.set(self.shared.refused.get() + 1);
                 Ok(())
             }
-            Err(failure) => Err(self.unexpected(&format!("{kind:?}"), offset..offset + len, &failure)),
+            Err(failure) => self.judge(&format!("{kind:?}"), offset..offset + len, failure).await,
         }
     }
 
@@ -217,12 +201,26 @@ impl<T: Target> Client<T> {
                 self.shared.oracle.borrow_mut().end_flush(self.volume, since, self.rt.now());
                 Ok(())
             }
-            Err(failure) => Err(self.unexpected("flush", 0..self.size, &failure)),
+            Err(failure) => self.judge("flush", 0..self.size, failure).await,
         }
     }
 
-    fn unexpected(&self, what: &str, bytes: Range<u64>, failure: &Failure) -> String {
-        format!("volume {}: {what} of bytes {bytes:?} failed at {}: {failure:?}", self.volume, self.rt.now())
+    /// A request failed: fine if damage beyond redundancy is the reason, and nothing else is.
+    async fn judge(&self, what: &str, bytes: Range<u64>, failure: Failure) -> Result<(), String> {
+        let doubt = match &failure {
+            Failure::Unreadable(block) => self.target.excuse(*block).await,
+            _ => Err(String::new()),
+        };
+        match doubt {
+            Ok(()) => {
+                self.shared.excused.set(self.shared.excused.get() + 1);
+                Ok(())
+            }
+            Err(why) => {
+                let (volume, now) = (self.volume, self.rt.now());
+                Err(format!("volume {volume}: {what} of bytes {bytes:?} failed at {now}: {failure:?} {why}"))
+            }
+        }
     }
 
     /// Reads the whole volume and checks every block.
@@ -231,10 +229,22 @@ impl<T: Target> Client<T> {
         let mut offset = 0;
         while offset < self.size && !self.shared.failed() {
             let len = PIECE.min(self.size - offset);
-            if let Err(text) = self.read(offset, len).await {
+            if let Err(text) = self.verify_piece(offset, len).await {
                 self.shared.fail(format!("in the sweep over the whole volume: {text}"));
             }
             offset += len;
         }
+    }
+
+    async fn verify_piece(&mut self, offset: u64, len: u64) -> Result<(), String> {
+        let excused = self.shared.excused.get();
+        self.read(offset, len).await?;
+        if self.shared.excused.get() > excused && len > BLOCK as u64 {
+            // A block of the piece is beyond redundancy; the others are not excused.
+            for at in (offset..offset + len).step_by(BLOCK) {
+                self.read(at, BLOCK as u64).await?;
+            }
+        }
+        Ok(())
     }
 }

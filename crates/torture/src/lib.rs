@@ -1,22 +1,33 @@
 //! Seeded torture of whole arrays, with an oracle that knows what every read may return.
 //!
-//! A seed decides everything: the shape of an array on modelled devices, what its clients do, when the power goes, which
-//! members disappear. [`run_seeds`] runs many of them and tells the story of each that ends badly; the same seed tells
-//! the same story again.
+//! A seed decides everything: the shape of an array on modelled devices, what its clients do, when the power goes, what
+//! happens to which member. What it decides is a [`Story`], plain data that can be written down, run again and made
+//! shorter. [`run_seeds`] runs many seeds; [`shorten`] turns one that ends badly into a few lines.
+//!
+//! Who judges: the *oracle* knows every acknowledged, flushed and trimmed byte of every volume (`oracle`, `block`,
+//! `content`); the *truth* knows which blocks of which devices are not what was written, so that an error is accepted
+//! only where the damage is beyond redundancy (`truth`); the engine's own *invariants* are looked at every few requests;
+//! and at the end the stopped array is checked from end to end. `coverage` counts which faults met which steps.
 
 mod array;
 mod block;
 mod campaign;
 mod client;
 pub mod content;
+mod coverage;
+mod journal;
+mod members;
 #[cfg(test)]
 mod memory;
 mod oracle;
-mod plan;
 mod run;
 mod story;
+mod tally;
 mod target;
+mod truth;
 
-pub use campaign::{Options, Plant, Report, SeedFailure, run_seeds};
+pub use campaign::{Options, Plant, Replay, Report, SeedFailure, Short, replay, run_seeds, shorten};
+pub use coverage::Coverage;
 pub use oracle::Violation;
-pub use run::Tally;
+pub use story::{Story, StoryError};
+pub use tally::Tally;

@@ -211,7 +211,8 @@ mod tests {
     use cygnus_types::ReactorId;
 
     use super::*;
-    use crate::client::{Client, Habits, Shared};
+    use crate::client::{Client, Shared};
+    use crate::story::Habits;
 
     const BLOCKS: usize = 32;
 
@@ -226,19 +227,12 @@ mod tests {
         let mut memory = Memory::new(rt.clone(), BLOCKS, bug, rng.next_u64());
         let habits = Habits { reads: 60, ..Habits::random(&mut rng) };
         for _ in 0..3 {
-            let client = |rng: &mut Rng| Client {
-                rt: rt.clone(),
-                target: memory.clone(),
-                shared: shared.clone(),
-                volume,
-                size,
-                habits: habits.clone(),
-                rng: rng.fork(),
-            };
-            shared.spawn(&rt, client(&mut rng).verify());
+            let client = || Client { rt: rt.clone(), target: memory.clone(), shared: shared.clone(), volume, size };
+            shared.spawn(&rt, client().verify());
             let _ = rt.run(shared.wait());
             for _ in 0..1 + rng.below(4) {
-                shared.spawn(&rt, client(&mut rng).work(60));
+                let requests = (0..60).map(|_| habits.request(&mut rng, BLOCKS as u64)).collect();
+                shared.spawn(&rt, client().work(requests));
             }
             world.cut_power_at(world.now() + Nanos::micros(rng.below(6_000)));
             let _ = rt.run(async {

@@ -80,6 +80,7 @@ pub(crate) struct Oracle {
     story: Vec<Record>,
     pub(crate) reads: u64,
     pub(crate) writes: u64,
+    pub(crate) flushes: u64,
     pub(crate) blocks_checked: u64,
 }
 
@@ -225,6 +226,7 @@ impl Oracle {
 
     /// A flush of a volume is about to be made.
     pub(crate) fn begin_flush(&mut self) -> Since {
+        self.flushes += 1;
         Since(self.tick())
     }
 

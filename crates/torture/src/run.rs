@@ -1,104 +1,25 @@
-//! One seed: an array made, tormented, cut off, opened again and verified, several times over.
+//! Running a story: an array made, tormented, cut off, opened again and verified, several times over.
 
 use std::fmt;
 use std::rc::Rc;
 use std::task::Poll;
 
 use cygnus_runtime::{Halt, Rng};
-use cygnus_sim::{Cluster, DiskConfig, DiskId, World};
+use cygnus_sim::{Cluster, DiskId, World};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::array::{Array, VolumeHandle};
 use crate::campaign::Plant;
 use crate::client::{Client, Shared};
-use crate::plan::Plan;
-use crate::story;
+use crate::coverage::{self, Coverage};
+use crate::journal;
+use crate::members::{Done, Members};
+use crate::story::{Admin, Cycle, Ending, Harm, Script, Story};
+use crate::tally::Tally;
+use crate::truth::Truth;
 
 /// After so much virtual time a request that has no answer is lost. Generous: the slowest honest one takes milliseconds.
 pub(crate) const PATIENCE: Nanos = Nanos::secs(20);
-
-/// What seeds have gone through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Changing requests (writes, write-zeroes, trims).
-    pub writes: u64,
-    /// Reads.
-    pub reads: u64,
-    /// Blocks compared with what the oracle allows.
-    pub blocks_checked: u64,
-    /// Power cuts.
-    pub power_cuts: u64,
-    /// Processes killed with the power on.
-    pub kills: u64,
-    /// Clean stops.
-    pub clean_stops: u64,
-    /// Power cuts while the array was being opened or closed.
-    pub cuts_in_transit: u64,
-    /// Members removed, or dead while the array ran.
-    pub members_lost: u64,
-    /// Blocks of devices damaged silently or made unreadable.
-    pub blocks_damaged: u64,
-    /// Volumes made, deleted or resized after the start.
-    pub administered: u64,
-    /// Submissions and completions of device operations.
-    pub device_steps: u64,
-    /// Segments cleaned.
-    pub victims: u64,
-    /// Times that another group became the front end.
-    pub rotations: u64,
-    /// Checkpoints taken.
-    pub checkpoints: u64,
-    /// Blocks rebuilt from the other columns.
-    pub reconstructed: u64,
-    /// Requests that were refused for lack of space.
-    pub refused: u64,
-}
-
-impl Tally {
-    /// Adds another run's figures.
-    pub fn add(&mut self, other: &Tally) {
-        self.writes += other.writes;
-        self.reads += other.reads;
-        self.blocks_checked += other.blocks_checked;
-        self.power_cuts += other.power_cuts;
-        self.kills += other.kills;
-        self.clean_stops += other.clean_stops;
-        self.cuts_in_transit += other.cuts_in_transit;
-        self.members_lost += other.members_lost;
-        self.blocks_damaged += other.blocks_damaged;
-        self.administered += other.administered;
-        self.device_steps += other.device_steps;
-        self.victims += other.victims;
-        self.rotations += other.rotations;
-        self.checkpoints += other.checkpoints;
-        self.reconstructed += other.reconstructed;
-        self.refused += other.refused;
-    }
-}
-
-/// How a cycle ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// The power is cut when the clients are done, if not at a planned step before.
-    PowerCut,
-    /// The process is killed; the devices keep their caches.
-    Kill,
-    /// The array is closed.
-    Clean,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Health {
-    Fine,
-    /// Some of its blocks were spoiled.
-    Damaged,
-    Gone,
-}
-
-struct Member {
-    disk: DiskId,
-    health: Health,
-}
 
 /// A volume as the run knows it.
 #[derive(Clone, Debug)]
@@ -111,32 +32,35 @@ struct Volume {
 
 /// A change of a volume under way: after a power cut it has happened or not.
 #[derive(Clone, Debug)]
-enum Admin {
+enum Change {
     Create(Volume),
     Delete(Volume),
     Resize(Volume, u64),
 }
 
-impl fmt::Display for Admin {
+impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Admin::Create(volume) => write!(f, "making {} of {} bytes", volume.name, volume.size),
-            Admin::Delete(volume) => write!(f, "deleting {}", volume.name),
-            Admin::Resize(volume, size) => write!(f, "resizing {} from {} to {size} bytes", volume.name, volume.size),
+            Self::Create(volume) => write!(f, "making {} of {} bytes", volume.name, volume.size),
+            Self::Delete(volume) => write!(f, "deleting {}", volume.name),
+            Self::Resize(volume, size) => write!(f, "resizing {} from {} to {size} bytes", volume.name, volume.size),
         }
     }
 }
 
-struct Run {
+struct Run<'a> {
+    story: &'a Story,
+    /// For what a story does not say: the order in which devices are given, which bits of ruined blocks flip.
     rng: Rng,
-    plan: Plan,
     world: World,
-    members: Vec<Member>,
+    members: Members,
+    truth: Truth,
     shared: Rc<Shared>,
     volumes: Vec<Volume>,
-    volumes_made: u32,
     /// The change of a volume that was under way when the power went.
-    unsettled: Option<Admin>,
+    unsettled: Option<Change>,
+    /// Whether blocks lost more columns than the parity covers.
+    ruined: bool,
     tally: Tally,
 }
 
@@ -152,91 +76,106 @@ enum Trouble {
     Failure(String),
 }
 
-/// Runs one seed; the error tells the whole story.
-pub(crate) fn run_seed(seed: u64, plant: Plant) -> Result<Tally, String> {
-    story::begin();
-    let mut rng = Rng::new(seed);
-    let plan = Plan::random(&mut rng);
-    story::tell(format!("seed {seed}: {plan}"));
-    let mut run = Run::new(plan, rng, plant);
-    run.all_cycles().map_err(|text| format!("{}\nFAILED: {text}", story::so_far()))?;
+/// What a run that ended well went through.
+pub(crate) type Outcome = (Tally, Coverage);
+
+/// Runs a story; the error says what is wrong, and the journal what happened before.
+pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, String> {
+    journal::begin();
+    coverage::begin();
+    let mut run = Run::new(story, plant);
+    let result = run.all_cycles();
+    // The look at the array keeps it alive, and it would keep its clients.
+    run.shared.inspect_with(None);
+    result?;
     run.tally.device_steps = run.world.steps();
-    let oracle = run.shared.oracle.borrow();
+    let coverage = coverage::end();
+    let (shared, oracle) = (&run.shared, run.shared.oracle.borrow());
     run.tally.writes = oracle.writes;
     run.tally.reads = oracle.reads;
+    run.tally.flushes = oracle.flushes;
     run.tally.blocks_checked = oracle.blocks_checked;
-    run.tally.refused = run.shared.refused.get();
-    Ok(run.tally)
+    run.tally.refused = shared.refused.get();
+    run.tally.excused = shared.excused.get();
+    run.tally.inspections = shared.inspections.get();
+    run.tally.faults_met = coverage.faults();
+    Ok((run.tally, coverage))
 }
 
-impl Run {
-    fn new(plan: Plan, mut rng: Rng, plant: Plant) -> Self {
+impl<'a> Run<'a> {
+    fn new(story: &'a Story, plant: Plant) -> Self {
+        let mut rng = Rng::new(story.world);
         let world = World::new(rng.next_u64());
-        let members = (0..plan.members())
-            .map(|n| {
-                let disk = world.add_disk(DiskConfig::new(format!("d{n}"), plan.device_bytes()));
-                world.ignore_flushes(disk, plant == Plant::FlushesIgnored);
-                Member { disk, health: Health::Fine }
-            })
-            .collect();
-        let (shared, volumes) = (Rc::new(Shared::default()), Vec::new());
-        Self { rng, plan, world, members, shared, volumes, volumes_made: 0, unsettled: None, tally: Tally::default() }
+        let members = Members::new(&world, &story.shape);
+        let (width, parity) = (story.shape.width(), usize::from(story.shape.geometry.parity));
+        let truth = Truth { world: world.clone(), disks: members.disks(), width, parity };
+        members.disks().iter().for_each(|&disk| plant.into_disk(&world, disk));
+        Self {
+            story,
+            rng,
+            world,
+            members,
+            truth,
+            shared: Rc::new(Shared::default()),
+            volumes: Vec::new(),
+            unsettled: None,
+            ruined: false,
+            tally: Tally::default(),
+        }
     }
 
     fn all_cycles(&mut self) -> Result<(), String> {
         self.make_array()?;
-        for cycle in 0..self.plan.cycles {
-            story::tell(format!("{} cycle {cycle}", self.world.now()));
+        let story = self.story;
+        for (number, cycle) in story.cycles.iter().enumerate() {
+            journal::tell(format!("{} cycle {number}", self.world.now()));
             self.cycle(cycle)?;
         }
         // A last look, with nothing going on.
-        let session = self.open()?;
+        let session = self.open(&Cycle::default())?;
         self.verify(&session)?;
-        self.finish(session, Ending::Clean)
+        self.close(session, None)?;
+        self.check()
     }
 
     fn cluster(&self, disks: &[DiskId]) -> Cluster {
-        Cluster::new(&self.world, self.plan.reactors, disks)
+        Cluster::new(&self.world, self.story.shape.reactors, disks)
     }
 
     fn make_array(&mut self) -> Result<(), String> {
-        let disks: Vec<DiskId> = self.members.iter().map(|m| m.disk).collect();
+        let disks = self.members.disks();
         let cluster = self.cluster(&disks);
-        let (rt, infos, plan) = (cluster.reactor(0).clone(), self.world.infos(&disks), self.plan.clone());
-        let made = cluster.run(async move { crate::array::create(&rt, &infos, &plan).await });
+        let (rt, infos, shape) = (cluster.reactor(0).clone(), self.world.infos(&disks), self.story.shape.clone());
+        let made = cluster.run(async move { crate::array::create(&rt, &infos, &shape).await });
         made.map_err(|halt| format!("making the array: {halt}"))??;
         drop(cluster);
-        let session = self.open()?;
-        let usable = session.array.usable();
-        for share in self.plan.volumes.clone() {
-            let size = (usable * share / 256 / BLOCK as u64).max(1) * BLOCK as u64;
-            let volume = self.new_volume(size);
-            self.administer(&session, Admin::Create(volume)).map_err(|trouble| match trouble {
+        let session = self.open(&Cycle::default())?;
+        for (name, blocks) in &self.story.volumes {
+            let admin = Admin::Create(name.clone(), *blocks);
+            self.administer(&session, &admin).map_err(|trouble| match trouble {
                 Trouble::PowerCut => "the power went unplanned".to_owned(),
                 Trouble::Failure(text) => text,
             })?;
         }
-        self.finish(session, Ending::Clean)
+        self.close(session, None)
     }
 
-    fn new_volume(&mut self, size: u64) -> Volume {
-        // Names come again, so that a new volume could be taken for an old one.
-        let name = format!("v{}", self.volumes_made % 3);
-        self.volumes_made += 1;
-        Volume { name, number: u32::MAX, size }
-    }
-
-    fn cycle(&mut self, cycle: u32) -> Result<(), String> {
-        self.trouble_members();
-        let session = self.open()?;
-        self.verify(&session)?;
-        let ending = [Ending::PowerCut, Ending::PowerCut, Ending::Kill, Ending::Clean][self.rng.below(4) as usize];
-        let cut_planned = ending == Ending::PowerCut && self.rng.chance(7, 8);
-        if cut_planned {
-            self.plan_power_cut();
+    fn cycle(&mut self, cycle: &Cycle) -> Result<(), String> {
+        for harm in &cycle.at_rest {
+            self.harm(*harm, false);
         }
-        match self.administer_now_and_then(&session).and_then(|()| self.torment(&session, ending, cycle)) {
-            Ok(()) => self.finish(session, ending),
+        let session = self.open(cycle)?;
+        self.verify(&session)?;
+        self.ruin(&session, cycle);
+        if let Ending::PowerCut(Some(steps)) = cycle.ending {
+            self.world.cut_power_after(Some(steps));
+        }
+        let administered = match &cycle.admin {
+            Some(admin) => self.administer(&session, admin),
+            None => Ok(()),
+        };
+        match administered.and_then(|()| self.torment(&session, cycle)) {
+            Ok(()) => self.finish(session, cycle.ending),
             Err(Trouble::PowerCut) => {
                 self.after_power_cut(session, "power cut");
                 Ok(())
@@ -245,40 +184,56 @@ impl Run {
         }
     }
 
-    /// Plans a power cut that is as likely to come within the first few steps as within the last thousands.
-    fn plan_power_cut(&mut self) {
-        let magnitude = self.rng.below(14);
-        let steps = (1 << magnitude) + self.rng.below(1 << magnitude);
-        self.world.cut_power_after(Some(steps));
-    }
-
-    /// A time from microseconds to tens of milliseconds.
-    fn some_time(&mut self) -> Nanos {
-        let magnitude = 10 + self.rng.below(16);
-        Nanos(self.rng.below(1 << magnitude))
-    }
-
-    /// Lets clients loose on every volume until they are done or time is up.
-    fn torment(&mut self, session: &Session, ending: Ending, cycle: u32) -> Result<(), Trouble> {
-        let volumes = self.volumes.clone();
-        for (n, volume) in volumes.iter().enumerate() {
-            for client in 0..self.plan.clients {
-                let reactor = (n + client as usize) % usize::from(self.plan.reactors);
-                let client = self.client(session, volume, reactor).map_err(Trouble::Failure)?;
-                self.shared.spawn(session.cluster.reactor(reactor), client.work(self.plan.requests));
-            }
+    fn harm(&mut self, harm: Harm, running: bool) {
+        match self.members.harm(harm, running) {
+            Done::Lost => self.tally.members_lost += 1,
+            Done::Damaged => self.tally.blocks_damaged += 1,
+            Done::Refused | Done::Other => {}
         }
-        self.trouble_running_members(session);
+    }
+
+    fn ruin(&mut self, session: &Session, cycle: &Cycle) {
+        for ruin in &cycle.ruins {
+            self.ruined = true;
+            let (array, truth, ruin) = (session.array.home().clone(), self.truth.clone(), ruin.clone());
+            let mut rng = self.rng.fork();
+            let work = async move { truth.ruin(&array, &ruin.volume, ruin.block, ruin.columns, &mut rng).await };
+            let done = session.cluster.run(work);
+            assert!(done.is_ok(), "no power cut is planned yet");
+        }
+    }
+
+    /// Lets clients loose on the volumes until they are done or time is up.
+    fn torment(&mut self, session: &Session, cycle: &Cycle) -> Result<(), Trouble> {
+        let promised: u64 = self.volumes.iter().map(|v| v.size).sum();
+        self.shared.may_fill.set(promised > session.array.usable());
+        for script in &cycle.clients {
+            self.start(session, script).map_err(Trouble::Failure)?;
+        }
+        let kill_after = if let Ending::Kill(after, _) = cycle.ending { Some(after) } else { None };
+        let mut harms = cycle.during.clone();
+        harms.sort_by_key(|(at, _)| *at);
+        let begun = self.world.now();
+        for (at, harm) in harms {
+            let (rt, shared) = (session.cluster.reactor(0).clone(), self.shared.clone());
+            let due = begun + kill_after.map_or(at, |kill| kill.min(at));
+            let nap = rt.sleep(due.since(rt.now()));
+            self.wait(session, async move { cygnus_runtime::either(shared.wait(), nap).await })?;
+            if self.world.now() < begun + at {
+                // The clients were done before.
+                break;
+            }
+            self.harm(harm, true);
+        }
         let shared = self.shared.clone();
         let rt = session.cluster.reactor(0).clone();
-        let kill_after = (ending == Ending::Kill).then(|| self.some_time());
         let waited = self.wait(session, async move {
             match kill_after {
-                Some(span) => rt.sleep(span).await,
+                Some(span) => rt.sleep((begun + span).since(rt.now())).await,
                 None => shared.wait().await,
             }
         });
-        story::tell(format!("{} clients of cycle {cycle} stopped", self.world.now()));
+        journal::tell(format!("{} clients stopped", self.world.now()));
         let traffic = session.array.traffic();
         self.tally.victims += traffic.victims;
         self.tally.rotations += traffic.rotations;
@@ -287,15 +242,21 @@ impl Run {
         waited
     }
 
-    fn client(&mut self, session: &Session, volume: &Volume, reactor: usize) -> Result<Client<VolumeHandle>, String> {
+    fn start(&mut self, session: &Session, script: &Script) -> Result<(), String> {
+        let Some(volume) = self.volumes.iter().find(|v| v.name == script.volume).cloned() else { return Ok(()) };
+        let reactor = usize::from(script.reactor % self.story.shape.reactors);
+        let client = self.client(session, &volume, reactor)?;
+        self.shared.spawn(session.cluster.reactor(reactor), client.work(script.requests.clone()));
+        Ok(())
+    }
+
+    fn client(&self, session: &Session, volume: &Volume, reactor: usize) -> Result<Client<VolumeHandle>, String> {
         Ok(Client {
             rt: session.cluster.reactor(reactor).clone(),
-            target: session.array.volume(reactor, &volume.name)?,
+            target: session.array.volume(reactor, &volume.name, &self.truth)?,
             shared: self.shared.clone(),
             volume: volume.number,
             size: volume.size,
-            habits: self.plan.habits.clone(),
-            rng: self.rng.fork(),
         })
     }
 
@@ -306,7 +267,7 @@ impl Run {
             return Err(Trouble::Failure(text));
         }
         if matches!(result, Ok(None) | Err(Halt::Stalled)) {
-            story::tell(format!("{} {}", self.world.now(), session.array.describe()));
+            journal::tell(format!("{} {}", self.world.now(), session.array.describe()));
         }
         match result {
             Ok(Some(value)) => Ok(value),
@@ -316,29 +277,22 @@ impl Run {
         }
     }
 
-    fn open(&mut self) -> Result<Session, String> {
-        let mut disks: Vec<DiskId> = self.members.iter().filter(|m| m.health != Health::Gone).map(|m| m.disk).collect();
-        if self.rng.chance(1, 4) {
-            // Members that were missing come back stale, and must not be believed.
-            disks = self.members.iter().map(|m| m.disk).collect();
-        }
-        // Their order means nothing.
-        for n in (1..disks.len()).rev() {
-            disks.swap(n, self.rng.below(n as u64 + 1) as usize);
-        }
-        let mut cuts = if self.rng.chance(1, 4) { 1 + self.rng.below(3) } else { 0 };
+    fn open(&mut self, cycle: &Cycle) -> Result<Session, String> {
+        let disks = self.members.given(cycle.stale, &mut self.rng);
+        let mut cuts = cycle.cuts.iter();
         loop {
-            if cuts > 0 {
-                self.plan_power_cut();
-            }
+            self.world.cut_power_after(cuts.next().copied());
             let cluster = self.cluster(&disks);
-            let opened = Array::open(&cluster, &self.world.infos(&disks), usize::from(self.plan.reactors));
+            let opened = Array::open(&cluster, &self.world.infos(&disks), usize::from(self.story.shape.reactors));
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {
                     let session = Session { cluster, array };
+                    let array = session.array.home().clone();
+                    self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
                     if self.world.is_powered() {
                         self.settle_volumes(&session)?;
+                        self.shared.inspect()?;
                         return Ok(session);
                     }
                     self.after_power_cut(session, "power cut just after opening");
@@ -346,13 +300,12 @@ impl Run {
                 Ok(Err(text)) => return Err(format!("the array cannot be opened: {text}")),
                 Err(Halt::Stalled) => return Err("a stall while opening the array".into()),
                 Err(Halt::PowerCut) => {
-                    story::tell(format!("{} power cut while opening", self.world.now()));
+                    journal::tell(format!("{} power cut while opening", self.world.now()));
                     drop(cluster);
                     self.tally.cuts_in_transit += 1;
                     self.world.restore_power();
                 }
             }
-            cuts = cuts.saturating_sub(1);
         }
     }
 
@@ -360,23 +313,28 @@ impl Run {
     fn settle_volumes(&mut self, session: &Session) -> Result<(), String> {
         let mut found = session.array.volumes();
         found.sort();
-        let mut known: Vec<(String, u64)> = self.volumes.iter().map(|v| (v.name.clone(), v.size)).collect();
-        known.sort();
-        if let Some(admin) = self.unsettled.take() {
+        let mut known = self.known_volumes();
+        if let Some(change) = self.unsettled.take() {
             let happened = found != known;
-            story::tell(format!("{admin} was under way: it {}", if happened { "happened" } else { "did not happen" }));
+            let words = if happened { "happened" } else { "did not happen" };
+            journal::tell(format!("{change} was under way: it {words}"));
             if happened {
-                self.settle(&admin);
-                known = self.volumes.iter().map(|v| (v.name.clone(), v.size)).collect();
-                known.sort();
+                self.settle(&change);
+                known = self.known_volumes();
             }
         }
         if found == known { Ok(()) } else { Err(format!("volumes are {found:?} and should be {known:?}")) }
     }
 
+    fn known_volumes(&self) -> Vec<(String, u64)> {
+        let mut known: Vec<(String, u64)> = self.volumes.iter().map(|v| (v.name.clone(), v.size)).collect();
+        known.sort();
+        known
+    }
+
     fn verify(&mut self, session: &Session) -> Result<(), String> {
-        for volume in self.volumes.clone() {
-            let client = self.client(session, &volume, 0)?;
+        for volume in &self.volumes {
+            let client = self.client(session, volume, 0)?;
             self.shared.spawn(session.cluster.reactor(0), client.verify());
         }
         let shared = self.shared.clone();
@@ -389,29 +347,27 @@ impl Run {
 
     fn finish(&mut self, session: Session, ending: Ending) -> Result<(), String> {
         match ending {
-            Ending::PowerCut => {
+            Ending::PowerCut(_) => {
                 self.world.cut_power();
                 self.after_power_cut(session, "power cut");
             }
-            Ending::Kill => {
-                story::tell(format!("{} process killed", self.world.now()));
+            Ending::Kill(_, power_too) => {
+                journal::tell(format!("{} process killed", self.world.now()));
                 self.tally.kills += 1;
-                drop(session);
+                self.drop_session(session);
                 self.shared.power_was_cut(self.world.now(), "process killed");
-                if self.rng.chance(1, 2) {
+                if power_too {
                     self.world.cut_power();
                     self.world.restore_power();
                 }
             }
-            Ending::Clean => return self.close(session),
+            Ending::Clean(cut) => return self.close(session, cut),
         }
         Ok(())
     }
 
-    fn close(&mut self, session: Session) -> Result<(), String> {
-        if self.rng.chance(1, 4) {
-            self.plan_power_cut();
-        }
+    fn close(&mut self, session: Session, cut: Option<u64>) -> Result<(), String> {
+        self.world.cut_power_after(cut);
         let since = self.shared.oracle.borrow_mut().begin_flush();
         let closing = session.array.close();
         let closed = self.wait(&session, closing);
@@ -419,13 +375,13 @@ impl Run {
         match closed {
             Ok(result) => {
                 result.map_err(|text| format!("closing the array: {text}"))?;
-                story::tell(format!("{} closed", self.world.now()));
+                journal::tell(format!("{} closed", self.world.now()));
                 self.tally.clean_stops += 1;
                 let now = self.world.now();
                 for volume in &self.volumes {
                     self.shared.oracle.borrow_mut().end_flush(volume.number, since, now);
                 }
-                drop(session);
+                self.drop_session(session);
                 // Closed means durable: nothing may be left in the devices' caches that matters.
                 self.world.cut_power();
                 self.shared.power_was_cut(now, "closed, then power cut");
@@ -441,145 +397,89 @@ impl Run {
         }
     }
 
+    /// Checks the stopped array from end to end: without harm nothing may be found; with harm within redundancy
+    /// nothing that redundancy does not mend.
+    fn check(&mut self) -> Result<(), String> {
+        const NEVER: [&str; 6] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted"];
+        let disks = self.members.given(false, &mut self.rng);
+        let cluster = self.cluster(&disks);
+        let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&disks));
+        let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
+        let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
+        self.tally.checks += 1;
+        let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
+            (true, _) => kind != "count" && kind != "unaccounted",
+            (false, true) => !NEVER.contains(&kind),
+            (false, false) => false,
+        };
+        match damage.iter().find(|(kind, _)| !may_be(kind)) {
+            None => Ok(()),
+            Some((kind, text)) => Err(format!("the check of the stopped array finds damage ({kind}): {text}")),
+        }
+    }
+
+    fn drop_session(&self, session: Session) {
+        // It keeps a handle to the array, which must go with its reactor.
+        self.shared.inspect_with(None);
+        drop(session);
+    }
+
     fn after_power_cut(&mut self, session: Session, what: &str) {
-        story::tell(format!("{} {what}", self.world.now()));
+        journal::tell(format!("{} {what}", self.world.now()));
         self.tally.power_cuts += 1;
         self.shared.power_was_cut(self.world.now(), what);
-        drop(session);
+        self.drop_session(session);
         self.world.restore_power();
     }
 
-    /// Members of the group that are not fine: each uses up one parity column.
-    fn spent(&self, group: usize) -> usize {
-        let width = usize::from(self.plan.geometry.width());
-        let members = &self.members[group * width..(group + 1) * width];
-        members.iter().filter(|m| m.health != Health::Fine).count()
-    }
-
-    /// Before an opening: members disappear, or are found to be damaged, never more than the parity covers.
-    fn trouble_members(&mut self) {
-        if !self.plan.loses_members || self.rng.chance(1, 2) {
-            return;
-        }
-        for n in 0..self.members.len() {
-            if !self.rng.chance(1, 4) || !self.may_spoil(n) {
-                continue;
+    /// Changes a volume, unless the change makes no sense any more.
+    fn administer(&mut self, session: &Session, admin: &Admin) -> Result<(), Trouble> {
+        let known = |name: &str| self.volumes.iter().find(|v| v.name == name).cloned();
+        let change = match admin {
+            Admin::Create(name, blocks) if known(name).is_none() => {
+                Change::Create(Volume { name: name.clone(), number: u32::MAX, size: blocks * BLOCK as u64 })
             }
-            if self.rng.chance(1, 2) {
-                self.lose_member(n, "is gone");
-            } else {
-                self.damage_member(n);
-            }
-        }
-    }
-
-    /// Whether member `n` may be lost or damaged: it is spoiled already, or its group has parity to spare.
-    fn may_spoil(&self, n: usize) -> bool {
-        let group = n / usize::from(self.plan.geometry.width());
-        let member = &self.members[n];
-        match member.health {
-            Health::Gone => false,
-            Health::Damaged => true,
-            Health::Fine => self.spent(group) < usize::from(self.plan.geometry.parity),
-        }
-    }
-
-    fn lose_member(&mut self, n: usize, how: &str) {
-        story::tell(format!("{} d{n} {how}", self.world.now()));
-        self.members[n].health = Health::Gone;
-        self.tally.members_lost += 1;
-    }
-
-    /// Spoils some blocks of the data area.
-    fn damage_member(&mut self, n: usize) {
-        let disk = self.members[n].disk;
-        let start = cygnus_format::DATA_START;
-        let blocks = (self.plan.device_bytes() - start) / BLOCK as u64;
-        let count = 1 + self.rng.below(20);
-        story::tell(format!("{} d{n}: {count} blocks spoiled", self.world.now()));
-        for _ in 0..count {
-            let at = start + self.rng.below(blocks) * BLOCK as u64;
-            if self.rng.chance(1, 3) {
-                self.world.fail_reads(disk, at..at + BLOCK as u64);
-            } else {
-                self.world.flip_bit(disk, at + self.rng.below(BLOCK as u64), self.rng.below(8) as u8);
-            }
-        }
-        self.members[n].health = Health::Damaged;
-        self.tally.blocks_damaged += count;
-    }
-
-    /// While clients are at work: a member dies, or is slow.
-    fn trouble_running_members(&mut self, session: &Session) {
-        let n = self.rng.below(self.members.len() as u64) as usize;
-        self.world.slow_down(self.members[n].disk, if self.rng.chance(1, 8) { 20 } else { 1 });
-        if self.plan.loses_members && self.rng.chance(1, 4) && self.may_spoil(n) {
-            self.lose_member(n, "will die");
-            let (world, disk, rt) = (self.world.clone(), self.members[n].disk, session.cluster.reactor(0).clone());
-            let after = self.some_time();
-            session.cluster.reactor(0).spawn(async move {
-                rt.sleep(after).await;
-                story::tell(format!("{} a device died", rt.now()));
-                world.kill(disk);
-            });
-        }
-    }
-
-    fn administer_now_and_then(&mut self, session: &Session) -> Result<(), Trouble> {
-        if !self.plan.administers || self.rng.chance(1, 3) {
-            return Ok(());
-        }
-        let usable = session.array.usable();
-        let size = (1 + self.rng.below(usable / BLOCK as u64 / 3)) * BLOCK as u64;
-        let victim = (!self.volumes.is_empty()).then(|| self.rng.below(self.volumes.len() as u64) as usize);
-        let admin = match (self.rng.below(3), victim) {
-            (0, Some(n)) if self.volumes.len() > 1 => Admin::Delete(self.volumes[n].clone()),
-            (1, Some(n)) => Admin::Resize(self.volumes[n].clone(), size),
-            _ => {
-                let volume = self.new_volume(size);
-                if self.volumes.iter().any(|v| v.name == volume.name) {
-                    return Ok(());
-                }
-                Admin::Create(volume)
-            }
+            Admin::Delete(name) => match known(name) {
+                Some(volume) => Change::Delete(volume),
+                None => return Ok(()),
+            },
+            Admin::Resize(name, blocks) => match known(name) {
+                Some(volume) => Change::Resize(volume, blocks * BLOCK as u64),
+                None => return Ok(()),
+            },
+            Admin::Create(..) => return Ok(()),
         };
-        // More may now be promised than there is.
-        self.plan.habits.may_fill = true;
+        journal::tell(format!("{} {change}", self.world.now()));
         self.tally.administered += 1;
-        self.administer(session, admin)
-    }
-
-    fn administer(&mut self, session: &Session, admin: Admin) -> Result<(), Trouble> {
-        story::tell(format!("{} {admin}", self.world.now()));
-        let change = match &admin {
-            Admin::Create(volume) => session.array.create_volume(&volume.name, volume.size),
-            Admin::Delete(volume) => session.array.delete_volume(&volume.name),
-            Admin::Resize(volume, size) => {
+        let work = match &change {
+            Change::Create(volume) => session.array.create_volume(&volume.name, volume.size),
+            Change::Delete(volume) => session.array.delete_volume(&volume.name),
+            Change::Resize(volume, size) => {
                 self.shared.oracle.borrow_mut().will_resize(volume.number, *size);
                 session.array.resize_volume(&volume.name, *size)
             }
         };
-        self.unsettled = Some(admin.clone());
-        let result = self.wait(session, change)?;
-        result.map_err(|why| Trouble::Failure(format!("{admin}: {why}")))?;
+        self.unsettled = Some(change.clone());
+        let result = self.wait(session, work)?;
+        result.map_err(|why| Trouble::Failure(format!("{change}: {why}")))?;
         self.unsettled = None;
-        self.settle(&admin);
-        Ok(())
+        self.settle(&change);
+        self.shared.inspect().map_err(Trouble::Failure)
     }
 
     /// The change has happened.
-    fn settle(&mut self, admin: &Admin) {
+    fn settle(&mut self, change: &Change) {
         let mut oracle = self.shared.oracle.borrow_mut();
-        match admin {
-            Admin::Create(volume) => {
+        match change {
+            Change::Create(volume) => {
                 let number = oracle.create(volume.size);
                 self.volumes.push(Volume { number, ..volume.clone() });
             }
-            Admin::Delete(volume) => {
+            Change::Delete(volume) => {
                 oracle.delete(volume.number);
                 self.volumes.retain(|v| v.number != volume.number);
             }
-            Admin::Resize(volume, size) => {
+            Change::Resize(volume, size) => {
                 oracle.resize(volume.number, *size);
                 let known = self.volumes.iter_mut().find(|v| v.number == volume.number);
                 known.expect("only existing volumes are resized").size = *size;

@@ -1,31 +1,181 @@
-//! What happened in the run of this thread so far, told when it ends badly.
+//! A story: everything that a run does, as plain data.
+//!
+//! A story is drawn from a seed ([`Story::random`]), or read from a file; it is written line by line as
+//! [`text`] says, and made shorter by [`shrink`]. Running the same story twice does the same thing twice: what the world
+//! decides for itself (how long an operation takes, which cached blocks survive a power cut) follows from the seed that
+//! the story carries.
 
-use std::cell::RefCell;
+mod draw;
+mod shrink;
+mod text;
 
-/// Only the last lines matter; a run can have thousands.
-const KEPT: usize = 400;
+use cygnus_format::{DATA_START, Geometry};
+use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_types::Nanos;
 
-thread_local! {
-    static STORY: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+#[cfg(test)]
+pub(crate) use draw::Habits;
+pub(crate) use shrink::shrink;
+pub use text::StoryError;
+
+/// See the module's text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Story {
+    /// Seed of the world.
+    pub(crate) world: u64,
+    pub(crate) shape: Shape,
+    /// Volumes made at the start: name and size in blocks.
+    pub(crate) volumes: Vec<(String, u64)>,
+    pub(crate) cycles: Vec<Cycle>,
 }
 
-/// Forgets everything.
-pub(crate) fn begin() {
-    STORY.with_borrow_mut(Vec::clear);
+/// What the array is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) preset: Preset,
+    pub(crate) groups: u16,
+    pub(crate) geometry: Geometry,
+    pub(crate) placement: ParityPlacement,
+    pub(crate) over_provision_permille: u16,
+    /// Segments of each group.
+    pub(crate) segments: u32,
+    pub(crate) reactors: u16,
 }
 
-/// Adds a line.
-pub(crate) fn tell(line: impl Into<String>) {
-    STORY.with_borrow_mut(|story| {
-        if story.len() >= 2 * KEPT {
-            // The first line says what was set up.
-            story.drain(1..KEPT);
-        }
-        story.push(line.into());
-    });
+impl Shape {
+    /// Bytes of each member device.
+    pub(crate) fn device_bytes(&self) -> u64 {
+        DATA_START + u64::from(self.segments) * self.geometry.segment_bytes()
+    }
+
+    /// Member devices in all.
+    pub(crate) fn members(&self) -> usize {
+        usize::from(self.groups) * self.width()
+    }
+
+    /// Members of a group.
+    pub(crate) fn width(&self) -> usize {
+        usize::from(self.geometry.width())
+    }
 }
 
-/// All of it.
-pub(crate) fn so_far() -> String {
-    STORY.with_borrow(|story| story.join("\n"))
+/// The array is opened, verified, tormented, and stopped in one way or another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cycle {
+    /// What happens to the devices while the array is stopped.
+    pub(crate) at_rest: Vec<Harm>,
+    /// Members that were lost are given too, and must not be believed.
+    pub(crate) stale: bool,
+    /// Power cuts while it is being opened: after so many steps each.
+    pub(crate) cuts: Vec<u64>,
+    /// Blocks that lose more columns than the parity covers, once the array is open.
+    pub(crate) ruins: Vec<Ruin>,
+    pub(crate) admin: Option<Admin>,
+    pub(crate) clients: Vec<Script>,
+    /// What happens to the devices while clients are at work.
+    pub(crate) during: Vec<(Nanos, Harm)>,
+    pub(crate) ending: Ending,
+}
+
+/// Something happens to a member.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Harm {
+    pub(crate) member: usize,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum What {
+    /// Removed while the array is stopped; dies while it runs.
+    Lost,
+    /// A block becomes unreadable; byte offset.
+    Unreadable(u64),
+    /// A bit flips; byte offset and bit.
+    Flip(u64, u8),
+    /// Something goes wrong by itself from now on; so often in a million.
+    Misbehaves(Manner, u32),
+    /// Every write fails from now on.
+    FailsWrites,
+    /// The file system below is full from now on.
+    Full,
+    /// Nothing completes for this long.
+    Hangs(Nanos),
+    /// Everything takes this many times as long.
+    Slow(u64),
+    /// A copy of the device is made.
+    Saved,
+    /// The copy is put back.
+    PutBack,
+}
+
+/// What a device does wrong by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    LosesWrites,
+    TearsWrites,
+    MisdirectsWrites,
+    FailsSomeWrites,
+    FlipsBits,
+    CannotRead,
+}
+
+/// The row of a block that is mapped when the array was opened loses this many columns, the block's own first.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ruin {
+    pub(crate) volume: String,
+    pub(crate) block: u64,
+    pub(crate) columns: usize,
+}
+
+/// A change of the volumes; sizes in blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Admin {
+    Create(String, u64),
+    Delete(String),
+    Resize(String, u64),
+}
+
+/// What one client does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Script {
+    pub(crate) volume: String,
+    pub(crate) reactor: u16,
+    pub(crate) requests: Vec<Request>,
+}
+
+/// One request. A range that reaches past the end of the volume is moved back into it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Request {
+    pub(crate) kind: RequestKind,
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    pub(crate) fua: bool,
+    /// Pause afterwards.
+    pub(crate) pause: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestKind {
+    Read,
+    Write,
+    Zero,
+    Trim,
+    Flush,
+}
+
+/// How a cycle ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ending {
+    /// The power is cut: after so many submissions and completions of device operations, or when the clients are done.
+    PowerCut(Option<u64>),
+    /// The process is killed, after this long; perhaps the power goes too, a moment later.
+    Kill(Nanos, bool),
+    /// The array is closed; perhaps the power is cut while that goes on.
+    Clean(Option<u64>),
+}
+
+impl Default for Ending {
+    fn default() -> Self {
+        Self::Clean(None)
+    }
 }

@@ -7,6 +7,8 @@ use cygnus_runtime::BufSlice;
 pub(crate) enum Failure {
     /// No space: fine for a write or write-zeroes where the run allows it.
     NoSpace,
+    /// This block of the volume cannot be delivered.
+    Unreadable(u64),
     /// Anything else, in words.
     Other(String),
 }
@@ -18,4 +20,9 @@ pub(crate) trait Target: Clone + 'static {
     async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure>;
     async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure>;
     async fn flush(&self) -> Result<(), Failure>;
+
+    /// Whether a block may be unreadable, because it has lost more than the redundancy covers; else the reason why not.
+    async fn excuse(&self, block: u64) -> Result<(), String> {
+        Err(format!("and nothing excuses that for block {block}"))
+    }
 }

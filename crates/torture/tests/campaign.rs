@@ -4,8 +4,8 @@ use cygnus_torture::{Options, Plant, run_seeds};
 
 #[test]
 fn some_seeds_end_well() {
-    let report = run_seeds(&Options { seeds: 30, jobs: 2, ..Options::default() }, |_, _| {});
-    let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.story, f.replay)).collect();
+    let report = run_seeds(&Options { seeds: 30, jobs: 2, ..Options::default() }, |_| {});
+    let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.journal, f.replay)).collect();
     assert!(stories.is_empty(), "{}", stories.join("\n\n"));
     assert_eq!(report.seeds, 30);
     let tally = report.tally;
@@ -15,18 +15,18 @@ fn some_seeds_end_well() {
 #[test]
 fn devices_that_ignore_flushes_are_noticed() {
     let options = Options { seeds: 20, jobs: 2, plant: Plant::FlushesIgnored, ..Options::default() };
-    let report = run_seeds(&options, |_, _| {});
+    let report = run_seeds(&options, |_| {});
     assert!(report.failures.len() >= 5, "caught by {} of 20 seeds", report.failures.len());
     let first = &report.failures[0];
-    assert!(first.story.contains(&format!("seed {}", first.seed)) && first.replay.contains("--start"), "{first:?}");
+    assert!(first.journal.contains(&format!("seed {}", first.seed)) && first.replay.contains("--start"), "{first:?}");
 }
 
 #[test]
 fn a_seed_tells_the_same_story_twice() {
     let run = || {
         let options = Options { start: 7, plant: Plant::FlushesIgnored, seeds: 6, ..Options::default() };
-        let report = run_seeds(&options, |_, _| {});
-        let stories: Vec<String> = report.failures.into_iter().map(|f| f.story).collect();
+        let report = run_seeds(&options, |_| {});
+        let stories: Vec<String> = report.failures.into_iter().map(|f| f.journal).collect();
         (stories, report.tally)
     };
     assert_eq!(run(), run());
@@ -36,7 +36,7 @@ fn a_seed_tells_the_same_story_twice() {
 #[test]
 fn seeds_that_once_ran_out_of_segments_end() {
     for start in [11_293, 15_862, 16_163] {
-        let report = run_seeds(&Options { start, seeds: 1, ..Options::default() }, |_, _| {});
+        let report = run_seeds(&Options { start, seeds: 1, ..Options::default() }, |_| {});
         assert!(report.failures.is_empty(), "seed {start} fails again");
     }
 }

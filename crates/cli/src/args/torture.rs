@@ -1,23 +1,34 @@
 //! `cygnus torture`
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
   cygnus torture --seeds 20000
-  cygnus torture --start 4711 --seeds 1          # one seed again, with its story
+  cygnus torture --start 4711 --seeds 1          # one seed again, with what happened in it
+  cygnus torture --campaign                      # ten million requests, and which faults met which steps
+  cygnus torture --replay seed-4711.story        # a story that was written down
   cygnus torture --plant flushes-ignored --seeds 100       # a planted bug, to see that it is caught";
 
 /// `cygnus torture`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TortureArgs {
-    /// How many seeds to run, one after the other
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub seeds: u64,
+    /// How many seeds to run, one after the other [default: 1000, or as many as --requests takes]
+    #[arg(long, value_name = "N")]
+    pub seeds: Option<u64>,
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub start: u64,
+    /// Begin no other seed when clients have made so many requests
+    #[arg(long, value_name = "N")]
+    pub requests: Option<u64>,
+    /// A long run: 10 million requests unless --seeds or --requests say otherwise, with a table of which faults met
+    /// which steps of the engine
+    #[arg(long)]
+    pub campaign: bool,
     /// Threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
@@ -27,6 +38,15 @@ pub struct TortureArgs {
     /// Plant a bug that must be caught; then the command fails if it is not
     #[arg(long, value_name = "BUG")]
     pub plant: Option<PlantedBug>,
+    /// Run the story in this file instead of seeds
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "start", "requests", "campaign"])]
+    pub replay: Option<PathBuf>,
+    /// Where stories of failed seeds are written, made as short as can be
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub stories: PathBuf,
+    /// Runs that making a story short may take; 0: leave it as it is
+    #[arg(long, value_name = "N", default_value_t = 3000)]
+    pub shrink: u64,
 }
 
 /// Bugs that can be planted.

@@ -1,0 +1,136 @@
+//! The members of the array under torture: their devices, what has happened to them, and what may still happen.
+
+use std::rc::Rc;
+
+use cygnus_format::Geometry;
+use cygnus_runtime::{IoErrorKind, Rng};
+use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
+use cygnus_types::BLOCK;
+
+use crate::coverage;
+use crate::journal;
+use crate::story::{Harm, Manner, Shape, What};
+
+/// One member.
+struct Member {
+    disk: DiskId,
+    /// It came to harm, and uses up a parity column of its group.
+    spoiled: bool,
+    /// It is not given to the array when that is opened.
+    gone: bool,
+    saved: Option<Rc<Saved>>,
+    faults: FaultRates,
+}
+
+/// See the module's text.
+pub(crate) struct Members {
+    world: World,
+    geometry: Geometry,
+    members: Vec<Member>,
+}
+
+/// What became of a harm.
+pub(crate) enum Done {
+    /// Nothing: its group has no parity to spare.
+    Refused,
+    /// The member is out of service now.
+    Lost,
+    /// A block is damaged.
+    Damaged,
+    Other,
+}
+
+impl Members {
+    pub(crate) fn new(world: &World, shape: &Shape) -> Self {
+        world.watch_faults(coverage::met);
+        let member = |n| {
+            let disk = world.add_disk(DiskConfig::new(format!("d{n}"), shape.device_bytes()));
+            Member { disk, spoiled: false, gone: false, saved: None, faults: FaultRates::default() }
+        };
+        Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.members()).map(member).collect() }
+    }
+
+    /// All devices, by member.
+    pub(crate) fn disks(&self) -> Vec<DiskId> {
+        self.members.iter().map(|m| m.disk).collect()
+    }
+
+    /// The devices that an opening is given, in any order: those that are not gone, or with `stale` all of them.
+    pub(crate) fn given(&self, stale: bool, rng: &mut Rng) -> Vec<DiskId> {
+        let mut disks: Vec<DiskId> = self.members.iter().filter(|m| stale || !m.gone).map(|m| m.disk).collect();
+        if stale {
+            disks.iter().for_each(|&disk| self.world.revive(disk));
+        }
+        for n in (1..disks.len()).rev() {
+            disks.swap(n, rng.below(n as u64 + 1) as usize);
+        }
+        disks
+    }
+
+    fn group(&self, n: usize) -> &[Member] {
+        let width = usize::from(self.geometry.width());
+        &self.members[n / width * width..(n / width + 1) * width]
+    }
+
+    /// Whether any member has come to harm.
+    pub(crate) fn any_spoiled(&self) -> bool {
+        self.members.iter().any(|m| m.spoiled)
+    }
+
+    /// Whether a member may come to harm: it has already, or its group has parity to spare. A story that was made
+    /// shorter or written by hand may ask for more.
+    fn may_harm(&self, n: usize) -> bool {
+        let spent = self.group(n).iter().filter(|m| m.spoiled).count();
+        self.members[n].spoiled || spent < usize::from(self.geometry.parity)
+    }
+
+    /// Lets something happen to a member.
+    pub(crate) fn harm(&mut self, harm: Harm, running: bool) -> Done {
+        let Harm { member: n, what } = harm;
+        let harmless = matches!(what, What::Slow(_) | What::Saved);
+        if !harmless && !self.may_harm(n) {
+            return Done::Refused;
+        }
+        journal::tell(format!("{} {harm}", self.world.now()));
+        let (world, member) = (&self.world, &mut self.members[n]);
+        let disk = member.disk;
+        member.spoiled |= !harmless;
+        match what {
+            What::Lost => {
+                member.gone = true;
+                if running {
+                    world.kill(disk);
+                }
+                return Done::Lost;
+            }
+            What::Unreadable(at) => world.fail_reads(disk, at..at + BLOCK as u64),
+            What::Flip(at, bit) => world.flip_bit(disk, at, bit),
+            What::Misbehaves(manner, rate) => {
+                *rate_of(&mut member.faults, manner) = rate;
+                world.set_faults(disk, member.faults.clone());
+            }
+            What::FailsWrites => world.fail_writes(disk, Some(IoErrorKind::Medium)),
+            What::Full => world.fill_up(disk, true),
+            What::Hangs(span) => world.hang(disk, Some(span)),
+            What::Slow(factor) => world.slow_down(disk, factor),
+            What::Saved => member.saved = Some(Rc::new(world.save(disk))),
+            What::PutBack => {
+                if let Some(saved) = &member.saved {
+                    world.put_back(disk, saved);
+                }
+            }
+        }
+        if matches!(what, What::Unreadable(_) | What::Flip(..)) { Done::Damaged } else { Done::Other }
+    }
+}
+
+fn rate_of(faults: &mut FaultRates, manner: Manner) -> &mut u32 {
+    match manner {
+        Manner::LosesWrites => &mut faults.lost_per_million,
+        Manner::TearsWrites => &mut faults.torn_per_million,
+        Manner::MisdirectsWrites => &mut faults.misdirected_per_million,
+        Manner::FailsSomeWrites => &mut faults.failed_per_million,
+        Manner::FlipsBits => &mut faults.flipped_per_million,
+        Manner::CannotRead => &mut faults.unreadable_per_million,
+    }
+}

@@ -1,0 +1,371 @@
+//! Drawing a story from a seed.
+
+use cygnus_format::{DATA_START, Geometry};
+use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_runtime::Rng;
+use cygnus_types::{BLOCK, Nanos};
+
+use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, What};
+
+const B: u64 = BLOCK as u64;
+
+/// How the clients of a run behave.
+#[derive(Clone, Debug)]
+pub(crate) struct Habits {
+    /// Of 256 requests, how many are reads, flushes, trims, write-zeroes (the rest are writes).
+    pub(crate) reads: u64,
+    flushes: u64,
+    trims: u64,
+    zeroes: u64,
+    /// Of 256 writes, how many are FUA; of 256 requests, how many are not aligned to 4 KiB.
+    fua: u64,
+    unaligned: u64,
+    /// Longest request in blocks.
+    max_blocks: u64,
+    /// Longest pause between requests (zero: none).
+    pause: Nanos,
+    /// Of 256 requests, how many go to the first few blocks of the volume, where clients meet.
+    hot: u64,
+}
+
+impl Habits {
+    pub(crate) fn random(rng: &mut Rng) -> Self {
+        let mut one_of = |choices: &[u64]| pick(rng, choices);
+        Self {
+            reads: one_of(&[0, 40, 100]),
+            flushes: one_of(&[0, 3, 12, 40]),
+            trims: one_of(&[0, 0, 6, 25]),
+            zeroes: one_of(&[0, 0, 6, 20]),
+            fua: one_of(&[0, 0, 10, 60]),
+            unaligned: one_of(&[0, 0, 20, 120]),
+            max_blocks: one_of(&[1, 4, 16, 64]),
+            pause: Nanos::micros(one_of(&[0, 0, 50, 1000])),
+            hot: one_of(&[0, 20, 120]),
+        }
+    }
+
+    /// A request to a volume of so many blocks.
+    pub(crate) fn request(&self, rng: &mut Rng, blocks: u64) -> Request {
+        let dice = rng.below(256);
+        let pause = if self.pause > Nanos::ZERO { Nanos(rng.below(self.pause.0)) } else { Nanos::ZERO };
+        let kind = match dice {
+            n if n < self.flushes => RequestKind::Flush,
+            n if n < self.flushes + self.reads => RequestKind::Read,
+            n if n < self.flushes + self.reads + self.trims => RequestKind::Trim,
+            n if n < self.flushes + self.reads + self.trims + self.zeroes => RequestKind::Zero,
+            _ => RequestKind::Write,
+        };
+        if kind == RequestKind::Flush {
+            return Request { kind, offset: 0, len: 0, fua: false, pause };
+        }
+        let (offset, len) = self.place(rng, blocks);
+        let fua = matches!(kind, RequestKind::Write | RequestKind::Zero) && rng.chance(self.fua, 256);
+        Request { kind, offset, len, fua, pause }
+    }
+
+    fn place(&self, rng: &mut Rng, blocks: u64) -> (u64, u64) {
+        let span = if rng.chance(self.hot, 256) { blocks.min(8) } else { blocks };
+        let first = rng.below(span);
+        let count = 1 + rng.below(self.max_blocks.min(blocks - first));
+        let (mut start, mut end) = (first * B, (first + count) * B);
+        if rng.chance(self.unaligned, 256) {
+            // Sectors mostly, bytes sometimes.
+            let unit = if rng.chance(3, 4) { 512 } else { 1 };
+            start += rng.below(B / unit) * unit;
+            end -= rng.below((end - start).min(B) / unit) * unit;
+        }
+        (start, end - start)
+    }
+}
+
+fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.below(choices.len() as u64) as usize]
+}
+
+/// A number whose magnitude is uniform: as likely a few as thousands.
+fn some_steps(rng: &mut Rng) -> u64 {
+    let magnitude = rng.below(14);
+    (1 << magnitude) + rng.below(1 << magnitude)
+}
+
+/// A time from microseconds to tens of milliseconds.
+fn some_time(rng: &mut Rng) -> Nanos {
+    let magnitude = 10 + rng.below(16);
+    Nanos(rng.below(1 << magnitude))
+}
+
+impl Shape {
+    fn random(rng: &mut Rng) -> Self {
+        let preset = if rng.chance(2, 3) { Preset::Swan } else { Preset::LogRaid };
+        let groups = if preset == Preset::Swan { pick(rng, &[2, 2, 2, 3, 4]) } else { 1 };
+        let geometry = random_geometry(rng);
+        // Tiny devices, so that groups rotate and segments are cleaned within a few hundred requests.
+        // A single group must have room for everything that several would share: open segments, checkpoints, reserves.
+        let segments = if groups == 1 { 24 } else { 16 } + rng.below(14) as u32;
+        Self {
+            preset,
+            groups,
+            geometry,
+            placement: if rng.chance(1, 4) { ParityPlacement::Fixed } else { preset.policies().parity },
+            over_provision_permille: pick(rng, &[50, 200, 400]),
+            segments,
+            reactors: if rng.chance(1, 4) { 2 } else { 1 },
+        }
+    }
+}
+
+fn random_geometry(rng: &mut Rng) -> Geometry {
+    let parity = rng.below(3) as u8;
+    let data = pick(rng, &[1, 2, 2, 3, 4, 6]);
+    let chunk_blocks = pick(rng, &[1, 2, 4]);
+    let stripe_rows = chunk_blocks * pick(rng, &[1, 2, 4, 8]);
+    let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16 };
+    let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
+    // From one stripe to several, and not always a whole number of them.
+    let segment_blocks = (stripe * (1 + rng.below(4) as u32)).max(8) + rng.below(4) as u32;
+    Geometry { segment_blocks, ..rough }
+}
+
+/// Which kinds of trouble a story has.
+struct Temper {
+    /// Members come to harm.
+    harms: bool,
+    /// Not only lost and spoiled ones: all of the fault model.
+    all_harms: bool,
+    /// Blocks lose more columns than the parity covers.
+    ruins: bool,
+    /// Volumes come and go.
+    administers: bool,
+}
+
+struct Draw {
+    rng: Rng,
+    shape: Shape,
+    temper: Temper,
+    habits: Habits,
+    /// Blocks that volumes can hold in all.
+    usable: u64,
+    volumes: Vec<(String, u64)>,
+    volumes_made: u32,
+    /// Members that use up one parity column each.
+    spoiled: Vec<bool>,
+    /// Members of which a copy was made in the cycle before.
+    saved: Option<usize>,
+    /// Clients of each volume, and requests of each client between two stops.
+    clients: u64,
+    requests: u64,
+}
+
+impl Story {
+    /// The story of a seed.
+    pub fn random(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let shape = Shape::random(&mut rng);
+        let usable = crate::array::usable_blocks(&shape);
+        let parity = shape.geometry.parity;
+        let temper = Temper {
+            harms: parity > 0 && rng.chance(1, 2),
+            all_harms: rng.chance(2, 3),
+            ruins: rng.chance(1, 5),
+            administers: rng.chance(1, 4),
+        };
+        let habits = Habits::random(&mut rng);
+        let clients = 1 + rng.below(3);
+        let requests = pick(&mut rng, &[20, 40, 80, 160]).min(1600 / habits.max_blocks);
+        let spoiled = vec![false; shape.members()];
+        let draw = Draw {
+            rng,
+            shape,
+            temper,
+            habits,
+            usable,
+            volumes: Vec::new(),
+            volumes_made: 0,
+            spoiled,
+            saved: None,
+            clients,
+            requests,
+        };
+        draw.story()
+    }
+}
+
+impl Draw {
+    fn story(mut self) -> Story {
+        const SHARES: [&[u64]; 7] = [&[40], &[120], &[200], &[250], &[80, 80], &[60, 60, 120], &[300]];
+        for share in pick(&mut self.rng, &SHARES) {
+            let blocks = (self.usable * share / 256).max(1);
+            let name = self.new_name();
+            self.volumes.push((name, blocks));
+        }
+        let volumes = self.volumes.clone();
+        let cycles = (0..2 + self.rng.below(4)).map(|_| self.cycle()).collect();
+        Story { world: self.rng.next_u64(), shape: self.shape, volumes, cycles }
+    }
+
+    fn new_name(&mut self) -> String {
+        // Names come again, so that a new volume could be taken for an old one.
+        self.volumes_made += 1;
+        format!("v{}", (self.volumes_made - 1) % 3)
+    }
+
+    fn cycle(&mut self) -> Cycle {
+        let at_rest = self.harms_at_rest();
+        let stale = self.rng.chance(1, 4);
+        let openings = if self.rng.chance(1, 4) { 1 + self.rng.below(3) } else { 0 };
+        let cuts = (0..openings).map(|_| some_steps(&mut self.rng)).collect();
+        let ruins = self.ruins();
+        let admin = self.admin();
+        let during = self.harms_during();
+        let ending = match self.rng.below(4) {
+            0 | 1 => Ending::PowerCut(self.rng.chance(7, 8).then(|| some_steps(&mut self.rng))),
+            2 => Ending::Kill(some_time(&mut self.rng), self.rng.chance(1, 2)),
+            _ => Ending::Clean(self.rng.chance(1, 4).then(|| some_steps(&mut self.rng))),
+        };
+        Cycle { at_rest, stale, cuts, ruins, admin, clients: self.scripts(), during, ending }
+    }
+
+    fn scripts(&mut self) -> Vec<Script> {
+        let mut scripts = Vec::new();
+        for (n, (volume, blocks)) in self.volumes.clone().into_iter().enumerate() {
+            for client in 0..self.clients {
+                let reactor = ((n as u64 + client) % u64::from(self.shape.reactors)) as u16;
+                let requests = (0..self.requests).map(|_| self.habits.request(&mut self.rng, blocks)).collect();
+                scripts.push(Script { volume: volume.clone(), reactor, requests });
+            }
+        }
+        scripts
+    }
+
+    /// Whether member `n` may come to harm: it has already, or its group has parity to spare.
+    fn may_harm(&self, n: usize) -> bool {
+        let width = self.shape.width();
+        let group = n / width * width..(n / width + 1) * width;
+        let spent = self.spoiled[group].iter().filter(|&&spoiled| spoiled).count();
+        self.spoiled[n] || spent < usize::from(self.shape.geometry.parity)
+    }
+
+    fn harm(&mut self, member: usize, what: What) -> Harm {
+        self.spoiled[member] |= !matches!(what, What::Slow(_) | What::Saved);
+        Harm { member, what }
+    }
+
+    fn harms_at_rest(&mut self) -> Vec<Harm> {
+        let mut harms = Vec::new();
+        if let Some(member) = self.saved.take()
+            && self.may_harm(member)
+        {
+            harms.push(self.harm(member, What::PutBack));
+        }
+        if !self.temper.harms || self.rng.chance(1, 2) {
+            return harms;
+        }
+        for n in 0..self.shape.members() {
+            if !self.rng.chance(1, 4) || !self.may_harm(n) {
+                continue;
+            }
+            match self.rng.below(if self.temper.all_harms { 6 } else { 4 }) {
+                0 | 1 => harms.push(self.harm(n, What::Lost)),
+                2 | 3 => self.rot(n, &mut harms),
+                4 => {
+                    let what = self.misbehaviour();
+                    harms.push(self.harm(n, what));
+                }
+                _ => {
+                    harms.push(self.harm(n, What::Saved));
+                    self.saved = Some(n);
+                }
+            }
+        }
+        harms
+    }
+
+    /// Spoils some blocks of a member: data, headers, checkpoints, now and then a superblock.
+    fn rot(&mut self, member: usize, harms: &mut Vec<Harm>) {
+        let blocks = (self.shape.device_bytes() - DATA_START) / B;
+        for _ in 0..1 + self.rng.below(20) {
+            let at = match self.rng.chance(1, 16) {
+                true => cygnus_format::SUPERBLOCK_OFFSETS[self.rng.below(2) as usize],
+                false => DATA_START + self.rng.below(blocks) * B,
+            };
+            let what = match self.rng.chance(1, 3) {
+                true => What::Unreadable(at),
+                false => What::Flip(at + self.rng.below(B), self.rng.below(8) as u8),
+            };
+            harms.push(self.harm(member, what));
+        }
+    }
+
+    fn misbehaviour(&mut self) -> What {
+        let manner = pick(
+            &mut self.rng,
+            &[
+                Manner::LosesWrites,
+                Manner::TearsWrites,
+                Manner::MisdirectsWrites,
+                Manner::FailsSomeWrites,
+                Manner::FlipsBits,
+                Manner::CannotRead,
+            ],
+        );
+        What::Misbehaves(manner, pick(&mut self.rng, &[2_000, 20_000, 200_000]))
+    }
+
+    /// While clients are at work: a member is slow, dies, or begins to do things wrong.
+    fn harms_during(&mut self) -> Vec<(Nanos, Harm)> {
+        let mut harms = Vec::new();
+        let n = self.rng.below(self.shape.members() as u64) as usize;
+        let factor = if self.rng.chance(1, 8) { 20 } else { 1 };
+        harms.push((Nanos::ZERO, self.harm(n, What::Slow(factor))));
+        if !self.temper.harms || !self.rng.chance(1, 3) || !self.may_harm(n) {
+            return harms;
+        }
+        let what = match self.rng.below(if self.temper.all_harms { 6 } else { 1 }) {
+            0 => What::Lost,
+            1 => What::FailsWrites,
+            2 => What::Full,
+            3 => What::Hangs(Nanos::millis(pick(&mut self.rng, &[1, 100, 2_000]))),
+            _ => self.misbehaviour(),
+        };
+        let at = some_time(&mut self.rng);
+        harms.push((at, self.harm(n, what)));
+        harms
+    }
+
+    fn ruins(&mut self) -> Vec<Ruin> {
+        if !self.temper.ruins || self.rng.chance(1, 2) {
+            return Vec::new();
+        }
+        let columns = usize::from(self.shape.geometry.parity) + 1;
+        (0..1 + self.rng.below(4))
+            .map(|_| {
+                let n = self.rng.below(self.volumes.len() as u64) as usize;
+                let (volume, blocks) = self.volumes[n].clone();
+                Ruin { volume, block: self.rng.below(blocks), columns }
+            })
+            .collect()
+    }
+
+    fn admin(&mut self) -> Option<Admin> {
+        if !self.temper.administers || self.rng.chance(1, 3) {
+            return None;
+        }
+        let blocks = 1 + self.rng.below((self.usable / 3).max(1));
+        let n = self.rng.below(self.volumes.len() as u64) as usize;
+        match self.rng.below(3) {
+            0 if self.volumes.len() > 1 => Some(Admin::Delete(self.volumes.remove(n).0)),
+            1 => {
+                self.volumes[n].1 = blocks;
+                Some(Admin::Resize(self.volumes[n].0.clone(), blocks))
+            }
+            _ => {
+                let name = self.new_name();
+                if self.volumes.iter().any(|(known, _)| *known == name) {
+                    return None;
+                }
+                self.volumes.push((name.clone(), blocks));
+                Some(Admin::Create(name, blocks))
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Making a story that ends badly shorter, as long as it ends badly in the same way.
+//!
+//! Cycles, clients, requests and harms are left out in halves, quarters, .. down to one by one; then what remains is made
+//! simpler: fewer groups, columns and reactors, one block where there were many. Chance has a part in most failures, so a
+//! shorter story is tried in a few worlds before it counts as harmless.
+
+use cygnus_types::{BLOCK, Nanos};
+
+use super::{Ending, RequestKind, Story};
+
+/// Worlds in which a story is tried before it counts as one that ends well.
+const WORLDS: u64 = 4;
+
+/// What shrinking made.
+#[derive(Clone, Debug)]
+pub(crate) struct Shrunk {
+    pub(crate) story: Story,
+    /// How it ends.
+    pub(crate) failure: String,
+    /// Stories run on the way.
+    pub(crate) tried: u64,
+}
+
+/// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
+fn class(failure: &str) -> &'static str {
+    const CLASSES: [&str; 9] = [
+        "making the array",
+        "panic",
+        "invariant",
+        "check of the stopped array",
+        "no end after",
+        "stall",
+        "cannot be opened",
+        "legal:",
+        "failed at",
+    ];
+    CLASSES.into_iter().find(|class| failure.contains(class)).unwrap_or("other")
+}
+
+struct Shrinker<F> {
+    run: F,
+    best: Shrunk,
+    most: u64,
+}
+
+/// Makes `story`, which ends with `failure`, shorter; `run` gives the failure of a story, if it fails. Runs at most `most`
+/// stories.
+pub(crate) fn shrink(story: Story, failure: String, most: u64, run: impl FnMut(&Story) -> Option<String>) -> Shrunk {
+    let mut shrinker = Shrinker { run, best: Shrunk { story, failure, tried: 0 }, most };
+    while shrinker.pass() && shrinker.best.tried < shrinker.most {}
+    shrinker.best
+}
+
+impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
+    /// Everything once; whether anything came of it.
+    fn pass(&mut self) -> bool {
+        let before = self.best.story.clone();
+        self.thin(|story| &mut story.cycles);
+        for n in 0..self.best.story.cycles.len() {
+            self.thin(|story| &mut story.cycles[n].clients);
+            self.thin(|story| &mut story.cycles[n].at_rest);
+            self.thin(|story| &mut story.cycles[n].during);
+            self.thin(|story| &mut story.cycles[n].ruins);
+            self.thin(|story| &mut story.cycles[n].cuts);
+            self.attempt(|story| story.cycles[n].admin = None);
+            self.attempt(|story| story.cycles[n].stale = false);
+            for client in 0..self.best.story.cycles[n].clients.len() {
+                self.thin(|story| &mut story.cycles[n].clients[client].requests);
+            }
+        }
+        self.simplify_shape();
+        self.thin(|story| &mut story.volumes);
+        for n in 0..self.best.story.volumes.len() {
+            while self.attempt(|story| story.volumes[n].1 = (story.volumes[n].1 / 2).max(1)) {}
+        }
+        for n in 0..self.best.story.cycles.len() {
+            self.simplify_cycle(n);
+        }
+        self.best.story != before
+    }
+
+    /// Leaves out elements of a list: half of them, a quarter, .. one.
+    fn thin<T: Clone>(&mut self, list: impl Fn(&mut Story) -> &mut Vec<T>) {
+        let mut chunk = list(&mut self.best.story).len();
+        while chunk > 0 {
+            let mut at = 0;
+            while at < list(&mut self.best.story).len() {
+                let left_out = self.attempt(|story| {
+                    let list = list(story);
+                    let end = (at + chunk).min(list.len());
+                    list.drain(at..end);
+                });
+                if !left_out {
+                    at += chunk;
+                }
+            }
+            chunk /= 2;
+        }
+    }
+
+    fn simplify_shape(&mut self) {
+        self.attempt(|story| story.shape.reactors = 1);
+        while self.attempt(|story| story.fewer_groups()) {}
+        while self.attempt(|story| story.shape.geometry.data = (story.shape.geometry.data - 1).max(1)) {}
+        self.attempt(|story| story.shape.geometry.chunk_blocks = 1);
+    }
+
+    fn simplify_cycle(&mut self, n: usize) {
+        if !matches!(self.best.story.cycles[n].ending, Ending::Clean(None)) {
+            self.attempt(|story| story.cycles[n].ending = Ending::Clean(None));
+        }
+        self.attempt(|story| {
+            if let Ending::PowerCut(steps) = &mut story.cycles[n].ending {
+                *steps = None;
+            }
+        });
+        for client in 0..self.best.story.cycles[n].clients.len() {
+            for request in 0..self.best.story.cycles[n].clients[client].requests.len() {
+                self.attempt(|story| story.cycles[n].clients[client].requests[request].pause = Nanos::ZERO);
+                self.attempt(|story| story.cycles[n].clients[client].requests[request].fua = false);
+                self.attempt(|story| {
+                    let request = &mut story.cycles[n].clients[client].requests[request];
+                    if request.kind != RequestKind::Flush {
+                        let block = BLOCK as u64;
+                        (request.offset, request.len) = (request.offset / block * block, block);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Keeps a change if the story still ends in the same way.
+    fn attempt(&mut self, change: impl Fn(&mut Story)) -> bool {
+        let mut story = self.best.story.clone();
+        change(&mut story);
+        if story == self.best.story || story.shape.geometry.validate().is_err() {
+            return false;
+        }
+        let world = story.world;
+        for n in 0..WORLDS {
+            if self.best.tried >= self.most {
+                return false;
+            }
+            story.world = world.wrapping_add(n);
+            self.best.tried += 1;
+            if let Some(failure) = (self.run)(&story)
+                && class(&failure) == class(&self.best.failure)
+            {
+                (self.best.story, self.best.failure) = (story, failure);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Story {
+    /// One group less, and without what happens to its members.
+    fn fewer_groups(&mut self) {
+        if usize::from(self.shape.groups) <= self.shape.preset.min_groups() {
+            return;
+        }
+        self.shape.groups -= 1;
+        let members = self.shape.members();
+        for cycle in &mut self.cycles {
+            cycle.at_rest.retain(|harm| harm.member < members);
+            cycle.during.retain(|(_, harm)| harm.member < members);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Request;
+    use super::*;
+
+    #[test]
+    fn only_what_matters_is_left() {
+        // Fails whenever two writes reach block 3 and a flush comes somewhere.
+        let guilty = |story: &Story| {
+            let requests: Vec<_> = story.cycles.iter().flat_map(|c| &c.clients).flat_map(|c| &c.requests).collect();
+            let block = 3 * BLOCK as u64;
+            let covers = |r: &Request| r.len == 0 || (r.offset <= block && r.offset + r.len > block);
+            let hits = |kind| requests.iter().filter(|r| r.kind == kind && covers(r)).count();
+            (hits(RequestKind::Write) >= 2 && hits(RequestKind::Flush) >= 1).then(|| "legal: none".to_owned())
+        };
+        let story = (0..).map(Story::random).find(|story| guilty(story).is_some()).expect("some story is");
+        let shrunk = shrink(story, "legal: none".into(), 5000, |story| guilty(story));
+        let requests: usize = shrunk.story.cycles.iter().flat_map(|c| &c.clients).map(|c| c.requests.len()).sum();
+        assert_eq!(requests, 3, "{}", shrunk.story);
+        assert!(shrunk.story.to_string().lines().count() < 20, "{}", shrunk.story);
+    }
+}

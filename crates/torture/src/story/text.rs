@@ -1,0 +1,364 @@
+//! Stories as text: one line for each thing that happens, in order.
+//!
+//! ```text
+//! cygnus torture story 1
+//! world 4711
+//! array swan groups 2 raid 2+1 chunk 2 stripe 8 segment 20 segments 18 parity rotated spare 200 reactors 1
+//! volume v0 blocks 1200
+//! cycle
+//!   rest d3 lost
+//!   open cut 512
+//!   client v0 reactor 0
+//!     write 8192 4096 fua pause 12000
+//!     flush 0 0
+//!   at 100000 d2 hangs 1000000
+//!   end power-cut 600
+//! ```
+//!
+//! Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::{FromStr, SplitWhitespace};
+
+use cygnus_format::Geometry;
+use cygnus_policy::ParityPlacement;
+use cygnus_types::Nanos;
+
+use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, What};
+
+const TITLE: &str = "cygnus torture story 1";
+
+/// A story cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct StoryError {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+const REQUESTS: [(RequestKind, &str); 5] = [
+    (RequestKind::Read, "read"),
+    (RequestKind::Write, "write"),
+    (RequestKind::Zero, "zero"),
+    (RequestKind::Trim, "trim"),
+    (RequestKind::Flush, "flush"),
+];
+
+const MANNERS: [(Manner, &str); 6] = [
+    (Manner::LosesWrites, "loses-writes"),
+    (Manner::TearsWrites, "tears-writes"),
+    (Manner::MisdirectsWrites, "misdirects-writes"),
+    (Manner::FailsSomeWrites, "fails-some-writes"),
+    (Manner::FlipsBits, "flips-bits"),
+    (Manner::CannotRead, "cannot-read"),
+];
+
+fn name_of<T: PartialEq>(table: &[(T, &'static str)], value: &T) -> &'static str {
+    table.iter().find(|(known, _)| known == value).map(|(_, name)| *name).expect("every value is in its table")
+}
+
+impl Display for Story {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{TITLE}\nworld {}\n{}", self.world, self.shape)?;
+        for (name, blocks) in &self.volumes {
+            writeln!(f, "volume {name} blocks {blocks}")?;
+        }
+        self.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))
+    }
+}
+
+impl Display for Shape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks } = self.geometry;
+        let placement = if self.placement == ParityPlacement::Fixed { "fixed" } else { "rotated" };
+        write!(
+            f,
+            "array {} groups {} raid {data}+{parity} chunk {chunk_blocks} stripe {stripe_rows} segment {segment_blocks} \
+             segments {} parity {placement} spare {} reactors {}",
+            self.preset.name(),
+            self.groups,
+            self.segments,
+            self.over_provision_permille,
+            self.reactors,
+        )
+    }
+}
+
+impl Display for Cycle {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "cycle")?;
+        self.at_rest.iter().try_for_each(|harm| writeln!(f, "  rest {harm}"))?;
+        write!(f, "  open{}", if self.stale { " stale" } else { "" })?;
+        self.cuts.iter().try_for_each(|steps| write!(f, " cut {steps}"))?;
+        writeln!(f)?;
+        for Ruin { volume, block, columns } in &self.ruins {
+            writeln!(f, "  ruin {volume} block {block} columns {columns}")?;
+        }
+        match &self.admin {
+            None => {}
+            Some(Admin::Create(name, blocks)) => writeln!(f, "  create {name} blocks {blocks}")?,
+            Some(Admin::Delete(name)) => writeln!(f, "  delete {name}")?,
+            Some(Admin::Resize(name, blocks)) => writeln!(f, "  resize {name} blocks {blocks}")?,
+        }
+        for Script { volume, reactor, requests } in &self.clients {
+            writeln!(f, "  client {volume} reactor {reactor}")?;
+            requests.iter().try_for_each(|request| writeln!(f, "    {request}"))?;
+        }
+        self.during.iter().try_for_each(|(at, harm)| writeln!(f, "  at {} {harm}", at.0))?;
+        match self.ending {
+            Ending::PowerCut(None) => writeln!(f, "  end power-cut"),
+            Ending::PowerCut(Some(steps)) => writeln!(f, "  end power-cut {steps}"),
+            Ending::Kill(at, false) => writeln!(f, "  end kill {}", at.0),
+            Ending::Kill(at, true) => writeln!(f, "  end kill {} power-cut", at.0),
+            Ending::Clean(None) => writeln!(f, "  end clean"),
+            Ending::Clean(Some(steps)) => writeln!(f, "  end clean cut {steps}"),
+        }
+    }
+}
+
+impl Display for Request {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", name_of(&REQUESTS, &self.kind), self.offset, self.len)?;
+        if self.fua {
+            f.write_str(" fua")?;
+        }
+        if self.pause > Nanos::ZERO {
+            write!(f, " pause {}", self.pause.0)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Harm {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "d{} ", self.member)?;
+        match self.what {
+            What::Lost => f.write_str("lost"),
+            What::Unreadable(at) => write!(f, "unreadable {at}"),
+            What::Flip(at, bit) => write!(f, "flip {at} {bit}"),
+            What::Misbehaves(manner, rate) => write!(f, "{} {rate}", name_of(&MANNERS, &manner)),
+            What::FailsWrites => f.write_str("fails-writes"),
+            What::Full => f.write_str("full"),
+            What::Hangs(span) => write!(f, "hangs {}", span.0),
+            What::Slow(factor) => write!(f, "slow {factor}"),
+            What::Saved => f.write_str("saved"),
+            What::PutBack => f.write_str("put-back"),
+        }
+    }
+}
+
+/// The words of a line, asked for one after the other.
+struct Words<'a>(SplitWhitespace<'a>);
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Result<&'a str, String> {
+        self.0.next().ok_or_else(|| "the line ends too early".into())
+    }
+
+    fn value<T: FromStr>(&mut self) -> Result<T, String> {
+        let word = self.next()?;
+        word.parse().map_err(|_| format!("{word:?} is not what belongs there"))
+    }
+
+    /// The word `name`, then a value.
+    fn named<T: FromStr>(&mut self, name: &str) -> Result<T, String> {
+        match self.next()? {
+            word if word == name => self.value(),
+            other => Err(format!("{other:?} where {name:?} belongs")),
+        }
+    }
+
+    fn end(mut self) -> Result<(), String> {
+        self.0.next().map_or(Ok(()), |word| Err(format!("{word:?} is too much")))
+    }
+}
+
+fn known<T: Copy>(table: &[(T, &str)], word: &str) -> Option<T> {
+    table.iter().find(|(_, name)| *name == word).map(|(value, _)| *value)
+}
+
+impl FromStr for Story {
+    type Err = StoryError;
+
+    fn from_str(text: &str) -> Result<Self, StoryError> {
+        let mut lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+        let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let mut head = |begin: &str| {
+            let (line, text) = lines.next().ok_or(StoryError { line: 0, why: format!("no line {begin:?}") })?;
+            let rest = text.strip_prefix(begin).ok_or(StoryError { line, why: format!("not a line {begin:?}") })?;
+            Ok((line, rest))
+        };
+        head(TITLE)?;
+        let (line, world) = head("world")?;
+        let world = world.trim().parse().map_err(|_| StoryError { line, why: "not a number".into() })?;
+        let (line, shape) = head("array")?;
+        let shape = parse_shape(Words(shape.split_whitespace())).map_err(|why| StoryError { line, why })?;
+        let mut story = Story { world, shape, volumes: Vec::new(), cycles: Vec::new() };
+        for (line, text) in lines {
+            story.add_line(text).map_err(|why| StoryError { line, why })?;
+        }
+        Ok(story)
+    }
+}
+
+fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
+    let preset = words.next()?.parse().map_err(|error: cygnus_policy::UnknownPreset| error.to_string())?;
+    let groups = words.named("groups")?;
+    let raid: String = words.named("raid")?;
+    let (data, parity) = raid.split_once('+').ok_or("raid is k+m")?;
+    let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number of columns"));
+    let geometry = Geometry {
+        data: number(data)?,
+        parity: number(parity)?,
+        chunk_blocks: words.named("chunk")?,
+        stripe_rows: words.named("stripe")?,
+        segment_blocks: words.named("segment")?,
+    };
+    geometry.validate().map_err(|error| error.to_string())?;
+    let segments = words.named("segments")?;
+    let placement: String = words.named("parity")?;
+    let placement = match placement.as_str() {
+        "fixed" => ParityPlacement::Fixed,
+        "rotated" => ParityPlacement::Rotated,
+        other => return Err(format!("parity is fixed or rotated, not {other:?}")),
+    };
+    let over_provision_permille = words.named("spare")?;
+    let reactors = words.named("reactors")?;
+    words.end()?;
+    Ok(Shape { preset, groups, geometry, placement, over_provision_permille, segments, reactors })
+}
+
+impl Story {
+    fn add_line(&mut self, line: &str) -> Result<(), String> {
+        let mut words = Words(line.split_whitespace());
+        let keyword = words.next()?;
+        match keyword {
+            "volume" => {
+                let volume = (words.value()?, words.named("blocks")?);
+                self.volumes.push(volume);
+                return words.end();
+            }
+            "cycle" => {
+                self.cycles.push(Cycle::default());
+                return words.end();
+            }
+            _ => {}
+        }
+        let members = self.shape.members();
+        let cycle = self.cycles.last_mut().ok_or("this belongs into a cycle")?;
+        cycle.add_line(keyword, words, members)
+    }
+}
+
+impl Cycle {
+    fn add_line(&mut self, keyword: &str, mut words: Words<'_>, members: usize) -> Result<(), String> {
+        match keyword {
+            "rest" => self.at_rest.push(parse_harm(&mut words, members)?),
+            "open" => {
+                while let Some(word) = words.0.next() {
+                    match word {
+                        "stale" => self.stale = true,
+                        "cut" => self.cuts.push(words.value()?),
+                        other => return Err(format!("{other:?} is not known here")),
+                    }
+                }
+            }
+            "ruin" => self.ruins.push(Ruin {
+                volume: words.value()?,
+                block: words.named("block")?,
+                columns: words.named("columns")?,
+            }),
+            "create" => self.admin = Some(Admin::Create(words.value()?, words.named("blocks")?)),
+            "delete" => self.admin = Some(Admin::Delete(words.value()?)),
+            "resize" => self.admin = Some(Admin::Resize(words.value()?, words.named("blocks")?)),
+            "client" => self.clients.push(Script {
+                volume: words.value()?,
+                reactor: words.named("reactor")?,
+                requests: Vec::new(),
+            }),
+            "at" => {
+                let at = Nanos(words.value()?);
+                self.during.push((at, parse_harm(&mut words, members)?));
+            }
+            "end" => self.ending = parse_ending(&mut words)?,
+            other => {
+                let kind = known(&REQUESTS, other).ok_or_else(|| format!("{other:?} begins no line"))?;
+                let script = self.clients.last_mut().ok_or("a request belongs to a client")?;
+                script.requests.push(parse_request(kind, &mut words)?);
+            }
+        }
+        words.end()
+    }
+}
+
+fn parse_request(kind: RequestKind, words: &mut Words<'_>) -> Result<Request, String> {
+    let mut request = Request { kind, offset: words.value()?, len: words.value()?, fua: false, pause: Nanos::ZERO };
+    while let Some(word) = words.0.next() {
+        match word {
+            "fua" => request.fua = true,
+            "pause" => request.pause = Nanos(words.value()?),
+            other => return Err(format!("{other:?} is not known here")),
+        }
+    }
+    Ok(request)
+}
+
+fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
+    let name = words.next()?;
+    let member = name.strip_prefix('d').and_then(|n| n.parse().ok()).filter(|&n| n < members);
+    let member = member.ok_or_else(|| format!("{name:?} is none of the {members} members"))?;
+    let what = match words.next()? {
+        "lost" => What::Lost,
+        "unreadable" => What::Unreadable(words.value()?),
+        "flip" => What::Flip(words.value()?, words.value::<u8>()? % 8),
+        "fails-writes" => What::FailsWrites,
+        "full" => What::Full,
+        "hangs" => What::Hangs(Nanos(words.value()?)),
+        "slow" => What::Slow(words.value()?),
+        "saved" => What::Saved,
+        "put-back" => What::PutBack,
+        other => {
+            let manner = known(&MANNERS, other).ok_or_else(|| format!("{other:?} happens to no member"))?;
+            What::Misbehaves(manner, words.value()?)
+        }
+    };
+    Ok(Harm { member, what })
+}
+
+fn parse_ending(words: &mut Words<'_>) -> Result<Ending, String> {
+    let optional = |words: &mut Words<'_>| words.0.next().map(|word| word.parse().map_err(|_| format!("{word:?}")));
+    Ok(match words.next()? {
+        "power-cut" => Ending::PowerCut(optional(words).transpose()?),
+        "kill" => Ending::Kill(Nanos(words.value()?), words.0.next() == Some("power-cut")),
+        "clean" => Ending::Clean(if words.0.next().is_some() { Some(words.value()?) } else { None }),
+        other => return Err(format!("{other:?} is no way to end")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for seed in 0..200 {
+            let story = Story::random(seed);
+            let text = story.to_string();
+            assert_eq!(text.parse::<Story>().as_ref(), Ok(&story), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let good = Story::random(1).to_string();
+        let line = good.lines().count() + 1;
+        for bad in ["write 1", "at 5 d999 lost", "end sometime", "open sideways", "nonsense", "end kill 1 power-cut x"]
+        {
+            let error = format!("{good}{bad}\n").parse::<Story>().expect_err("it is refused");
+            assert_eq!(error.line, line, "{error}");
+        }
+        assert!("".parse::<Story>().is_err() && TITLE.parse::<Story>().is_err());
+    }
+}
