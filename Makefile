@@ -3,8 +3,8 @@
 # make help   the rest
 
 CARGO ?= cargo
-# Seeds of the torture share; 20000 and more are for `cygnus torture` by hand.
-SEEDS ?= 300
+# Requests of the torture share; ten million are for `cygnus torture --campaign` by hand.
+REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1 and 2 lost members.
 ROUNDS ?= 6
 
@@ -15,7 +15,7 @@ help:
 	@echo 'make test      everything CI runs: lint, unit, torture, clients, crash'
 	@echo 'make lint      formatting and clippy, warnings are errors'
 	@echo 'make unit      unit and property tests'
-	@echo 'make torture   $(SEEDS) seeds of whole arrays under power cuts in virtual time (SEEDS=N)'
+	@echo 'make torture   $(REQUESTS) requests to whole arrays with faults in virtual time (REQUESTS=N)'
 	@echo 'make clients   real NBD clients: nbdinfo, nbdcopy, fio, qemu, libnbd, file systems'
 	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0, 1 and 2 members lost (ROUNDS=N)'
 	@echo 'make bench     the engine beside the limits of this machine'
@@ -45,8 +45,8 @@ target/debug/cygnus: FORCE
 FORCE:
 
 torture: target/debug/cygnus
-	target/debug/cygnus torture --seeds $(SEEDS)
-	target/debug/cygnus torture --seeds 100 --plant flushes-ignored --stop-at-failure
+	target/debug/cygnus torture --requests $(REQUESTS) --campaign
+	target/debug/cygnus torture --seeds 100 --plant flushes-ignored --stop-at-failure --stories target
 
 clients: target/debug/cygnus
 	tests/clients/run-all --quick

@@ -13,6 +13,7 @@ use cygnus_policy::{CleaningView, SegmentView};
 use cygnus_runtime::{Buf, OpFuture};
 use cygnus_types::{BLOCK, GroupId, Lba, Nanos};
 
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::scan::FoundStripe;
 use crate::segments::{SegIx, SegState};
@@ -322,7 +323,8 @@ impl Reactor {
             space.reclaimed = 0;
             std::mem::take(&mut space.pending)
         };
-        if self.flush_everything().await.is_ok() {
+        let skip = planted::is(Bug::VictimFreedUnflushed);
+        if skip || self.flush_everything().await.is_ok() {
             self.free_segments(pending).await;
         } else {
             self.home().space.borrow_mut().pending = pending;

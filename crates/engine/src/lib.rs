@@ -32,6 +32,7 @@ mod order;
 mod pace;
 mod parallel;
 mod peers;
+pub mod planted;
 mod reactor;
 mod read_path;
 mod rebuild;

@@ -9,6 +9,7 @@ use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos};
 
 use crate::error::VolumeError;
 use crate::peers::ToOwner;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::reconstruct::{RowReads, Rows};
 use crate::segments::SegState;
@@ -215,7 +216,9 @@ impl Reactor {
             // Against the entry of now: whatever happened to the block meanwhile, what matches it is right.
             let good = delivered && {
                 let entry = volume.map.get(at);
-                entry != MapEntry::EMPTY && entry.matches(parity::checksum::crc32c(part.part(range.clone())))
+                entry != MapEntry::EMPTY
+                    && (entry.matches(parity::checksum::crc32c(part.part(range.clone())))
+                        || planted::is(Bug::ChecksumSkipped))
             };
             if !good {
                 self.read_block(volume, at, &part.slice(range)).await?;

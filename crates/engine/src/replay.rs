@@ -8,6 +8,7 @@ use cygnus_format::{CheckpointRoot, Discard, Kind, MapEntry, Place, RootUse};
 use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
 
 use crate::parallel::for_each;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::scan::FoundStripe;
 use crate::segments::SegIx;
@@ -192,6 +193,9 @@ impl Reactor {
     /// it has been written anew; until then the map shows the newest one before it, so that this is kept too. (Were
     /// its segment freed, a second crash together with a lost member could leave neither.)
     fn apply_to_block(&self, candidates: &mut [Candidate], result: &mut Replayed) {
+        if planted::is(Bug::OldestWriteWins) {
+            candidates.reverse();
+        }
         let newest = candidates.last_mut().expect("a chunk is not empty");
         let lba = newest.lba;
         let Some(volume) = self.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };

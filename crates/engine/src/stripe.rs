@@ -5,6 +5,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Pba, SegmentId, VolumeId, zeros};
 
+use crate::planted::{self, Bug};
 use crate::segments::SegIx;
 
 /// Where a stripe begins and how it is arranged; fixed when it is opened, since addresses are given out from then on.
@@ -171,6 +172,7 @@ impl Stripe {
         if self.geometry.parity == 0 || rows == 0 {
             return;
         }
+        let rows = rows - u32::from(planted::is(Bug::LastRowWithoutParity));
         let range = self.place.header_blocks as usize * BLOCK..(self.place.header_blocks + rows) as usize * BLOCK;
         let (data, parities) = self.columns.split_at_mut(usize::from(self.geometry.data));
         let mut sources = [&[][..]; cygnus_format::MAX_WIDTH as usize];

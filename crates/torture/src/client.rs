@@ -158,12 +158,13 @@ impl<T: Target> Client<T> {
         buf.bytes_mut().fill(0xA5);
         let result = self.target.read(offset, buf.full()).await;
         let now = self.rt.now();
-        let mut oracle = self.shared.oracle.borrow_mut();
         match result {
-            Ok(buf) => oracle.end_read(self.volume, offset, buf.bytes(), since, now).map_err(|v| v.text),
+            Ok(buf) => {
+                let mut oracle = self.shared.oracle.borrow_mut();
+                oracle.end_read(self.volume, offset, buf.bytes(), since, now).map_err(|v| v.text)
+            }
             Err(failure) => {
-                oracle.end_failed_read(self.volume, since);
-                drop(oracle);
+                self.shared.oracle.borrow_mut().end_failed_read(self.volume, since);
                 self.judge("read", offset..offset + len, failure).await
             }
         }

@@ -225,7 +225,8 @@ mod tests {
         let volume = shared.oracle.borrow_mut().create(size);
         let mut rt = world.reactor(ReactorId(0), &[]);
         let mut memory = Memory::new(rt.clone(), BLOCKS, bug, rng.next_u64());
-        let habits = Habits { reads: 60, ..Habits::random(&mut rng) };
+        let mut habits = Habits::random(&mut rng);
+        habits.reads = 60;
         for _ in 0..3 {
             let client = || Client { rt: rt.clone(), target: memory.clone(), shared: shared.clone(), volume, size };
             shared.spawn(&rt, client().verify());

@@ -1,0 +1,41 @@
+//! Bugs planted on purpose, so that tests can show that torture catches them.
+//!
+//! Without the feature `planted`, which only the tests of `cygnus-torture` ask for, [`is`] is a constant `false` and
+//! nothing of this is left in the program.
+
+/// A bug that can be planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Bug {
+    /// Reads take what the device delivers, whatever its checksum.
+    ChecksumSkipped = 1,
+    /// Victims are freed before what was moved out of them is durable.
+    VictimFreedUnflushed,
+    /// The last row of a stripe gets no parity.
+    LastRowWithoutParity,
+    /// Recovery takes the oldest write of a block for the newest.
+    OldestWriteWins,
+}
+
+#[cfg(feature = "planted")]
+static PLANTED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
+
+/// Plants a bug in all arrays of this process, or takes it out again.
+#[cfg(feature = "planted")]
+pub fn plant(bug: Option<Bug>) {
+    PLANTED.store(bug.map_or(0, |bug| bug as u8), std::sync::atomic::Ordering::Relaxed);
+}
+
+/// Whether this bug is planted.
+#[cfg(feature = "planted")]
+#[inline]
+pub(crate) fn is(bug: Bug) -> bool {
+    PLANTED.load(std::sync::atomic::Ordering::Relaxed) == bug as u8
+}
+
+/// Whether this bug is planted: never.
+#[cfg(not(feature = "planted"))]
+#[inline]
+pub(crate) const fn is(_: Bug) -> bool {
+    false
+}
