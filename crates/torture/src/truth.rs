@@ -32,8 +32,9 @@ impl Truth {
             return Err(format!("and block {block} is not mapped"));
         };
         let status = array.status();
-        let broken =
-            |&member: &usize| !status.members[member].online || !self.world.is_sound(self.disks[member], at.offset);
+        let broken = |&member: &usize| {
+            !status.members[member].is_online() || !self.world.is_sound(self.disks[member], at.offset)
+        };
         let row = self.row(&at);
         let gone = row.iter().filter(|member| broken(member)).count();
         match broken(&row[0]) && gone > self.parity {

@@ -14,7 +14,7 @@ fn every_planted_bug_is_caught_and_told_in_a_few_lines() {
             report.failures.first().unwrap_or_else(|| panic!("{bug:?} is not caught by {} seeds", report.seeds));
         let short = shorten(&Story::random(failed.seed), Plant::Nothing, 600).expect("the seed fails again");
         let text = short.story.to_string();
-        println!(
+        eprintln!(
             "{bug:?}, seed {} after {} seeds, {} runs:\n{text}{}\n",
             failed.seed, report.seeds, short.tried, short.failure
         );
