@@ -70,9 +70,19 @@ pub struct ArrayRecord {
     pub name: String,
     /// Its identity.
     pub uuid: String,
+    /// Where its spares are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spares: Vec<PathBuf>,
     /// Where its members are.
     #[serde(rename = "member", default)]
     pub members: Vec<MemberRecord>,
+}
+
+impl ArrayRecord {
+    /// Everywhere that a device of the array was last seen.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.members.iter().map(|member| &member.path).chain(&self.spares)
+    }
 }
 
 /// Where one member was last seen.
@@ -211,7 +221,7 @@ mod tests {
     fn record(name: &str) -> ArrayRecord {
         let members =
             (0..3).map(|index| MemberRecord { index, path: PathBuf::from(format!("/srv/d \"{index}\"")) }).collect();
-        ArrayRecord { schema: 1, name: name.into(), uuid: "u-u".into(), members }
+        ArrayRecord { schema: 1, name: name.into(), uuid: "u-u".into(), spares: Vec::new(), members }
     }
 
     #[test]

@@ -50,6 +50,29 @@ pub enum Request {
         #[serde(default)]
         shrink: bool,
     },
+    /// Put another device into the place of a member. Answered by [`Response::Job`].
+    Replace {
+        /// The member: its index, or the path where it is or was.
+        member: String,
+        /// Absolute path of the new device; the member's own if it has come back.
+        device: String,
+        /// Use the device although it holds something, and although the member still works.
+        #[serde(default)]
+        force: bool,
+    },
+    /// Keep a device ready to take a lost member's place.
+    SpareAdd {
+        /// Its absolute path.
+        device: String,
+        /// Use it although it holds something.
+        #[serde(default)]
+        force: bool,
+    },
+    /// Let go of a spare.
+    SpareRemove {
+        /// Its path, or its UUID.
+        spare: String,
+    },
     /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; whoever wants to see it end
     /// asks with this again and again.
     Job {
@@ -230,6 +253,11 @@ mod tests {
             Just(Request::VolumeList),
             Just(Request::Stop),
             any::<u64>().prop_map(|id| Request::Job { id }),
+            (".{0,40}", ".{0,40}", any::<bool>()).prop_map(|(member, device, force)| Request::Replace {
+                member,
+                device,
+                force
+            }),
             any::<u64>().prop_map(|id| Request::CancelJob { id }),
             (".{0,40}", any::<u64>()).prop_map(|(name, size)| Request::VolumeCreate { name, size }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cygnus_format::ArrayState;
 use cygnus_runtime::Event;
-use cygnus_types::Uuid;
+use cygnus_types::{MemberIx, Uuid};
 
 use crate::assemble::Returning;
 use crate::job::Jobs;
@@ -33,6 +33,8 @@ pub(crate) struct Home {
     pub spares: RefCell<Vec<Spare>>,
     /// Stale members that are to be brought up to date.
     pub arrivals: RefCell<Vec<Returning>>,
+    /// Members for whose place a device is being made ready.
+    pub claimed: RefCell<BTreeSet<MemberIx>>,
     /// Members being filled.
     pub fills: RefCell<Vec<Rc<Fill>>>,
     /// Segments that must not be given back now, because columns of them are being restored.
@@ -71,6 +73,7 @@ impl Home {
             recorded_membership: Cell::new(0),
             spares: RefCell::default(),
             arrivals: RefCell::default(),
+            claimed: RefCell::default(),
             fills: RefCell::default(),
             pinned: RefCell::default(),
             unpinned: Event::new(),

@@ -20,6 +20,23 @@ pub(crate) struct Spare {
     pub device: DeviceInfo,
 }
 
+/// The place of a member, wanted for a device that is being made ready; nobody else gets it meanwhile.
+pub(crate) struct Claim<'a>(&'a Reactor, MemberIx);
+
+impl<'a> Claim<'a> {
+    /// `None` if somebody else has it, or the member is being filled already.
+    pub(crate) fn new(reactor: &'a Reactor, member: MemberIx) -> Option<Self> {
+        let rebuilding = reactor.desc(member).state == MemberState::Rebuilding;
+        (!rebuilding && reactor.home().claimed.borrow_mut().insert(member)).then_some(Self(reactor, member))
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.home().claimed.borrow_mut().remove(&self.1);
+    }
+}
+
 /// Which device is to be filled, and what it has already.
 pub(crate) struct Candidate {
     pub device: DeviceInfo,
@@ -45,6 +62,8 @@ impl Reactor {
     }
 
     fn let_in(&self, Returning { member, device, only_below }: Returning) {
+        // An operator may have been quicker.
+        let Some(_claim) = Claim::new(self, member) else { return };
         let holds = self.desc(member).holds.limited_to(only_below);
         self.begin_fill(member, Candidate { device, new_uuid: None, holds });
     }
@@ -108,7 +127,8 @@ impl Reactor {
         let geometry = self.shared.layout.geometry();
         let lost = (0..).map(MemberIx).zip(state.members()).filter(|(ix, desc)| {
             let lacking = self.shared.lacking_in(self.shared.layout.column_of(*ix).0);
-            matches!(desc.state, MemberState::Missing | MemberState::Failed) && lacking <= usize::from(geometry.parity)
+            let is_lost = matches!(desc.state, MemberState::Missing | MemberState::Failed);
+            is_lost && !home.claimed.borrow().contains(ix) && lacking <= usize::from(geometry.parity)
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
         lost.sort_by_key(|&ix| std::cmp::Reverse(self.shared.lacking_in(self.shared.layout.column_of(ix).0)));
@@ -128,6 +148,7 @@ impl Reactor {
 
     async fn promote(self: &Rc<Self>, member: MemberIx, spare: Spare) -> Result<(), String> {
         let home = self.home();
+        let Some(_claim) = Claim::new(self, member) else { return Ok(()) };
         // Whether it works or not, it is no spare any more.
         home.spares.borrow_mut().retain(|s| s.uuid != spare.uuid);
         home.state.borrow_mut().spares.retain(|s| s.uuid != spare.uuid);

@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::assemble::{Found, held_below, inspect};
 use crate::error::{ArrayError, MemberError};
 use crate::member::Departure;
-use crate::membership::{Candidate, Spare};
+use crate::membership::{Candidate, Claim, Spare};
 
 impl Array {
     /// Puts `device` into the place of a member and begins to fill it; returns the number of the job. Of the member's
@@ -22,10 +22,8 @@ impl Array {
     pub async fn replace(&self, member: MemberIx, device: &DeviceInfo, force: bool) -> Result<u64, MemberError> {
         let reactor = &self.reactor;
         self.check_candidate(device, reactor.bytes_needed(member))?;
-        let desc = reactor.desc(member);
-        if desc.state == MemberState::Rebuilding {
-            return Err(MemberError::Rebuilding(reactor.shared.members[member.index()].name()));
-        }
+        let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
+        let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
         let own = self.own_holdings(member, device).await?;
         if own.is_none() && !force {
             self.refuse_used(device).await?;
@@ -41,10 +39,6 @@ impl Array {
                 Candidate { device: device.clone(), new_uuid: Some(self.new_uuid()), holds: Holdings::default() }
             }
         };
-        // Preparing took a while.
-        if reactor.desc(member).state == MemberState::Rebuilding {
-            return Err(MemberError::Rebuilding(reactor.shared.members[member.index()].name()));
-        }
         Ok(reactor.begin_fill(member, candidate))
     }
 

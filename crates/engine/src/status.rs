@@ -1,6 +1,6 @@
 //! What an array says of itself.
 
-use cygnus_format::MemberState;
+use cygnus_format::{MemberState, SpareDesc};
 use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::member_state::{self, ArrayHealth};
@@ -44,7 +44,7 @@ pub struct ArrayStatus {
     pub health: ArrayHealth,
     /// Members, in order.
     pub members: Vec<MemberStatus>,
-    /// Spares that are ready.
+    /// Spares.
     pub spares: Vec<SpareStatus>,
     /// Volumes.
     pub volumes: Vec<VolumeStatus>,
@@ -131,8 +131,8 @@ impl MemberStatus {
 /// A spare.
 #[derive(Clone, Debug)]
 pub struct SpareStatus {
-    /// Path.
-    pub name: String,
+    /// Path; `None` if it was not there when the array was opened.
+    pub name: Option<String>,
     /// Identity.
     pub uuid: Uuid,
     /// Size.
@@ -140,8 +140,10 @@ pub struct SpareStatus {
 }
 
 impl SpareStatus {
-    fn of(spare: &Spare) -> Self {
-        Self { name: spare.device.name.clone(), uuid: spare.uuid, size: ByteSize(spare.device.size) }
+    fn new(desc: &SpareDesc, present: &[Spare]) -> Self {
+        let found = present.iter().find(|spare| spare.uuid == desc.uuid);
+        let name = found.map(|spare| spare.device.name.clone());
+        Self { name, uuid: desc.uuid, size: ByteSize(desc.size_bytes) }
     }
 }
 
@@ -251,7 +253,7 @@ impl Reactor {
         let takes_writes = shared.fault().is_none();
         ArrayStatus {
             health: member_state::health(members.iter().map(|m| m.state), takes_writes),
-            spares: self.home().spares.borrow().iter().map(SpareStatus::of).collect(),
+            spares: state.spares.iter().map(|desc| SpareStatus::new(desc, &self.home().spares.borrow())).collect(),
             name: state.name.clone(),
             uuid: self.home().uuid,
             preset: state.preset.clone(),

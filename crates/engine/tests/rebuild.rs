@@ -245,6 +245,23 @@ fn a_spare_takes_the_place_of_a_lost_member_by_itself() {
 }
 
 #[test]
+fn a_spare_does_not_take_the_place_that_an_operator_wants_for_another_device() {
+    let world = World::new(10);
+    let disks = make(&world, 1, 2, 1, 2);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+        fill(&rt, &array.volume("v").unwrap(), 0).await;
+        array.add_spare(&devices[3], false).await.unwrap();
+        let job = array.replace(MemberIx(0), &devices[4], true).await.unwrap();
+        let again = array.replace(MemberIx(0), &devices[0], true).await.unwrap_err();
+        assert!(matches!(again, MemberError::Rebuilding(_)), "{again}");
+        assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+        assert_eq!((array.status().spares.len(), array.status().members[0].name.as_str()), (1, "d4"));
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
 fn a_rebuild_goes_on_after_power_cuts() {
     for seed in 0..10 {
         let world = World::new(seed);

@@ -34,6 +34,17 @@ pub enum ArrayCommand {
     /// Show what is on the disks of a stopped array: superblocks, segments and summaries
     #[command(after_help = DUMP_EXAMPLES)]
     Dump(DumpArgs),
+    /// Put another device into the place of a member, and fill it with what the member held
+    ///
+    /// Works on a served array; clients go on meanwhile. Only live data is restored. When the member's own device has
+    /// come back, only what it lacks is.
+    #[command(after_help = REPLACE_EXAMPLES)]
+    Replace(ReplaceArgs),
+    /// Spares: devices kept ready to take a lost member's place by themselves
+    Spare {
+        #[command(subcommand)]
+        command: SpareCommand,
+    },
     /// End a running job early; 'cygnus array status' shows the jobs and their numbers
     Cancel {
         /// The array
@@ -69,6 +80,12 @@ const SCAN_EXAMPLES: &str = "\
 Examples:
   cygnus array scan /dev/nvme*n1
   cygnus array scan /srv/cygnus-files";
+
+const REPLACE_EXAMPLES: &str = "\
+Examples:
+  cygnus array replace tank 4 /dev/nvme9n1 --wait       member 4, whatever became of it
+  cygnus array replace tank d4 new --create 1GiB        by path, with a file made for it
+  cygnus array replace tank 4 d4                        its own device, come back after it failed";
 
 const DUMP_EXAMPLES: &str = "\
 Examples:
@@ -111,6 +128,60 @@ pub struct CreateArgs {
     /// Use members although they hold something else, which is lost
     #[arg(long)]
     pub force: bool,
+}
+
+/// `cygnus array replace`
+#[derive(Debug, Args)]
+pub struct ReplaceArgs {
+    /// The array
+    pub name: ArrayName,
+    /// The member: its number as 'array status' shows it, or its path
+    #[arg(value_name = "OLD")]
+    pub member: String,
+    /// The file or block device that takes its place
+    #[arg(value_name = "NEW", value_hint = ValueHint::AnyPath)]
+    pub device: PathBuf,
+    /// Make NEW as a file of this size if it does not exist
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub create: Option<Size>,
+    /// Wait until everything is restored, and show how far it has come
+    #[arg(long)]
+    pub wait: bool,
+    /// Use NEW although it holds something, which is lost, and although OLD still works
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// The verbs of spares.
+#[derive(Debug, Subcommand)]
+pub enum SpareCommand {
+    /// Keep a device ready; if a member is lost already, it takes its place at once
+    Add {
+        /// The array
+        name: ArrayName,
+        /// The file or block device
+        #[arg(value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
+        device: PathBuf,
+        /// Make it as a file of this size if it does not exist
+        #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+        create: Option<Size>,
+        /// Use it although it holds something, which is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Let go of a spare
+    Remove {
+        /// The array
+        name: ArrayName,
+        /// Its path, or its UUID
+        #[arg(value_name = "SPARE")]
+        spare: String,
+    },
+    /// Show the spares
+    List {
+        /// The array
+        name: ArrayName,
+    },
 }
 
 /// `cygnus array dump`

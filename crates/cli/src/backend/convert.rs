@@ -213,7 +213,7 @@ fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
 }
 
 fn spare_status(spare: &cygnus_engine::SpareStatus) -> SpareStatus {
-    SpareStatus { uuid: spare.uuid.to_string(), path: Some(spare.name.clone()), size_bytes: spare.size.0 }
+    SpareStatus { uuid: spare.uuid.to_string(), path: spare.name.clone(), size_bytes: spare.size.0 }
 }
 
 fn writes(traffic: &Traffic) -> WriteCounters {

@@ -104,7 +104,7 @@ pub fn check(
 ) -> Result<CheckReport, Failure> {
     let array = record.uuid.parse().map_err(|_| Failure::Failed(format!("{:?} is no uuid", record.uuid)))?;
     let options = OpenOptions { array: Some(array), reactors: 1, read_only: true, log };
-    let paths = record.members.iter().map(|member| &member.path).filter(|path| path.exists());
+    let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::of)
     })

@@ -1,6 +1,6 @@
 //! `cygnus array ...`: to the verb's own file.
 
-use super::{Context, check, create, destroy, job, scan, status};
+use super::{Context, check, create, destroy, job, replace, scan, status};
 use crate::args::array::{ArrayCommand, DumpArgs};
 use crate::backend;
 use crate::config::Config;
@@ -17,6 +17,8 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(
         ArrayCommand::List => scan::list(context),
         ArrayCommand::Scan { paths } => scan::run(&paths, context),
         ArrayCommand::Check { name } => check::run(&name, context),
+        ArrayCommand::Replace(args) => replace::run(&args, context),
+        ArrayCommand::Spare { command } => replace::spare(command, context),
         ArrayCommand::Cancel { name, job } => job::cancel(&name, job, context),
         ArrayCommand::Dump(args) => dump(&args, context),
         ArrayCommand::Destroy { name, yes } => destroy::run(&name, yes, context),

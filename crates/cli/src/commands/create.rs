@@ -52,6 +52,7 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
         schema: cygnus_control::SCHEMA,
         name: options.name.clone(),
         uuid: uuid.to_string(),
+        spares: Vec::new(),
         members: (0..).zip(&members).map(|(index, path)| MemberRecord { index, path: path.clone() }).collect(),
     })?;
 
@@ -138,11 +139,11 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
 
 /// Files made for the array, removed again if it does not come to be.
 #[derive(Debug)]
-struct NewFiles(Vec<PathBuf>);
+pub struct NewFiles(Vec<PathBuf>);
 
 impl NewFiles {
     /// Makes those members that do not exist, if `size` allows it.
-    fn make(members: &[PathBuf], size: Option<ByteSize>) -> Result<Self, Failure> {
+    pub fn make(members: &[PathBuf], size: Option<ByteSize>) -> Result<Self, Failure> {
         let mut made = Self(Vec::new());
         for path in members {
             // A dangling symbolic link exists as far as making a file is concerned; opening it will tell.
@@ -162,7 +163,7 @@ impl NewFiles {
     }
 
     /// The array came to be.
-    fn keep(mut self) {
+    pub fn keep(mut self) {
         self.0.clear();
     }
 }

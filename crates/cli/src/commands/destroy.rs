@@ -16,7 +16,7 @@ pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure
     if !yes && !output::confirm(&question)? {
         return Err(Failure::Failed(format!("{name} was left as it is")));
     }
-    let present: Vec<_> = assembly.members.iter().flatten().map(|member| member.path.clone()).collect();
+    let present: Vec<_> = assembly.found().map(|member| member.path.clone()).collect();
     for index in assembly.missing() {
         let path = &record.members.iter().find(|member| member.index as usize == index).map(|member| &member.path);
         let place = path.map_or(String::new(), |path| format!(", last seen at {}", path.display()));

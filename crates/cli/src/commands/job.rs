@@ -1,5 +1,4 @@
 //! Jobs as the commands see them: started, followed with a bar until they end, cancelled.
-#![allow(dead_code)]
 
 use super::Context;
 use crate::args::values::ArrayName;
@@ -22,10 +21,13 @@ struct Answer<'a> {
     job: &'a JobStatus,
 }
 
-/// Sends a request that starts a job. With `wait` it returns when the job has ended, and fails when that did not end
-/// well; without, as soon as it runs.
-pub fn start(serve: &mut Client, request: &Request, wait: bool, context: &Context) -> Result<(), Failure> {
-    let mut job = ask(serve, request)?;
+/// Sends a request that starts a job.
+pub fn begin(serve: &mut Client, request: &Request) -> Result<JobStatus, Failure> {
+    ask(serve, request)
+}
+
+/// With `wait` returns when a job has ended, and fails when that did not end well; without, as soon as it runs.
+pub fn conclude(serve: &mut Client, mut job: JobStatus, wait: bool, context: &Context) -> Result<(), Failure> {
     if wait {
         job = follow(serve, job, context)?;
     }

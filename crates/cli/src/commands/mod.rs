@@ -5,6 +5,7 @@ pub mod check;
 pub mod create;
 pub mod destroy;
 pub mod job;
+pub mod replace;
 pub mod scan;
 pub mod status;
 pub mod volume;

@@ -100,7 +100,8 @@ fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Fa
         Some(MemberRecord { index, path })
     };
     let members = (0..).zip(&assembly.members).filter_map(place).collect();
-    let record = ArrayRecord { schema: SCHEMA, name: name.to_string(), uuid: uuid.to_string(), members };
+    let spares = assembly.spares.iter().map(|spare| spare.path.clone()).collect();
+    let record = ArrayRecord { schema: SCHEMA, name: name.to_string(), uuid: uuid.to_string(), spares, members };
     Ok(context.state.save(&record)?)
 }
 

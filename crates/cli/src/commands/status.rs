@@ -33,16 +33,16 @@ pub fn run(name: &ArrayName, context: &Context) -> Result<(), Failure> {
 pub fn assemble(record: &ArrayRecord) -> Result<Assembly, Failure> {
     let mut remarks = Vec::new();
     let mut found = Vec::new();
-    for member in &record.members {
-        match members::look(&member.path) {
+    for path in record.paths() {
+        match members::look(path) {
             Found::Member(member) if member.superblock.array.to_string() == record.uuid => found.push(*member),
             Found::Member(other) => remarks.push(format!(
                 "{} belongs to array {} ({})",
-                member.path.display(),
+                path.display(),
                 other.superblock.state.name,
                 other.superblock.array
             )),
-            Found::Other(what) => remarks.push(format!("{} holds {what}", member.path.display())),
+            Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
             Found::Unreadable(why) => remarks.push(why),
         }
     }

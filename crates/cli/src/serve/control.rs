@@ -67,6 +67,14 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         Request::Status => return Response::Status { array: Box::new(home.status()) },
         Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
         Request::VolumeList => return Response::Volumes { volumes: home.volumes() },
+        Request::Replace { member, device, force } => {
+            return match home.replace(&member, &device, force).await {
+                Ok(id) => job(home, id),
+                Err(why) => Response::error(ErrorKind::Failed, why),
+            };
+        }
+        Request::SpareAdd { device, force } => return done(home.add_spare(&device, force).await),
+        Request::SpareRemove { spare } => return done(home.remove_spare(&spare).await),
         Request::Job { id } => return job(home, id),
         Request::CancelJob { id } => {
             return match home.array.cancel_job(id) {
@@ -97,6 +105,13 @@ async fn carry_out(home: &Home, request: Request) -> Response {
     match done {
         Ok(()) => Response::Done,
         Err(error) => Response::error(kind_of(&error), error.to_string()),
+    }
+}
+
+fn done(result: Result<(), String>) -> Response {
+    match result {
+        Ok(()) => Response::Done,
+        Err(why) => Response::error(ErrorKind::Failed, why),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The first reactor: opens the array, makes everything ready, answers commands, and stops it all in order.
 
+use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::{Plan, control, start_server};
 use crate::backend::convert::{self, Serving};
@@ -26,7 +27,7 @@ const RATES: Nanos = Nanos::secs(1);
 pub struct Home {
     pub rt: Runtime,
     pub array: Array,
-    plan: Arc<Plan>,
+    pub plan: Arc<Plan>,
     server: Server<ArrayExports>,
     rates: RefCell<RateMeter>,
     stopping: Cell<bool>,
@@ -34,6 +35,8 @@ pub struct Home {
     stopped_peers: Cell<usize>,
     peer_failure: RefCell<Option<String>>,
     changed: Event,
+    /// Devices of this process, and what the peers say of new ones.
+    pub devices: Devices,
 }
 
 /// Home's main task.
@@ -44,7 +47,8 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
     served
 }
 
-fn tell_peers(rt: &Runtime, plan: &Plan, message: impl Fn() -> ToPeer) {
+/// Sends a message to each peer.
+pub fn tell_peers(rt: &Runtime, plan: &Plan, message: impl Fn() -> ToPeer) {
     for peer in 1..plan.reactors {
         rt.send_msg(ReactorId(peer as u16), Box::new(message()));
     }
@@ -77,14 +81,14 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     if announced.is_ok() {
         home.until(|home| home.stopping.get()).await;
     }
-    plan.output.remark(&format!("stopping {}", plan.record.name));
+    plan.output.remark(&format!("stopping {}", plan.name));
     // Nobody waits for this message, and without a service manager there is nobody to get it.
     let _ = notify::service_manager("STOPPING=1");
     home.server.shutdown().await;
     tell_peers(rt, plan, || ToPeer::Stop);
     home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
     array.close().await.map_err(Failure::of)?;
-    plan.output.remark(&format!("{} is stopped cleanly", plan.record.name));
+    plan.output.remark(&format!("{} is stopped cleanly", plan.name));
     announced
 }
 
@@ -105,6 +109,7 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
         stopped_peers: Cell::new(0),
         peer_failure: RefCell::new(None),
         changed: Event::new(),
+        devices: Devices::new(reactor),
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
@@ -124,6 +129,7 @@ async fn handle_messages(home: Rc<Home>) {
                     home.peer_failure.borrow_mut().get_or_insert(why);
                 }
             }
+            ToHome::DeviceAdded(result) => home.devices.peer_answered(result),
             ToHome::Stopped => home.stopped_peers.set(home.stopped_peers.get() + 1),
         }
         home.changed.notify();
@@ -134,6 +140,7 @@ async fn measure_rates(home: Rc<Home>) {
     loop {
         let counters: Vec<_> = home.array.status().members.iter().map(convert::counters).collect();
         home.rates.borrow_mut().sample(home.rt.now().0, &counters);
+        home.remember_members();
         home.rt.sleep(RATES).await;
     }
 }
@@ -150,7 +157,7 @@ async fn await_signal(home: Rc<Home>, signals: Signals) {
 /// Says that clients may come: one line on standard output, the service manager, the descriptor.
 fn announce(plan: &Plan) -> Result<(), Failure> {
     let uris = plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect::<Vec<_>>();
-    let name = &plan.record.name;
+    let name = &plan.name;
     let line = match plan.output.json() {
         true => serde_json::json!({ "schema": cygnus_control::SCHEMA, "ready": name, "nbd": uris }).to_string(),
         false => format!("ready {name} {}", uris.join(" ")),
@@ -165,13 +172,19 @@ fn announce(plan: &Plan) -> Result<(), Failure> {
 }
 
 impl Home {
+    /// Wakes whoever waits for something to be so.
+    pub fn wake(&self) {
+        self.changed.notify();
+    }
+
     /// Begins a clean stop.
     pub fn stop(&self) {
         self.stopping.set(true);
         self.changed.notify();
     }
 
-    async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+    /// Waits until something is so.
+    pub async fn until(&self, is_so: impl Fn(&Self) -> bool) {
         loop {
             let changed = self.changed.wait();
             if is_so(self) {
@@ -202,7 +215,8 @@ impl Home {
         let listening: Vec<String> = self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
         let rates = self.rates.borrow();
         let (rates, jobs) = (rates.rates(), self.jobs());
-        let serving = Serving { record: &self.plan.record, listening: &listening, rates, jobs: &jobs };
+        let record = self.plan.record.lock().expect("no holder panics").clone();
+        let serving = Serving { record: &record, listening: &listening, rates, jobs: &jobs };
         convert::status(&self.array.status(), self.array.recovery(), serving, |name| self.connections(name))
     }
 

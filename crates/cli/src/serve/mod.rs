@@ -6,9 +6,11 @@
 //! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
+//! | `members.rs` | devices that come while the array is served |
 
 mod control;
 mod home;
+mod members;
 mod peer;
 
 use crate::args::serve::ServeArgs;
@@ -17,7 +19,7 @@ use crate::commands::{Context, status};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::state::ArrayRecord;
+use crate::state::{ArrayRecord, StateDir};
 use cygnus_target::{ArrayExports, BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side};
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
@@ -27,7 +29,10 @@ use std::time::{Duration, Instant};
 
 /// What all reactors know from the start.
 struct Plan {
-    record: ArrayRecord,
+    /// What is remembered of the array; home writes down what changes.
+    record: Mutex<ArrayRecord>,
+    name: String,
+    state: StateDir,
     array: Uuid,
     reactors: usize,
     listeners: Vec<BoundListener>,
@@ -64,7 +69,9 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
     }
     let reactors = usize::from(args.reactors.unwrap_or(1));
     let plan = Plan {
-        record,
+        name: record.name.clone(),
+        record: Mutex::new(record),
+        state: context.state.clone(),
         array: assembly.newest.array,
         reactors,
         listeners: bind_nbd(&args, context)?,
@@ -122,7 +129,7 @@ fn bind_nbd(args: &ServeArgs, context: &Context) -> Result<Vec<BoundListener>, F
 
 /// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
 fn start_server(reactor: &Reactor, side: Side, plan: &Arc<Plan>) -> Result<Server<ArrayExports>, Failure> {
-    let exports = ArrayExports { side, array: plan.record.name.clone() };
+    let exports = ArrayExports { side, array: plan.name.clone() };
     let output = plan.output;
     let log = move |event: cygnus_target::SessionEvent| output.detail(&event.to_string());
     let server = Server::new(&reactor.rt, exports, cygnus_target::ServerConfig::default(), log);

@@ -3,10 +3,10 @@
 use super::{Plan, Published, start_server};
 use crate::failure::Failure;
 use cygnus_engine::ArrayHandle;
-use cygnus_runtime::Runtime;
+use cygnus_runtime::{DeviceIx, Runtime};
 use cygnus_target::{ArrayExports, Server, Side};
 use cygnus_types::{Nanos, ReactorId};
-use cygnus_uring::Reactor;
+use cygnus_uring::{Device, Reactor};
 use std::sync::Arc;
 
 /// How often a reactor publishes what its server has counted.
@@ -19,6 +19,8 @@ pub const HOME: ReactorId = ReactorId(0);
 pub enum ToPeer {
     /// The array is open: take part.
     Attach(ArrayHandle),
+    /// A device has come: take it in, then say [`ToHome::DeviceAdded`].
+    AddDevice(Device),
     /// Close all connections, then say [`ToHome::Stopped`]; go on handling the engine's messages.
     Stop,
     /// The array is closed: end.
@@ -29,6 +31,8 @@ pub enum ToPeer {
 pub enum ToHome {
     /// It listens; or why it does not.
     Ready(Result<(), String>),
+    /// Under which number it has the new device; or why it has not.
+    DeviceAdded(Result<DeviceIx, String>),
     /// Its connections are closed.
     Stopped,
 }
@@ -38,7 +42,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
     let rt = reactor.rt.clone();
     let handle = match *rt.recv_msg().await.downcast::<ToPeer>().expect("home speaks first, and only so") {
         ToPeer::Attach(handle) => handle,
-        ToPeer::Stop | ToPeer::Exit => return Ok(()),
+        ToPeer::Stop | ToPeer::Exit | ToPeer::AddDevice(_) => return Ok(()),
     };
     let peer = handle.attach(&rt);
     let server = start_server(&reactor, Side::Peer(peer.clone()), &plan);
@@ -53,6 +57,10 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
         let Some(message) = peer.handle_message(message) else { continue };
         match *message.downcast::<ToPeer>().expect("the engine takes its own messages") {
             ToPeer::Stop => rt.spawn(stop(rt.clone(), server.clone())),
+            ToPeer::AddDevice(device) => {
+                let added = reactor.io.add_device(&device).map(|info| info.ix).map_err(|error| error.to_string());
+                rt.send_msg(HOME, Box::new(ToHome::DeviceAdded(added)));
+            }
             ToPeer::Exit => return Ok(()),
             ToPeer::Attach(_) => unreachable!("home attaches each peer once"),
         }

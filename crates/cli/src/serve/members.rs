@@ -1,0 +1,148 @@
+//! Members that come while the array is served: their devices are opened here, known to all reactors under the same
+//! number, and remembered for the next start.
+
+use super::home::{Home, tell_peers};
+use super::peer::ToPeer;
+use crate::state::MemberRecord;
+use cygnus_runtime::{DeviceInfo, DeviceIx};
+use cygnus_types::MemberIx;
+use cygnus_uring::{Access, Device, Io, Reactor};
+use std::cell::{Cell, RefCell};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What tells a file or block device from all others, whatever its path.
+type FileId = (u64, u64);
+
+fn file_id(path: &Path) -> std::io::Result<FileId> {
+    std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// The devices of this process. One that was opened stays open until the array is stopped.
+pub struct Devices {
+    io: Io,
+    known: RefCell<Vec<(Option<FileId>, DeviceInfo)>>,
+    /// Answers of the peers about the device that was added last.
+    answers: RefCell<Vec<Result<DeviceIx, String>>>,
+    /// Whether one is being added; the reactors must all number them in one order.
+    adding: Cell<bool>,
+}
+
+impl Devices {
+    pub fn new(reactor: &Reactor) -> Self {
+        let known = reactor.devices.iter().map(|info| (file_id(Path::new(&info.name)).ok(), info.clone())).collect();
+        Self {
+            io: reactor.io.clone(),
+            known: RefCell::new(known),
+            answers: RefCell::default(),
+            adding: Cell::new(false),
+        }
+    }
+
+    pub fn peer_answered(&self, result: Result<DeviceIx, String>) {
+        self.answers.borrow_mut().push(result);
+    }
+}
+
+impl Home {
+    /// The device at a path, opened if it is not open yet.
+    async fn device(&self, path: &str) -> Result<DeviceInfo, String> {
+        let devices = &self.devices;
+        let id = file_id(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
+        if let Some((_, info)) = devices.known.borrow().iter().find(|(known, _)| *known == Some(id)) {
+            return Ok(info.clone());
+        }
+        let device = Device::open(Path::new(path), Access::Exclusive).map_err(|error| error.to_string())?;
+        self.until(|home| !home.devices.adding.get()).await;
+        devices.adding.set(true);
+        let added = self.add_everywhere(&device).await;
+        devices.adding.set(false);
+        self.wake();
+        let info = added?;
+        devices.known.borrow_mut().push((Some(id), info.clone()));
+        Ok(info)
+    }
+
+    async fn add_everywhere(&self, device: &Device) -> Result<DeviceInfo, String> {
+        self.devices.answers.borrow_mut().clear();
+        let info = self.devices.io.add_device(device).map_err(|error| error.to_string())?;
+        tell_peers(&self.rt, &self.plan, || ToPeer::AddDevice(device.clone()));
+        self.until(|home| home.devices.answers.borrow().len() == home.plan.reactors - 1).await;
+        for answer in self.devices.answers.borrow().iter() {
+            match answer {
+                Ok(ix) if *ix == info.ix => {}
+                Ok(_) => return Err(format!("{}: reactors disagree on its number: restart 'cygnus serve'", info.name)),
+                Err(why) => return Err(why.clone()),
+            }
+        }
+        Ok(info)
+    }
+
+    /// See [`cygnus_control::protocol::Request::Replace`]; returns the number of the job.
+    pub async fn replace(&self, member: &str, path: &str, force: bool) -> Result<u64, String> {
+        let member = self.member(member)?;
+        let device = self.device(path).await?;
+        let job = self.array.replace(member, &device, force).await.map_err(|error| error.to_string())?;
+        self.remember_members();
+        Ok(job)
+    }
+
+    /// See [`cygnus_control::protocol::Request::SpareAdd`].
+    pub async fn add_spare(&self, path: &str, force: bool) -> Result<(), String> {
+        let device = self.device(path).await?;
+        self.array.add_spare(&device, force).await.map_err(|error| error.to_string())?;
+        self.remember_members();
+        Ok(())
+    }
+
+    /// See [`cygnus_control::protocol::Request::SpareRemove`].
+    pub async fn remove_spare(&self, spare: &str) -> Result<(), String> {
+        self.array.remove_spare(spare).await.map_err(|error| error.to_string())?;
+        self.remember_members();
+        Ok(())
+    }
+
+    /// A member by its number, or by where it is or was.
+    fn member(&self, name: &str) -> Result<MemberIx, String> {
+        let members = self.array.status().members;
+        if let Ok(number) = name.parse::<u16>() {
+            let exists = usize::from(number) < members.len();
+            return exists.then_some(MemberIx(number)).ok_or_else(|| {
+                format!("there is no member {number}: the array has {}, counted from 0", members.len())
+            });
+        }
+        let record = self.plan.record.lock().expect("no holder panics");
+        let remembered = record.members.iter().find(|member| member.path.as_os_str() == name).map(|m| m.index as u16);
+        let present = members.iter().find(|member| member.name == name).map(|member| member.member);
+        present.or(remembered.map(MemberIx)).ok_or_else(|| format!("{name} is no member: see 'cygnus array status'"))
+    }
+
+    /// Writes down where the members and spares are, if that has changed.
+    pub fn remember_members(&self) {
+        let status = self.array.status();
+        let mut record = self.plan.record.lock().expect("no holder panics");
+        let mut now = record.clone();
+        for member in status.members.iter().filter(|member| member.name.starts_with('/')) {
+            let (index, path) = (u32::from(member.member.0), member.name.clone().into());
+            match now.members.iter_mut().find(|known| known.index == index) {
+                Some(known) => known.path = path,
+                None => now.members.push(MemberRecord { index, path }),
+            }
+        }
+        now.members.sort_by_key(|member| member.index);
+        let present: Vec<PathBuf> = status.spares.iter().flat_map(|spare| &spare.name).map(PathBuf::from).collect();
+        match present.len() == status.spares.len() {
+            true => now.spares = present,
+            // Those that are away may come back where they were.
+            false => now.spares.extend(present.into_iter().filter(|path| !record.spares.contains(path))),
+        }
+        if now == *record {
+            return;
+        }
+        match self.plan.state.save(&now) {
+            Ok(()) => *record = now,
+            // The disks know; a scan finds them.
+            Err(error) => self.plan.output.warn(&error.to_string()),
+        }
+    }
+}
