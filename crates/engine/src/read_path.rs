@@ -195,7 +195,12 @@ impl Reactor {
         let delivered = match from {
             Source::Others(rows) => {
                 let rows = rows.ended(run.place).await;
-                self.restore_run(volume, from_lba, &rows, &part).await?;
+                let restored = self.restore_run(volume, from_lba, &rows, &part).await?;
+                // A slow member that was read around is counted as such, and has lost nothing.
+                let (member, _) = self.shared.member(run.place.group, run.place.column);
+                if self.device_holding(member, run.place.segment).is_none() {
+                    count(&self.shared.totals.reconstructed, restored);
+                }
                 return Ok(None);
             }
             Source::Own { mut op, dev, late_after, _mark } => match op.within(late_after).await {
@@ -242,25 +247,27 @@ impl Reactor {
         }
     }
 
-    /// Fills `part` with a run restored from its rows; what they do not yield is read one by one.
+    /// Fills `part` with a run restored from its rows; what they do not yield is read one by one. Returns how many blocks
+    /// they did yield.
     async fn restore_run(
         self: &Rc<Self>,
         volume: &VolumeState,
         lba: Lba,
         rows: &Rows,
         part: &BufSlice,
-    ) -> Result<(), VolumeError> {
+    ) -> Result<u64, VolumeError> {
+        let mut restored = 0;
         for index in 0..part.len() / BLOCK {
             let at = lba.plus(index as u64);
             let into = part.slice(index * BLOCK..(index + 1) * BLOCK);
             let entry = volume.map.get(at);
             if entry != MapEntry::EMPTY && self.restore(rows, index, entry, &into) {
-                count(&self.shared.totals.reconstructed, 1);
+                restored += 1;
             } else {
                 self.read_block(volume, at, &into).await?;
             }
         }
-        Ok(())
+        Ok(restored)
     }
 
     /// Reads one block with everything that can be done for it; returns the map entry that it belongs to.

@@ -179,7 +179,7 @@ pub struct Traffic {
     pub padding_written: u64,
     /// Written anew after wrong data was found.
     pub repaired: u64,
-    /// Rebuilt from other columns.
+    /// Rebuilt from other columns, because the block or its member was not there.
     pub reconstructed: u64,
     /// Beyond redundancy.
     pub unreadable: u64,

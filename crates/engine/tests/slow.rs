@@ -144,6 +144,8 @@ fn one_of_nine_a_hundred_times_slower_is_hardly_felt() {
             );
             assert!(ratio < 2.0, "{ratio}");
             assert_eq!(slow_members(&array.status()), ["d1"]);
+            assert!(array.traffic().read_around > 0);
+            assert_eq!(array.traffic().reconstructed, 0, "slow is not lost");
             world.slow_down(slow, 1);
             read_randomly(&rt, &volume, 8, 20_000).await;
             assert!(slow_members(&array.status()).is_empty(), "it serves again");
