@@ -74,14 +74,14 @@ impl Paces {
         act(&self.rule, &mut devices[at])
     }
 
-    fn ended(&self, io: DeviceIo, took: Nanos) {
+    fn ended(&self, io: DeviceIo, took: Nanos, now: Nanos) {
         self.with(io.dev, |rule, device| match io.class {
             IoClass::Read => {
                 if u64::from(io.bytes) <= TELLING_BLOCKS * BLOCK as u64 {
                     device.reads.record(took);
                 }
                 let blocks = u64::from(io.bytes) / BLOCK as u64;
-                device.pace = rule.ended(device.pace, took, scaled(device.late_after, blocks));
+                device.pace = rule.ended(device.pace, took, scaled(device.late_after, blocks), now);
             }
             IoClass::Write => device.writes.record(took),
             IoClass::Flush | IoClass::Trim => {}
@@ -89,8 +89,8 @@ impl Paces {
     }
 
     /// A read of this device is late.
-    pub(crate) fn late(&self, dev: DeviceIx) {
-        self.with(dev, |rule, device| device.pace = rule.late(device.pace));
+    pub(crate) fn late(&self, dev: DeviceIx, now: Nanos) {
+        self.with(dev, |rule, device| device.pace = rule.late(device.pace, now));
     }
 
     /// Takes a hedge off the budget, if there is one.
@@ -192,7 +192,7 @@ impl Reactor {
 impl DeviceWatch for Reactor {
     fn ended(&self, io: DeviceIo, took: Nanos, ok: bool) {
         if ok {
-            self.paces.ended(io, took);
+            self.paces.ended(io, took, self.rt.now());
         }
     }
 
@@ -218,13 +218,13 @@ mod tests {
     #[test]
     fn long_reads_may_take_longer_and_do_not_count() {
         let paces = Paces::new(LatencyRule::default());
-        for _ in 0..100 {
-            paces.ended(read(64), Nanos::secs(1));
+        for now in 0..100 {
+            paces.ended(read(64), Nanos::secs(1), Nanos(now));
             assert!(!paces.is_slow(DeviceIx(3)), "four times the length, and 500 ms for the shortest");
         }
         assert_eq!(paces.with(DeviceIx(3), |_, device| device.reads.mean()), Nanos::ZERO);
-        for _ in 0..4 {
-            paces.ended(read(1), Nanos::secs(3));
+        for now in 100..104 {
+            paces.ended(read(1), Nanos::secs(3), Nanos(now));
         }
         assert!(paces.is_slow(DeviceIx(3)));
     }

@@ -234,7 +234,7 @@ impl Reactor {
 
     /// Lets a late read race against the other columns.
     async fn hedge(self: &Rc<Self>, run: &Run, dev: DeviceIx, op: &mut OpFuture) -> Hedged {
-        self.paces.late(dev);
+        self.paces.late(dev, self.rt.now());
         let (member, _) = self.shared.member(run.place.group, run.place.column);
         if !self.can_do_without(run.place.group, member) || !self.paces.may_hedge() {
             return Hedged::Own(op.await.is_ok());
@@ -337,7 +337,7 @@ impl Reactor {
         let result = match op.within(self.late_after(place.group, dev, 1)).await {
             Some(result) => result,
             None => {
-                self.paces.late(dev);
+                self.paces.late(dev, self.rt.now());
                 let hedged = self.can_do_without(place.group, member) && self.paces.may_hedge();
                 if hedged && self.rebuild_block(place, entry, into).await {
                     count(&self.shared.totals.hedged, 1);

@@ -9,7 +9,8 @@
 //! 2. A member with several late reads in a row and none that ended meanwhile, or with several that took four times that,
 //!    is *slow*: its blocks are reconstructed at once, as if it had failed. Now and then a read goes to it beside, for
 //!    which nobody waits; when several of these in a row are in time, it serves again. A device that pauses to collect its
-//!    garbage is slow for as long as it pauses.
+//!    garbage is slow for as long as it pauses. Reads judged at the same moment count once: when a reactor was kept from
+//!    its processor for a while, everything it had in flight seems to have taken that long, on every device.
 //! 3. A device that gives no answer at all for half a minute is *hung*: it goes out of service. That is longer than any
 //!    retry inside a drive and its kernel driver takes, since a member thrown out costs a rebuild.
 
@@ -61,6 +62,8 @@ pub struct Pace {
     pub slow: bool,
     /// Reads in a row that speak for the opposite.
     contrary: u8,
+    /// When the last of these was judged.
+    judged: Option<Nanos>,
     /// When it may be tried next.
     next_probe: Nanos,
 }
@@ -81,22 +84,29 @@ impl LatencyRule {
         }
     }
 
-    /// A read took so long where it was late after `late_after`.
-    pub fn ended(&self, pace: Pace, took: Nanos, late_after: Nanos) -> Pace {
-        self.judge(pace, took > late_after * self.slow_factor)
+    /// A read that ended `now` took so long where it was late after `late_after`.
+    pub fn ended(&self, pace: Pace, took: Nanos, late_after: Nanos, now: Nanos) -> Pace {
+        self.judge(pace, took > late_after * self.slow_factor, now)
     }
 
-    /// A read is late and still under way.
-    pub fn late(&self, pace: Pace) -> Pace {
-        self.judge(pace, true)
+    /// A read is late and still under way `now`.
+    pub fn late(&self, pace: Pace, now: Nanos) -> Pace {
+        self.judge(pace, true, now)
     }
 
-    fn judge(&self, pace: Pace, bad: bool) -> Pace {
+    fn judge(&self, pace: Pace, bad: bool, now: Nanos) -> Pace {
         if bad == pace.slow {
             return Pace { contrary: 0, ..pace };
         }
-        let contrary = pace.contrary + 1;
-        if contrary < self.streak { Pace { contrary, ..pace } } else { Pace { slow: bad, contrary: 0, ..pace } }
+        if pace.judged == Some(now) {
+            return pace;
+        }
+        let (contrary, judged) = (pace.contrary + 1, Some(now));
+        if contrary < self.streak {
+            Pace { contrary, judged, ..pace }
+        } else {
+            Pace { slow: bad, contrary: 0, judged, ..pace }
+        }
     }
 
     /// Whether a slow member is to be tried now; the time of the next trial is then set.
@@ -154,9 +164,10 @@ mod tests {
 
     #[test]
     fn a_streak_makes_slow_and_a_streak_makes_good_again() {
-        let mut pace = Pace::default();
+        let (mut pace, mut now) = (Pace::default(), Nanos::ZERO);
         let mut take = |took| {
-            pace = RULE.ended(pace, Nanos(took), Nanos(100));
+            now += Nanos(1);
+            pace = RULE.ended(pace, Nanos(took), Nanos(100), now);
             pace.slow
         };
         assert!([500, 500, 300, 500, 500].iter().all(|&t| !take(t)), "one in time begins a new streak");
@@ -167,10 +178,21 @@ mod tests {
 
     #[test]
     fn a_device_that_answers_nothing_is_slow_before_it_is_hung() {
-        let pace = (0..RULE.streak).fold(Pace::default(), |pace, _| RULE.late(pace));
+        let moments = |from: u64| (from..from + u64::from(RULE.streak)).map(Nanos);
+        let pace = moments(0).fold(Pace::default(), |pace, now| RULE.late(pace, now));
         assert!(pace.slow);
-        let recovering = (0..RULE.streak).fold(pace, |pace, _| RULE.ended(pace, Nanos(50), Nanos(100)));
+        let recovering = moments(10).fold(pace, |pace, now| RULE.ended(pace, Nanos(50), Nanos(100), now));
         assert!(!recovering.slow);
+    }
+
+    #[test]
+    fn a_reactor_that_was_away_blames_no_device() {
+        let away = |pace, now| (0..100).fold(pace, |pace, _| RULE.ended(pace, Nanos(9_000), Nanos(100), now));
+        let mut pace = away(Pace::default(), Nanos(9_000));
+        pace = away(RULE.ended(pace, Nanos(50), Nanos(100), Nanos(9_100)), Nanos(20_000));
+        pace = away(pace, Nanos(30_000));
+        assert!(!pace.slow, "twice in a row is not a streak of {}", RULE.streak);
+        assert!(away(pace, Nanos(40_000)).slow);
     }
 
     #[test]

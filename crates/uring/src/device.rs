@@ -158,7 +158,8 @@ impl Device {
     }
 
     /// A device that keeps only its first `kept` bytes (a multiple of 4096, for superblocks), for measuring everything
-    /// but the medium: other writes vanish, other reads leave their buffer untouched.
+    /// but the medium: other writes vanish, other reads give zeros. Zeros, so that what is rebuilt from several of them is
+    /// what each of them gives.
     ///
     /// # Errors
     /// If the system has not that much memory to give.

@@ -445,12 +445,12 @@ fn carry_out(devices: &[Device], op: &Op) {
     };
     match op {
         Op::Read { dev, offset, buf } => {
-            if let Some(memory) = memory(dev)
-                && *offset < memory.len()
-            {
+            match memory(dev) {
                 // SAFETY: the buffer comes from a pool and so is no part of the device; nobody looks at a buffer that a
                 // read in flight fills.
-                unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) }
+                Some(memory) if *offset < memory.len() => unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) },
+                Some(_) => buf.zero(0..buf.len()),
+                None => {}
             }
         }
         Op::Write { dev, offset, buf } => {
