@@ -1,5 +1,6 @@
 //! What a scenario file says about its workload.
 
+use crate::kv::Ycsb;
 use crate::synth::SynthConfig;
 use crate::trace::ReplayConfig;
 use crate::{Job, Source, WorkloadError};
@@ -21,6 +22,8 @@ use std::path::Path;
 pub enum WorkloadConfig {
     /// Jobs in the manner of fio, side by side.
     Fio(Vec<Job>),
+    /// YCSB's workloads on key-value stores, side by side.
+    Ycsb(Vec<Ycsb>),
     /// A block trace, played again.
     Replay(ReplayConfig),
     /// Requests with the published statistics of a trace that is not to be had.
@@ -44,6 +47,7 @@ impl WorkloadConfig {
         let mut seeds = Rng::new(seed);
         match self {
             Self::Fio(jobs) => crate::fio::build(jobs, volume_size, &mut seeds),
+            Self::Ycsb(stores) => crate::kv::build(stores, volume_size, &mut seeds),
             Self::Replay(replay) => Ok(vec![replay.build(volume_size)?]),
             Self::Synth(synth) => Ok(vec![synth.build(volume_size, seeds)?]),
         }

@@ -11,6 +11,7 @@ mod config;
 mod distribution;
 mod error;
 mod fio;
+pub mod kv;
 mod random;
 mod request;
 mod shuffle;

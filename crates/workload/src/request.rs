@@ -89,6 +89,12 @@ pub trait Source {
         Schedule::default()
     }
 
+    /// How many operations of the application the requests so far come from, where that is more than a request each or
+    /// less; `None` where requests are all that there is.
+    fn operations(&self) -> Option<u64> {
+        None
+    }
+
     /// A name for reports.
     fn name(&self) -> &str;
 }
