@@ -6,13 +6,13 @@
 
 use std::error::Error;
 
-use cygnus_ssd::Preset;
+use cygnus_ssd::{Calibration, Preset};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1);
     let mut text = path.as_ref().map(std::fs::read_to_string).transpose()?.unwrap_or_default();
     for preset in Preset::ALL {
-        let table = preset.calibration_table()?;
+        let table = Calibration::table(&preset.calibrate()?);
         println!("{}\n\n{table}", preset.name());
         let (begin, end) = (format!("<!-- table {} -->\n", preset.name()), "<!-- end -->");
         if path.is_some() {

@@ -34,6 +34,9 @@ pub struct SsdConfig {
     /// How logical pages find their flash pages.
     #[serde(default)]
     pub mapping: Mapping,
+    /// The map's place, if not all of it is always in memory.
+    #[serde(default)]
+    pub map: Option<MapCache>,
     /// Placement handles, each with erase blocks of its own; at least 1.
     #[serde(default = "one")]
     pub handles: u16,
@@ -62,6 +65,29 @@ pub struct ZoneLayout {
     pub dies: u32,
     /// Zones that can be open at a time.
     pub open: u32,
+}
+
+/// A map kept in flash, with part of it in memory. An entry takes 4 bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapCache {
+    /// What is fetched and written back at a time; a multiple of 4096.
+    #[serde(with = "units::size")]
+    pub page: u64,
+    /// Most of the map that is in memory.
+    #[serde(with = "units::size")]
+    pub resident: u64,
+    /// Most of it that may be newer than its copy in flash.
+    #[serde(with = "units::size")]
+    pub dirty: u64,
+    /// Time to fetch a map page.
+    #[serde(with = "units::time")]
+    pub t_fetch: Nanos,
+    /// Time to write one back.
+    #[serde(with = "units::time")]
+    pub t_write: Nanos,
+    /// Fetches and write-backs under way at a time.
+    pub parallel: u32,
 }
 
 /// The host interface.
@@ -299,8 +325,8 @@ pub(crate) struct Shape {
 }
 
 impl SsdConfig {
-    /// The same drive with fewer blocks per die: capacity and SLC buffer become `capacity / divisor` (rounded down to
-    /// whole pages), everything that makes speed stays. Steady-state behaviour depends on ratios, so that it can be
+    /// The same drive with fewer blocks per die: capacity, SLC buffer and map cache are divided by `divisor` (rounded down
+    /// to whole pages), everything that makes speed stays. Steady-state behaviour depends on ratios, so that it can be
     /// measured on the small one.
     pub fn scaled_down(&self, divisor: f64) -> SsdConfig {
         let scaled = |bytes: u64| (bytes as f64 / divisor) as u64 / BLOCK as u64 * BLOCK as u64;
@@ -308,6 +334,9 @@ impl SsdConfig {
         small.capacity = scaled(self.capacity);
         if let Some(slc) = &mut small.slc {
             slc.bytes = scaled(slc.bytes);
+        }
+        if let Some(map) = &mut small.map {
+            (map.resident, map.dirty) = (scaled(map.resident).max(map.page), scaled(map.dirty).max(map.page));
         }
         small
     }
@@ -369,6 +398,7 @@ impl SsdConfig {
         if !(self.spare.is_finite() && (0.0..100.0).contains(&self.spare)) {
             return Err(ConfigError::Spare { drive: self.name.clone(), spare: self.spare.to_string() });
         }
+        self.check_map()?;
         self.at_most(self.capacity / block, 1 << 31, "capacity in pages of 4096 bytes")?;
         self.at_most(self.cache.bytes / block, 1 << 30, "write cache in pages of 4096 bytes")?;
         let dies = u64::from(flash.channels) * u64::from(flash.dies_per_channel);
@@ -377,6 +407,18 @@ impl SsdConfig {
         let pages_per_block = row * u64::from(flash.pages_per_block);
         self.at_most(pages_per_block, u64::from(u16::MAX), "4 KiB pages per block of all planes")?;
         self.blocks(dies, row, pages_per_block)
+    }
+
+    fn check_map(&self) -> Result<(), ConfigError> {
+        let Some(map) = &self.map else { return Ok(()) };
+        self.multiple(map.page, BLOCK as u64, "map page")?;
+        self.at_most(map.page, 1 << 24, "map page in bytes")?;
+        self.require(map.resident / map.page, "resident map in map pages")?;
+        self.require(map.dirty / map.page, "dirty map in map pages")?;
+        self.require(map.t_fetch.0, "time to fetch a map page")?;
+        self.require(map.t_write.0, "time to write a map page")?;
+        self.require(u64::from(map.parallel), "map fetches at a time")?;
+        self.contradiction(self.zone_layout().is_some(), "zones have no map to be cached", "leave one out")
     }
 
     /// The zones, if the drive has any.

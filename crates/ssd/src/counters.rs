@@ -25,6 +25,10 @@ pub struct Counters {
     pub programmed_slc: u64,
     /// Pages read by garbage collection.
     pub gc_reads: u64,
+    /// Pages of the map fetched from flash.
+    pub map_reads: u64,
+    /// Pages of the map written to flash.
+    pub map_writes: u64,
     /// Blocks (of all planes) erased.
     pub erases: u64,
     /// Victims taken only to even out wear.
@@ -36,9 +40,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Pages programmed, padding included.
+    /// Pages programmed, padding and the map included.
     pub fn nand_writes(&self) -> u64 {
-        self.programmed_host + self.programmed_gc + self.padding
+        self.programmed_host + self.programmed_gc + self.padding + self.map_writes
     }
 
     /// NAND writes per host write (0 before the first).
@@ -60,6 +64,8 @@ impl Counters {
             padding: self.padding - earlier.padding,
             programmed_slc: self.programmed_slc - earlier.programmed_slc,
             gc_reads: self.gc_reads - earlier.gc_reads,
+            map_reads: self.map_reads - earlier.map_reads,
+            map_writes: self.map_writes - earlier.map_writes,
             erases: self.erases - earlier.erases,
             wear_moves: self.wear_moves - earlier.wear_moves,
             suspensions: self.suspensions - earlier.suspensions,

@@ -177,6 +177,7 @@ impl Ssd {
             && let Some((_, lpn)) = self.dies[die as usize].collector.gathered.pop_front()
         {
             self.ftl.assign(block, lpn);
+            self.relocated_in_map(lpn);
             pages += 1;
         }
         self.counters.programmed_gc += u64::from(pages);

@@ -18,6 +18,8 @@
 //!   cell pages (tPROG, after the unit came over the channel), erase (tBERS). Reads go first and may suspend programs
 //!   and erases.
 //! * *Translation*: page mapped, 4 KiB; each die has its own open blocks, free blocks and garbage collector.
+//! * *Map cache*: optionally the map itself is in flash, and only part of it in memory, or only part of that dirty; a
+//!   server fetches and writes back map pages.
 //! * *Garbage collection*: greedy or cost-benefit victims; below the low watermark it runs in step with host writes
 //!   (each program of host data owes the relocations that pay for it), at the reserve it runs alone; idle dies collect
 //!   up to the high watermark.
@@ -36,6 +38,7 @@ mod die;
 mod event;
 mod ftl;
 mod gc;
+mod map_cache;
 mod model;
 mod power;
 mod precondition;
@@ -51,7 +54,7 @@ mod zone_table;
 
 pub use calibrate::Calibration;
 pub use config::{
-    Cache, ConfigError, Eviction, Flash, Gc, Host, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, ZoneLayout,
+    Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, ZoneLayout,
 };
 pub use counters::Counters;
 pub use device::{Command, Convert, Device, DeviceError, Done, Features, Hint, Precondition, Zone, ZoneState};

@@ -13,7 +13,8 @@ use crate::ssd::Ssd;
 
 /// The T of the module's description for a utilisation in (0, 1), by bisection.
 fn decay(utilisation: f64) -> f64 {
-    let mean = |t: f64| -(-t).exp_m1() / t;
+    // The library's own functions: those of the platform differ in the last digit from machine to machine.
+    let mean = |t: f64| -libm::expm1(-t) / t;
     let (mut low, mut high) = (1e-9, 1e9);
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
@@ -26,7 +27,7 @@ fn decay(utilisation: f64) -> f64 {
 /// blocks in (0, 1), with large blocks.
 pub fn greedy_write_amplification(utilisation: f64) -> f64 {
     assert!((0.0..1.0).contains(&utilisation) && utilisation > 0.0, "a utilisation lies between 0 and 1");
-    -1.0 / (-decay(utilisation)).exp_m1()
+    -1.0 / libm::expm1(-decay(utilisation))
 }
 
 /// A bijection of the numbers below `n` that scatters neighbours, walked cyclically.
@@ -100,7 +101,7 @@ impl Ssd {
         let mut left = u64::from(pages);
         let blocks = u64::from(closed) * u64::from(dies);
         // What the blocks from here on would hold by expectation; scaling by it keeps the sum exact.
-        let share_of = |i: u32| (-t * (1.0 - (f64::from(i) + 0.5) / f64::from(closed))).exp();
+        let share_of = |i: u32| libm::exp(-t * (1.0 - (f64::from(i) + 0.5) / f64::from(closed)));
         let mut expected: f64 = (0..closed).map(share_of).sum::<f64>() * f64::from(dies) * f64::from(per_block);
         for (n, (i, die)) in (0..closed).flat_map(|i| (0..dies).map(move |die| (i, die))).enumerate() {
             let mean = share_of(i) * f64::from(per_block);
@@ -110,6 +111,9 @@ impl Ssd {
             expected = (expected - mean).max(1.0);
             left -= valid;
             self.lay_random(self.ftl.blocks_of(die).start + i, valid as u32, &mut owners, &mut rng);
+        }
+        if let Some(map) = &mut self.map {
+            map.settle(pages, Scatter::new(map.pages_of(pages)), true);
         }
     }
 
@@ -141,6 +145,9 @@ impl Ssd {
                     (lpn < u64::from(pages)).then_some(lpn as u32)
                 });
             }
+        }
+        if let Some(map) = &mut self.map {
+            map.settle(pages, (0..map.pages_of(pages)).rev(), false);
         }
     }
 }

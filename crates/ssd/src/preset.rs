@@ -5,7 +5,7 @@
 
 use cygnus_types::Nanos;
 
-use crate::config::{Cache, Eviction, Flash, Gc, Host, Mapping, Slc, SsdConfig, Suspend, VictimPolicy};
+use crate::config::{Cache, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy};
 use crate::model::ModelConfig;
 
 const MB: u64 = 1_000_000;
@@ -43,7 +43,7 @@ pub enum Figure {
     SequentialWriteAfterSlc,
     /// 4 KiB random reads at depth 128 (32 on SATA), thousands per second.
     RandomRead,
-    /// 4 KiB random writes likewise to a new drive, thousands per second.
+    /// 4 KiB random writes likewise to 8 GB of a new drive, thousands per second.
     RandomWrite,
     /// 4 KiB random writes in steady state over the whole drive, thousands per second.
     RandomWriteSteady,
@@ -51,6 +51,8 @@ pub enum Figure {
     RandomWriteSteady8k,
     /// 4 KiB random writes at depth 32 in steady state over 80 % of the drive, MB/s.
     RandomWriteSteady80,
+    /// 4 KiB random reads and writes, 80 to 20, at depth 32 in steady state over 80 % of the drive, MB/s of both.
+    RandomMixSteady80,
     /// One 4 KiB random read at a time, thousands per second.
     SingleRead,
 }
@@ -127,6 +129,7 @@ impl Preset {
                 (RandomRead, 98.0, "data sheet"),
                 (RandomWrite, 90.0, "data sheet"),
                 (RandomWriteSteady80, 16.7, "SALSA, Table 1 (15.9 MiB/s)"),
+                (RandomMixSteady80, 66.3, "SALSA, Table 1 (50.6 + 12.6 MiB/s)"),
             ],
             Preset::ScalaAfaFemu => {
                 vec![(SequentialRead, 7500.0, "ScalaAFA, Table 1"), (SequentialWrite, 4890.0, "ScalaAFA, Table 1")]
@@ -190,6 +193,14 @@ impl Preset {
                 controller: Nanos::micros(10),
                 flash: tlc(flash(8, 8, 400 * MB, (60, 2_100))),
                 slc: Some(slc(12 * GB, true, 400)),
+                map: Some(MapCache {
+                    page: 16 << 10,
+                    resident: 1 << 30,
+                    dirty: 400 * MB,
+                    t_fetch: Nanos::micros(101),
+                    t_write: Nanos::micros(241),
+                    parallel: 1,
+                }),
                 ..sata("850-evo", 540 * MB, 520 * MB)
             },
             Preset::ScalaAfaFemu => SsdConfig {
@@ -285,6 +296,7 @@ fn sata(name: &str, read_rate: u64, write_rate: u64) -> SsdConfig {
         suspend: None,
         slc: None,
         mapping: Mapping::Page,
+        map: None,
         handles: 1,
     }
 }

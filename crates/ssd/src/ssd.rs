@@ -11,6 +11,7 @@ use crate::device::{Command, Device, DeviceError, Done, Features, Precondition, 
 use crate::die::{Channel, Die};
 use crate::event::EventQueue;
 use crate::ftl::{Ftl, Place};
+use crate::map_cache::PagedMap;
 use crate::zone::Zones;
 
 /// Pages that a command moves over the link before others get a turn.
@@ -27,6 +28,8 @@ pub(crate) enum Stage {
     Channel(u16),
     /// A die finished its operation, unless that was suspended meanwhile (then the tickets differ).
     Die { die: u16, ticket: u32 },
+    /// The map's server is done with a job that this command, if any, waits for.
+    Map { waiter: u32 },
     /// A command's completion reaches the host.
     Complete(u32),
 }
@@ -63,6 +66,8 @@ pub struct Ssd {
     pub(crate) ftl: Ftl,
     /// Host-managed zones, instead of a translation of the drive's own.
     pub(crate) zones: Option<Zones>,
+    /// Where the map itself is, if not all of it is always in memory.
+    pub(crate) map: Option<PagedMap>,
     pub(crate) cache: WriteCache,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue<Stage>,
@@ -95,6 +100,7 @@ impl Ssd {
         Ok(Ssd {
             cache: WriteCache::new(shape.cache_slots, shape.streams),
             zones: config.zone_layout().map(|layout| Zones::new(layout, shape.zone, shape.logical)),
+            map: config.map.clone().map(|map| PagedMap::new(map, shape.logical)),
             ftl: Ftl::new(shape),
             counters: Counters::default(),
             events: EventQueue::default(),
@@ -178,6 +184,14 @@ impl Ssd {
         if transit.result.is_err() {
             return self.finish(at);
         }
+        if self.load_map(at) {
+            self.carry_out(at);
+        }
+    }
+
+    /// The firmware knows all it needs: the command takes its way.
+    pub(crate) fn carry_out(&mut self, at: u32) {
+        let transit = self.transits[at as usize];
         match transit.command {
             Command::Read { .. } => self.read(at, transit.lba, transit.pages),
             Command::Write { .. } | Command::Append { .. } => self.write(at),
@@ -417,6 +431,7 @@ impl Device for Ssd {
                 Stage::Link(link) => self.link_done(link),
                 Stage::Channel(channel) => self.channel_done(u32::from(channel)),
                 Stage::Die { die, ticket } => self.die_done(u32::from(die), ticket),
+                Stage::Map { waiter } => self.map_done(waiter),
                 Stage::Complete(at) => self.complete(at, done),
             }
         }
@@ -484,6 +499,9 @@ impl Device for Ssd {
 
     fn check(&self) {
         self.ftl.check();
+        if let Some(map) = &self.map {
+            map.check();
+        }
     }
 }
 

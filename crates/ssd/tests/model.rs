@@ -1,7 +1,8 @@
 //! What the model does, seen from outside.
 
 use cygnus_ssd::{
-    Command, Device, Done, Hint, Pattern, Precondition, Preset, Ssd, SsdConfig, Suspend, VictimPolicy, Workload,
+    Command, Device, Done, Hint, MapCache, Pattern, Precondition, Preset, Ssd, SsdConfig, Suspend, VictimPolicy,
+    Workload,
 };
 use cygnus_types::Nanos;
 use proptest::prelude::*;
@@ -24,6 +25,19 @@ fn with_slc(reserved: bool) -> SsdConfig {
     config.flash.pages_per_program = 2;
     config.slc = Some(slc);
     config
+}
+
+/// A map of 16 map pages for the small drive's 16384 pages, of which little fits into memory.
+fn with_map() -> SsdConfig {
+    let map = MapCache {
+        page: 4096,
+        resident: 8 * 4096,
+        dirty: 4 * 4096,
+        t_fetch: Nanos::micros(100),
+        t_write: Nanos::micros(300),
+        parallel: 1,
+    };
+    SsdConfig { map: Some(map), ..small() }
 }
 
 fn finish(ssd: &mut Ssd) -> Vec<Done> {
@@ -54,6 +68,47 @@ fn a_single_read_takes_the_sum_of_its_stages() {
         + transfer(config.host.read_rate)
         + config.host.latency;
     assert_eq!(one(&mut ssd, Nanos(5), Command::Read { lba: 3, blocks: 1 }), expected);
+}
+
+#[test]
+fn a_map_page_is_fetched_once_and_written_back_when_too_many_are_dirty() {
+    let mut ssd = Ssd::new(with_map()).unwrap();
+    ssd.precondition(Precondition::Sequential { share: 1.0 });
+    let mut now = Nanos::ZERO;
+    let mut read = |ssd: &mut Ssd, lba| {
+        now += Nanos::secs(1);
+        one(ssd, now, Command::Read { lba, blocks: 1 })
+    };
+    // A sequential pass ends with the last map pages in memory.
+    let (miss, hit) = (read(&mut ssd, 3), read(&mut ssd, 5));
+    assert_eq!((miss, ssd.counters().map_reads), (hit + Nanos::micros(100), 1));
+    let before = ssd.now() + Nanos::secs(1);
+    let quick = one(&mut ssd, before, Command::write(0, 1));
+    for page in 1..4 {
+        one(&mut ssd, before + Nanos::secs(page), Command::write((9 + page) * 1024, 1));
+    }
+    assert_eq!(ssd.counters().map_writes, 0);
+    let slow = one(&mut ssd, before + Nanos::secs(4), Command::write(13 * 1024, 1));
+    assert_eq!((slow, ssd.counters().map_writes), (quick + Nanos::micros(300), 1));
+    ssd.check();
+}
+
+#[test]
+fn a_map_that_does_not_fit_slows_random_writes_and_writes_more() {
+    let steady = |config: SsdConfig| {
+        let mut ssd = Ssd::new(config).unwrap();
+        ssd.precondition(Precondition::Random { share: 1.0, seed: 1 });
+        let load = Workload { pattern: Pattern::Random, blocks: 1, depth: 8, read_percent: 0, span: 1.0, seed: 1 };
+        let report = load.run(&mut ssd, 5_000);
+        ssd.check();
+        report
+    };
+    let (all, part) = (steady(small()), steady(with_map()));
+    assert!(2.0 * part.iops() < all.iops(), "{} with the map in memory, {} without", all.iops(), part.iops());
+    // Half of the pages needed are in memory: each of the others costs a fetch.
+    let accesses = (part.counters.host_writes + part.counters.programmed_gc) as f64;
+    let misses = part.counters.map_reads as f64 / accesses;
+    assert!((misses - 0.5).abs() < 0.05, "{misses} misses");
 }
 
 #[test]
@@ -198,10 +253,14 @@ proptest! {
     #[test]
     fn every_command_completes_once_and_in_order_of_time(
         steps in proptest::collection::vec(step(), 1..400),
-        kind in 0..4,
+        kind in 0..5,
         filled in any::<bool>(),
     ) {
-        let mut config = if kind >= 2 { with_slc(kind == 2) } else { small() };
+        let mut config = match kind {
+            0 | 1 => small(),
+            2 | 3 => with_slc(kind == 2),
+            _ => with_map(),
+        };
         config.gc.separate = kind != 1;
         config.suspend = (kind != 0).then_some(Suspend { overhead: Nanos::micros(5), limit: 2 });
         config.cache.bytes = 256 << 10;
