@@ -75,6 +75,12 @@ impl Histogram {
         self.max
     }
 
+    /// The buckets that counted anything: the largest duration of each, and how many it counted.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, count)| (Nanos(upper_bound(bucket)), *count))
+    }
+
     /// The duration that the fraction `q` (0 to 1) of all does not exceed; zero if there are none.
     pub fn quantile(&self, q: f64) -> Nanos {
         let rank = ((self.count as f64 * q).ceil() as u64).clamp(1, self.count.max(1));
@@ -104,6 +110,7 @@ mod tests {
             assert!((exact..=exact * 1.04).contains(&got), "{q}: {got} for {exact}");
         }
         assert_eq!((histogram.count(), histogram.mean(), histogram.max()), (10_000, Nanos(500_050), Nanos(1_000_000)));
+        assert_eq!(histogram.buckets().map(|(_, count)| count).sum::<u64>(), 10_000);
         let mut twice = histogram.clone();
         twice.merge(&histogram);
         assert_eq!((twice.count(), twice.quantile(0.5)), (20_000, histogram.quantile(0.5)));

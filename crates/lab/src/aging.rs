@@ -1,0 +1,88 @@
+//! What is written before the clock starts: as fast as the array takes it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use cygnus_engine::{Volume, VolumeError};
+use cygnus_runtime::{Event, Rng};
+use cygnus_types::{BLOCK, zeros};
+
+use crate::error::Stop;
+use crate::scenario::AgingSection;
+use crate::testbed::Testbed;
+
+/// Bytes of a sequential write.
+const LARGE: usize = 256 << 10;
+/// Requests at once.
+const DEPTH: usize = 32;
+/// Requests between two looks at how far it is.
+const PROGRESS_EVERY: u64 = 1 << 14;
+
+/// Writes at offsets that `next` gives until it gives no more.
+async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> + 'static) -> Result<(), VolumeError> {
+    let next = Rc::new(RefCell::new(next));
+    let failure = Rc::new(Cell::new(None));
+    let (running, ended) = (Rc::new(Cell::new(DEPTH)), Rc::new(Event::new()));
+    for _ in 0..DEPTH {
+        let (rt, volume) = (bed.rt.clone(), bed.volume.clone());
+        let (next, failure, running, ended) = (next.clone(), failure.clone(), running.clone(), ended.clone());
+        bed.rt.spawn(async move {
+            let buf = rt.alloc(len).full();
+            loop {
+                let offset = (*next.borrow_mut())();
+                let Some(offset) = offset else { break };
+                let data = zeros::of_len(len).expect("there are that many");
+                let result = match volume.try_write(offset, data) {
+                    Some(result) => result,
+                    None => volume.write(offset, buf.clone()).await,
+                };
+                if let Err(error) = result {
+                    failure.set(Some(error));
+                    break;
+                }
+                rt.yield_now().await;
+            }
+            running.set(running.get() - 1);
+            ended.notify();
+        });
+    }
+    while running.get() > 0 {
+        ended.wait().await;
+    }
+    failure.take().map_or(Ok(()), Err)
+}
+
+/// Ages the volume; `progress` is told the share that is done.
+pub(crate) async fn age(bed: &Testbed, aging: &AgingSection, progress: Rc<dyn Fn(f64)>) -> Result<(), Stop> {
+    let size = bed.volume.size();
+    let fill = (size as f64 * aging.fill.share()) as u64 / LARGE as u64 * LARGE as u64;
+    let span = if fill == 0 { size } else { fill };
+    let blocks = span / BLOCK as u64;
+    let overwrites = (blocks as f64 * aging.overwrite) as u64;
+    let all = ((fill / BLOCK as u64) + overwrites).max(1) as f64;
+    let (mut at, told) = (0, progress.clone());
+    let sequential = move || {
+        let here = at;
+        at += LARGE as u64;
+        if (here / LARGE as u64).is_multiple_of(PROGRESS_EVERY / 64) {
+            told((here / BLOCK as u64) as f64 / all);
+        }
+        (here < fill).then_some(here)
+    };
+    write_all(bed, LARGE, sequential).await?;
+    let (mut rng, mut done) = (Rng::new(bed.rt.rng_u64()), 0);
+    let random = move || {
+        if done % PROGRESS_EVERY == 0 {
+            progress(((fill / BLOCK as u64) + done) as f64 / all);
+        }
+        done += 1;
+        (done <= overwrites).then(|| rng.below(blocks) * BLOCK as u64)
+    };
+    write_all(bed, BLOCK, random).await?;
+    settle(&bed.volume).await
+}
+
+/// What was written is on the devices when the clock starts.
+async fn settle(volume: &Volume) -> Result<(), Stop> {
+    Ok(volume.flush().await?)
+}

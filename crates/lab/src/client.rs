@@ -1,0 +1,205 @@
+//! A client: takes requests from its source, as many at once as the source allows, and counts how long they take.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use cygnus_engine::{Volume, VolumeError};
+use cygnus_runtime::{Event, Runtime};
+use cygnus_sim::World;
+use cygnus_types::{Nanos, zeros};
+use cygnus_workload::{Kind, Request, Source};
+
+use crate::link::{Link, Way};
+use crate::tally::{Key, Tally};
+use crate::testbed::{HERE, Testbed};
+
+/// What all clients share.
+pub(crate) struct Shared {
+    pub rt: Runtime,
+    pub world: World,
+    pub volume: Volume,
+    pub link: Option<Link>,
+    pub per_request: Nanos,
+    pub tally: RefCell<Tally>,
+    /// Names of sources, each once.
+    pub names: RefCell<Vec<String>>,
+    pub failure: Cell<Option<VolumeError>>,
+    /// Workers of all clients that have not ended.
+    pub running: Cell<usize>,
+    pub ended: Event,
+    pub start: Nanos,
+    pub end: Nanos,
+    pub measured_from: Nanos,
+}
+
+impl Shared {
+    pub fn new(bed: &Testbed, link: Option<Link>, ramp: Nanos, duration: Nanos) -> Self {
+        let start = bed.rt.precise_now();
+        Self {
+            rt: bed.rt.clone(),
+            world: bed.world.clone(),
+            volume: bed.volume.clone(),
+            link,
+            per_request: bed.per_request,
+            tally: RefCell::default(),
+            names: RefCell::default(),
+            failure: Cell::new(None),
+            running: Cell::new(0),
+            ended: Event::new(),
+            start,
+            end: start + duration,
+            measured_from: start + ramp,
+        }
+    }
+
+    fn number(&self, name: &str) -> u16 {
+        let mut names = self.names.borrow_mut();
+        let at = names.iter().position(|known| known == name).unwrap_or_else(|| {
+            names.push(name.to_owned());
+            names.len() - 1
+        });
+        u16::try_from(at).expect("a workload has fewer than 65536 sources")
+    }
+
+    async fn send(&self, way: Way, payload: u64) {
+        if let Some(link) = &self.link {
+            link.send(&self.rt, way, payload).await;
+        }
+    }
+
+    async fn carry_out(&self, request: &Request) -> Result<(), VolumeError> {
+        let (offset, len, volume) = (request.offset, request.len as usize, &self.volume);
+        let carries = |kind, payload| if request.kind == kind { payload } else { 0 };
+        self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
+        self.world.charge(HERE, self.per_request);
+        match request.kind {
+            Kind::Read => volume.read(offset, self.rt.alloc(len).full()).await?,
+            Kind::Write => match zeros::of_len(len).and_then(|data| volume.try_write(offset, data)) {
+                Some(result) => result?,
+                None => volume.write(offset, self.rt.alloc(len).full()).await?,
+            },
+            Kind::Flush => volume.flush().await?,
+            Kind::Trim => volume.trim(offset, u64::from(request.len)).await?,
+            Kind::WriteZeroes => volume.write_zeroes(offset, u64::from(request.len), false).await?,
+        }
+        if request.fua {
+            volume.flush().await?;
+        }
+        self.send(Way::ToClient, carries(Kind::Read, u64::from(request.len))).await;
+        Ok(())
+    }
+}
+
+/// One client.
+struct Client {
+    shared: Rc<Shared>,
+    /// Number of the source's name.
+    name: u16,
+    source: RefCell<Box<dyn Source>>,
+    outstanding: Cell<u32>,
+    /// A flush waits for what was issued before it, or is being carried out: nothing is issued.
+    barrier: Cell<bool>,
+    changed: Event,
+    end: Nanos,
+    measured_from: Nanos,
+}
+
+/// Starts a client's workers.
+pub(crate) fn start(shared: &Rc<Shared>, source: Box<dyn Source>) {
+    let (depth, schedule) = (source.depth(), source.schedule());
+    let end = schedule.duration.map_or(shared.end, |span| shared.end.min(shared.start + span));
+    let client = Rc::new(Client {
+        shared: shared.clone(),
+        name: shared.number(source.name()),
+        source: RefCell::new(source),
+        outstanding: Cell::new(0),
+        barrier: Cell::new(false),
+        changed: Event::new(),
+        end,
+        measured_from: shared.measured_from.max(shared.start + schedule.ramp),
+    });
+    for _ in 0..depth {
+        shared.running.set(shared.running.get() + 1);
+        shared.rt.spawn(client.clone().work());
+    }
+}
+
+impl Client {
+    async fn work(self: Rc<Self>) {
+        while let Some(request) = self.take().await {
+            let issued = self.issue(&request).await;
+            if issued >= self.end {
+                break;
+            }
+            let result = self.shared.carry_out(&request).await;
+            self.finish(&request);
+            match result {
+                Ok(()) => self.count(&request, issued),
+                Err(error) => {
+                    self.shared.failure.set(Some(error));
+                    break;
+                }
+            }
+            if self.shared.rt.now() <= issued {
+                // It took no time: others must get their turn, and time pass.
+                self.shared.rt.yield_now().await;
+            }
+        }
+        self.shared.running.set(self.shared.running.get() - 1);
+        self.shared.ended.notify();
+    }
+
+    async fn until(&self, ready: impl Fn() -> bool) {
+        while !ready() {
+            let changed = self.changed.wait();
+            if !ready() {
+                changed.await;
+            }
+        }
+    }
+
+    /// The next request, once no barrier stands before it.
+    async fn take(&self) -> Option<Request> {
+        if self.barrier.get() {
+            self.until(|| !self.barrier.get()).await;
+        }
+        if self.shared.rt.now() >= self.end {
+            return None;
+        }
+        let request = self.source.borrow_mut().next()?;
+        if request.kind == Kind::Flush {
+            self.barrier.set(true);
+            self.until(|| self.outstanding.get() == 0).await;
+        }
+        self.outstanding.set(self.outstanding.get() + 1);
+        Some(request)
+    }
+
+    /// Waits for the request's arrival; says when it was issued. In an open loop that is when it arrived, however late
+    /// there was room for it.
+    async fn issue(&self, request: &Request) -> Nanos {
+        let Some(arrival) = request.arrival else { return self.shared.rt.precise_now() };
+        let at = self.shared.start + arrival;
+        if at < self.end {
+            self.shared.rt.sleep_until(at).await;
+        }
+        at
+    }
+
+    fn finish(&self, request: &Request) {
+        self.outstanding.set(self.outstanding.get() - 1);
+        if request.kind == Kind::Flush {
+            self.barrier.set(false);
+        }
+        if self.changed.has_waiters() {
+            self.changed.notify();
+        }
+    }
+
+    fn count(&self, request: &Request, issued: Nanos) {
+        let latency = self.shared.rt.precise_now().since(issued);
+        let mut tally = self.shared.tally.borrow_mut();
+        let key = Key { client: self.name, job: request.job, kind: request.kind };
+        tally.count(key, u64::from(request.len), latency, issued >= self.measured_from);
+    }
+}

@@ -1,0 +1,134 @@
+//! An outcome as files: numbers for programs, one table to a file.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::error::LabError;
+use crate::outcome::{Outcome, Sample, milli, per_second};
+use crate::scenario::Scenario;
+
+/// Version of the files' form; rises when a column is removed or changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// Writes `summary.json`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself) into
+/// `dir`, which is made if need be.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_files(dir: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), LabError> {
+    let file = |name: &str, text: &str| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|error| LabError::Write { path, error })
+    };
+    std::fs::create_dir_all(dir).map_err(|error| LabError::Write { path: dir.into(), error })?;
+    file("summary.json", &summary(outcome))?;
+    file("latency.csv", &latency(outcome))?;
+    file("timeseries.csv", &time_series(outcome))?;
+    file("devices.csv", &devices(outcome))?;
+    file("scenario.toml", &scenario.text)
+}
+
+#[derive(serde::Serialize)]
+struct Versioned<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+}
+
+fn summary(outcome: &Outcome) -> String {
+    serde_json::to_string_pretty(&Versioned { schema: SCHEMA, outcome }).expect("outcomes are plain structs") + "\n"
+}
+
+/// A number of thousandths, with its point.
+fn fixed(milli: u64) -> String {
+    format!("{}.{:03}", milli / 1000, milli % 1000)
+}
+
+/// Nanoseconds in the unit that `per` of them make, with three decimals.
+fn in_unit(ns: u64, per: u64) -> String {
+    fixed(milli(ns, per))
+}
+
+/// One row for each bucket of the histogram that is not empty.
+fn latency(outcome: &Outcome) -> String {
+    let mut out = String::from("client,job,kind,latency_us,count,percentile\n");
+    for row in &outcome.latency {
+        let mut seen = 0;
+        for (bound, count) in &row.buckets {
+            seen += count;
+            // Rounded down at the sixth decimal: only the last row says 100.
+            let percentile = u128::from(seen) * 100_000_000 / u128::from(row.count.max(1));
+            let (whole, fraction) = (percentile / 1_000_000, percentile % 1_000_000);
+            let (client, job, kind) = (&row.client, row.job, row.kind);
+            let bound = in_unit(bound.0.min(row.max_ns), 1000);
+            writeln!(out, "{client},{job},{kind},{bound},{count},{whole}.{fraction:06}").expect("strings take text");
+        }
+    }
+    out
+}
+
+const TIME_SERIES: &str = "time_s,read_iops,read_mb_s,read_mean_us,read_p99_us,write_iops,write_mb_s,write_mean_us,\
+    write_p99_us,cleaning_read_mb_s,cleaning_write_mb_s,free_segments,front_end_group,cleaning_group,pressure_ns,\
+    cpu_percent,link_in_mb_s,link_in_percent,link_out_mb_s,link_out_percent\n";
+
+fn megabytes(bytes: u64, span_ns: u64) -> String {
+    fixed(per_second(bytes, span_ns) / 1000)
+}
+
+/// Part of the time, in percent.
+fn percent(part_ns: u64, span_ns: u64) -> String {
+    fixed(milli(part_ns, span_ns) * 100)
+}
+
+fn users(out: &mut String, [requests, bytes, mean, p99]: [u64; 4], span: u64) {
+    let (mean, p99) = (in_unit(mean, 1000), in_unit(p99, 1000));
+    write!(out, ",{},{},{mean},{p99}", per_second(requests, span), megabytes(bytes, span)).expect("strings take text");
+}
+
+fn time_series(outcome: &Outcome) -> String {
+    let mut out = String::from(TIME_SERIES);
+    for sample in &outcome.samples {
+        time_series_row(&mut out, sample);
+    }
+    out
+}
+
+fn time_series_row(out: &mut String, sample: &Sample) {
+    let span = sample.span_ns;
+    out.push_str(&in_unit(sample.at_ns, 1_000_000_000));
+    users(out, sample.reads, span);
+    users(out, sample.writes, span);
+    let cleaning = sample.cleaning.map_or(String::new(), |group| group.to_string());
+    let mut cells = vec![
+        megabytes(sample.cleaning_read_bytes, span),
+        megabytes(sample.moved_blocks * 4096, span),
+        sample.free_segments.to_string(),
+        sample.front_end.to_string(),
+        cleaning,
+        sample.pressure_ns.to_string(),
+        percent(sample.cpu_ns, span),
+    ];
+    for way in 0..2 {
+        cells.push(megabytes(sample.link_bytes[way], span));
+        cells.push(percent(sample.link_ns[way], span));
+    }
+    writeln!(out, ",{}", cells.join(",")).expect("strings take text");
+}
+
+fn devices(outcome: &Outcome) -> String {
+    let mut out = String::from(
+        "time_s,device,read_mb_s,write_mb_s,busy_percent,queue_depth,flash_write_mb_s,collection_mb_s,erases\n",
+    );
+    for sample in &outcome.samples {
+        let (at, span) = (in_unit(sample.at_ns, 1_000_000_000), sample.span_ns);
+        for (n, device) in sample.devices.iter().enumerate() {
+            let rates = [device.read_bytes, device.written_bytes].map(|bytes| megabytes(bytes, span));
+            let flash = [device.pages_programmed, device.pages_collected].map(|pages| megabytes(pages * 4096, span));
+            let (busy, depth) = (percent(device.busy_ns, span), fixed(milli(device.in_flight_ns, span)));
+            let ([read, write], [programmed, collected], erases) = (rates, flash, device.erases);
+            writeln!(out, "{at},{n},{read},{write},{busy},{depth},{programmed},{collected},{erases}")
+                .expect("strings take text");
+        }
+    }
+    out
+}

@@ -1,0 +1,30 @@
+//! The lab: what an array would do on given drives, by running the real engine on modelled ones in virtual time.
+//!
+//! A [`Scenario`] is a TOML file: drives, one or more arrays, what happens to them before the clock starts (aging), the
+//! clients' workload, and optionally what the array's core and the clients' network cost. [`run`] plays it through for
+//! one array and gives an [`Outcome`]; [`write_files`] turns that into CSV and JSON.
+//!
+//! An outcome is a pure function of the scenario and a seed: no wall clock, no thread, no platform's mathematics, and
+//! numbers are written so that the same run gives the same bytes everywhere. Users' data are zeros that nobody looks at
+//! (see [`cygnus_runtime::BufPool::blank`]); stripe headers, maps and superblocks are real.
+
+mod aging;
+mod client;
+mod error;
+mod examples;
+mod files;
+mod link;
+mod outcome;
+mod run;
+mod sampler;
+mod scenario;
+mod summary;
+mod tally;
+mod testbed;
+
+pub use error::{LabError, ScenarioError};
+pub use examples::{EXAMPLES, Example};
+pub use files::write_files;
+pub use outcome::{DeviceTotals, LatencyRow, Outcome, Sample};
+pub use run::{Progress, run};
+pub use scenario::{ArraySection, Scenario};

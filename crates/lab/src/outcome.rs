@@ -1,0 +1,160 @@
+//! What a run found. Integers wherever a number may be compared: nothing depends on how a platform rounds or prints.
+
+use cygnus_types::Nanos;
+use serde::Serialize;
+
+/// One array's run. Totals leave out the ramp only where that is said.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The array's name.
+    pub array: String,
+    /// Of all random choices.
+    pub seed: u64,
+    /// Policies, such as "swan".
+    pub preset: String,
+    /// Drive preset.
+    pub drive: String,
+    /// Number of drives.
+    pub drives: u64,
+    /// Capacity of each drive in bytes.
+    pub drive_bytes: u64,
+    /// Size of the volume in bytes.
+    pub volume_bytes: u64,
+    /// Virtual time measured, without ramp and aging, in nanoseconds.
+    pub measured_ns: u64,
+    /// Requests answered after the ramp.
+    pub requests: u64,
+    /// Bytes that users read per second, after the ramp.
+    pub read_bytes_per_second: u64,
+    /// Bytes that users wrote per second, after the ramp.
+    pub write_bytes_per_second: u64,
+    /// Latencies after the ramp, by client, job and kind of request.
+    pub latency: Vec<LatencyRow>,
+    /// Blocks written to devices per block written by users, in thousandths, after the aging.
+    pub array_write_amplification_milli: u64,
+    /// Blocks written by users and by cleaning per block written by users, in thousandths, after the aging.
+    pub cleaning_amplification_milli: u64,
+    /// Flash pages programmed per page that the array wrote, in thousandths, after the aging.
+    pub drive_write_amplification_milli: u64,
+    /// Changes of the front-end group, after the aging.
+    pub rotations: u64,
+    /// Segments cleaned, after the aging.
+    pub victims: u64,
+    /// Valid share of those segments, in thousandths.
+    pub victim_valid_milli: u64,
+    /// Share of the time that the array's core worked, in thousandths; 0 if it is not modelled.
+    pub cpu_milli: u64,
+    /// Totals of the drives, after the aging.
+    pub devices: Vec<DeviceTotals>,
+    /// Time series, from the end of the aging; in a file of their own.
+    #[serde(skip)]
+    pub samples: Vec<Sample>,
+}
+
+/// Latencies of one client's requests of one kind, in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencyRow {
+    /// The source's name; sources of one name are counted together.
+    pub client: String,
+    /// The source's own label for what asked for them.
+    pub job: u16,
+    /// "read", "write", "flush", "trim" or "write-zeroes".
+    pub kind: &'static str,
+    /// Requests.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Mean.
+    pub mean_ns: u64,
+    /// Half of them took at most this.
+    pub p50_ns: u64,
+    /// 99 % of them.
+    pub p99_ns: u64,
+    /// 99.9 %.
+    pub p999_ns: u64,
+    /// 99.99 %.
+    pub p9999_ns: u64,
+    /// All of them.
+    pub max_ns: u64,
+    /// Upper bounds and counts of the histogram's buckets that are not empty; in a file of their own.
+    #[serde(skip)]
+    pub buckets: Vec<(Nanos, u64)>,
+}
+
+/// What a drive did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DeviceTotals {
+    /// Bytes read by the array.
+    pub read_bytes: u64,
+    /// Bytes written by the array.
+    pub written_bytes: u64,
+    /// 4 KiB pages programmed, of the host's and of the drive's own collection.
+    pub pages_programmed: u64,
+    /// Of them by its own collection.
+    pub pages_collected: u64,
+    /// Flash blocks erased.
+    pub erases: u64,
+    /// Time with anything in flight, in nanoseconds.
+    pub busy_ns: u64,
+    /// Sum of the times that its commands were in flight, in nanoseconds: divided by time, the mean queue depth.
+    pub in_flight_ns: u64,
+}
+
+impl DeviceTotals {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes - earlier.read_bytes,
+            written_bytes: self.written_bytes - earlier.written_bytes,
+            pages_programmed: self.pages_programmed - earlier.pages_programmed,
+            pages_collected: self.pages_collected - earlier.pages_collected,
+            erases: self.erases - earlier.erases,
+            busy_ns: self.busy_ns - earlier.busy_ns,
+            in_flight_ns: self.in_flight_ns - earlier.in_flight_ns,
+        }
+    }
+}
+
+/// Every resource over one interval.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// End of the interval, in nanoseconds since the end of the aging.
+    pub at_ns: u64,
+    /// Length of the interval in nanoseconds.
+    pub span_ns: u64,
+    /// Users' reads: requests, bytes, mean and 99th percentile of the latency in nanoseconds.
+    pub reads: [u64; 4],
+    /// Users' writes likewise.
+    pub writes: [u64; 4],
+    /// Blocks of 4 KiB that cleaning moved.
+    pub moved_blocks: u64,
+    /// Bytes that cleaning read from the devices.
+    pub cleaning_read_bytes: u64,
+    /// Free segments of all groups at its end.
+    pub free_segments: u64,
+    /// The group that took users' writes at its end.
+    pub front_end: u64,
+    /// The group being cleaned at its end.
+    pub cleaning: Option<u64>,
+    /// Delay of each written block at its end, in nanoseconds: back-pressure.
+    pub pressure_ns: u64,
+    /// Time that the array's core worked, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Bytes over the clients' link, to the array and back.
+    pub link_bytes: [u64; 2],
+    /// Time that the link was taken, in nanoseconds, likewise.
+    pub link_ns: [u64; 2],
+    /// Each device.
+    pub devices: Vec<DeviceTotals>,
+}
+
+/// `part` of `whole` in thousandths; 0 of nothing.
+pub(crate) fn milli(part: u64, whole: u64) -> u64 {
+    (u128::from(part) * 1000).checked_div(u128::from(whole)).unwrap_or(0) as u64
+}
+
+/// So many per second, over a span in nanoseconds.
+pub(crate) fn per_second(count: u64, span_ns: u64) -> u64 {
+    (u128::from(count) * 1_000_000_000).checked_div(u128::from(span_ns)).unwrap_or(0) as u64
+}

@@ -1,0 +1,99 @@
+//! Plays a scenario through for one of its arrays.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use cygnus_types::Nanos;
+use toml::Spanned;
+
+use crate::aging::age;
+use crate::client::{self, Shared};
+use crate::error::{LabError, Stop};
+use crate::link::Link;
+use crate::outcome::Outcome;
+use crate::sampler::{Snapshot, sample};
+use crate::scenario::{ArraySection, Scenario};
+use crate::summary::Ended;
+use crate::testbed::{Bench, Testbed};
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// Share of the aging's writes that are done, 0 to 1.
+    Aging(f64),
+    /// Virtual time since the clock was started.
+    Running(Nanos),
+}
+
+/// Runs the scenario's array number `which`. `progress` is called now and then.
+///
+/// # Errors
+/// When the array or its volume cannot be made (which names the line), a request fails, or time comes to an end.
+///
+/// # Panics
+/// If there is no array of that number.
+pub fn run(
+    scenario: &Scenario,
+    which: usize,
+    seed: u64,
+    progress: impl Fn(Progress) + 'static,
+) -> Result<Outcome, LabError> {
+    let part = &scenario.spec.array[which];
+    let section = part.as_ref();
+    let config = scenario.drive()?;
+    let cpu = scenario.spec.cpu.map(|cpu| cpu.model());
+    let precondition = scenario.spec.devices.as_ref().precondition;
+    let bench = Bench::new(&config, precondition, section.devices(), seed, cpu);
+    let ended = bench.rt.run(play(&bench, scenario, section, seed, Rc::new(progress)));
+    let at = bench.world.now();
+    bench.rt.drop_tasks();
+    let array = section.name().to_owned();
+    match ended {
+        Ok(Ok(outcome)) => Ok(outcome),
+        Ok(Err(Stop::Request(error))) => Err(LabError::Request { array, error }),
+        Ok(Err(Stop::Workload(why))) => Err(scenario.wrong(&scenario.spec.workload, why).into()),
+        Ok(Err(stop)) => Err(scenario.wrong(part, stop.to_string()).into()),
+        Err(halt) => Err(LabError::Halted { array, halt, at }),
+    }
+}
+
+async fn play(
+    bench: &Bench,
+    scenario: &Scenario,
+    section: &ArraySection,
+    seed: u64,
+    progress: Rc<dyn Fn(Progress)>,
+) -> Result<Outcome, Stop> {
+    let spec = &scenario.spec;
+    let bed = Rc::new(Testbed::set_up(bench, scenario, section).await?);
+    let sources =
+        spec.workload.as_ref().build(bed.volume.size(), seed).map_err(|why| Stop::Workload(why.to_string()))?;
+    let told = progress.clone();
+    age(&bed, spec.aging.as_ref(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
+
+    let link = spec.network.as_ref().map(Spanned::as_ref).map(|network| Link::new(network.rate.0, network.latency.0));
+    let run = spec.run.as_ref();
+    let shared = Rc::new(Shared::new(&bed, link, run.ramp.0, run.duration.0));
+    let before = Snapshot::take(&bed, &shared);
+    let samples = Rc::new(RefCell::new(Vec::new()));
+    let told = progress.clone();
+    let sampler = sample(
+        bed.clone(),
+        shared.clone(),
+        run.sample.0,
+        samples.clone(),
+        Rc::new(move |at| told(Progress::Running(at))),
+    );
+    sources.into_iter().for_each(|source| client::start(&shared, source));
+    sampler.await;
+    while shared.running.get() > 0 {
+        shared.ended.wait().await;
+    }
+    if let Some(error) = shared.failure.take() {
+        return Err(error.into());
+    }
+    let after = Snapshot::take(&bed, &shared);
+    let samples = samples.take();
+    let ended = Ended { scenario, section, seed, bed: &bed, shared: &shared, before: &before, after: &after };
+    Ok(ended.outcome(samples))
+}

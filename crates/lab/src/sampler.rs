@@ -1,0 +1,98 @@
+//! Looks at every resource once per interval.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use cygnus_engine::{GroupRole, Traffic};
+use cygnus_types::Nanos;
+
+use crate::client::Shared;
+use crate::link::Way;
+use crate::outcome::{DeviceTotals, Sample};
+use crate::tally::Counts;
+use crate::testbed::{HERE, Testbed};
+
+/// Counters of everything at one moment.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    pub at: Nanos,
+    pub traffic: Traffic,
+    pub devices: Vec<DeviceTotals>,
+    pub cpu: Nanos,
+    cleaning_read: u64,
+    link: [(u64, Nanos); 2],
+}
+
+impl Snapshot {
+    pub fn take(bed: &Testbed, shared: &Shared) -> Self {
+        let link = |way| shared.link.as_ref().map_or((0, Nanos::ZERO), |link| link.totals(way));
+        Self {
+            at: bed.rt.now(),
+            traffic: bed.array.traffic(),
+            devices: bed.disks.iter().map(|&disk| device(bed, disk)).collect(),
+            cpu: bed.world.cpu_busy(HERE),
+            cleaning_read: bed.array.status().members.iter().map(|member| member.cleaning_read).sum(),
+            link: [Way::ToArray, Way::ToClient].map(link),
+        }
+    }
+}
+
+fn device(bed: &Testbed, disk: cygnus_sim::DiskId) -> DeviceTotals {
+    let (stats, load) = (bed.world.stats(disk), bed.world.load(disk));
+    let flash = bed.world.model_counters(disk).expect("the lab's drives are modelled");
+    DeviceTotals {
+        read_bytes: stats.read_bytes,
+        written_bytes: stats.written_bytes,
+        pages_programmed: flash.nand_writes(),
+        pages_collected: flash.programmed_gc,
+        erases: flash.erases,
+        busy_ns: load.busy.0,
+        in_flight_ns: load.in_flight.0,
+    }
+}
+
+fn figures(counts: &Counts) -> [u64; 4] {
+    [counts.requests, counts.bytes, counts.latency.mean().0, counts.latency.quantile(0.99).0]
+}
+
+/// Takes samples until the end of the run, telling `progress` the time since its start.
+pub(crate) async fn sample(
+    bed: Rc<Testbed>,
+    shared: Rc<Shared>,
+    interval: Nanos,
+    samples: Rc<RefCell<Vec<Sample>>>,
+    progress: Rc<dyn Fn(Nanos)>,
+) {
+    let mut before = Snapshot::take(&bed, &shared);
+    while before.at < shared.end {
+        let at = shared.start + interval * (samples.borrow().len() as u64 + 1);
+        bed.rt.sleep_until(at.min(shared.end)).await;
+        let after = Snapshot::take(&bed, &shared);
+        let sample = between(&bed, &shared, &before, &after);
+        samples.borrow_mut().push(sample);
+        progress(after.at.since(shared.start));
+        before = after;
+    }
+}
+
+fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) -> Sample {
+    let [reads, writes] = shared.tally.borrow_mut().take_interval();
+    let status = bed.array.status();
+    let with_role = |role| status.groups.iter().find(|group| group.role == role).map(|group| u64::from(group.id.0));
+    Sample {
+        at_ns: after.at.since(shared.start).0,
+        span_ns: after.at.since(before.at).0,
+        reads: figures(&reads),
+        writes: figures(&writes),
+        moved_blocks: after.traffic.relocated - before.traffic.relocated,
+        cleaning_read_bytes: after.cleaning_read - before.cleaning_read,
+        free_segments: status.groups.iter().map(|group| u64::from(group.free)).sum(),
+        front_end: with_role(GroupRole::FrontEnd).unwrap_or(0),
+        cleaning: with_role(GroupRole::Cleaning),
+        pressure_ns: status.pressure_ns,
+        cpu_ns: after.cpu.0 - before.cpu.0,
+        link_bytes: std::array::from_fn(|way| after.link[way].0 - before.link[way].0),
+        link_ns: std::array::from_fn(|way| after.link[way].1.0 - before.link[way].1.0),
+        devices: after.devices.iter().zip(&before.devices).map(|(after, before)| after.since(before)).collect(),
+    }
+}

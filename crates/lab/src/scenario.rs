@@ -1,0 +1,382 @@
+//! A scenario file: what it may say, and checking that it makes sense.
+
+use cygnus_engine::CreateOptions;
+use cygnus_policy::Preset;
+use cygnus_sim::CpuModel;
+use cygnus_ssd::SsdConfig;
+use cygnus_types::{ByteSize, Nanos};
+use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+use toml::Spanned;
+
+use crate::error::ScenarioError;
+
+/// A scenario, as read from its file and checked as far as can be without running it.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Where it came from, for messages.
+    pub file: String,
+    /// The text of the file.
+    pub text: String,
+    /// What it says.
+    pub(crate) spec: Spec,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Spec {
+    pub name: String,
+    #[serde(default)]
+    pub about: String,
+    #[serde(default = "one")]
+    pub seed: u64,
+    pub devices: Spanned<DevicesSection>,
+    pub array: Vec<Spanned<ArraySection>>,
+    #[serde(default)]
+    pub volume: VolumeSection,
+    #[serde(default)]
+    pub aging: Spanned<AgingSection>,
+    pub workload: Spanned<WorkloadConfig>,
+    pub cpu: Option<CpuSection>,
+    pub network: Option<Spanned<NetworkSection>>,
+    pub run: Spanned<RunSection>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// The drives, all alike; each array gets as many new ones as it takes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct DevicesSection {
+    /// Name of a preset.
+    pub preset: String,
+    /// Make each this many times smaller, everything that makes speed unchanged.
+    #[serde(default = "one")]
+    pub scale: u64,
+    /// What the drives went through before the array was made.
+    #[serde(default)]
+    pub precondition: Precondition,
+}
+
+/// What drives went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Precondition {
+    /// Nothing: trimmed.
+    #[default]
+    None,
+    /// One sequential pass.
+    Sequential,
+    /// Random writes for ever, computed rather than waited for.
+    Random,
+}
+
+/// An array of the scenario.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ArraySection {
+    /// Name in results; the preset's if not given.
+    name: Option<String>,
+    preset: String,
+    #[serde(default = "one_group")]
+    groups: u16,
+    raid: Raid,
+    chunk: Option<Size>,
+    segment: Option<Size>,
+    stripe_rows: Option<u32>,
+    over_provision: Option<Percent>,
+}
+
+fn one_group() -> u16 {
+    1
+}
+
+/// `"4+1"`
+#[derive(Clone, Copy, Debug)]
+struct Raid {
+    data: u8,
+    parity: u8,
+}
+
+impl<'de> Deserialize<'de> for Raid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let numbers = text.split_once('+').and_then(|(k, m)| Some((k.trim().parse().ok()?, m.trim().parse().ok()?)));
+        match numbers {
+            Some((data @ 1.., parity @ 0..=2)) => Ok(Self { data, parity }),
+            _ => {
+                Err(de::Error::custom(format!("\"{text}\" is no RAID shape: write K+M such as \"4+1\", M from 0 to 2")))
+            }
+        }
+    }
+}
+
+/// How large the volume is.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct VolumeSection {
+    #[serde(default)]
+    pub size: VolumeSize,
+}
+
+impl Default for VolumeSection {
+    fn default() -> Self {
+        Self { size: VolumeSize::default() }
+    }
+}
+
+/// A share of something, or bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum VolumeSize {
+    /// Of what the array offers.
+    OfUsable(Percent),
+    /// Of the drives' capacity without parity.
+    OfRaw(Percent),
+    Bytes(u64),
+}
+
+impl Default for VolumeSize {
+    fn default() -> Self {
+        Self::OfUsable(Percent(100.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for VolumeSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const FORMS: &str = "write \"4GiB\", \"80% of usable\" or \"60% of data\"";
+        let text = String::deserialize(deserializer)?;
+        let wrong = |why: &dyn std::fmt::Display| de::Error::custom(format!("volume size \"{text}\": {why}; {FORMS}"));
+        let Some((percent, of)) = text.split_once('%') else {
+            return text.parse::<ByteSize>().map(|size| Self::Bytes(size.0)).map_err(|error| wrong(&error));
+        };
+        let number = percent.trim().parse().ok().filter(|number| (0.0..=100.0).contains(number));
+        let percent = Percent(number.ok_or_else(|| wrong(&"not a percentage from 0 to 100"))?);
+        match of.trim() {
+            "" | "of usable" => Ok(Self::OfUsable(percent)),
+            "of data" => Ok(Self::OfRaw(percent)),
+            _ => Err(wrong(&"of what?")),
+        }
+    }
+}
+
+/// What is written before the clock starts.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct AgingSection {
+    /// Share of the volume that is written once, from its start.
+    pub fill: Percent,
+    /// Then so many times the volume in uniformly random blocks of the filled part (of all of it, if none was filled).
+    pub overwrite: f64,
+}
+
+/// What the array's core costs. The defaults are of the order of what `cygnus bench engine` measures.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct CpuSection {
+    pub turn: Span,
+    pub submit: Span,
+    pub complete: Span,
+    pub copy: Span,
+    pub checksum: Span,
+    pub parity: Span,
+    /// Each request of a client: protocol, map, allocation.
+    pub request: Span,
+}
+
+impl Default for CpuSection {
+    fn default() -> Self {
+        let ns = |n| Span(Nanos(n));
+        Self {
+            turn: ns(100),
+            submit: ns(400),
+            complete: ns(200),
+            copy: ns(200),
+            checksum: ns(60),
+            parity: ns(60),
+            request: ns(800),
+        }
+    }
+}
+
+impl CpuSection {
+    pub fn model(&self) -> CpuModel {
+        CpuModel {
+            turn: self.turn.0,
+            submit: self.submit.0,
+            complete: self.complete.0,
+            copy: self.copy.0,
+            checksum: self.checksum.0,
+            parity: self.parity.0,
+        }
+    }
+}
+
+/// The link between all clients and the array; full duplex.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct NetworkSection {
+    /// Bytes per second in each direction.
+    pub rate: Size,
+    /// Time of a message that needs no room, one way.
+    #[serde(default)]
+    pub latency: Span,
+}
+
+/// How long, and how often to look.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RunSection {
+    pub duration: Span,
+    /// The first part of the duration, which latencies and totals leave out; time series have it.
+    #[serde(default)]
+    pub ramp: Span,
+    /// Distance of the samples of time series.
+    #[serde(default = "one_second")]
+    pub sample: Span,
+}
+
+fn one_second() -> Span {
+    Span(Nanos::secs(1))
+}
+
+impl ArraySection {
+    /// The name in results.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.preset)
+    }
+
+    /// Devices it takes.
+    pub fn devices(&self) -> usize {
+        usize::from(self.groups) * (usize::from(self.raid.data) + usize::from(self.raid.parity))
+    }
+
+    /// Share of its devices that holds data, as a fraction.
+    pub(crate) fn data_share(&self) -> (u64, u64) {
+        (u64::from(self.raid.data), u64::from(self.raid.data) + u64::from(self.raid.parity))
+    }
+
+    fn preset(&self) -> Result<Preset, String> {
+        self.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| error.to_string())
+    }
+
+    pub(crate) fn options(&self) -> CreateOptions {
+        let preset = self.preset().expect("checked when the scenario was read");
+        let raid = self.raid;
+        let defaults = CreateOptions::new(self.name(), preset, usize::from(self.groups), raid.data, raid.parity);
+        let over_provision = self.over_provision.map(|percent| (percent.0 * 10.0).round() as u16);
+        CreateOptions {
+            chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
+            segment: self.segment.map(|size| ByteSize(size.0)),
+            stripe_rows: self.stripe_rows,
+            over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
+            ..defaults
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario from the text of a file of that name.
+    ///
+    /// # Errors
+    /// With line, column and remedy, when the text is no scenario or one that cannot be.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        let spec = toml::from_str::<Spec>(text).map_err(|error| {
+            let message = error.message().trim_end().replace('\n', "; ");
+            ScenarioError::at(file, text, error.span(), message)
+        })?;
+        let scenario = Self { file: file.into(), text: text.into(), spec };
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// What it is about, in a sentence; may be empty.
+    pub fn about(&self) -> &str {
+        &self.spec.about
+    }
+
+    /// The seed that it names.
+    pub fn seed(&self) -> u64 {
+        self.spec.seed
+    }
+
+    /// Its arrays, in order.
+    pub fn arrays(&self) -> impl ExactSizeIterator<Item = &ArraySection> {
+        self.spec.array.iter().map(Spanned::as_ref)
+    }
+
+    /// Virtual time that is measured and shown, without the aging.
+    pub fn duration(&self) -> Nanos {
+        self.spec.run.as_ref().duration.0
+    }
+
+    /// An error about a part of the file.
+    pub(crate) fn wrong<T>(&self, part: &Spanned<T>, message: impl Into<String>) -> ScenarioError {
+        ScenarioError::at(&self.file, &self.text, Some(part.span()), message)
+    }
+
+    fn check(&self) -> Result<(), ScenarioError> {
+        self.drive().map(drop)?;
+        if self.spec.array.is_empty() {
+            return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
+        }
+        for (n, array) in self.spec.array.iter().enumerate() {
+            array.as_ref().preset().map_err(|message| self.wrong(array, message))?;
+            let name = array.as_ref().name();
+            let fine = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+            if !fine || name.starts_with('.') {
+                let rule = "letters, digits, dots, dashes and underlines, as it becomes the name of a directory";
+                return Err(self.wrong(array, format!("an array cannot be named \"{name}\": {rule}")));
+            }
+            if self.arrays().take(n).any(|earlier| earlier.name() == name) {
+                return Err(self.wrong(array, format!("there is another array \"{name}\": give this one a name = ...")));
+            }
+        }
+        self.check_run()
+    }
+
+    fn check_run(&self) -> Result<(), ScenarioError> {
+        let part = &self.spec.run;
+        let run = part.as_ref();
+        if run.duration.0 == Nanos::ZERO || run.ramp.0 >= run.duration.0 {
+            return Err(self.wrong(part, "the duration must be longer than the ramp (and than nothing)"));
+        }
+        if run.sample.0 < Nanos::micros(10) || run.duration.0.0 / run.sample.0.0 > 1_000_000 {
+            return Err(self.wrong(part, "sample: at least 10us, and at most a million samples in the duration"));
+        }
+        let overwrite = self.spec.aging.as_ref().overwrite;
+        if !(0.0..=1000.0).contains(&overwrite) {
+            return Err(self.wrong(&self.spec.aging, "overwrite: how often to write the volume over, from 0 to 1000"));
+        }
+        if let Some(network) = self.spec.network.as_ref().filter(|network| network.as_ref().rate.0 == 0) {
+            return Err(self.wrong(network, "rate: bytes per second, such as \"1250MB\" for 10 GbE, not 0"));
+        }
+        Ok(())
+    }
+
+    /// The drive that is meant.
+    pub(crate) fn drive(&self) -> Result<SsdConfig, ScenarioError> {
+        let part = &self.spec.devices;
+        let devices = part.as_ref();
+        let preset = cygnus_ssd::Preset::by_name(&devices.preset).ok_or_else(|| {
+            let known = cygnus_ssd::Preset::ALL.map(cygnus_ssd::Preset::name).join(", ");
+            self.wrong(part, format!("there is no drive preset \"{}\"; the presets are {known}", devices.preset))
+        })?;
+        if devices.scale == 0 {
+            return Err(self.wrong(part, "scale: how many times smaller, at least 1"));
+        }
+        let config = preset.config().scaled_down(devices.scale);
+        config.validate().map_err(|error| {
+            let hint = if devices.scale > 1 { " (or a smaller scale)" } else { "" };
+            self.wrong(part, format!("{error}{hint}"))
+        })?;
+        Ok(config)
+    }
+}

@@ -1,0 +1,103 @@
+//! From counters to an outcome.
+
+use cygnus_workload::Kind;
+
+use crate::client::Shared;
+use crate::outcome::{DeviceTotals, LatencyRow, Outcome, Sample, milli, per_second};
+use crate::sampler::Snapshot;
+use crate::scenario::{ArraySection, Scenario};
+use crate::tally::{Counts, Key};
+use crate::testbed::Testbed;
+
+/// A run that has come to its end.
+pub(crate) struct Ended<'a> {
+    pub scenario: &'a Scenario,
+    pub section: &'a ArraySection,
+    pub seed: u64,
+    pub bed: &'a Testbed,
+    pub shared: &'a Shared,
+    /// At the end of the aging, and now.
+    pub before: &'a Snapshot,
+    pub after: &'a Snapshot,
+}
+
+impl Ended<'_> {
+    /// What it found.
+    pub fn outcome(&self, samples: Vec<Sample>) -> Outcome {
+        let (before, after) = (&self.before.traffic, &self.after.traffic);
+        let devices = self.devices();
+        let latency = latency_rows(self.shared);
+        let measured = self.shared.end.since(self.shared.measured_from).0;
+        let bytes = |kind| latency.iter().filter(|row| row.kind == kind).map(|row| row.bytes).sum();
+        let user = after.user_written - before.user_written;
+        let moved = after.relocated - before.relocated;
+        let (programmed, collected) =
+            devices.iter().fold((0, 0), |(p, c), device| (p + device.pages_programmed, c + device.pages_collected));
+        let written_pages: u64 = devices.iter().map(|device| device.written_bytes / 4096).sum();
+        let status = self.bed.array.status();
+        debug_assert!(collected <= programmed, "collected pages are programmed pages");
+        Outcome {
+            scenario: self.scenario.name().into(),
+            array: self.section.name().into(),
+            seed: self.seed,
+            preset: status.preset,
+            drive: self.scenario.spec.devices.as_ref().preset.clone(),
+            drives: status.members.len() as u64,
+            drive_bytes: status.members.first().map_or(0, |member| member.size.0),
+            volume_bytes: self.bed.volume.size(),
+            measured_ns: measured,
+            requests: latency.iter().map(|row| row.count).sum(),
+            read_bytes_per_second: per_second(bytes("read"), measured),
+            write_bytes_per_second: per_second(bytes("write"), measured),
+            latency,
+            array_write_amplification_milli: milli(written_pages, user),
+            cleaning_amplification_milli: milli(user + moved, user),
+            drive_write_amplification_milli: milli(programmed, written_pages),
+            rotations: after.rotations - before.rotations,
+            victims: after.victims - before.victims,
+            victim_valid_milli: milli(
+                after.victim_live - before.victim_live,
+                after.victim_capacity - before.victim_capacity,
+            ),
+            cpu_milli: milli(self.after.cpu.0 - self.before.cpu.0, self.after.at.since(self.before.at).0),
+            devices,
+            samples,
+        }
+    }
+
+    fn devices(&self) -> Vec<DeviceTotals> {
+        self.after.devices.iter().zip(&self.before.devices).map(|(after, before)| after.since(before)).collect()
+    }
+}
+
+fn latency_rows(shared: &Shared) -> Vec<LatencyRow> {
+    let names = shared.names.borrow();
+    let row = |(key, counts): (Key, Counts)| {
+        let latency = &counts.latency;
+        LatencyRow {
+            client: names[usize::from(key.client)].clone(),
+            job: key.job,
+            kind: kind_name(key.kind),
+            count: counts.requests,
+            bytes: counts.bytes,
+            mean_ns: latency.mean().0,
+            p50_ns: latency.quantile(0.5).0,
+            p99_ns: latency.quantile(0.99).0,
+            p999_ns: latency.quantile(0.999).0,
+            p9999_ns: latency.quantile(0.9999).0,
+            max_ns: latency.max().0,
+            buckets: latency.buckets().collect(),
+        }
+    };
+    shared.tally.borrow().totals().into_iter().map(row).collect()
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Flush => "flush",
+        Kind::Trim => "trim",
+        Kind::WriteZeroes => "write-zeroes",
+    }
+}

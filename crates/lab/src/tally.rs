@@ -1,0 +1,68 @@
+//! What clients have met with: latencies, counted by client, job and kind of request.
+
+use cygnus_target::Histogram;
+use cygnus_types::Nanos;
+use cygnus_workload::Kind;
+
+/// Whose requests, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    /// Number of the source's name.
+    pub client: u16,
+    pub job: u16,
+    pub kind: Kind,
+}
+
+/// Counts of one kind of request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub requests: u64,
+    pub bytes: u64,
+    pub latency: Histogram,
+}
+
+impl Counts {
+    fn add(&mut self, bytes: u64, latency: Nanos) {
+        self.requests += 1;
+        self.bytes += bytes;
+        self.latency.record(latency);
+    }
+}
+
+/// Everything counted since the ramp, and since the last sample.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// There are few, so they are looked for one by one.
+    totals: Vec<(Key, Counts)>,
+    interval: [Counts; 2],
+}
+
+impl Tally {
+    /// A request has been answered; `measured` if it was issued after the ramp.
+    pub fn count(&mut self, key: Key, bytes: u64, latency: Nanos, measured: bool) {
+        if measured {
+            let at = self.totals.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                self.totals.push((key, Counts::default()));
+                self.totals.len() - 1
+            });
+            self.totals[at].1.add(bytes, latency);
+        }
+        match key.kind {
+            Kind::Read => self.interval[0].add(bytes, latency),
+            Kind::Write | Kind::WriteZeroes => self.interval[1].add(bytes, latency),
+            Kind::Flush | Kind::Trim => {}
+        }
+    }
+
+    /// Reads and writes since this was last asked.
+    pub fn take_interval(&mut self) -> [Counts; 2] {
+        std::mem::take(&mut self.interval)
+    }
+
+    /// Everything since the ramp, in order.
+    pub fn totals(&self) -> Vec<(Key, Counts)> {
+        let mut totals = self.totals.clone();
+        totals.sort_by_key(|(key, _)| *key);
+        totals
+    }
+}
