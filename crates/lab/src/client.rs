@@ -73,7 +73,7 @@ impl Shared {
         self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
         self.world.charge(HERE, self.per_request);
         match request.kind {
-            Kind::Read => volume.read(offset, self.rt.alloc(len).full()).await?,
+            Kind::Read => drop(volume.read(offset, self.rt.alloc(len).full()).await?),
             Kind::Write => match zeros::of_len(len).and_then(|data| volume.try_write(offset, data)) {
                 Some(result) => result?,
                 None => volume.write(offset, self.rt.alloc(len).full()).await?,

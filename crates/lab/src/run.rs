@@ -69,7 +69,7 @@ async fn play(
     let sources =
         spec.workload.as_ref().build(bed.volume.size(), seed).map_err(|why| Stop::Workload(why.to_string()))?;
     let told = progress.clone();
-    age(&bed, spec.aging.as_ref(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
+    age(&bed, &scenario.aging(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
 
     let link = spec.network.as_ref().map(Spanned::as_ref).map(|network| Link::new(network.rate.0, network.latency.0));
     let run = spec.run.as_ref();

@@ -3,7 +3,7 @@
 use cygnus_engine::CreateOptions;
 use cygnus_policy::Preset;
 use cygnus_sim::CpuModel;
-use cygnus_ssd::SsdConfig;
+use cygnus_ssd::{DeviceSpec, ModelConfig};
 use cygnus_types::{ByteSize, Nanos};
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
@@ -35,8 +35,7 @@ pub(crate) struct Spec {
     pub array: Vec<Spanned<ArraySection>>,
     #[serde(default)]
     pub volume: VolumeSection,
-    #[serde(default)]
-    pub aging: Spanned<AgingSection>,
+    pub aging: Option<Spanned<AgingSection>>,
     pub workload: Spanned<WorkloadConfig>,
     pub cpu: Option<CpuSection>,
     pub network: Option<Spanned<NetworkSection>>,
@@ -47,18 +46,37 @@ fn one() -> u64 {
     1
 }
 
-/// The drives, all alike; each array gets as many new ones as it takes.
+/// The drives, all alike; each array gets as many new ones as it takes. They are described as by [`DeviceSpec`], whose
+/// fields stand here themselves, because a flattened struct could not say which line of a file is wrong.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct DevicesSection {
-    /// Name of a preset.
-    pub preset: String,
-    /// Make each this many times smaller, everything that makes speed unchanged.
-    #[serde(default = "one")]
-    pub scale: u64,
+    preset: Option<String>,
+    construction: Option<ModelConfig>,
+    scale: Option<f64>,
+    capacity: Option<Size>,
+    #[serde(rename = "override")]
+    overrides: Option<serde_json::Value>,
     /// What the drives went through before the array was made.
     #[serde(default)]
     pub precondition: Precondition,
+}
+
+impl DevicesSection {
+    fn spec(&self) -> DeviceSpec {
+        DeviceSpec {
+            preset: self.preset.clone(),
+            construction: self.construction.clone(),
+            scale: self.scale,
+            capacity: self.capacity.map(|size| size.0),
+            overrides: self.overrides.clone(),
+        }
+    }
+
+    /// What to call them in results.
+    pub fn name(&self) -> &str {
+        self.preset.as_deref().unwrap_or("described")
+    }
 }
 
 /// What drives went through.
@@ -351,9 +369,9 @@ impl Scenario {
         if run.sample.0 < Nanos::micros(10) || run.duration.0.0 / run.sample.0.0 > 1_000_000 {
             return Err(self.wrong(part, "sample: at least 10us, and at most a million samples in the duration"));
         }
-        let overwrite = self.spec.aging.as_ref().overwrite;
-        if !(0.0..=1000.0).contains(&overwrite) {
-            return Err(self.wrong(&self.spec.aging, "overwrite: how often to write the volume over, from 0 to 1000"));
+        let fine = |aging: &&Spanned<AgingSection>| (0.0..=1000.0).contains(&aging.as_ref().overwrite);
+        if let Some(aging) = self.spec.aging.as_ref().filter(|aging| !fine(aging)) {
+            return Err(self.wrong(aging, "overwrite: how often to write the volume over, from 0 to 1000"));
         }
         if let Some(network) = self.spec.network.as_ref().filter(|network| network.as_ref().rate.0 == 0) {
             return Err(self.wrong(network, "rate: bytes per second, such as \"1250MB\" for 10 GbE, not 0"));
@@ -362,21 +380,13 @@ impl Scenario {
     }
 
     /// The drive that is meant.
-    pub(crate) fn drive(&self) -> Result<SsdConfig, ScenarioError> {
+    pub(crate) fn drive(&self) -> Result<ModelConfig, ScenarioError> {
         let part = &self.spec.devices;
-        let devices = part.as_ref();
-        let preset = cygnus_ssd::Preset::by_name(&devices.preset).ok_or_else(|| {
-            let known = cygnus_ssd::Preset::ALL.map(cygnus_ssd::Preset::name).join(", ");
-            self.wrong(part, format!("there is no drive preset \"{}\"; the presets are {known}", devices.preset))
-        })?;
-        if devices.scale == 0 {
-            return Err(self.wrong(part, "scale: how many times smaller, at least 1"));
-        }
-        let config = preset.config().scaled_down(devices.scale);
-        config.validate().map_err(|error| {
-            let hint = if devices.scale > 1 { " (or a smaller scale)" } else { "" };
-            self.wrong(part, format!("{error}{hint}"))
-        })?;
-        Ok(config)
+        part.as_ref().spec().resolve().map_err(|error| self.wrong(part, error.to_string()))
+    }
+
+    /// What is written before the clock starts; nothing if the file does not say.
+    pub(crate) fn aging(&self) -> AgingSection {
+        self.spec.aging.as_ref().map(Spanned::as_ref).copied().unwrap_or_default()
     }
 }

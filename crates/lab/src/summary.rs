@@ -41,7 +41,7 @@ impl Ended<'_> {
             array: self.section.name().into(),
             seed: self.seed,
             preset: status.preset,
-            drive: self.scenario.spec.devices.as_ref().preset.clone(),
+            drive: self.scenario.spec.devices.as_ref().name().into(),
             drives: status.members.len() as u64,
             drive_bytes: status.members.first().map_or(0, |member| member.size.0),
             volume_bytes: self.bed.volume.size(),

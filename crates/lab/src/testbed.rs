@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cygnus_engine::{Array, Log, OpenOptions, Volume, create};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{CpuModel, DiskConfig, DiskId, World};
-use cygnus_ssd::{Ssd, SsdConfig};
+use cygnus_ssd::{Device, Model, ModelConfig};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 use crate::error::Stop;
@@ -31,16 +31,24 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Drives for an array. `config` has been validated.
-    pub fn new(config: &SsdConfig, precondition: Precondition, count: usize, seed: u64, cpu: Option<CpuModel>) -> Self {
+    pub fn new(
+        config: &ModelConfig,
+        precondition: Precondition,
+        count: usize,
+        seed: u64,
+        cpu: Option<CpuModel>,
+    ) -> Self {
         let world = World::new(seed);
         let plug_in = |n: usize| {
-            let mut ssd = Ssd::new(config.clone()).expect("the scenario was checked");
+            let mut model = Model::new(config.clone()).expect("the scenario was checked");
+            let seed = seed.wrapping_add(n as u64);
             match precondition {
                 Precondition::None => {}
-                Precondition::Sequential => ssd.precondition_sequential(1.0),
-                Precondition::Random => ssd.precondition(1.0, seed.wrapping_add(n as u64)),
+                Precondition::Sequential => model.precondition(cygnus_ssd::Precondition::Sequential { share: 1.0 }),
+                Precondition::Random => model.precondition(cygnus_ssd::Precondition::Random { share: 1.0, seed }),
             }
-            world.add_blank(DiskConfig::new(format!("d{n}"), config.capacity / BLOCK as u64 * BLOCK as u64), ssd)
+            let size = model.blocks() * BLOCK as u64;
+            world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
         };
         let disks: Vec<DiskId> = (0..count).map(plug_in).collect();
         let rt = world.blank_reactor(HERE, &disks, cpu);
