@@ -19,6 +19,7 @@ mod output;
 mod plan;
 mod scratch;
 mod serve;
+mod sim;
 mod state;
 mod torture;
 mod trace;
@@ -54,6 +55,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Serve(args) => serve::run(args, config, &context),
         Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
+        Command::Sim(command) => sim::run(&command, output),
         Command::Trace(command) => trace::run(&command, output),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man(args) => generate::man(&args),

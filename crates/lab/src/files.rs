@@ -4,11 +4,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::error::LabError;
-use crate::outcome::{Outcome, Sample, milli, per_second};
+use crate::outcome::{DeviceSample, Outcome, Sample, milli, per_second};
 use crate::scenario::Scenario;
 
 /// Version of the files' form; rises when a column is removed or changes its meaning.
 const SCHEMA: u32 = 1;
+
+/// Bytes of the pages and blocks that are counted.
+const PAGE: u64 = 4096;
 
 /// Writes `summary.json`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself) into
 /// `dir`, which is made if need be.
@@ -44,6 +47,11 @@ fn fixed(milli: u64) -> String {
     format!("{}.{:03}", milli / 1000, milli % 1000)
 }
 
+/// A quotient with three decimals; nothing if there is nothing to divide by.
+fn ratio(part: u64, whole: u64) -> String {
+    if whole == 0 { String::new() } else { fixed(milli(part, whole)) }
+}
+
 /// Nanoseconds in the unit that `per` of them make, with three decimals.
 fn in_unit(ns: u64, per: u64) -> String {
     fixed(milli(ns, per))
@@ -68,7 +76,8 @@ fn latency(outcome: &Outcome) -> String {
 }
 
 const TIME_SERIES: &str = "time_s,read_iops,read_mb_s,read_mean_us,read_p99_us,write_iops,write_mb_s,write_mean_us,\
-    write_p99_us,cleaning_read_mb_s,cleaning_write_mb_s,free_segments,front_end_group,cleaning_group,pressure_ns,\
+    write_p99_us,cleaning_read_mb_s,cleaning_write_mb_s,\
+    cleaning_amplification,write_amplification,free_segments,front_end_group,cleaning_group,pressure_ns,\
     cpu_percent,link_in_mb_s,link_in_percent,link_out_mb_s,link_out_percent\n";
 
 fn megabytes(bytes: u64, span_ns: u64) -> String {
@@ -99,9 +108,12 @@ fn time_series_row(out: &mut String, sample: &Sample) {
     users(out, sample.reads, span);
     users(out, sample.writes, span);
     let cleaning = sample.cleaning.map_or(String::new(), |group| group.to_string());
+    let written = sample.devices.iter().map(|device| device.totals.written_bytes).sum();
     let mut cells = vec![
         megabytes(sample.cleaning_read_bytes, span),
-        megabytes(sample.moved_blocks * 4096, span),
+        megabytes(sample.moved_blocks * PAGE, span),
+        ratio(sample.user_blocks + sample.moved_blocks, sample.user_blocks),
+        ratio(written, sample.user_blocks * PAGE),
         sample.free_segments.to_string(),
         sample.front_end.to_string(),
         cleaning,
@@ -115,20 +127,36 @@ fn time_series_row(out: &mut String, sample: &Sample) {
     writeln!(out, ",{}", cells.join(",")).expect("strings take text");
 }
 
+const DEVICES: &str = "time_s,device,group,role,read_mb_s,write_mb_s,busy_percent,queue_depth,flash_write_mb_s,\
+    collection_mb_s,write_amplification,erases,least_erased,most_erased\n";
+
 fn devices(outcome: &Outcome) -> String {
-    let mut out = String::from(
-        "time_s,device,read_mb_s,write_mb_s,busy_percent,queue_depth,flash_write_mb_s,collection_mb_s,erases\n",
-    );
+    let mut out = String::from(DEVICES);
     for sample in &outcome.samples {
         let (at, span) = (in_unit(sample.at_ns, 1_000_000_000), sample.span_ns);
         for (n, device) in sample.devices.iter().enumerate() {
-            let rates = [device.read_bytes, device.written_bytes].map(|bytes| megabytes(bytes, span));
-            let flash = [device.pages_programmed, device.pages_collected].map(|pages| megabytes(pages * 4096, span));
-            let (busy, depth) = (percent(device.busy_ns, span), fixed(milli(device.in_flight_ns, span)));
-            let ([read, write], [programmed, collected], erases) = (rates, flash, device.erases);
-            writeln!(out, "{at},{n},{read},{write},{busy},{depth},{programmed},{collected},{erases}")
-                .expect("strings take text");
+            let cells = device_cells(device, span);
+            writeln!(out, "{at},{n},{}", cells.join(",")).expect("strings take text");
         }
     }
     out
+}
+
+fn device_cells(device: &DeviceSample, span: u64) -> [String; 12] {
+    let DeviceSample { totals, group, role, wear } = device;
+    let flash = |pages: u64| megabytes(pages * PAGE, span);
+    [
+        group.to_string(),
+        (*role).into(),
+        megabytes(totals.read_bytes, span),
+        megabytes(totals.written_bytes, span),
+        percent(totals.busy_ns, span),
+        fixed(milli(totals.in_flight_ns, span)),
+        flash(totals.pages_programmed),
+        flash(totals.pages_collected),
+        ratio(totals.pages_programmed * PAGE, totals.written_bytes),
+        totals.erases.to_string(),
+        wear.0.to_string(),
+        wear.1.to_string(),
+    ]
 }

@@ -25,6 +25,6 @@ mod testbed;
 pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use files::write_files;
-pub use outcome::{DeviceTotals, LatencyRow, Outcome, Sample};
+pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};

@@ -30,6 +30,9 @@ pub struct Outcome {
     pub read_bytes_per_second: u64,
     /// Bytes that users wrote per second, after the ramp.
     pub write_bytes_per_second: u64,
+    /// Coefficient of variation (standard deviation by mean) of the bytes read and written per second, in thousandths,
+    /// over the samples that begin after the ramp.
+    pub throughput_variation_milli: u64,
     /// Latencies after the ramp, by client, job and kind of request.
     pub latency: Vec<LatencyRow>,
     /// Blocks written to devices per block written by users, in thousandths, after the aging.
@@ -48,6 +51,8 @@ pub struct Outcome {
     pub cpu_milli: u64,
     /// Totals of the drives, after the aging.
     pub devices: Vec<DeviceTotals>,
+    /// Smallest and greatest erase count of the flash blocks of each drive at the end, aging included.
+    pub wear: Vec<(u32, u32)>,
     /// Time series, from the end of the aging; in a file of their own.
     #[serde(skip)]
     pub samples: Vec<Sample>,
@@ -127,6 +132,8 @@ pub struct Sample {
     pub reads: [u64; 4],
     /// Users' writes likewise.
     pub writes: [u64; 4],
+    /// Blocks of 4 KiB that users wrote, as the engine counts them.
+    pub user_blocks: u64,
     /// Blocks of 4 KiB that cleaning moved.
     pub moved_blocks: u64,
     /// Bytes that cleaning read from the devices.
@@ -146,7 +153,20 @@ pub struct Sample {
     /// Time that the link was taken, in nanoseconds, likewise.
     pub link_ns: [u64; 2],
     /// Each device.
-    pub devices: Vec<DeviceTotals>,
+    pub devices: Vec<DeviceSample>,
+}
+
+/// One device over one interval.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSample {
+    /// What it did in the interval.
+    pub totals: DeviceTotals,
+    /// Its group.
+    pub group: u64,
+    /// What the group was doing at the interval's end: "front-end", "cleaning" or "back-end".
+    pub role: &'static str,
+    /// Smallest and greatest erase count of its flash blocks at the interval's end.
+    pub wear: (u32, u32),
 }
 
 /// `part` of `whole` in thousandths; 0 of nothing.
@@ -157,4 +177,29 @@ pub(crate) fn milli(part: u64, whole: u64) -> u64 {
 /// So many per second, over a span in nanoseconds.
 pub(crate) fn per_second(count: u64, span_ns: u64) -> u64 {
     (u128::from(count) * 1_000_000_000).checked_div(u128::from(span_ns)).unwrap_or(0) as u64
+}
+
+/// Standard deviation of the values divided by their mean, in thousandths; 0 of none.
+pub(crate) fn variation_milli(values: &[u64]) -> u64 {
+    let count = values.len().max(1) as u128;
+    let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
+    // In units of 1 / count, so that the mean is whole.
+    let squares: u128 = values.iter().map(|&value| (u128::from(value) * count).abs_diff(sum).pow(2)).sum();
+    let deviation = (squares / count).isqrt();
+    (deviation * 1000).checked_div(sum).unwrap_or(0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variation_of_known_series() {
+        assert_eq!(variation_milli(&[]), 0);
+        assert_eq!(variation_milli(&[0, 0]), 0);
+        assert_eq!(variation_milli(&[5, 5, 5]), 0);
+        // Mean 5, standard deviation 2.
+        assert_eq!(variation_milli(&[2, 4, 4, 4, 5, 5, 7, 9]), 400);
+        assert_eq!(variation_milli(&[1 << 40; 1000]), 0);
+    }
 }

@@ -8,7 +8,7 @@ use cygnus_types::Nanos;
 
 use crate::client::Shared;
 use crate::link::Way;
-use crate::outcome::{DeviceTotals, Sample};
+use crate::outcome::{DeviceSample, DeviceTotals, Sample};
 use crate::tally::Counts;
 use crate::testbed::{HERE, Testbed};
 
@@ -18,6 +18,7 @@ pub(crate) struct Snapshot {
     pub at: Nanos,
     pub traffic: Traffic,
     pub devices: Vec<DeviceTotals>,
+    pub wear: Vec<(u32, u32)>,
     pub cpu: Nanos,
     cleaning_read: u64,
     link: [(u64, Nanos); 2],
@@ -30,6 +31,7 @@ impl Snapshot {
             at: bed.rt.now(),
             traffic: bed.array.traffic(),
             devices: bed.disks.iter().map(|&disk| device(bed, disk)).collect(),
+            wear: bed.disks.iter().filter_map(|&disk| bed.world.model_wear(disk)).collect(),
             cpu: bed.world.cpu_busy(HERE),
             cleaning_read: bed.array.status().members.iter().map(|member| member.cleaning_read).sum(),
             link: [Way::ToArray, Way::ToClient].map(link),
@@ -79,11 +81,21 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
     let [reads, writes] = shared.tally.borrow_mut().take_interval();
     let status = bed.array.status();
     let with_role = |role| status.groups.iter().find(|group| group.role == role).map(|group| u64::from(group.id.0));
+    let device = |n: usize| {
+        let group = status.members[n].group;
+        DeviceSample {
+            totals: after.devices[n].since(&before.devices[n]),
+            group: u64::from(group.0),
+            role: role_name(status.groups[group.index()].role),
+            wear: after.wear[n],
+        }
+    };
     Sample {
         at_ns: after.at.since(shared.start).0,
         span_ns: after.at.since(before.at).0,
         reads: figures(&reads),
         writes: figures(&writes),
+        user_blocks: after.traffic.user_written - before.traffic.user_written,
         moved_blocks: after.traffic.relocated - before.traffic.relocated,
         cleaning_read_bytes: after.cleaning_read - before.cleaning_read,
         free_segments: status.groups.iter().map(|group| u64::from(group.free)).sum(),
@@ -93,6 +105,14 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
         cpu_ns: after.cpu.0 - before.cpu.0,
         link_bytes: std::array::from_fn(|way| after.link[way].0 - before.link[way].0),
         link_ns: std::array::from_fn(|way| after.link[way].1.0 - before.link[way].1.0),
-        devices: after.devices.iter().zip(&before.devices).map(|(after, before)| after.since(before)).collect(),
+        devices: (0..after.devices.len()).map(device).collect(),
+    }
+}
+
+fn role_name(role: GroupRole) -> &'static str {
+    match role {
+        GroupRole::FrontEnd => "front-end",
+        GroupRole::Cleaning => "cleaning",
+        GroupRole::BackEnd => "back-end",
     }
 }

@@ -3,7 +3,7 @@
 use cygnus_workload::Kind;
 
 use crate::client::Shared;
-use crate::outcome::{DeviceTotals, LatencyRow, Outcome, Sample, milli, per_second};
+use crate::outcome::{DeviceTotals, LatencyRow, Outcome, Sample, milli, per_second, variation_milli};
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
 use crate::tally::{Counts, Key};
@@ -49,6 +49,7 @@ impl Ended<'_> {
             requests: latency.iter().map(|row| row.count).sum(),
             read_bytes_per_second: per_second(bytes("read"), measured),
             write_bytes_per_second: per_second(bytes("write"), measured),
+            throughput_variation_milli: self.variation(&samples),
             latency,
             array_write_amplification_milli: milli(written_pages, user),
             cleaning_amplification_milli: milli(user + moved, user),
@@ -61,8 +62,17 @@ impl Ended<'_> {
             ),
             cpu_milli: milli(self.after.cpu.0 - self.before.cpu.0, self.after.at.since(self.before.at).0),
             devices,
+            wear: self.after.wear.clone(),
             samples,
         }
+    }
+
+    fn variation(&self, samples: &[Sample]) -> u64 {
+        let ramp = self.shared.measured_from.since(self.shared.start).0;
+        let measured = samples.iter().filter(|sample| sample.at_ns - sample.span_ns >= ramp);
+        let rates: Vec<u64> =
+            measured.map(|sample| per_second(sample.reads[1] + sample.writes[1], sample.span_ns)).collect();
+        variation_milli(&rates)
     }
 
     fn devices(&self) -> Vec<DeviceTotals> {

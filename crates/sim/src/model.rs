@@ -84,6 +84,12 @@ impl Models {
         Some(*self.models[place as usize].counters())
     }
 
+    /// Smallest and greatest erase count of a device's flash blocks, if it has a model.
+    pub(crate) fn wear(&self, device: usize) -> Option<(u32, u32)> {
+        let place = self.places[device]?;
+        Some(self.models[place as usize].wear())
+    }
+
     /// Events of all models so far.
     pub(crate) fn events(&self) -> u64 {
         self.models.iter().map(Device::events).sum()

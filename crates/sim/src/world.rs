@@ -281,6 +281,11 @@ impl World {
         self.0.borrow().models.counters(disk.0 as usize)
     }
 
+    /// Smallest and greatest erase count of the flash blocks of a device that has a model.
+    pub fn model_wear(&self, disk: DiskId) -> Option<(u32, u32)> {
+        self.0.borrow().models.wear(disk.0 as usize)
+    }
+
     /// Events that the models have worked through.
     pub fn model_events(&self) -> u64 {
         self.0.borrow().models.events()

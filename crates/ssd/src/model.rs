@@ -88,6 +88,13 @@ impl Model {
         }
     }
 
+    /// Smallest and greatest erase count of any flash block.
+    pub fn wear(&self) -> (u32, u32) {
+        match self {
+            Model::Ssd(ssd) => ssd.wear(),
+        }
+    }
+
     fn device(&self) -> &dyn Device {
         match self {
             Model::Ssd(ssd) => ssd,

@@ -7,6 +7,7 @@ pub mod bench;
 pub mod demo;
 pub mod plan;
 pub mod serve;
+pub mod sim;
 pub mod torture;
 pub mod trace;
 pub mod values;
@@ -149,6 +150,9 @@ pub enum Command {
     ///
     /// SWAN's analytic model, shown with its terms: from what the network brings, the figures of a drive and how full the array will be, it gives the width and the number of R-groups, the sustained rate, write amplification, usable space, wear and cost.
     Plan(plan::PlanArgs),
+    /// Run the engine on modelled drives in virtual time: what would this array do?
+    #[command(subcommand)]
+    Sim(sim::SimCommand),
     /// Search for bugs: whole arrays under power cuts and lost members, in virtual time
     ///
     /// Runs arrays on modelled devices, cuts the power, removes members, and compares each read with what it may return. A seed decides everything, and tells the same story each time.

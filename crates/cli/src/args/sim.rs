@@ -1,0 +1,61 @@
+//! `cygnus sim`
+
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+/// `cygnus sim ...`
+#[derive(Debug, Subcommand)]
+pub enum SimCommand {
+    /// Run a scenario: drives, arrays, a workload and a duration, from a TOML file
+    ///
+    /// The real engine runs on modelled drives in virtual time, for each array of the scenario in turn. The same file and seed give the same results, byte for byte, on any machine.
+    #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_LONG)]
+    Run(RunArgs),
+    /// List the scenarios that come with the program
+    List,
+    /// Print a scenario, to begin with: every setting, explained
+    #[command(after_help = EXAMPLE_EXAMPLES)]
+    Example {
+        /// One of those that 'cygnus sim list' shows
+        #[arg(value_name = "NAME", default_value = "example")]
+        name: String,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  cygnus sim run swan-vs-log-raid --out results
+  cygnus sim run mine.toml --seed 7 --json";
+
+const RUN_LONG: &str = "\
+Examples:
+  cygnus sim run swan-vs-log-raid --out results
+  cygnus sim run mine.toml --seed 7 --json
+
+Files of each array, in DIR/ARRAY (times are virtual):
+  summary.json     rates, latencies with percentiles, amplification of array and drives, wear
+  latency.csv      histograms of latencies by client, job and kind of request
+  timeseries.csv   rates, latencies, cleaning, roles of the groups, core and network over time
+  devices.csv      each drive over time: rates, queue, its own collection, amplification, wear
+  scenario.toml    the scenario itself
+
+Exit status: 0 done, 1 failed, 2 the scenario makes no sense.";
+
+const EXAMPLE_EXAMPLES: &str = "\
+Examples:
+  cygnus sim example > mine.toml && cygnus sim run mine.toml
+  cygnus sim example swan-vs-log-raid";
+
+/// `cygnus sim run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scenario: a file, or the name of one that comes with the program
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scenario: PathBuf,
+    /// Decides all random choices, instead of the scenario's own seed
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write results into this directory, one more below it for each array
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+}

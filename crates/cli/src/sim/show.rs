@@ -1,0 +1,61 @@
+//! Outcomes as tables for people.
+
+use cygnus_control::paint::{Paint, Tone};
+use cygnus_control::show;
+use cygnus_control::table::{Align, Table};
+use cygnus_lab::Outcome;
+use cygnus_types::Nanos;
+
+/// Arrays beside one another, then latencies.
+pub(super) fn text(outcomes: &[Outcome], paint: Paint) -> String {
+    format!("{}\n{}", arrays(outcomes, paint), latencies(outcomes, paint))
+}
+
+/// Thousandths with two decimals.
+fn hundredths(milli: u64) -> String {
+    format!("{:.2}", milli as f64 / 1000.0)
+}
+
+fn percent(milli: u64) -> String {
+    format!("{:.1} %", milli as f64 / 10.0)
+}
+
+fn arrays(outcomes: &[Outcome], paint: Paint) -> String {
+    let columns =
+        ["DRIVES", "READ", "WRITTEN", "VARIATION", "CLEANING WA", "ARRAY WA", "DRIVE WA", "VICTIMS VALID", "CORE"];
+    let heads = [&[("ARRAY", Align::Left)][..], &columns.map(|name| (name, Align::Right))].concat();
+    let mut table = Table::new(&heads);
+    for outcome in outcomes {
+        let cells = [
+            outcome.array.clone(),
+            format!("{} {}", outcome.drives, outcome.drive),
+            show::rate(outcome.read_bytes_per_second as f64),
+            show::rate(outcome.write_bytes_per_second as f64),
+            percent(outcome.throughput_variation_milli),
+            hundredths(outcome.cleaning_amplification_milli),
+            hundredths(outcome.array_write_amplification_milli),
+            hundredths(outcome.drive_write_amplification_milli),
+            percent(outcome.victim_valid_milli),
+            percent(outcome.cpu_milli),
+        ];
+        table.row(cells.map(|text| (Tone::Normal, text)).into());
+    }
+    table.render(paint)
+}
+
+fn latencies(outcomes: &[Outcome], paint: Paint) -> String {
+    let columns = ["PER SECOND", "MEAN", "P50", "P99", "P99.9", "P99.99", "MAX"];
+    let heads = [&["ARRAY", "CLIENT", "KIND"].map(|name| (name, Align::Left))[..], &columns.map(|n| (n, Align::Right))];
+    let mut table = Table::new(&heads.concat());
+    for outcome in outcomes {
+        for row in &outcome.latency {
+            let seconds = outcome.measured_ns as f64 / 1e9;
+            let times = [row.mean_ns, row.p50_ns, row.p99_ns, row.p999_ns, row.p9999_ns, row.max_ns];
+            let names = [outcome.array.clone(), row.client.clone(), row.kind.into()];
+            let rate = show::count((row.count as f64 / seconds) as u64);
+            let cells = names.into_iter().chain([rate]).chain(times.map(|ns| Nanos(ns).to_string()));
+            table.row(cells.map(|text| (Tone::Normal, text)).collect());
+        }
+    }
+    table.render(paint)
+}

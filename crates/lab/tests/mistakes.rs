@@ -1,0 +1,74 @@
+//! What is wrong with a scenario is said with its line and a remedy.
+
+use cygnus_lab::{LabError, Scenario, run};
+
+const GOOD: &str = r#"name = "good"
+[devices]
+preset = "850-pro"
+scale = 32
+[[array]]
+preset = "log-raid"
+raid = "2+1"
+segment = "1MiB"
+[volume]
+size = "10% of data"
+[[workload.fio]]
+depth = 4
+[run]
+duration = "10ms"
+sample = "5ms"
+"#;
+
+/// The error of the good scenario with something in it replaced, from reading it or from running it.
+fn error(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let scenario = match Scenario::parse("bad.toml", &GOOD.replace(from, to)) {
+        Ok(scenario) => scenario,
+        Err(error) => return error.to_string(),
+    };
+    match run(&scenario, 0, 1, |_| {}) {
+        Err(LabError::Scenario(error)) => error.to_string(),
+        other => panic!("{to}: {:?}", other.map(|outcome| outcome.requests)),
+    }
+}
+
+#[test]
+fn the_good_one_runs() {
+    let scenario = Scenario::parse("good.toml", GOOD).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.requests > 100 && outcome.samples.len() == 2);
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    let mut wrong = String::new();
+    for (from, to, line, words) in [
+        ("[run]", "[run", 13, "expected"),
+        ("depth = 4", "depht = 4", 12, "depht"),
+        ("depth = 4", "depth = 0", 11, "depth"),
+        ("depth = 4", "read = 120", 12, "120"),
+        ("preset = \"850-pro\"", "preset = \"860-pro\"", 2, "there are 850-pro"),
+        ("preset = \"850-pro\"", "preset = 850", 3, "string"),
+        ("scale = 32", "scale = 1e9", 2, "at least 1"),
+        ("scale = 32", "scale = 0", 2, "at least 1"),
+        ("scale = 32", "capacity = \"4XB\"", 4, "4XB"),
+        ("preset = \"log-raid\"", "preset = \"lograid\"", 5, "log-raid"),
+        ("raid = \"2+1\"", "raid = \"2+9\"", 7, "K+M"),
+        ("raid = \"2+1\"", "raid = \"200+1\"", 5, ""),
+        ("segment = \"1MiB\"", "segment = \"1000\"", 5, "segment"),
+        ("segment = \"1MiB\"", "segment = \"90TiB\"", 5, "segment"),
+        ("10% of data", "10% of everything", 10, "of usable"),
+        ("10% of data", "1PiB", 5, "does not fit"),
+        ("duration = \"10ms\"", "duration = \"0s\"", 13, "longer"),
+        ("sample = \"5ms\"", "sample = \"1ns\"", 13, "sample"),
+        ("[[workload.fio]]\ndepth = 4", "[workload.replay]\nfile = \"nowhere.csv\"", 11, "nowhere.csv"),
+        ("[run]", "[aging]\noverwrite = -1\n[run]", 13, "overwrite"),
+        ("[run]", "[network]\nrate = 0\n[run]", 13, "rate"),
+    ] {
+        let error = error(from, to);
+        if !error.starts_with(&format!("bad.toml:{line}:")) || !error.contains(words) {
+            wrong.push_str(&format!("{to}: {error}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
