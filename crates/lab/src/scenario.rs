@@ -133,17 +133,11 @@ impl<'de> Deserialize<'de> for Raid {
 }
 
 /// How large the volume is.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct VolumeSection {
     #[serde(default)]
     pub size: VolumeSize,
-}
-
-impl Default for VolumeSection {
-    fn default() -> Self {
-        Self { size: VolumeSize::default() }
-    }
 }
 
 /// A share of something, or bytes.
