@@ -1,0 +1,128 @@
+//! Reads at every level, and writes at the levels without parity.
+
+use std::rc::Rc;
+
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, BufSlice, OpFuture};
+use cygnus_types::BLOCK;
+
+use crate::error::RaidError;
+use crate::layout::Piece;
+use crate::raid::{Core, Reading};
+
+/// A piece of a read on its way; no operation where no device of the piece's column is in service.
+struct Started {
+    piece: Piece,
+    part: BufSlice,
+    on: Option<(usize, OpFuture, Reading)>,
+}
+
+impl Core {
+    pub(crate) async fn read(self: &Rc<Self>, first: u64, blocks: u64, into: BufSlice) -> Result<(), RaidError> {
+        let started: Vec<Started> = self.layout.pieces(first, blocks).map(|piece| self.start(piece, &into)).collect();
+        for Started { piece, part, on } in started {
+            let tried = match on {
+                None => None,
+                Some((device, op, _mark)) => match op.await {
+                    Ok(_) => continue,
+                    Err(error) => {
+                        self.read_failed(device, error);
+                        Some(device)
+                    }
+                },
+            };
+            self.read_otherwise(piece, tried, &part).await?;
+        }
+        Ok(())
+    }
+
+    fn start(self: &Rc<Self>, piece: Piece, into: &BufSlice) -> Started {
+        let from = piece.at as usize * BLOCK;
+        let part = into.slice(from..from + piece.rows as usize * BLOCK);
+        let copies = self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.is_failed(device));
+        let on = self.idlest(copies).map(|device| {
+            (device, self.start_read(device, piece.stripe, piece.row, part.clone()), self.reading(device))
+        });
+        Started { piece, part, on }
+    }
+
+    /// Reads what the device asked first could not deliver.
+    async fn read_otherwise(
+        self: &Rc<Self>,
+        piece: Piece,
+        tried: Option<usize>,
+        part: &BufSlice,
+    ) -> Result<(), RaidError> {
+        let Piece { stripe, column, row, rows, .. } = piece;
+        if self.layout.level().parity() > 0 {
+            let restored = self.restore(stripe, column, row, rows).await?;
+            part.copy_from(0, restored.bytes());
+            self.counters.borrow_mut().reconstructed += u64::from(rows);
+            return Ok(());
+        }
+        for device in self.layout.copies(stripe, column).filter(|&device| Some(device) != tried) {
+            if self.is_failed(device) {
+                continue;
+            }
+            match self.start_read(device, stripe, row, part.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(error) => self.read_failed(device, error),
+            }
+        }
+        Err(self.unreadable(stripe, column, row))
+    }
+
+    /// Rows of a data column, made from the other columns of the stripe while nobody writes to it.
+    async fn restore(self: &Rc<Self>, stripe: u64, wanted: usize, row: u32, rows: u32) -> Result<Buf, RaidError> {
+        let _turn = self.stripe_turn(stripe).await;
+        let others = (0..self.layout.devices()).filter(|&column| column != wanted);
+        let columns = self.read_columns(stripe, row, rows, others).await;
+        let views: Vec<Option<&[u8]>> =
+            columns.iter().map(|buf| buf.as_ref().map(|buf| buf.part(0..rows as usize * BLOCK))).collect();
+        let mut out = self.rt.alloc(rows as usize * BLOCK);
+        parity::reconstruct(self.layout.data_columns(), &views, wanted, out.bytes_mut())
+            .map_err(|_| self.unreadable(stripe, wanted, row))?;
+        Ok(out)
+    }
+
+    /// Reads rows of some columns of a stripe at once; `None` where a column was not asked for, or not delivered.
+    pub(crate) async fn read_columns(
+        &self,
+        stripe: u64,
+        row: u32,
+        rows: u32,
+        wanted: impl Iterator<Item = usize>,
+    ) -> Vec<Option<Buf>> {
+        let mut reads = Vec::new();
+        for column in wanted {
+            let device = self.layout.device(stripe, column);
+            if !self.is_failed(device) {
+                let buf = self.rt.alloc(rows as usize * BLOCK);
+                let op = self.start_read(device, stripe, row, buf.full());
+                reads.push((column, device, buf, op));
+            }
+        }
+        let mut columns: Vec<_> = std::iter::repeat_with(|| None).take(self.layout.devices()).collect();
+        for (column, device, buf, op) in reads {
+            match op.await {
+                Ok(_) => columns[column] = Some(buf),
+                Err(error) => self.read_failed(device, error),
+            }
+        }
+        columns
+    }
+
+    /// Writes to every copy of every piece.
+    pub(crate) async fn write_copies(&self, first: u64, blocks: u64, data: BufSlice) -> Result<(), RaidError> {
+        self.check_alive()?;
+        let mut writes = Vec::new();
+        for piece in self.layout.pieces(first, blocks) {
+            let from = piece.at as usize * BLOCK;
+            let part = data.slice(from..from + piece.rows as usize * BLOCK);
+            for device in self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.is_failed(device)) {
+                writes.push((device, self.start_write(device, piece.stripe, piece.row, part.clone())));
+            }
+        }
+        self.ended(writes).await
+    }
+}
