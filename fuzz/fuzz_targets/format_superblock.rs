@@ -3,8 +3,8 @@
 
 use cygnus_format::superblock::SUPERBLOCK_MAGIC;
 use cygnus_format::{
-    ArrayState, CheckpointRoot, Geometry, GroupDesc, Holdings, MemberDesc, MemberState, PolicyValue, RootSegment, RootUse,
-    SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc, crc32c, probe_with_tail,
+    ArrayState, CheckpointRoot, Geometry, GroupDesc, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
+    RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc, crc32c, probe_with_tail,
 };
 use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 use libfuzzer_sys::fuzz_target;
@@ -33,7 +33,13 @@ fn edited(input: &[u8]) -> Vec<u8> {
 fn good() -> Superblock {
     let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256 };
     let uuid = |n| Uuid::from_random(n, n);
-    let member = |n| MemberDesc { uuid: uuid(n), size_bytes: 1 << 30, state: MemberState::Online, holds: Holdings::default() };
+    let member = |n| MemberDesc {
+        uuid: uuid(n),
+        size_bytes: 1 << 30,
+        state: MemberState::Online,
+        holds: Holdings::default(),
+        errors: MemberErrors::default(),
+    };
     let segments =
         vec![RootSegment { group: GroupId(1), segment: SegmentId(2), segment_seq: 3, use_of: RootUse::Open }];
     let root = |generation| CheckpointRoot {
@@ -60,6 +66,7 @@ fn good() -> Superblock {
         clean: false,
         volumes: vec![volume(0, "vol0"), volume(1, "vol1")],
         next_volume_id: 2,
+        last_scrub_unix: 0,
         roots: [Some(root(2)), Some(root(1))],
     };
     let (array, member_uuid) = (uuid(9), uuid(1));

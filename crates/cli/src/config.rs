@@ -18,6 +18,7 @@
 //! nbd = ["unix:tank.sock", "127.0.0.1:10809"]
 //! reactors = 2
 //! pin = true
+//! scrub-every = "30d"
 //! ```
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults. A list given by flags
@@ -26,7 +27,7 @@
 
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
-use crate::args::values::{ArrayName, Parity, Percent, Preset, Raid, SegmentSize, Size, whole_blocks};
+use crate::args::values::{ArrayName, Interval, Parity, Percent, Preset, Raid, SegmentSize, Size, whole_blocks};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -89,6 +90,7 @@ struct ServeConfig {
     nbd: Vec<String>,
     reactors: Option<u16>,
     pin: Option<bool>,
+    scrub_every: Option<Interval>,
 }
 
 impl Config {
@@ -157,6 +159,7 @@ impl Config {
         let Some(file) = self.array.remove(args.name.as_str()) else { return };
         args.reactors = args.reactors.or(file.serve.reactors);
         args.pin |= file.serve.pin.unwrap_or(false);
+        args.scrub_every = args.scrub_every.or(file.serve.scrub_every);
         if args.nbd.is_empty() {
             let checked = |address: &String| address.parse().expect("checked when the file was read");
             args.nbd = file.serve.nbd.iter().map(checked).collect();
@@ -215,6 +218,7 @@ mod tests {
         let mut args = serve_args("cygnus serve tank --nbd unix:other.sock");
         config.complete_serve(&mut args);
         assert_eq!((args.nbd.len(), args.reactors, args.pin), (1, Some(2), true));
+        assert_eq!(args.scrub_every, Some("720h".parse().unwrap()));
     }
 
     #[test]
@@ -235,6 +239,7 @@ mod tests {
             ("[array.'a/b']\n", "an array's name is"),
             ("[array.tank]\ngroups = 0", "at least 1"),
             ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
+            ("[array.tank.serve]\nscrub-every = '30 days'", "such as 30d"),
             ("[array.tank", "TOML parse error at line 1"),
         ] {
             let error = Config::parse(text).unwrap_err();

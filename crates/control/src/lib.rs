@@ -14,6 +14,7 @@ pub mod paint;
 pub mod protocol;
 pub mod rates;
 pub mod render;
+pub mod scrub;
 pub mod show;
 pub mod stats;
 pub mod status;

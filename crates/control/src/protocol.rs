@@ -73,6 +73,8 @@ pub enum Request {
         /// Its path, or its UUID.
         spare: String,
     },
+    /// Verify everything that live data depends on and mend what is wrong. Answered by [`Response::Job`].
+    Scrub,
     /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; whoever wants to see it end
     /// asks with this again and again.
     Job {
@@ -252,6 +254,7 @@ mod tests {
             Just(Request::Stats),
             Just(Request::VolumeList),
             Just(Request::Stop),
+            Just(Request::Scrub),
             any::<u64>().prop_map(|id| Request::Job { id }),
             (".{0,40}", ".{0,40}", any::<bool>()).prop_map(|(member, device, force)| Request::Replace {
                 member,

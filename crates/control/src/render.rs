@@ -58,21 +58,14 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     if let Some(worst) = status.groups.iter().max_by_key(|group| group.missing_devices) {
         sentences.extend(redundancy_sentence(status, worst));
     }
-    for device in &status.devices {
-        let io = &device.io;
-        if io.errors > 0 || io.checksum_errors > 0 {
-            sentences.push(format!(
-                "{}: {} failed I/Os and {} blocks that were not what had been written: plan to replace it.",
-                device.path, io.errors, io.checksum_errors
-            ));
-        }
-    }
+    sentences.extend(status.devices.iter().filter_map(|device| errors_sentence(&status.name, device)));
     for device in status.devices.iter().filter(|device| device.pace.is_some_and(|pace| pace.slow)) {
         sentences.push(format!(
             "{} is slow: its blocks are read from the other members. If that lasts, replace it.",
             device.path
         ));
     }
+    sentences.extend(status.scrub.report.as_ref().and_then(|report| report.loss()).map(|loss| format!("{loss}.")));
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
         sentences.push(format!(
             "{} blocks could not be read in any way: restore them from a copy by writing them anew.",
@@ -100,6 +93,23 @@ fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
              parity. Replace it: 'cygnus array replace {array} {index} DEVICE'."
         ),
     }
+}
+
+fn errors_sentence(array: &str, device: &DeviceStatus) -> Option<String> {
+    let (io, path) = (&device.io, &device.path);
+    if let Some(why) = &device.suspect {
+        return Some(format!(
+            "{path} is suspect: {why}. Replace it before it fails ('cygnus array replace {array} {path} NEW'), or move its \
+             data off it ('cygnus array drain {array} {path}')."
+        ));
+    }
+    let wrong = io.checksum_errors + io.parity_errors;
+    (io.errors + wrong > 0).then(|| {
+        format!(
+            "{path}: {} failed I/Os and {wrong} blocks that were not what had been written; {} blocks were rebuilt.",
+            io.errors, io.repaired
+        )
+    })
 }
 
 fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<String> {
@@ -152,6 +162,8 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     if let Some(patience) = &status.patience {
         out.push_str(&format!("{}{}\n", label("patience"), patience_sentence(patience)));
     }
+    let scrubbed = status.scrub.age_seconds.map_or("never".into(), |age| format!("{} ago", show::span(age as f64)));
+    out.push_str(&format!("{}{scrubbed}\n", label("scrubbed")));
     for address in &status.listening {
         out.push_str(&format!("{}{address}\n", label("nbd")));
     }
@@ -247,14 +259,16 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
             let known = device.pace.as_ref().map(pick).filter(|&us| us > 0);
             known.map_or((Tone::Faint, UNKNOWN.into()), |us| (Tone::Normal, Nanos::micros(us).to_string()))
         };
-        let errors = device.io.errors + device.io.checksum_errors;
+        let errors = device.io.errors + device.io.checksum_errors + device.io.parity_errors;
         let plain = |text: String| (Tone::Normal, text);
         table.row(vec![
             plain(device.index.to_string()),
             plain(device.group.to_string()),
             (tone, state.into()),
             plain(ByteSize(device.size_bytes).to_string()),
-            plain(ByteSize(device.io.read_bytes + device.io.cleaning_read_bytes).to_string()),
+            plain(
+                ByteSize(device.io.read_bytes + device.io.cleaning_read_bytes + device.io.scrub_read_bytes).to_string(),
+            ),
             plain(ByteSize(device.io.written_bytes).to_string()),
             plain(show::rate(device.rates.read + device.rates.cleaning_read)),
             plain(show::rate(device.rates.written)),

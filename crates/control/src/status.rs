@@ -2,6 +2,7 @@
 //!
 //! All counters only grow while an array is served, and start from zero at each `serve`. Sizes are bytes.
 
+use crate::scrub::ScrubStatus;
 use serde::{Deserialize, Serialize};
 
 /// Everything about one array.
@@ -59,6 +60,9 @@ pub struct ArrayStatus {
     pub spares: Vec<SpareStatus>,
     /// All volumes by name.
     pub volumes: Vec<VolumeStatus>,
+    /// When it was last verified, and what that found.
+    #[serde(default)]
+    pub scrub: ScrubStatus,
     /// Long work that runs, and the last that has ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobStatus>,
@@ -261,6 +265,23 @@ pub struct DeviceStatus {
     /// How it keeps pace; absent while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<DevicePace>,
+    /// What went wrong with it since it joined the array.
+    #[serde(default)]
+    pub lifetime: LifetimeErrors,
+    /// Why it should be replaced although it works, if it should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<String>,
+}
+
+/// What went wrong with a device since it joined the array; 255 stands for that many or more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifetimeErrors {
+    /// Reads that it answered with an error.
+    pub read: u8,
+    /// Blocks that were not what had been written.
+    pub wrong: u8,
+    /// Times that it became far slower than its peers.
+    pub slow: u8,
 }
 
 /// How a member keeps pace, as the first reactor sees it. Microseconds; 0 before enough is known.
@@ -301,10 +322,28 @@ pub struct DeviceCounters {
     pub written_bytes: u64,
     /// Bytes trimmed.
     pub trimmed_bytes: u64,
-    /// I/Os that failed.
+    /// Bytes read for scrubs.
+    #[serde(default)]
+    pub scrub_read_bytes: u64,
+    /// I/Os that failed: reads, writes and flushes.
     pub errors: u64,
-    /// Blocks that were not what had been written.
+    /// Reads among them.
+    #[serde(default)]
+    pub read_errors: u64,
+    /// Writes and flushes among them.
+    #[serde(default)]
+    pub write_errors: u64,
+    /// Blocks of data and copies of headers that were not what had been written.
     pub checksum_errors: u64,
+    /// Parity blocks that were not what their row gives.
+    #[serde(default)]
+    pub parity_errors: u64,
+    /// Blocks of it that were rebuilt and written anew elsewhere.
+    #[serde(default)]
+    pub repaired: u64,
+    /// Times that one of its blocks was asked for and could not be rebuilt.
+    #[serde(default)]
+    pub unrepairable: u64,
 }
 
 /// Bytes per second of one device.

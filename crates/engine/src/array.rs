@@ -13,6 +13,7 @@ use crate::l2p::MAX_VOLUME_BLOCKS;
 use crate::open::{OpenOptions, RecoveryReport, open};
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
+use crate::scrub::ScrubReport;
 use crate::shared::{Shared, VolumeState};
 use crate::status::{ArrayStatus, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo};
@@ -107,6 +108,35 @@ impl Array {
     /// leaves nothing half done.
     pub fn cancel_job(&self, id: u64) -> bool {
         self.reactor.home().jobs.cancel(id)
+    }
+
+    /// Starts a scrub, unless one is under way, and returns the number of its job. `now_unix` is the time in seconds since
+    /// 1970 UTC; the array remembers when its last whole scrub ended.
+    pub fn start_scrub(&self, now_unix: u64) -> u64 {
+        self.reactor.start_scrub(now_unix)
+    }
+
+    /// As [`Array::start_scrub`], and waits for its end.
+    pub async fn scrub(&self, now_unix: u64) -> ScrubReport {
+        self.start_scrub(now_unix);
+        self.scrub_end().await;
+        self.scrub_report().expect("a scrub that has ended leaves a report")
+    }
+
+    /// What the last scrub since the array was opened found.
+    pub fn scrub_report(&self) -> Option<ScrubReport> {
+        self.reactor.home().scrub_report.borrow().clone()
+    }
+
+    /// Waits until no scrub is under way.
+    async fn scrub_end(&self) {
+        let home = self.reactor.home();
+        while home.scrubbing.get().is_some() {
+            let ended = home.scrub_ended.wait();
+            if home.scrubbing.get().is_some() {
+                ended.await;
+            }
+        }
     }
 
     /// Makes a volume of `size` bytes; it takes no space until it is written. `now_unix` is recorded as its birthday.
@@ -228,6 +258,7 @@ impl Array {
         reactor.shared.set_closed();
         reactor.progress.notify();
         reactor.home().space_changed.notify();
+        self.scrub_end().await;
         reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
         reactor.end_segments();
         reactor.flush_everything().await.map_err(ArrayError::Faulted)?;

@@ -17,10 +17,11 @@ mod window;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
 
 use cygnus_format::{CheckpointRoot, MapEntry, Place, RootUse, Stream, Superblock};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos, SegmentId, Uuid, VolumeId};
+use cygnus_types::{BLOCK, GroupId, Lba, Nanos, SegmentId, Uuid, VolumeId};
 
 use crate::assemble::assemble_members;
 use crate::error::ArrayError;
@@ -29,7 +30,9 @@ use crate::parallel::for_each_of;
 use crate::reactor::Reactor;
 use crate::replay::Replayed;
 use crate::segments::SegIx;
-use segment::SegmentResult;
+use crate::shared::{MemberCounters, count};
+pub(crate) use maps::{Matched, unmatched};
+pub(crate) use segment::SegmentResult;
 
 /// Memory for the windows of all segments that are read at once.
 const MEMORY: usize = 192 << 20;
@@ -282,13 +285,15 @@ fn describe_tail(replayed: &Replayed) -> Finding {
 }
 
 /// What all segments are checked with.
-struct Checker {
+pub(crate) struct Checker {
     reactor: Rc<Reactor>,
     /// Segments that hold a checkpoint's pages: their life, and the checkpoint's generation.
     pages: BTreeMap<SegIx, (u64, u64)>,
     /// Stripes of this sequence and above are covered by no checkpoint; `None` while that is as it should be.
     horizon: Option<u64>,
     window: u32,
+    /// Whether others need the devices too.
+    beside_guests: bool,
 }
 
 async fn scan(
@@ -297,17 +302,16 @@ async fn scan(
     findings: &mut Vec<Finding>,
     progress: Rc<dyn Fn(CheckProgress)>,
 ) -> SegmentResult {
-    let geometry = *reactor.shared.layout.geometry();
-    let tallest = geometry.stripe_rows + geometry.header_blocks(geometry.stripe_rows);
-    let window = WINDOW_BLOCKS.max(tallest * 2).min(geometry.segment_blocks);
+    let window = window_blocks(reactor);
     // Two windows for each column, while one takes over from the other.
-    let bytes = window as usize * BLOCK * usize::from(geometry.width()) * 2;
+    let bytes = window as usize * BLOCK * usize::from(reactor.shared.layout.geometry().width()) * 2;
     let roots: Vec<&CheckpointRoot> = state.roots.iter().flatten().collect();
     let checker = Rc::new(Checker {
         reactor: reactor.clone(),
         pages: pages_of(reactor, &roots),
         horizon: state.clean.then(|| state.roots[0].as_ref().map_or(0, |r| r.barrier)),
         window,
+        beside_guests: false,
     });
     let all: Vec<SegIx> = (0..reactor.shared.segments.count()).map(SegIx).collect();
     let of = all.len();
@@ -318,7 +322,9 @@ async fn scan(
         move |seg| {
             let (checker, so_far, progress) = (checker.clone(), so_far.clone(), progress.clone());
             async move {
-                let result = checker.segment(seg).await;
+                let mut result = checker.segment(seg).await;
+                // Only for those who mend; of a broken array it would be much.
+                result.damaged = Vec::new();
                 let now = {
                     let mut so_far = so_far.borrow_mut();
                     so_far.segments += 1;
@@ -349,6 +355,12 @@ async fn scan(
     total
 }
 
+fn window_blocks(reactor: &Reactor) -> u32 {
+    let geometry = reactor.shared.layout.geometry();
+    let tallest = geometry.stripe_rows + geometry.header_blocks(geometry.stripe_rows);
+    WINDOW_BLOCKS.max(tallest * 2).min(geometry.segment_blocks)
+}
+
 fn pages_of(reactor: &Reactor, roots: &[&CheckpointRoot]) -> BTreeMap<SegIx, (u64, u64)> {
     let mut pages = BTreeMap::new();
     for root in roots {
@@ -361,8 +373,16 @@ fn pages_of(reactor: &Reactor, roots: &[&CheckpointRoot]) -> BTreeMap<SegIx, (u6
 }
 
 impl Checker {
+    /// For a look at a segment of an array in service, whose checkpoints come and go.
+    pub(crate) fn in_service_of(reactor: &Rc<Reactor>) -> Self {
+        let state = reactor.home().state.borrow();
+        let roots: Vec<&CheckpointRoot> = state.roots.iter().flatten().collect();
+        let window = window_blocks(reactor);
+        Self { reactor: reactor.clone(), pages: pages_of(reactor, &roots), horizon: None, window, beside_guests: true }
+    }
+
     /// Reads and judges one segment.
-    async fn segment(&self, seg: SegIx) -> SegmentResult {
+    pub(crate) async fn segment(&self, seg: SegIx) -> SegmentResult {
         let (group, segment) = self.reactor.shared.segments.locate(seg);
         let needed = self.reactor.shared.segments.live(seg) > 0 || self.pages.contains_key(&seg);
         match needed {
@@ -394,10 +414,9 @@ impl Checker {
         (shared.member(place.group, place.column).1.name(), offset)
     }
 
-    /// The member that holds a column, if it can be read.
-    fn in_service(&self, group: GroupId, column: u8) -> Option<cygnus_runtime::DeviceIx> {
-        let member: MemberIx = self.reactor.shared.layout.member(group, column);
-        self.reactor.device_in_service(member)
+    /// Counts a block that was not what it should be against the device that holds it.
+    fn blame(&self, place: Place, what: impl Fn(&MemberCounters) -> &AtomicU64) {
+        count(what(&self.reactor.shared.member(place.group, place.column).1.counters), 1);
     }
 
     /// "block 7 of volume v", for people.

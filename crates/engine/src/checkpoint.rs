@@ -192,6 +192,8 @@ impl Reactor {
             .map(SegIx)
             .filter(|&seg| table.state(seg) == SegState::Meta && !kept.contains(&seg))
             .collect();
+        // From here on its contents mean nothing, also to a scrub that is reading them.
+        old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
         self.free_segments(old).await;
     }
 }

@@ -1,47 +1,32 @@
 //! Cleaning: moves what is still valid out of a victim segment, so that the whole of it can be given back.
 //!
-//! Which group and which victim is the policies' choice; here it is carried out. Blocks move by compare-and-swap on the
-//! map (SALSA section 3.3), so a write of a guest that comes in between simply wins. A victim is given back only once the
+//! Which group and which victim is the policies' choice; here it is carried out, `relocate` does the moving. A victim is given back only once the
 //! copies, and every write that made one of its blocks garbage, are durable.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cygnus_format::{Entry, Kind, MapEntry, Place, Stream};
-use cygnus_parity as parity;
+use cygnus_format::{Place, Stream};
 use cygnus_policy::{CleaningView, SegmentView};
-use cygnus_runtime::{Buf, OpFuture};
-use cygnus_types::{BLOCK, GroupId, Lba, Nanos};
+use cygnus_runtime::EventWait;
+use cygnus_types::{GroupId, Nanos};
 
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::scan::FoundStripe;
+use crate::relocate::CLEANING;
 use crate::segments::{SegIx, SegState};
-use crate::shared::{VolumeState, count};
+use crate::shared::count;
 use crate::space::segment_capacity;
-use crate::writer::{Appended, Publish};
 
 /// Victims emptied before the flush that lets them go: a flush cuts a stripe short, so not for each one.
 const BATCH: usize = 4;
 /// Victims emptied after which they go back whatever that costs.
 const MOST_PENDING: usize = 4 * BATCH;
-/// Dead blocks between live ones that are read along rather than paying for another request: 32 KiB.
-const READ_THROUGH: u32 = 8;
 /// Longest time that cleaning gives way to reads before it takes a turn all the same.
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look for new garbage while writers wait and nothing is worth cleaning.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
 /// How often the count of a segment is looked at before what is left counts as unreadable.
 const LAST_LOOKS: u32 = 2;
-
-/// A block that must move.
-pub(crate) struct Live {
-    volume: Arc<VolumeState>,
-    lba: Lba,
-    entry: Entry,
-    current: MapEntry,
-    pub place: Place,
-}
 
 impl Reactor {
     /// The cleaner: runs on the home reactor until the array closes.
@@ -150,7 +135,7 @@ impl Reactor {
         while shared.segments.live(seg) > 0 {
             let Some(stripe) = self.stripe_at(group, segment, row, life).await else { break };
             self.give_way_to_reads(group).await;
-            if !self.move_stripe(&stripe).await {
+            if self.move_stripe(&stripe, &CLEANING).await.stopped {
                 return;
             }
             row = stripe.common.end_row();
@@ -204,102 +189,13 @@ impl Reactor {
         }
     }
 
-    /// Moves the current blocks of a stripe; `false` when the array stops.
-    async fn move_stripe(self: &Rc<Self>, stripe: &FoundStripe) -> bool {
-        let live = self.live_blocks(stripe);
-        let mut runs = Vec::new();
-        for run in live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= READ_THROUGH) {
-            runs.push((run, self.read_run(run)));
-        }
-        for (run, read) in runs {
-            let bytes = match read {
-                Some((buf, op)) => op.await.is_ok().then_some(buf),
-                None => None,
-            };
-            // Copying a run takes some microseconds: what guests wait for comes first.
-            self.rt.yield_now().await;
-            for block in run {
-                let at = (block.place.row - run[0].place.row) as usize * BLOCK;
-                let data = bytes.as_ref().map(|b| b.part(at..at + BLOCK));
-                let intact = data.filter(|d| parity::checksum::crc32c(d) == block.entry.crc());
-                if !self.move_block(block, intact).await {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// Blocks of a stripe to which the map still points, in the order of column and row.
-    pub(crate) fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
-        let layout = &self.shared.layout;
-        let mut volume: Option<Arc<VolumeState>> = None;
-        let mut live = Vec::new();
-        for (column, row, entry) in stripe.blocks() {
-            if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
-                continue;
-            }
-            if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
-                volume = self.shared.volume(entry.volume());
-            }
-            let Some(volume) = &volume else { continue };
-            let (group, segment) = (stripe.common.group, stripe.common.segment);
-            let place = Place { group, segment, column, row: stripe.common.first_data_row() + row };
-            let current = volume.map.get(entry.lba());
-            if current != MapEntry::EMPTY && current.pba() == layout.pba(place) {
-                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry: *entry, current, place });
-            }
-        }
-        live
-    }
-
-    fn read_run(&self, run: &[Live]) -> Option<(Buf, OpFuture)> {
-        let place = run[0].place;
-        let (member, state) = self.shared.member(place.group, place.column);
-        let dev = self.device_holding(member, place.segment)?;
-        let blocks = (run[run.len() - 1].place.row - place.row + 1) as usize;
-        let buf = self.rt.alloc(blocks * BLOCK);
-        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        count(&state.counters.cleaning_read, (blocks * BLOCK) as u64);
-        let op = self.rt.read(dev, offset, buf.full());
-        Some((buf, op))
-    }
-
-    /// Moves one block, rebuilding it first if its column did not deliver it intact; `false` when the array stops.
-    async fn move_block(self: &Rc<Self>, block: &Live, data: Option<&[u8]>) -> bool {
-        let rebuilt = self.rt.alloc(BLOCK).full();
-        let data = match data {
-            Some(data) => data,
-            None => {
-                if block.volume.map.get(block.lba) != block.current {
-                    return true;
-                }
-                if !self.rebuild_block(&block.place, block.current, &rebuilt).await {
-                    // Stays where it is; the segment will be marked.
-                    return true;
-                }
-                count(&self.shared.totals.reconstructed, 1);
-                rebuilt.bytes()
-            }
-        };
-        loop {
-            let progress = self.progress.wait();
-            if self.home().stop.get() || self.shared.is_stopped() {
-                return false;
-            }
-            if !self.hold.get() {
-                let mut writer = self.writer(Stream::Relocation).borrow_mut();
-                let publish = Publish::Move(block.current, block.entry.seq());
-                if writer.append(self, &block.volume, block.lba, data, publish) != Appended::NoRoom {
-                    return true;
-                }
-            }
-            self.collect_empty(block.place);
-            if self.is_tight(block.place.group) {
-                self.release_pending().await;
-            } else {
-                progress.await;
-            }
+    /// Waits for something that may give a relocation room: `progress`, or victims that were emptied.
+    pub(crate) async fn room_for_relocation(self: &Rc<Self>, from: Place, progress: EventWait<'_>) {
+        self.collect_empty(from);
+        if self.is_tight(from.group) {
+            self.release_pending().await;
+        } else {
+            progress.await;
         }
     }
 

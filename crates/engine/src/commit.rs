@@ -21,6 +21,7 @@ impl Reactor {
         loop {
             let membership = self.shared.membership();
             self.note_departures();
+            self.note_errors();
             if self.write_superblocks().await? == 0 {
                 return Err("no member took the new superblock".into());
             }
@@ -45,6 +46,15 @@ impl Reactor {
             let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
             member_state::depart(desc, to, below, generation, session);
             self.shared.log(format!("{} is {}", shared.name(), to.word()));
+        }
+    }
+
+    /// What went wrong with the members.
+    fn note_errors(&self) {
+        let mut state = self.home().state.borrow_mut();
+        let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
+        for ((ix, desc), shared) in (0..).zip(members).zip(&self.shared.members) {
+            desc.errors = shared.errors(self.turned_slow(MemberIx(ix)));
         }
     }
 
@@ -94,7 +104,7 @@ impl Reactor {
         if member == SPARE {
             self.spare_failed(dev, doing, error)
         } else {
-            self.member_failed(member, dev, doing, error)
+            self.write_failed(member, dev, doing, error)
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, Geometry, GroupDesc, Holdings, MemberDesc, MemberState, PolicyValue, SUPERBLOCK_SLOT, Superblock,
-    slot_for,
+    ArrayState, Geometry, GroupDesc, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue, SUPERBLOCK_SLOT,
+    Superblock, slot_for,
 };
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
@@ -157,6 +157,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         clean: true,
         volumes: Vec::new(),
         next_volume_id: 1,
+        last_scrub_unix: 0,
         roots: [None, None],
     };
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
@@ -191,6 +192,7 @@ fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> 
                 size_bytes: d.size,
                 state: MemberState::Online,
                 holds: Holdings::default(),
+                errors: MemberErrors::default(),
             })
             .collect(),
     }

@@ -63,7 +63,7 @@ impl Reactor {
         }
         for (member, dev, flush) in flushes {
             if let Err(error) = flush.await {
-                self.member_failed(member, dev, "a flush", error);
+                self.write_failed(member, dev, "a flush", error);
             }
         }
         self.check_redundancy();

@@ -9,9 +9,11 @@ use cygnus_runtime::Event;
 use cygnus_types::{MemberIx, Uuid};
 
 use crate::assemble::Returning;
+use crate::health::History;
 use crate::job::Jobs;
 use crate::membership::Spare;
 use crate::rebuild::Fill;
+use crate::scrub::ScrubReport;
 use crate::segments::SegIx;
 use crate::space::Space;
 use crate::throttle::ThrottleState;
@@ -54,6 +56,14 @@ pub(crate) struct Home {
     pub throttle: ThrottleState,
     /// Long work, for those who ask how far it has come.
     pub jobs: Jobs,
+    /// How the members' errors grew.
+    pub health: RefCell<History>,
+    /// The job of the scrub that is under way.
+    pub scrubbing: Cell<Option<u64>>,
+    /// What the last one found.
+    pub scrub_report: RefCell<Option<ScrubReport>>,
+    /// Notified when one has ended.
+    pub scrub_ended: Event,
     /// Tells the cleaner to end.
     pub stop: Cell<bool>,
     /// Notified when the cleaner has ended.
@@ -86,6 +96,10 @@ impl Home {
             deleting: Cell::new(0),
             throttle: ThrottleState::default(),
             jobs: Jobs::default(),
+            health: RefCell::default(),
+            scrubbing: Cell::new(None),
+            scrub_report: RefCell::default(),
+            scrub_ended: Event::new(),
             stop: Cell::new(false),
             cleaner_ended: Event::new(),
             cleaner_running: Cell::new(false),
@@ -105,6 +119,11 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// Whether a round is under way.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.get()
+    }
+
     /// Waits until a round of `work` that began after this call has ended, and gives its result. One of the callers
     /// does the work.
     pub(crate) async fn run<F: Future<Output = Result<(), String>>>(&self, work: impl Fn() -> F) -> Result<(), String> {

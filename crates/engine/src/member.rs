@@ -1,14 +1,14 @@
 //! A member device as the reactors see it: whether it is in service, where it is, and of which segments it has its
 //! column.
 
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
 
-use cygnus_format::MemberState;
+use cygnus_format::{MemberErrors, MemberState};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoErrorKind};
 use cygnus_types::SegmentId;
 
-use crate::shared::MemberCounters;
+use crate::shared::{MemberCounters, read};
 
 /// What may be done with a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,20 @@ pub(crate) struct MemberShared {
     whole: Box<[AtomicU64]>,
     dirty: AtomicBool,
     pub counters: MemberCounters,
+    /// What its superblock remembers of the sessions before this one.
+    past: Mutex<MemberErrors>,
 }
 
 impl MemberShared {
     /// A member of a group of `segments` segments, online if there is a device; if there is none, it had every stripe
     /// below `had_below` when it was last seen.
-    pub(crate) fn new(index: usize, device: Option<&DeviceInfo>, segments: u32, had_below: u64) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        device: Option<&DeviceInfo>,
+        segments: u32,
+        had_below: u64,
+        past: MemberErrors,
+    ) -> Self {
         let service = if device.is_some() { Service::Online } else { Service::Out };
         Self {
             name: RwLock::new(device.map_or_else(|| format!("member {index}"), |d| d.name.clone())),
@@ -69,6 +77,7 @@ impl MemberShared {
             whole: (0..segments.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             dirty: AtomicBool::new(false),
             counters: MemberCounters::default(),
+            past: Mutex::new(past),
         }
     }
 
@@ -156,6 +165,23 @@ impl MemberShared {
     pub(crate) fn end_filling(&self) -> bool {
         let (filling, online) = (Service::Filling as u8, Service::Online as u8);
         self.service.compare_exchange(filling, online, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// What went wrong with its device since that joined the array, given how often it became slow in this session.
+    pub(crate) fn errors(&self, turned_slow: u64) -> MemberErrors {
+        let (past, now) = (*self.past.lock().expect("no holder panics"), &self.counters);
+        let add = |past: u8, more: u64| (u64::from(past) + more).min(u8::MAX.into()) as u8;
+        MemberErrors {
+            read: add(past.read, read(&now.read_errors)),
+            wrong: add(past.wrong, read(&now.corrupt) + read(&now.bad_parity)),
+            slow: add(past.slow, turned_slow),
+        }
+    }
+
+    /// Another device takes its place, with which nothing went wrong yet.
+    pub(crate) fn forget_errors(&self) {
+        *self.past.lock().expect("no holder panics") = MemberErrors::default();
+        self.counters.forget_errors();
     }
 
     /// Something was written that a flush must cover.

@@ -81,9 +81,16 @@ pub(crate) fn health(members: impl Iterator<Item = MemberState>, takes_writes: b
 
 #[cfg(test)]
 mod tests {
-    use MemberState::{Failed, Missing, Online, Rebuilding};
+    use cygnus_format::MemberErrors;
+    use cygnus_types::Uuid;
 
     use super::*;
+    use MemberState::{Failed, Missing, Online, Rebuilding};
+
+    fn member(state: MemberState, holds: Holdings) -> MemberDesc {
+        let uuid = Uuid::from_random(1, 1);
+        MemberDesc { uuid, size_bytes: 0, state, holds, errors: MemberErrors::default() }
+    }
 
     #[test]
     fn nobody_is_online_again_without_being_rebuilt() {
@@ -96,19 +103,17 @@ mod tests {
     #[test]
     #[should_panic(expected = "online after missing")]
     fn an_impossible_change_is_a_bug() {
-        let uuid = cygnus_types::Uuid::from_random(1, 1);
-        let mut desc = MemberDesc { uuid, size_bytes: 0, state: Missing, holds: Holdings::default() };
+        let mut desc = member(Missing, Holdings::default());
         change(&mut desc, Online);
     }
 
     #[test]
     fn what_was_restored_before_is_remembered_when_a_rebuild_is_cut_short() {
-        let uuid = cygnus_types::Uuid::from_random(1, 1);
         let holds = Holdings { restored: 5, restored_below: 90, ..Holdings::default() };
-        let mut desc = MemberDesc { uuid, size_bytes: 0, state: Rebuilding, holds };
+        let mut desc = member(Rebuilding, holds);
         depart(&mut desc, Missing, 70, 8, 2);
         assert_eq!(desc.holds, Holdings { generation: 8, session: 2, ..holds });
-        let mut desc = MemberDesc { uuid, size_bytes: 0, state: Online, holds: Holdings::default() };
+        let mut desc = member(Online, Holdings::default());
         depart(&mut desc, Failed, 70, 8, 2);
         assert_eq!(desc.holds, Holdings { below: 70, generation: 8, session: 2, ..Holdings::default() });
     }

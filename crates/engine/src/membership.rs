@@ -89,6 +89,9 @@ impl Reactor {
             }
         }
         let shared = &self.shared.members[member.index()];
+        if new_uuid.is_some() {
+            shared.forget_errors();
+        }
         shared.begin_filling(&device);
         let kind = if holds == Holdings::default() { JobKind::Rebuild } else { JobKind::CatchUp };
         let job = home.jobs.begin(&self.rt, kind, device.name.as_str(), 0);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, Stream, Superblock};
+use cygnus_format::{ArrayState, MemberDesc, Stream, Superblock};
 use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, Nanos, Uuid};
@@ -177,10 +177,10 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let segments_of = |ix: usize| state.groups[ix / width].segments;
     // Whoever is not here had at least what the newest checkpoint covers.
     let first_stripe_seq = state.roots[0].as_ref().map_or(1, |r| r.next_stripe_seq);
-    let describe = |(ix, device): (usize, &Option<DeviceInfo>)| {
-        MemberShared::new(ix, device.as_ref(), segments_of(ix), first_stripe_seq)
+    let describe = |(ix, (device, desc)): (usize, (&Option<DeviceInfo>, &MemberDesc))| {
+        MemberShared::new(ix, device.as_ref(), segments_of(ix), first_stripe_seq, desc.errors)
     };
-    let members = assembly.devices.iter().enumerate().map(describe).collect();
+    let members = assembly.devices.iter().zip(state.members()).enumerate().map(describe).collect();
     let root = state.roots[0].as_ref();
     let shared = Arc::new(Shared::new(SharedParts {
         usable: usable_blocks(state, &policies, options.reactors)?,

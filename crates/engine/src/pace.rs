@@ -29,6 +29,14 @@ struct DevicePace {
     pace: Pace,
     late_after: Nanos,
     until_refresh: u8,
+    turned_slow: u64,
+}
+
+impl DevicePace {
+    fn set(&mut self, pace: Pace) {
+        self.turned_slow += u64::from(pace.slow && !self.pace.slow);
+        self.pace = pace;
+    }
 }
 
 /// See the module's text.
@@ -68,6 +76,7 @@ impl Paces {
                 pace: Pace::default(),
                 late_after: self.rule.latest,
                 until_refresh: REFRESH,
+                turned_slow: 0,
             };
             devices.resize(at + 1, unknown);
         }
@@ -81,7 +90,7 @@ impl Paces {
                     device.reads.record(took);
                 }
                 let blocks = u64::from(io.bytes) / BLOCK as u64;
-                device.pace = rule.ended(device.pace, took, scaled(device.late_after, blocks), now);
+                device.set(rule.ended(device.pace, took, scaled(device.late_after, blocks), now));
             }
             IoClass::Write => device.writes.record(took),
             IoClass::Flush | IoClass::Trim => {}
@@ -90,7 +99,7 @@ impl Paces {
 
     /// A read of this device is late.
     pub(crate) fn late(&self, dev: DeviceIx, now: Nanos) {
-        self.with(dev, |rule, device| device.pace = rule.late(device.pace, now));
+        self.with(dev, |rule, device| device.set(rule.late(device.pace, now)));
     }
 
     /// Takes a hedge off the budget, if there is one.
@@ -181,6 +190,12 @@ impl Reactor {
         })
     }
 
+    /// How often a member's device has become slow, whether or not it is in service now.
+    pub(crate) fn turned_slow(&self, member: MemberIx) -> u64 {
+        let dev = self.shared.members[member.index()].known_device();
+        dev.map_or(0, |dev| self.paces.with(dev, |_, device| device.turned_slow))
+    }
+
     /// Nobody waits any more for what a member has in flight here.
     pub(crate) fn give_up_on(&self, member: MemberIx) {
         if let Some(dev) = self.shared.members[member.index()].known_device() {
@@ -199,7 +214,7 @@ impl DeviceWatch for Reactor {
     fn hung(&self, dev: DeviceIx) {
         let members = (0..).map(MemberIx).zip(&self.shared.members);
         for (member, state) in members.filter(|(_, state)| state.known_device() == Some(dev)) {
-            count(&state.counters.errors, 1);
+            count(&state.counters.read_errors, 1);
             let why = format!("it hangs: no answer for {}", self.rt.patience());
             self.take_out(member, dev, Departure::Failed, &why);
             self.peers.tell_others(self, || ToOwner::GiveUp { member });

@@ -14,7 +14,7 @@ use crate::home::Home;
 use crate::member::Departure;
 use crate::pace::Paces;
 use crate::peers::{Peers, ToHome};
-use crate::shared::Shared;
+use crate::shared::{Shared, count};
 use crate::writer::{Grant, Writer, writers};
 
 /// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
@@ -176,6 +176,12 @@ impl Reactor {
         if let Some(home) = &self.home {
             home.space_changed.notify();
         }
+    }
+
+    /// A write or flush of a member failed: what it should hold it may not hold, so it leaves service.
+    pub(crate) fn write_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
+        count(&self.shared.members[member.index()].counters.write_errors, 1);
+        self.member_failed(member, dev, doing, error);
     }
 
     /// Takes a member out of service because its device `dev` failed at what it was `doing`.

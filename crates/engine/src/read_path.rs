@@ -70,7 +70,7 @@ enum Hedged {
 }
 
 /// Why a block did not come from its own column.
-enum Miss {
+pub(crate) enum Miss {
     /// The column's member is out of service.
     Absent,
     /// The member gave an error or wrong data: the block deserves a new home.
@@ -302,6 +302,7 @@ impl Reactor {
             }
             if volume.map.get(lba) == entry {
                 count(&self.shared.totals.unreadable, 1);
+                count(&self.shared.member(place.group, place.column).1.counters.unrepairable, 1);
                 return Err(VolumeError::Unreadable { volume: volume.id, lba });
             }
         }
@@ -325,7 +326,12 @@ impl Reactor {
     }
 
     /// Reads a block from its own column; from the others if its device is late.
-    async fn read_column(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> Result<(), Miss> {
+    pub(crate) async fn read_column(
+        self: &Rc<Self>,
+        place: &Place,
+        entry: MapEntry,
+        into: &BufSlice,
+    ) -> Result<(), Miss> {
         let (member, state) = self.shared.member(place.group, place.column);
         let Some(dev) = self.device_holding(member, place.segment) else { return Err(Miss::Absent) };
         let _mark = ReadMark::new(self, place.group);
@@ -352,7 +358,7 @@ impl Reactor {
                 Ok(())
             }
             Err(error) => {
-                count(&state.counters.errors, 1);
+                count(&state.counters.read_errors, 1);
                 if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
                     self.member_failed(member, dev, &format!("a read at byte {offset}"), error);
                     return Err(Miss::Absent);
@@ -383,6 +389,7 @@ impl Reactor {
         // Without room it stays where it is: the next read will find it bad again.
         if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == crate::writer::Appended::Done {
             count(&self.shared.totals.repaired, 1);
+            count(&state.counters.repaired, 1);
             let name = state.name();
             let id = volume.id;
             self.shared.log(format!("{id} {lba}: wrong data on {name}, repaired from the other columns and moved"));

@@ -115,7 +115,7 @@ impl Reactor {
         }
         let rows = if self.is_needed(stripe) { common.rows } else { 0 };
         let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
-        self.throttle_rebuild(column_bytes as u64).await;
+        self.throttle(column_bytes as u64).await;
         let mut columns = Columns::new(&common, self.read_stripe(&common).await);
         if rows > 0 {
             columns.fill_missing();

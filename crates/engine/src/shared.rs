@@ -69,15 +69,35 @@ impl VolumeState {
     }
 }
 
-/// Traffic of one member device, as the engine caused it. Bytes.
+/// What one member device did, and what went wrong with it, since the array was opened.
 #[derive(Default)]
 pub(crate) struct MemberCounters {
+    /// Bytes, as the engine caused them.
     pub written: AtomicU64,
     pub read: AtomicU64,
     pub cleaning_read: AtomicU64,
+    pub scrub_read: AtomicU64,
     pub trimmed: AtomicU64,
-    pub errors: AtomicU64,
+    /// Reads, and writes or flushes, that it answered with an error.
+    pub read_errors: AtomicU64,
+    pub write_errors: AtomicU64,
+    /// Blocks of data and copies of headers that were not what had been written.
     pub corrupt: AtomicU64,
+    /// Parity blocks that were not what their row gives.
+    pub bad_parity: AtomicU64,
+    /// Blocks of it that were rebuilt and written anew elsewhere, and those that could not be rebuilt.
+    pub repaired: AtomicU64,
+    pub unrepairable: AtomicU64,
+}
+
+impl MemberCounters {
+    /// Nothing went wrong any more.
+    pub(crate) fn forget_errors(&self) {
+        let Self { read_errors, write_errors, corrupt, bad_parity, repaired, unrepairable, .. } = self;
+        for counter in [read_errors, write_errors, corrupt, bad_parity, repaired, unrepairable] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Counters of the whole array. Blocks unless said otherwise.

@@ -1,6 +1,7 @@
 //! What an array says of itself.
 
-use cygnus_format::{MemberState, SpareDesc};
+use cygnus_format::{MemberErrors, MemberState, SpareDesc};
+use cygnus_policy::Suspicion;
 use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::member_state::{self, ArrayHealth};
@@ -8,7 +9,7 @@ use crate::membership::Spare;
 use crate::pace::MemberPace;
 use crate::reactor::Reactor;
 use crate::segments::SegState;
-use crate::shared::read;
+use crate::shared::{MemberCounters, read};
 use crate::space::segment_capacity;
 
 /// State of an array at one moment.
@@ -38,6 +39,8 @@ pub struct ArrayStatus {
     pub pressure_ns: u64,
     /// Number of this opening.
     pub session: u64,
+    /// End of the last whole scrub in seconds since 1970 UTC, 0 if there never was one.
+    pub last_scrub_unix: u64,
     /// Groups.
     pub groups: Vec<GroupStatus>,
     /// How it is as a whole.
@@ -111,14 +114,36 @@ pub struct MemberStatus {
     pub read: u64,
     /// Bytes read for cleaning.
     pub cleaning_read: u64,
+    /// Bytes read for scrubs.
+    pub scrub_read: u64,
     /// Bytes discarded.
     pub trimmed: u64,
-    /// Reads that failed.
-    pub errors: u64,
-    /// Blocks with wrong data.
-    pub corrupt: u64,
     /// How it keeps pace.
     pub pace: MemberPace,
+    /// What went wrong with it since the array was opened.
+    pub errors: ErrorCounts,
+    /// What went wrong with it since it joined the array, as its superblock remembers it: never less than `errors` says,
+    /// as far as a byte holds.
+    pub lifetime: MemberErrors,
+    /// Whether it should be replaced before it fails, and why.
+    pub suspect: Option<Suspicion>,
+}
+
+/// What went wrong with a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorCounts {
+    /// Reads that it answered with an error.
+    pub read: u64,
+    /// Writes and flushes that it answered with an error; the first takes it out of service.
+    pub write: u64,
+    /// Blocks of data and copies of headers that were not what had been written.
+    pub wrong: u64,
+    /// Parity blocks that were not what their row gives.
+    pub parity: u64,
+    /// Blocks of it that were rebuilt and written anew elsewhere.
+    pub repaired: u64,
+    /// Blocks of it that could not be rebuilt; each time that one was asked for counts.
+    pub unrepairable: u64,
 }
 
 impl MemberStatus {
@@ -245,6 +270,7 @@ impl Reactor {
     }
 
     pub(crate) fn status(&self) -> ArrayStatus {
+        self.note_health();
         let shared = &self.shared;
         let state = self.home().state.borrow();
         let geometry = shared.layout.geometry();
@@ -266,6 +292,7 @@ impl Reactor {
             fault: shared.fault(),
             pressure_ns: shared.pressure(),
             session: shared.session,
+            last_scrub_unix: state.last_scrub_unix,
             groups: (0..shared.layout.groups()).map(|g| self.group_status(g)).collect(),
             members,
             volumes: shared
@@ -318,10 +345,23 @@ impl Reactor {
             written: read(&state.counters.written),
             read: read(&state.counters.read),
             cleaning_read: read(&state.counters.cleaning_read),
+            scrub_read: read(&state.counters.scrub_read),
             trimmed: read(&state.counters.trimmed),
-            errors: read(&state.counters.errors),
-            corrupt: read(&state.counters.corrupt),
             pace: self.member_pace(member),
+            errors: error_counts(&state.counters),
+            lifetime: state.errors(self.turned_slow(member)),
+            suspect: self.suspicion(member),
         }
+    }
+}
+
+fn error_counts(counters: &MemberCounters) -> ErrorCounts {
+    ErrorCounts {
+        read: read(&counters.read_errors),
+        write: read(&counters.write_errors),
+        wrong: read(&counters.corrupt),
+        parity: read(&counters.bad_parity),
+        repaired: read(&counters.repaired),
+        unrepairable: read(&counters.unrepairable),
     }
 }

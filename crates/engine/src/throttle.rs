@@ -68,15 +68,15 @@ pub(crate) struct ThrottleState {
 }
 
 impl Reactor {
-    /// Waits until so many more bytes may be restored.
-    pub(crate) async fn throttle_rebuild(&self, bytes: u64) {
+    /// Waits until so many more bytes may be dealt with. All background work shares one pace.
+    pub(crate) async fn throttle(&self, bytes: u64) {
         let throttle = &self.home().throttle;
         let now = self.rt.now();
         let span = now.since(throttle.since.get());
         if span >= INTERVAL {
             let done = (throttle.done.replace(0) as f64 / span.as_secs_f64()) as u64;
             let p99 = self.shared.latencies.take_p99();
-            throttle.rate.set(self.shared.policies.rebuild.next(throttle.rate.get(), done, p99));
+            throttle.rate.set(self.shared.policies.background.next(throttle.rate.get(), done, p99));
             throttle.since.set(now);
         }
         throttle.done.set(throttle.done.get() + bytes);

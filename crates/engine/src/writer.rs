@@ -48,6 +48,7 @@ impl OpenSegment {
 }
 
 /// How an append may find its block.
+#[derive(Clone, Copy)]
 pub(crate) enum Publish {
     /// A guest's write: replace whatever is mapped.
     Always,
@@ -380,7 +381,7 @@ async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<Ope
                 count(&member.counters.written, write.bytes);
                 member.mark_dirty();
             }
-            Err(error) => reactor.member_failed(write.member, write.dev, "a write", error),
+            Err(error) => reactor.write_failed(write.member, write.dev, "a write", error),
         }
     }
     let place = stripe.place;

@@ -37,6 +37,8 @@ pub struct ArrayState {
     pub volumes: Vec<VolumeDesc>,
     /// Identifier the next volume gets; above all in use, for identifiers are never reused.
     pub next_volume_id: u32,
+    /// When the last scrub that got to the end did so: seconds since 1970 UTC, 0 if none ever did.
+    pub last_scrub_unix: u64,
     /// Checkpoints, newest first. The older serves when the newer turns out to be unreadable.
     pub roots: [Option<CheckpointRoot>; 2],
 }
@@ -70,6 +72,19 @@ pub struct MemberDesc {
     pub state: MemberState,
     /// What it holds for certain while it is not online; of a member that is, nothing is noted.
     pub holds: Holdings,
+    /// What went wrong with it since it joined.
+    pub errors: MemberErrors,
+}
+
+/// What went wrong with a member since it joined. Counts stop at the highest value: from there on it is "at least".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberErrors {
+    /// Reads that it answered with an error.
+    pub read: u8,
+    /// Blocks that were not what had been written.
+    pub wrong: u8,
+    /// Times that it became far slower than its peers.
+    pub slow: u8,
 }
 
 /// What a member that is not online holds for certain, in stripe sequences: what it lacks is what was written since.

@@ -9,6 +9,7 @@ fn member(number: u64, geometry: &Geometry, segments: u32) -> MemberDesc {
         size_bytes,
         state: MemberState::Online,
         holds: Holdings::default(),
+        errors: MemberErrors { read: number as u8, wrong: 7, slow: u8::MAX },
     }
 }
 
@@ -59,6 +60,7 @@ pub(crate) fn tank() -> ArrayState {
         clean: true,
         volumes: vec![volume(0, "vol0"), volume(4, "db.main_1-a")],
         next_volume_id: 5,
+        last_scrub_unix: 1_700_000_000,
         roots: [Some(root(6, vec![at(0, 7), at(1, 3)])), Some(root(5, vec![at(0, 6)]))],
     }
 }
@@ -155,6 +157,7 @@ pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
                 clean,
                 volumes,
                 next_volume_id: 1000,
+                last_scrub_unix: session ^ 5,
                 roots,
             }
         },

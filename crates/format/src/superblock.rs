@@ -12,8 +12,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, Holdings, InvalidState, MemberDesc, MemberState, PolicyValue, RootSegment,
-    RootUse, SpareDesc, VolumeDesc,
+    ArrayState, CheckpointRoot, GroupDesc, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState, PolicyValue,
+    RootSegment, RootUse, SpareDesc, VolumeDesc,
 };
 use crate::checksum;
 use crate::constants::{
@@ -95,8 +95,10 @@ on_disk! {
         name: NameField<{ MAX_ARRAY_NAME + 1 }>,
         /// preset name: length byte, then text
         preset: NameField<{ MAX_PRESET_NAME + 1 }>,
+        /// end of the last whole scrub, seconds since 1970 UTC; 0: never
+        last_scrub_unix: U64,
         /// zero
-        reserved_c: [u8; 160],
+        reserved_c: [u8; 152],
     }
 }
 
@@ -129,8 +131,12 @@ on_disk! {
         size_bytes: U64,
         /// 1 online, 2 failed, 3 missing, 4 rebuilding
         state: u8,
-        /// zero
-        reserved_a: [u8; 3],
+        /// reads that it answered with an error; 255: at least
+        read_errors: u8,
+        /// blocks that were not what had been written, likewise
+        wrong_blocks: u8,
+        /// times that it became far slower than its peers, likewise
+        slow: u8,
         /// unless online: segment of the group up to which everything was restored
         restored: U32,
         /// unless online: stripe sequence below which it has every stripe
@@ -389,6 +395,7 @@ impl Superblock {
             stripe_rows: U32::new(state.geometry.stripe_rows),
             segment_blocks: U32::new(state.geometry.segment_blocks),
             next_volume_id: U32::new(state.next_volume_id),
+            last_scrub_unix: U64::new(state.last_scrub_unix),
             groups: U16::new(state.groups.len() as u16),
             members: U16::new(state.members().count() as u16),
             volumes: U16::new(state.volumes.len() as u16),
@@ -408,7 +415,9 @@ impl Superblock {
             uuid: m.uuid.0,
             size_bytes: U64::new(m.size_bytes),
             state: m.state as u8,
-            reserved_a: [0; 3],
+            read_errors: m.errors.read,
+            wrong_blocks: m.errors.wrong,
+            slow: m.errors.slow,
             restored: U32::new(m.holds.restored),
             below: U64::new(m.holds.below),
             restored_below: U64::new(m.holds.restored_below),
@@ -529,6 +538,7 @@ impl RawSuperblock {
             clean: self.clean == 1,
             volumes,
             next_volume_id: self.next_volume_id.get(),
+            last_scrub_unix: self.last_scrub_unix.get(),
             roots: self.roots(tables)?,
         })
     }
@@ -570,7 +580,8 @@ impl RawMember {
             generation: self.generation.get(),
             session: self.session.get(),
         };
-        Ok(MemberDesc { uuid: Uuid(self.uuid), size_bytes: self.size_bytes.get(), state, holds })
+        let errors = MemberErrors { read: self.read_errors, wrong: self.wrong_blocks, slow: self.slow };
+        Ok(MemberDesc { uuid: Uuid(self.uuid), size_bytes: self.size_bytes.get(), state, holds, errors })
     }
 }
 

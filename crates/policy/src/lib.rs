@@ -7,7 +7,7 @@
 
 mod cleaning;
 mod front_end;
-
+mod health;
 mod histogram;
 mod latency;
 pub mod planner;
@@ -18,7 +18,7 @@ mod victim;
 
 pub use cleaning::{CleaningScope, CleaningView};
 pub use front_end::{FrontEnd, GroupView};
-
+pub use health::{Health, HealthView, Suspicion};
 pub use histogram::LatencyHistogram;
 pub use latency::{HedgeBudget, LatencyRule, Pace};
 pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Redundancy, UnknownPreset};

@@ -2,7 +2,7 @@
 
 use cygnus_types::Nanos;
 
-use crate::{CleaningScope, FrontEnd, LatencyRule, Pressure, Throttle, Victim};
+use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Throttle, Victim};
 
 /// How a block is protected from the moment it leaves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +56,14 @@ pub struct Policies {
     pub pressure: Pressure,
     /// When the map is written out.
     pub checkpoint: CheckpointRule,
-    /// How fast lost members are rebuilt beside guests.
-    pub rebuild: Throttle,
+    /// How fast rebuilds and scrubs go beside guests.
+    pub background: Throttle,
     /// Free segments of each group that only relocation may take, so that cleaning can always proceed.
     pub relocation_reserve: u32,
     /// Which read goes on without its device, and which device is left alone.
     pub latency: LatencyRule,
+    /// When a member that still works is to be replaced.
+    pub health: Health,
 }
 
 /// The named presets.
@@ -135,8 +137,9 @@ impl Preset {
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
             // Some ten times what a solid state drive takes for a read: guests notice, and nobody's timer runs out.
-            rebuild: Throttle { objective: Nanos::millis(2), floor: 8 << 20 },
+            background: Throttle { objective: Nanos::millis(2), floor: 8 << 20 },
             latency: LatencyRule::default(),
+            health: Health { errors: 64, growing: 8, slow: 24 },
         };
         match self {
             Preset::LogRaid => shared,

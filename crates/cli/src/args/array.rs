@@ -31,6 +31,18 @@ pub enum ArrayCommand {
         /// The array
         name: ArrayName,
     },
+    /// Verify everything that live data depends on while the array serves, and mend what is wrong
+    ///
+    /// Headers, checksums, parity and superblocks are read back, giving way to clients. What is wrong is rebuilt and
+    /// written anew elsewhere. With --wait, the blocks beyond redundancy are listed, and if there are any the exit
+    /// status is 1. 'cygnus serve' does this by itself every 30 days; see its --scrub-every.
+    Scrub {
+        /// The array
+        name: ArrayName,
+        /// Show the progress and wait for the end
+        #[arg(short, long)]
+        wait: bool,
+    },
     /// Show what is on the disks of a stopped array: superblocks, segments and summaries
     #[command(after_help = DUMP_EXAMPLES)]
     Dump(DumpArgs),

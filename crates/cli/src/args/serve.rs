@@ -1,6 +1,6 @@
 //! `cygnus serve`
 
-use super::values::{ArrayName, Span};
+use super::values::{ArrayName, Interval, Span};
 use clap::Args;
 use cygnus_target::ListenAddress;
 
@@ -34,6 +34,9 @@ pub struct ServeArgs {
     /// [default: 30s]
     #[arg(long, value_name = "SPAN")]
     pub hung_after: Option<Span>,
+    /// Verify all live data this often and mend what is wrong, such as 30d, or never [default: 30d]
+    #[arg(long, value_name = "INTERVAL")]
+    pub scrub_every: Option<Interval>,
     /// Write a newline to this file descriptor when ready, and close it
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
     pub ready_fd: Option<i32>,

@@ -5,6 +5,7 @@ use cygnus_types::{BLOCK, ByteSize};
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a value is not understood; what to write instead.
@@ -33,7 +34,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, ArrayName);
+deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, ArrayName, Interval);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,24 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
+    }
+}
+
+/// How often something is done: a [`Span`], or `never`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval(pub Option<Duration>);
+
+impl FromStr for Interval {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == "never" {
+            return Ok(Self(None));
+        }
+        match text.parse::<Span>()?.0 {
+            Duration::ZERO => bad(format!("'{text}' is no interval: write never to do without")),
+            span => Ok(Self(Some(span))),
+        }
     }
 }
 
@@ -229,7 +248,7 @@ pub fn parse_whole_blocks(text: &str) -> Result<Size, ValueError> {
 
 /// A span of time: `90s`, `2m`, `1500ms`; a number alone is seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span(pub std::time::Duration);
+pub struct Span(pub Duration);
 
 impl FromStr for Span {
     type Err = ValueError;
@@ -241,12 +260,13 @@ impl FromStr for Span {
             "ms" => 1,
             "m" | "min" => 60_000,
             "h" => 3_600_000,
-            _ => return bad("write a whole number and ms, s, m or h, such as 90s"),
+            "d" => 86_400_000,
+            _ => return bad("write a whole number and ms, s, m, h or d, such as 90s"),
         };
         let number: u64 =
             text[..digits].parse().map_err(|_| ValueError(format!("'{text}' is no span of time, write 90s")))?;
         let millis = number.checked_mul(scale).ok_or_else(|| ValueError(format!("'{text}' is too long")))?;
-        Ok(Self(std::time::Duration::from_millis(millis)))
+        Ok(Self(Duration::from_millis(millis)))
     }
 }
 
@@ -254,7 +274,6 @@ impl FromStr for Span {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::time::Duration;
 
     #[test]
     fn raid_shapes() {
@@ -292,6 +311,9 @@ mod tests {
         assert_eq!("90s".parse(), Ok(Span(Duration::from_secs(90))));
         assert_eq!("2m".parse(), Ok(Span(Duration::from_secs(120))));
         assert!("s".parse::<Span>().is_err() && "1y".parse::<Span>().is_err());
+        assert_eq!("30d".parse(), Ok(Interval(Some(Duration::from_secs(30 * 86_400)))));
+        assert_eq!("never".parse(), Ok(Interval(None)));
+        assert!("0d".parse::<Interval>().is_err() && "soon".parse::<Interval>().is_err());
     }
 
     proptest! {

@@ -1,18 +1,19 @@
 //! The engine's words into those of the control protocol.
 
 use crate::state::ArrayRecord;
+use cygnus_control::scrub::{LostBlock, ScrubReport, ScrubStatus};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, JobState, JobStatus, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus,
-    VolumeStatus, WriteCounters,
+    GroupRole, GroupStatus, JobState, JobStatus, LifetimeErrors, Patience, RecoveryStatus, RecoveryStep,
+    RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::MemberState;
 use cygnus_types::BLOCK;
 
 /// What only `serve` knows of the array.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Serving<'a> {
     /// Where members were last seen.
     pub record: &'a ArrayRecord,
@@ -22,6 +23,8 @@ pub struct Serving<'a> {
     pub rates: &'a [DeviceRates],
     /// Long work.
     pub jobs: &'a [JobStatus],
+    /// Scrubs.
+    pub scrub: ScrubStatus,
 }
 
 /// A job.
@@ -90,9 +93,10 @@ pub fn status(
         recovery: Some(recovery(report)),
         listening: serving.listening.to_vec(),
         groups,
-        devices: engine.members.iter().map(|member| device_status(member, serving)).collect(),
+        devices: engine.members.iter().map(|member| device_status(member, &serving)).collect(),
         spares: engine.spares.iter().map(spare_status).collect(),
         volumes: volumes(engine, connections),
+        scrub: serving.scrub,
         jobs: serving.jobs.to_vec(),
     }
 }
@@ -153,8 +157,14 @@ pub fn counters(member: &MemberStatus) -> DeviceCounters {
         cleaning_read_bytes: member.cleaning_read,
         written_bytes: member.written,
         trimmed_bytes: member.trimmed,
-        errors: member.errors,
-        checksum_errors: member.corrupt,
+        scrub_read_bytes: member.scrub_read,
+        errors: member.errors.read + member.errors.write,
+        read_errors: member.errors.read,
+        write_errors: member.errors.write,
+        checksum_errors: member.errors.wrong,
+        parity_errors: member.errors.parity,
+        repaired: member.errors.repaired,
+        unrepairable: member.errors.unrepairable,
     }
 }
 
@@ -191,7 +201,7 @@ fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
     }
 }
 
-fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
+fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
     let index = u32::from(member.member.0);
     let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
     let path = remembered.filter(|_| !member.name.starts_with('/')).map(|remembered| remembered.path.display());
@@ -209,6 +219,37 @@ fn device_status(member: &MemberStatus, serving: Serving<'_>) -> DeviceStatus {
         io: counters(member),
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
         pace: member.is_online().then(|| pace(&member.pace)),
+        lifetime: lifetime(member.lifetime),
+        suspect: member.suspect.map(|why| why.to_string()),
+    }
+}
+
+/// What a member's superblock remembers of its errors.
+pub fn lifetime(errors: cygnus_format::MemberErrors) -> LifetimeErrors {
+    LifetimeErrors { read: errors.read, wrong: errors.wrong, slow: errors.slow }
+}
+
+/// The scrubs: when the last whole one ended, in seconds since 1970 (0: never), and what the last one found.
+pub fn scrubs(last_unix: u64, report: Option<cygnus_engine::ScrubReport>) -> ScrubStatus {
+    let last_unix = (last_unix > 0).then_some(last_unix);
+    let age_seconds = last_unix.map(|last| super::now_unix().saturating_sub(last));
+    ScrubStatus { last_unix, age_seconds, report: report.map(scrub_report) }
+}
+
+fn scrub_report(report: cygnus_engine::ScrubReport) -> ScrubReport {
+    let lost = |block: cygnus_engine::LostBlock| LostBlock { volume: block.volume, lba: block.lba.0 };
+    ScrubReport {
+        complete: report.complete,
+        blocks: report.blocks,
+        bytes_read: report.bytes,
+        wrong_blocks: report.wrong_blocks,
+        wrong_parity: report.wrong_parity,
+        wrong_headers: report.wrong_headers,
+        moved_blocks: report.moved,
+        rebuilt_blocks: report.rebuilt,
+        blocks_without_room: report.without_room,
+        lost: report.lost,
+        lost_blocks: report.lost_blocks.into_iter().map(lost).collect(),
     }
 }
 

@@ -110,10 +110,14 @@ pub fn check(
     })
 }
 
+/// Seconds since 1970 UTC.
+pub fn now_unix() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 /// Makes a volume.
 pub async fn create_volume(array: &Array, name: &str, size: ByteSize) -> Result<(), cygnus_engine::VolumeAdminError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    array.create_volume(name, size, now).await.map(drop)
+    array.create_volume(name, size, now_unix()).await.map(drop)
 }
 
 /// Refuses to make a volume smaller unless that was asked for.

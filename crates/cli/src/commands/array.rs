@@ -1,6 +1,6 @@
 //! `cygnus array ...`: to the verb's own file.
 
-use super::{Context, check, create, destroy, job, replace, scan, status};
+use super::{Context, check, create, destroy, job, replace, scan, scrub, status};
 use crate::args::array::{ArrayCommand, DumpArgs};
 use crate::backend;
 use crate::config::Config;
@@ -19,6 +19,7 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(
         ArrayCommand::Check { name } => check::run(&name, context),
         ArrayCommand::Replace(args) => replace::run(&args, context),
         ArrayCommand::Spare { command } => replace::spare(command, context),
+        ArrayCommand::Scrub { name, wait } => scrub::run(&name, wait, context),
         ArrayCommand::Cancel { name, job } => job::cancel(&name, job, context),
         ArrayCommand::Dump(args) => dump(&args, context),
         ArrayCommand::Destroy { name, yes } => destroy::run(&name, yes, context),

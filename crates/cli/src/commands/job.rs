@@ -43,7 +43,7 @@ pub fn cancel(name: &ArrayName, id: u64, context: &Context) -> Result<(), Failur
     context.output.answer(&Answer { job: &job }, |_| sentence(&job))
 }
 
-fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Failure> {
+pub(super) fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Failure> {
     match serve.call(request)? {
         Response::Job { job } => Ok(*job),
         other => Err(serve.unexpected(&other).into()),
@@ -51,7 +51,7 @@ fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Failure> {
 }
 
 /// Shows a bar (on a terminal) until the job has ended.
-fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) -> Result<JobStatus, Failure> {
+pub(super) fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) -> Result<JobStatus, Failure> {
     let bar = match context.output.json() {
         true => ProgressBar::hidden(),
         false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
@@ -76,7 +76,7 @@ fn progress(job: &JobStatus) -> String {
     format!("{done} of {total}, {}{left}", show::rate(job.rate))
 }
 
-fn sentence(job: &JobStatus) -> String {
+pub(super) fn sentence(job: &JobStatus) -> String {
     let what = format!("{} of {}", job.kind, job.subject);
     let (done, span) = (ByteSize(job.done_bytes), show::span(job.elapsed_seconds));
     match job.state {
@@ -88,7 +88,7 @@ fn sentence(job: &JobStatus) -> String {
     }
 }
 
-fn verdict(job: &JobStatus) -> Result<(), Failure> {
+pub(super) fn verdict(job: &JobStatus) -> Result<(), Failure> {
     let what = format!("the {} of {}", job.kind, job.subject);
     match (&job.state, &job.why) {
         (JobState::Running | JobState::Done, _) => Ok(()),

@@ -7,6 +7,7 @@ pub mod destroy;
 pub mod job;
 pub mod replace;
 pub mod scan;
+pub mod scrub;
 pub mod status;
 pub mod volume;
 

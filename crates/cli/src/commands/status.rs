@@ -2,6 +2,7 @@
 
 use super::Context;
 use crate::args::values::ArrayName;
+use crate::backend::convert;
 use crate::failure::Failure;
 use crate::members::{self, Assembly, Found, Member};
 use crate::state::ArrayRecord;
@@ -77,6 +78,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
             io: DeviceCounters::default(),
             rates: DeviceRates::default(),
             pace: None,
+            lifetime: convert::lifetime(desc.errors),
+            suspect: None,
         })
         .collect();
     let gone = |group: usize| {
@@ -115,6 +118,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         devices,
         spares: assembly.spare_statuses(),
         volumes: volumes_of(assembly),
+        scrub: convert::scrubs(state.last_scrub_unix, None),
         jobs: Vec::new(),
     }
 }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::scratch::Scratch;
-use cygnus_format::{ArrayState, DATA_START, Geometry, GroupDesc, Holdings, MemberDesc, MemberState, slot_for};
+use cygnus_format::{
+    ArrayState, DATA_START, Geometry, GroupDesc, Holdings, MemberDesc, MemberErrors, MemberState, slot_for,
+};
 use cygnus_types::MemberIx;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,6 +18,7 @@ fn state(name: &str, array: u64) -> ArrayState {
         size_bytes: SIZE,
         state: MemberState::Online,
         holds: Holdings::default(),
+        errors: MemberErrors::default(),
     };
     ArrayState {
         name: name.into(),
@@ -29,6 +32,7 @@ fn state(name: &str, array: u64) -> ArrayState {
         clean: true,
         volumes: Vec::new(),
         next_volume_id: 1,
+        last_scrub_unix: 0,
         roots: [None, None],
     }
 }

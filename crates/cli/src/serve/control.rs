@@ -75,6 +75,7 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         }
         Request::SpareAdd { device, force } => return done(home.add_spare(&device, force).await),
         Request::SpareRemove { spare } => return done(home.remove_spare(&spare).await),
+        Request::Scrub => return job(home, home.array.start_scrub(backend::now_unix())),
         Request::Job { id } => return job(home, id),
         Request::CancelJob { id } => {
             return match home.array.cancel_job(id) {

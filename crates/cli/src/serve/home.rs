@@ -3,7 +3,10 @@
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::{Plan, control, start_server};
-use crate::backend::convert::{self, Serving};
+use crate::backend::{
+    self,
+    convert::{self, Serving},
+};
 use crate::failure::Failure;
 use crate::notify;
 use crate::output::{self, LogLines};
@@ -19,7 +22,10 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
+/// How often to look whether a scrub is due; also how long a server has peace after its start.
+const SCRUB_LOOK: Duration = Duration::from_secs(600);
 /// How often device rates are measured.
 const RATES: Nanos = Nanos::secs(1);
 
@@ -113,6 +119,9 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
+    if let Some(every) = plan.scrub_every {
+        home.rt.spawn(scrub_on_schedule(home.clone(), every));
+    }
     home.rt.spawn(await_signal(home.clone(), signals));
     home.rt.spawn(control::accept(home.clone(), listener));
     Ok(home)
@@ -142,6 +151,19 @@ async fn measure_rates(home: Rc<Home>) {
         home.rates.borrow_mut().sample(home.rt.now().0, &counters);
         home.remember_members();
         home.rt.sleep(RATES).await;
+    }
+}
+
+/// Starts a scrub whenever the last one is longer ago than the interval.
+async fn scrub_on_schedule(home: Rc<Home>, every: Duration) {
+    let look = every.min(SCRUB_LOOK);
+    loop {
+        home.rt.sleep(Nanos(look.as_nanos() as u64)).await;
+        let last = Duration::from_secs(home.array.status().last_scrub_unix);
+        let now = Duration::from_secs(backend::now_unix());
+        if now >= last + every && !home.stopping.get() {
+            home.array.start_scrub(now.as_secs());
+        }
     }
 }
 
@@ -216,8 +238,10 @@ impl Home {
         let rates = self.rates.borrow();
         let (rates, jobs) = (rates.rates(), self.jobs());
         let record = self.plan.record.lock().expect("no holder panics").clone();
-        let serving = Serving { record: &record, listening: &listening, rates, jobs: &jobs };
-        convert::status(&self.array.status(), self.array.recovery(), serving, |name| self.connections(name))
+        let status = self.array.status();
+        let scrub = convert::scrubs(status.last_scrub_unix, self.array.scrub_report());
+        let serving = Serving { record: &record, listening: &listening, rates, jobs: &jobs, scrub };
+        convert::status(&status, self.array.recovery(), serving, |name| self.connections(name))
     }
 
     /// All jobs.

@@ -40,6 +40,8 @@ struct Plan {
     ready_fd: Option<i32>,
     /// After what time a device that answers nothing is given up, if not as the engine has it.
     hung_after: Option<Nanos>,
+    /// How often to scrub, if at all.
+    scrub_every: Option<Duration>,
     output: Output,
     /// What each reactor but home last published of its server; a quarter of a second old at most.
     published: Mutex<Vec<Published>>,
@@ -78,6 +80,7 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
         control,
         ready_fd: args.ready_fd,
         hung_after: args.hung_after.map(|span| span.0.into()),
+        scrub_every: args.scrub_every.map_or(Some(SCRUB_EVERY), |interval| interval.0),
         output: context.output,
         published: Mutex::new(vec![Published::default(); reactors]),
     };
@@ -95,6 +98,10 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
     };
     spawn_reactors(&config, main).map_err(Failure::of)?.join().into_iter().collect()
 }
+
+/// A month: a sector that rots is found before a second one of its row does, and the reading, once a month, wears nothing
+/// and hardly takes a thousandth of what the devices can do.
+const SCRUB_EVERY: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// How long a server that was killed may take to be gone.
 const GOING_AWAY: Duration = Duration::from_secs(2);

@@ -1,6 +1,7 @@
 //! What people get to read, as whole pages.
 
 use super::*;
+use crate::scrub::ScrubStatus;
 use crate::status::*;
 
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
@@ -13,6 +14,8 @@ fn device(index: u32, state: DeviceState) -> DeviceStatus {
         io: DeviceCounters { read_bytes: 3 << 20, written_bytes: 5 << 20, ..Default::default() },
         rates: DeviceRates { read: 1e6, cleaning_read: 11e6, written: 40e6 },
         pace: None,
+        lifetime: LifetimeErrors::default(),
+        suspect: None,
     }
 }
 
@@ -68,6 +71,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             used_bytes: Some(80 << 20),
             connections: 2,
         }],
+        scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         jobs: Vec::new(),
     }
 }
@@ -80,6 +84,7 @@ tank: healthy, served; swan, 2 R-groups of 2+1
   space      4 GiB usable, 80 MiB of it live; volumes promise 4 GiB
   segment    8 MiB on each member
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
+  scrubbed   2 h 5 min ago
   nbd        nbd://127.0.0.1:10809
   opened     after a clean stop, in 1.5 ms
 
@@ -126,6 +131,16 @@ fn errors_of_an_online_device_are_told() {
     assert!(array(&status, Paint::Plain).contains("3 blocks read by way of parity, 2 written anew"));
     assert!(complaints(&status)[1].starts_with("1 blocks could not be read"));
     assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os and 3 blocks"));
+}
+
+#[test]
+fn a_suspect_device_is_to_be_replaced() {
+    let mut status = tank(&[]);
+    status.devices[4].suspect = Some("70 of its blocks were unreadable or wrong".into());
+    let sentences = complaints(&status);
+    assert_eq!(sentences.len(), 1);
+    assert!(sentences[0].starts_with("/srv/d4 is suspect: 70 of its blocks"), "{sentences:?}");
+    assert!(sentences[0].contains("cygnus array drain tank /srv/d4"), "{sentences:?}");
 }
 
 #[test]

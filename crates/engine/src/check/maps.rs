@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cygnus_format::{Geometry, MapEntry, Place};
 use cygnus_parity as parity;
@@ -11,9 +12,10 @@ use super::{Finding, FindingKind, block_name};
 use crate::l2p::MAX_VOLUME_BLOCKS;
 use crate::reactor::Reactor;
 use crate::segments::SegIx;
+use crate::shared::VolumeState;
 
 /// Which places of a segment the map and a summary agree on.
-pub(super) struct Matched {
+pub(crate) struct Matched {
     bits: Vec<u64>,
     segment_blocks: usize,
     pub count: u32,
@@ -63,28 +65,44 @@ pub(super) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>
     }
 }
 
+/// A mapped block that no summary confirmed.
+pub(crate) struct Unmatched {
+    pub volume: Arc<VolumeState>,
+    pub lba: Lba,
+    entry: MapEntry,
+    place: Place,
+    /// Whether it lies behind the last stripe that can be found.
+    behind: bool,
+}
+
+/// Every mapped block of these segments that no summary confirmed.
+pub(crate) fn unmatched(reactor: &Reactor, suspects: &BTreeMap<SegIx, Matched>) -> Vec<Unmatched> {
+    let mut found = Vec::new();
+    if suspects.is_empty() {
+        return found;
+    }
+    for volume in reactor.shared.volumes() {
+        volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
+            let place = reactor.place(entry);
+            let suspect = suspects.get(&reactor.shared.segments.index(place.group, place.segment));
+            if let Some(matched) = suspect.filter(|m| !m.contains(&place)) {
+                let behind = place.row >= matched.chain_end;
+                found.push(Unmatched { volume: volume.clone(), lba, entry, place, behind });
+            }
+        });
+    }
+    found
+}
+
 /// Looks at every mapped block that no summary confirmed.
 pub(super) async fn check_unmatched(
     reactor: &Rc<Reactor>,
     suspects: &BTreeMap<SegIx, Matched>,
     findings: &mut Vec<Finding>,
 ) {
-    if suspects.is_empty() {
-        return;
-    }
-    for volume in reactor.shared.volumes() {
-        let mut unmatched: Vec<(Lba, MapEntry, Place, bool)> = Vec::new();
-        volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
-            let place = reactor.place(entry);
-            let suspect = suspects.get(&reactor.shared.segments.index(place.group, place.segment));
-            if let Some(matched) = suspect.filter(|m| !m.contains(&place)) {
-                unmatched.push((lba, entry, place, place.row >= matched.chain_end));
-            }
-        });
-        for (lba, entry, place, behind) in unmatched {
-            let state = judge(reactor, entry, place).await;
-            findings.push(describe(reactor, volume.id, lba, place, behind, state));
-        }
+    for Unmatched { volume, lba, entry, place, behind } in unmatched(reactor, suspects) {
+        let state = judge(reactor, entry, place).await;
+        findings.push(describe(reactor, volume.id, lba, place, behind, state));
     }
 }
 
@@ -100,7 +118,7 @@ async fn judge(reactor: &Rc<Reactor>, entry: MapEntry, place: Place) -> Found {
     let into = reactor.rt.alloc(BLOCK).full();
     let (member, _) = reactor.shared.member(place.group, place.column);
     let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
-    let direct = match reactor.device_in_service(member) {
+    let direct = match reactor.device_holding(member, place.segment) {
         Some(dev) => reactor.rt.read(dev, offset, into.clone()).await.is_ok(),
         None => false,
     };

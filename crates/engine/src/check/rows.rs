@@ -124,7 +124,10 @@ impl<'a> Rows<'a> {
     /// Reports a data block that its column did not deliver as it should be.
     fn report_block(&self, logical: usize, row: u32, restored: bool, result: &mut SegmentResult) {
         let place = self.place(logical, row);
-        let absent = self.checker.in_service(place.group, place.column).is_none();
+        let absent = self.window.is_absent(place.column);
+        if !absent && !self.window.any_unreadable(place.column, place.row, 1) {
+            self.checker.blame(place, |counters| &counters.corrupt);
+        }
         let (device, offset) = self.checker.locate(place);
         let entry = self.entry(logical, row);
         let current = entry.is_some_and(|e| self.is_current(e, place));
@@ -184,9 +187,12 @@ impl<'a> Rows<'a> {
         for (p, expected) in computed.iter().enumerate() {
             let place = self.place(self.k() + p, row);
             let how = match read[self.k() + p] {
-                None if self.checker.in_service(place.group, place.column).is_none() => continue,
+                None if self.window.is_absent(place.column) => continue,
                 None => "cannot be read by the device",
-                Some(block) if data.is_some() && block != &expected[..] => "is not what the data gives",
+                Some(block) if data.is_some() && block != &expected[..] => {
+                    self.checker.blame(place, |counters| &counters.bad_parity);
+                    "is not what the data gives"
+                }
                 Some(_) => continue,
             };
             let (device, offset) = self.checker.locate(place);

@@ -15,7 +15,7 @@ use crate::shared::VolumeState;
 
 /// What checking a segment gave, and sums of it.
 #[derive(Default)]
-pub(super) struct SegmentResult {
+pub(crate) struct SegmentResult {
     pub findings: Vec<Finding>,
     pub segments: u64,
     pub stripes: u64,
@@ -26,6 +26,8 @@ pub(super) struct SegmentResult {
     pub pages: BTreeMap<u64, u64>,
     /// Segments to which more map entries point than summaries say.
     pub suspects: BTreeMap<SegIx, Matched>,
+    /// Stripes with anything wrong in them, for whoever mends them.
+    pub damaged: Vec<FoundStripe>,
 }
 
 impl SegmentResult {
@@ -40,6 +42,7 @@ impl SegmentResult {
             *self.pages.entry(generation).or_default() += pages;
         }
         self.suspects.append(&mut part.suspects);
+        self.damaged.append(&mut part.damaged);
     }
 }
 
@@ -49,10 +52,14 @@ struct BadCopy {
     why: String,
 }
 
-/// Checks a segment that holds something needed.
+/// Checks a segment that holds something needed. Should it be emptied and used anew meanwhile, which happens beside a
+/// running scrub, this ends with what was found before.
 pub(super) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segment: SegmentId) -> SegmentResult {
     let shared = &checker.reactor.shared;
     let geometry = *shared.layout.geometry();
+    let use_of = || (shared.segments.state(seg), shared.segments.seq(seg));
+    let begun_as = use_of();
+    let is_same = || use_of() == begun_as && !(checker.beside_guests && checker.reactor.is_ending());
     let mut result = SegmentResult { segments: 1, ..SegmentResult::default() };
     let mut window = Window::new(checker, group, segment);
     let mut matched = Matched::new(&geometry);
@@ -65,19 +72,31 @@ pub(super) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segmen
         }
         let header = geometry.header_blocks(full);
         window.cover(row, row + header, true).await;
+        if !is_same() {
+            break;
+        }
         let (stripe, bad) = read_headers(checker, &window, Place { group, segment, column: 0, row }, header, life);
         let Some(stripe) = stripe else { break };
         life = Some(stripe.common.segment_seq);
         window.cover(row, stripe.common.end_row(), true).await;
+        if !is_same() {
+            break;
+        }
+        row = stripe.common.end_row();
+        let before = result.findings.len();
         if match_entries(checker, seg, &stripe, &mut matched, &mut result) {
             result.stripes += 1;
             report_copies(checker, &stripe, bad, &mut result);
             rows::verify(checker, &window, &stripe, &mut result);
         }
-        row = stripe.common.end_row();
+        if result.findings.len() > before {
+            result.damaged.push(stripe);
+        }
+        // Others get a turn between two stripes.
+        checker.reactor.rt.yield_now().await;
     }
     matched.chain_end = row;
-    if matched.count < shared.segments.live(seg) {
+    if is_same() && matched.count < shared.segments.live(seg) {
         result.suspects.insert(seg, matched);
     }
     result.bytes += window.bytes;
@@ -132,6 +151,7 @@ fn report_copies(checker: &Checker, stripe: &FoundStripe, bad: Vec<BadCopy>, res
     let common = &stripe.common;
     for BadCopy { column, why } in bad {
         let place = Place { group: common.group, segment: common.segment, column, row: common.start_row };
+        checker.blame(place, |counters| &counters.corrupt);
         let (device, offset) = checker.locate(place);
         let kind = if why.contains("contradicts") { FindingKind::HeadersDiffer } else { FindingKind::Header };
         let text = format!(

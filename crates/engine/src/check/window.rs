@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use cygnus_format::Place;
-use cygnus_runtime::{Buf, IoErrorKind};
-use cygnus_types::{BLOCK, GroupId, SegmentId};
+use cygnus_runtime::{Buf, DeviceIx, IoError, IoErrorKind};
+use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
 
 use super::Checker;
+use crate::member::MemberShared;
+use crate::shared::count;
 
 /// See the module's text.
 pub(super) struct Window<'a> {
@@ -16,7 +18,10 @@ pub(super) struct Window<'a> {
     /// First row in memory, and the row behind the last.
     from: u32,
     to: u32,
-    /// By physical column; `None` where the member is out of service.
+    /// By physical column; `None` where the member does not have it. Decided once: one that is being filled may get its
+    /// column meanwhile.
+    devices: Vec<Option<DeviceIx>>,
+    /// By physical column.
     columns: Vec<Option<Buf>>,
     /// Blocks that their device will not deliver: column and row.
     unreadable: BTreeSet<(u8, u32)>,
@@ -28,7 +33,9 @@ impl<'a> Window<'a> {
     pub(super) fn new(checker: &'a Checker, group: GroupId, segment: SegmentId) -> Self {
         let width = usize::from(checker.reactor.shared.layout.geometry().width());
         let columns = (0..width).map(|_| None).collect();
-        Self { checker, group, segment, from: 0, to: 0, columns, unreadable: BTreeSet::new(), bytes: 0 }
+        let member = |column| checker.reactor.shared.layout.member(group, column as u8);
+        let devices = (0..width).map(|column| checker.reactor.device_holding(member(column), segment)).collect();
+        Self { checker, group, segment, from: 0, to: 0, devices, columns, unreadable: BTreeSet::new(), bytes: 0 }
     }
 
     /// Brings rows `from..to` into memory, and drops those before. Reads on to the size of the window if `ahead`.
@@ -41,9 +48,13 @@ impl<'a> Window<'a> {
         // What is in memory already is carried over.
         let keep = if from >= self.from && from < self.to { self.to - from } else { 0 };
         let rt = &self.checker.reactor.rt;
+        if self.checker.beside_guests {
+            let bytes = u64::from(to - from - keep) * BLOCK as u64 * self.columns.len() as u64;
+            self.checker.reactor.throttle(bytes).await;
+        }
         let mut fresh = Vec::with_capacity(self.columns.len());
         for column in 0..self.columns.len() {
-            let Some(dev) = self.checker.in_service(self.group, column as u8) else {
+            let Some(dev) = self.devices[column] else {
                 fresh.push(None);
                 continue;
             };
@@ -56,6 +67,7 @@ impl<'a> Window<'a> {
             let (_, offset) = self.checker.locate(self.place(column as u8, from + keep));
             let part = buf.slice(kept..buf.len());
             self.bytes += part.len() as u64;
+            count(&self.member(column as u8).1.counters.scrub_read, part.len() as u64);
             fresh.push(Some((buf, rt.read(dev, offset, part))));
         }
         for (column, read) in fresh.into_iter().enumerate() {
@@ -63,7 +75,10 @@ impl<'a> Window<'a> {
                 None => None,
                 Some((buf, op)) => match op.await {
                     Ok(_) => Some(buf),
-                    Err(error) if error.kind == IoErrorKind::Gone => None,
+                    Err(error) if error.kind == IoErrorKind::Gone => {
+                        self.lose(column, error);
+                        None
+                    }
                     Err(_) => Some(self.read_singly(column as u8, buf, from, from + keep..to).await),
                 },
             };
@@ -73,12 +88,13 @@ impl<'a> Window<'a> {
 
     /// Reads block by block what could not be read at once, to know which blocks are to blame.
     async fn read_singly(&mut self, column: u8, buf: Buf, from: u32, rows: std::ops::Range<u32>) -> Buf {
-        let Some(dev) = self.checker.in_service(self.group, column) else { return buf };
+        let Some(dev) = self.devices[usize::from(column)] else { return buf };
         for row in rows {
             let at = (row - from) as usize * BLOCK;
             let (_, offset) = self.checker.locate(self.place(column, row));
             let part = buf.slice(at..at + BLOCK);
             if self.checker.reactor.rt.read(dev, offset, part.clone()).await.is_err() {
+                count(&self.member(column).1.counters.read_errors, 1);
                 part.zero(0..BLOCK);
                 self.unreadable.insert((column, row));
             }
@@ -86,11 +102,28 @@ impl<'a> Window<'a> {
         buf
     }
 
+    /// The device of a column is gone.
+    fn lose(&mut self, column: usize, error: IoError) {
+        let (member, _) = self.member(column as u8);
+        if let Some(dev) = self.devices[column].take() {
+            self.checker.reactor.member_failed(member, dev, "a read", error);
+        }
+    }
+
+    /// Whether a column is not to be had at all.
+    pub(super) fn is_absent(&self, column: u8) -> bool {
+        self.devices[usize::from(column)].is_none()
+    }
+
+    fn member(&self, column: u8) -> (MemberIx, &MemberShared) {
+        self.checker.reactor.shared.member(self.group, column)
+    }
+
     fn place(&self, column: u8, row: u32) -> Place {
         Place { group: self.group, segment: self.segment, column, row }
     }
 
-    /// Rows of a column that are in memory; `None` if its member is out of service.
+    /// Rows of a column that are in memory; `None` if its member does not have it.
     pub(super) fn rows(&self, column: u8, from: u32, rows: u32) -> Option<&[u8]> {
         debug_assert!(from >= self.from && from + rows <= self.to);
         let at = (from - self.from) as usize * BLOCK;

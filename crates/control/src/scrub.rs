@@ -1,0 +1,119 @@
+//! Scrubs as they are shown: when the last one was, and what it found.
+
+use crate::show;
+use serde::{Deserialize, Serialize};
+
+/// The scrubs of an array.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScrubStatus {
+    /// End of the last scrub that got to the end, in seconds since 1970 UTC; absent if there never was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_unix: Option<u64>,
+    /// How long ago that was, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_seconds: Option<u64>,
+    /// What the last one since the array was opened found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ScrubReport>,
+}
+
+/// What a scrub found and did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScrubReport {
+    /// Whether it got to the end.
+    pub complete: bool,
+    /// Blocks verified.
+    pub blocks: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Blocks of data or of checkpoints that were not what had been written.
+    pub wrong_blocks: u64,
+    /// Parity blocks that were not what their row gives.
+    pub wrong_parity: u64,
+    /// Copies of stripe headers and superblocks that were missing, damaged or contradicted others.
+    pub wrong_headers: u64,
+    /// Blocks written anew because something was wrong with them or with what protects them.
+    pub moved_blocks: u64,
+    /// Blocks of these that were rebuilt.
+    pub rebuilt_blocks: u64,
+    /// Blocks that should have been written anew and found no room.
+    pub blocks_without_room: u64,
+    /// Blocks beyond redundancy.
+    pub lost: u64,
+    /// The first thousand of them.
+    pub lost_blocks: Vec<LostBlock>,
+}
+
+/// A block that cannot be read any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostBlock {
+    /// Name of its volume.
+    pub volume: String,
+    /// The 4 KiB block, counted from 0.
+    pub lba: u64,
+}
+
+/// Volumes with ranges of blocks, as few words as that takes: `vol0 3, 7-9; db 12`.
+pub fn ranges(blocks: &[LostBlock]) -> String {
+    let mut sorted: Vec<(&str, u64)> = blocks.iter().map(|block| (&*block.volume, block.lba)).collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a.0 == b.0 && a.1 + 1 == b.1);
+    let mut text = String::new();
+    let mut volume = "";
+    for run in runs {
+        let (name, first) = run[0];
+        let join = if text.is_empty() { "" } else { "; " };
+        text += &if name == volume { ", ".to_string() } else { format!("{join}{name} ") };
+        volume = name;
+        let last = first + run.len() as u64 - 1;
+        text += &if first == last { first.to_string() } else { format!("{first}-{last}") };
+    }
+    text
+}
+
+impl ScrubReport {
+    /// For people, in a sentence or two.
+    pub fn text(&self) -> String {
+        let Self { wrong_blocks, wrong_parity, wrong_headers, moved_blocks, rebuilt_blocks, .. } = self;
+        let mut text = match wrong_blocks + wrong_parity + wrong_headers {
+            0 => format!("Nothing is wrong with {} blocks.", show::count(self.blocks)),
+            _ => format!(
+                "Of {} blocks {wrong_blocks} were wrong or unreadable; so were {wrong_parity} parity blocks and \
+                 {wrong_headers} headers. {moved_blocks} blocks were written anew, {rebuilt_blocks} of them rebuilt.",
+                show::count(self.blocks)
+            ),
+        };
+        if self.blocks_without_room > 0 {
+            text += &format!(" {} more found no room: free some space and scrub again.", self.blocks_without_room);
+        }
+        text + "\n"
+    }
+
+    /// What is beyond redundancy, and what to do; `None` if nothing is.
+    pub fn loss(&self) -> Option<String> {
+        let listed = ranges(&self.lost_blocks);
+        let more = if self.lost > self.lost_blocks.len() as u64 { ", and more" } else { "" };
+        (self.lost > 0).then(|| {
+            format!(
+                "{} blocks of 4 KiB are beyond redundancy and answer with an error: restore them from a copy by writing \
+                 them anew ({listed}{more})",
+                self.lost
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range() {
+        let lost = |volume: &str, lba| LostBlock { volume: volume.into(), lba };
+        let blocks =
+            [lost("vol0", 9), lost("vol0", 3), lost("vol0", 7), lost("vol0", 8), lost("db", 12), lost("db", 12)];
+        assert_eq!(ranges(&blocks), "db 12; vol0 3, 7-9");
+        assert_eq!(ranges(&[]), "");
+    }
+}
