@@ -53,7 +53,7 @@ fn read(path: &Path) -> Result<Found, String> {
         return Ok(Found::Other(format!("{}, too small for a member", ByteSize(size))));
     }
     let read = |offset, length| device.read_now(offset, length).map_err(|error| format!("{}: {error}", path.display()));
-    let head = read(0, slots_end as usize)?;
+    let (head, unread) = read_head(&read)?;
     let slots = SUPERBLOCK_OFFSETS.map(|at| &head[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
     match Superblock::newest(slots) {
         Ok(superblock) => {
@@ -61,11 +61,23 @@ fn read(path: &Path) -> Result<Found, String> {
             Ok(Found::Member(Box::new(Member { path, size, superblock, other_slot })))
         }
         Err(SuperblockError::NotASuperblock) => {
+            unread.map_or(Ok(()), Err)?;
             let tail_bytes = size.min(PROBE_TAIL as u64);
             let tail = read(size - tail_bytes, tail_bytes as usize)?;
             Ok(Found::Other(describe(probe_with_tail(&head, &tail))))
         }
         Err(error) => Ok(Found::Other(format!("a damaged member of an array ({error})"))),
+    }
+}
+
+/// Both superblock slots, and what kept one from being read: that one is zeros, and the other counts.
+fn read_head(read: impl Fn(u64, usize) -> Result<Vec<u8>, String>) -> Result<(Vec<u8>, Option<String>), String> {
+    let slot = SUPERBLOCK_SLOT as usize;
+    match SUPERBLOCK_OFFSETS.map(|at| read(at, slot)) {
+        [Err(why), Err(_)] => Err(why),
+        [Ok(first), Ok(second)] => Ok(([first, second].concat(), None)),
+        [Ok(first), Err(why)] => Ok(([first, vec![0; slot]].concat(), Some(why))),
+        [Err(why), Ok(second)] => Ok(([vec![0; slot], second].concat(), Some(why))),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
 use cygnus_format::{
-    ArrayState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError,
+    MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError,
 };
-use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, Runtime};
+use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, IoErrorKind, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::error::ArrayError;
@@ -31,20 +31,38 @@ async fn read(rt: &Runtime, dev: DeviceIx, offset: u64, len: usize) -> Result<Bu
     Ok(buf)
 }
 
+/// The superblock slots of a device as far as they can be read, and what kept it from being all of them. A slot that
+/// cannot be read is zeros here: as good as none, and its fellow counts.
+async fn read_head(rt: &Runtime, dev: DeviceIx) -> Result<(Buf, Option<IoError>), IoError> {
+    let error = match read(rt, dev, 0, HEAD).await {
+        Ok(head) => return Ok((head, None)),
+        Err(error) if error.kind == IoErrorKind::Medium => error,
+        Err(error) => return Err(error),
+    };
+    let mut head = rt.alloc(HEAD);
+    head.zero(0..HEAD);
+    for at in SUPERBLOCK_OFFSETS {
+        if let Ok(slot) = read(rt, dev, at, SUPERBLOCK_SLOT as usize).await {
+            head.bytes_mut()[at as usize..(at + SUPERBLOCK_SLOT) as usize].copy_from_slice(slot.bytes());
+        }
+    }
+    Ok((head, Some(error)))
+}
+
 /// Looks at one device.
 ///
 /// # Errors
-/// When it cannot be read at all.
+/// When it cannot be read, and what can be read of it is no superblock.
 pub async fn inspect(rt: &Runtime, device: &DeviceInfo) -> Result<Found, ArrayError> {
     let io = |offset| move |error| ArrayError::Io { device: device.name.clone(), offset, error };
     if device.size < HEAD as u64 {
         return Ok(Found::Other(format!("{}, too small for a member", ByteSize(device.size))));
     }
-    let head = read(rt, device.ix, 0, HEAD).await.map_err(io(0))?;
+    let (head, unread) = read_head(rt, device.ix).await.map_err(io(0))?;
     let slots = SUPERBLOCK_OFFSETS.map(|at| &head.bytes()[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
     match Superblock::newest(slots) {
         Ok(superblock) => return Ok(Found::Member(Box::new(superblock))),
-        Err(SuperblockError::NotASuperblock) => {}
+        Err(SuperblockError::NotASuperblock) => unread.map_or(Ok(()), |error| Err(io(0)(error)))?,
         Err(error) => return Ok(Found::Broken(error.to_string())),
     }
     let tail_at = (device.size - TAIL as u64) / 4096 * 4096;
@@ -94,7 +112,9 @@ pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<
             Ok(Found::Member(superblock)) => members.push((device.clone(), *superblock)),
             Ok(Found::Other(what)) => remarks.push(format!("{} holds {what}", device.name)),
             Ok(Found::Broken(why)) => remarks.push(format!("{}: {why}", device.name)),
-            Err(error) => remarks.push(error.to_string()),
+            Err(error) => {
+                remarks.push(format!("{error}: neither copy of its superblock can be read, it counts as missing"))
+            }
         }
     }
     assemble_members(members, wanted, remarks)
@@ -132,7 +152,7 @@ pub(crate) fn assemble_members(
     for (device, own) in members {
         assembly.place(device, &own)?;
     }
-    check_redundancy(&assembly.superblock.state, &assembly.devices)?;
+    check_redundancy(&assembly)?;
     Ok(assembly)
 }
 
@@ -208,7 +228,8 @@ pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) 
     Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))
 }
 
-fn check_redundancy(state: &ArrayState, devices: &[Option<DeviceInfo>]) -> Result<(), ArrayError> {
+fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
+    let (state, devices) = (&assembly.superblock.state, &assembly.devices);
     let width = usize::from(state.geometry.width());
     for (group, members) in devices.chunks(width).enumerate() {
         let missing: Vec<String> = members
@@ -224,7 +245,8 @@ fn check_redundancy(state: &ArrayState, devices: &[Option<DeviceInfo>]) -> Resul
         if missing.len() > usize::from(parity) {
             let need = missing.len() - usize::from(parity);
             let group = GroupId(group as u16);
-            return Err(ArrayError::TooManyMissing { group, missing: missing.join(", "), parity, need });
+            let remarks: String = assembly.remarks.iter().map(|remark| format!("; {remark}")).collect();
+            return Err(ArrayError::TooManyMissing { group, missing: missing.join(", "), parity, need, remarks });
         }
     }
     Ok(())

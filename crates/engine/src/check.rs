@@ -203,9 +203,11 @@ pub async fn check(
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, ArrayError> {
     let begun = rt.precise_now();
-    let looked = members::look(rt, devices, options.array).await?;
+    let looked = members::look(rt, devices, options.array).await;
     let mut findings = looked.findings;
-    let assembly = assemble_members(looked.usable, options.array, Vec::new())?;
+    let unused = findings.iter().filter(|f| matches!(f.kind, FindingKind::NotAMember | FindingKind::MemberStale));
+    let remarks = unused.map(|f| f.text.clone()).collect();
+    let assembly = assemble_members(looked.usable, options.array, remarks)?;
     let Superblock { array, state, .. } = assembly.superblock.clone();
     let reactor = build(rt, &assembly, options)?;
     // Nothing may be repaired or cleaned from here on.

@@ -153,7 +153,7 @@ pub enum ArrayError {
         why: String,
     },
     /// More members of a group are missing than its parity covers.
-    #[error("{group} lacks {missing} and its parity covers {parity}: bring back at least {need}")]
+    #[error("{group} lacks {missing} and its parity covers {parity}: bring back at least {need}{remarks}")]
     TooManyMissing {
         /// Which group.
         group: GroupId,
@@ -163,6 +163,8 @@ pub enum ArrayError {
         parity: u8,
         /// How many must come back.
         need: usize,
+        /// Why devices that are here are not used, for people; empty or each behind "; ".
+        remarks: String,
     },
     /// Neither checkpoint can be read.
     #[error("no checkpoint of the array can be read: {0}")]

@@ -306,3 +306,35 @@ fn what_a_write_puts_behind_the_end_of_a_shrinking_volume_does_not_come_back() {
         });
     }
 }
+
+/// Both places of the superblock, in turn and then together.
+#[test]
+fn a_superblock_that_cannot_be_read_costs_no_more_than_its_member() {
+    let world = World::new(5);
+    let disks = make(&world, Preset::LogRaid, 1, 2, 1, 32 * MIB);
+    let [first, second] = cygnus_format::SUPERBLOCK_OFFSETS.map(|at| at..at + 4096);
+    let open = |disks: &[DiskId]| {
+        session(&world, disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await?;
+            let remarks = array.recovery().remarks.clone();
+            array.close().await.map(|()| remarks)
+        })
+    };
+    for slot in [&first, &second] {
+        world.fail_reads(disks[1], slot.clone());
+        let found = session(&world, &disks, |rt, devices| async move {
+            cygnus_engine::check(&rt, &devices, &options(), |_| {}).await.unwrap().findings
+        });
+        let kinds: Vec<_> = found.iter().filter(|f| f.is_damage).map(|f| f.kind.name()).collect();
+        assert_eq!(kinds, ["superblock-slot"], "{found:?}");
+        assert_eq!(open(&disks), Ok(Vec::new()), "the other one serves, and this one is written anew");
+    }
+    world.fail_reads(disks[1], first.start..second.end);
+    let remarks = open(&disks).expect("two of three members are enough");
+    assert!(remarks.len() == 1 && remarks[0].contains("d1") && remarks[0].contains("counts as missing"), "{remarks:?}");
+    world.fail_reads(disks[2], first.start..second.end);
+    let error = open(&disks).expect_err("one of three members is not");
+    let text = error.to_string();
+    assert!(matches!(error, ArrayError::TooManyMissing { .. }), "{text}");
+    assert!(text.contains("d1") && text.contains("d2") && text.contains("bring back"), "{text}");
+}

@@ -108,7 +108,7 @@ impl<'a> Run<'a> {
         let world = World::new(rng.next_u64());
         let members = Members::new(&world, &story.shape);
         let (width, parity) = (story.shape.width(), usize::from(story.shape.geometry.parity));
-        let truth = Truth { world: world.clone(), disks: members.disks(), width, parity };
+        let truth = Truth::new(world.clone(), members.disks(), width, parity);
         members.disks().iter().for_each(|&disk| plant.into_disk(&world, disk));
         Self {
             story,

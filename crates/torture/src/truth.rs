@@ -1,6 +1,10 @@
 //! What the devices truly hold, to judge an error by: a block may be unreadable only if its own column does not have it
 //! and so many other columns of its row do not have theirs that the parity cannot make up for it.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use cygnus_engine::{Array, BlockLocation};
 use cygnus_runtime::Rng;
 use cygnus_sim::{DiskId, World};
@@ -17,9 +21,15 @@ pub(crate) struct Truth {
     /// k + m, and m.
     pub(crate) width: usize,
     pub(crate) parity: usize,
+    /// Contents that were ruined wherever they were when it happened: volume, block, and the map's checksum of it.
+    ruined: Rc<RefCell<BTreeSet<(String, u64, u32)>>>,
 }
 
 impl Truth {
+    pub(crate) fn new(world: World, disks: Vec<DiskId>, width: usize, parity: usize) -> Self {
+        Self { world, disks, width, parity, ruined: Rc::default() }
+    }
+
     /// The members of a block's row, its own first.
     fn row(&self, at: &BlockLocation) -> Vec<usize> {
         let first = usize::from(at.group.0) * self.width;
@@ -31,6 +41,11 @@ impl Truth {
         let Some(at) = array.locate(volume, Lba(block)).await else {
             return Err(format!("and block {block} is not mapped"));
         };
+        // The copy that cleaning had made was ruined before a crash, and the place from which it came, to which recovery
+        // goes back, had been given away in the meantime.
+        if self.ruined.borrow().contains(&(volume.to_owned(), block, at.map_crc)) && !at.intact {
+            return Ok(());
+        }
         let status = array.status();
         let broken = |&member: &usize| {
             !status.members[member].is_online() || !self.world.is_sound(self.disks[member], at.offset)
@@ -50,6 +65,9 @@ impl Truth {
     pub(crate) async fn ruin(&self, array: &Array, volume: &str, block: u64, columns: usize, rng: &mut Rng) {
         let Some(at) = array.locate(volume, Lba(block)).await else { return };
         journal::tell(format!("    {volume} block {block} at byte {} of d{} and its row", at.offset, self.row(&at)[0]));
+        if columns > self.parity {
+            self.ruined.borrow_mut().insert((volume.to_owned(), block, at.map_crc));
+        }
         for member in self.row(&at).into_iter().take(columns) {
             let disk = self.disks[member];
             if rng.chance(1, 2) {

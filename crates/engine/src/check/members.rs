@@ -1,12 +1,11 @@
 //! Superblocks: both slots of every device against each other and against those of the other members.
 
-use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError, slot_for};
+use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::Uuid;
 
 use super::{Finding, FindingKind};
 use crate::assemble::{Found, inspect};
-use crate::error::ArrayError;
 
 /// What the superblocks say.
 pub(super) struct Looked {
@@ -19,17 +18,18 @@ pub(super) struct Looked {
 struct Member {
     device: DeviceInfo,
     newest: Superblock,
-    slots: [Result<Superblock, SuperblockError>; 2],
+    /// Or why they cannot be used.
+    slots: [Result<Superblock, String>; 2],
 }
 
 /// Looks at all superblocks of all devices.
-pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uuid>) -> Result<Looked, ArrayError> {
+pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uuid>) -> Looked {
     let mut findings = Vec::new();
     let mut members = Vec::new();
     for device in devices {
         match inspect(rt, device).await {
             Ok(Found::Member(newest)) if wanted.is_none_or(|uuid| uuid == newest.array) => {
-                let slots = read_slots(rt, device).await?;
+                let slots = [read_slot(rt, device, 0).await, read_slot(rt, device, 1).await];
                 members.push(Member { device: device.clone(), newest: *newest, slots });
             }
             Ok(Found::Member(other)) => {
@@ -42,7 +42,7 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
         }
     }
     let Some(newest) = newest_of(&members) else {
-        return Ok(Looked { findings, usable: Vec::new() });
+        return Looked { findings, usable: Vec::new() };
     };
     let mut usable = Vec::new();
     for member in &members {
@@ -54,22 +54,18 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
         usable.push((member.device.clone(), member.newest.clone()));
     }
     findings.extend(missing(&members, &newest));
-    Ok(Looked { findings, usable })
+    Looked { findings, usable }
 }
 
 fn no_member(device: &DeviceInfo, what: &str) -> Finding {
     Finding::new(FindingKind::NotAMember, format!("{} {what}", device.name)).of_device(&device.name)
 }
 
-async fn read_slots(rt: &Runtime, device: &DeviceInfo) -> Result<[Result<Superblock, SuperblockError>; 2], ArrayError> {
-    let mut slots = Vec::new();
-    for offset in SUPERBLOCK_OFFSETS {
-        let buf = rt.alloc(SUPERBLOCK_SLOT as usize);
-        let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
-        rt.read(device.ix, offset, buf.full()).await.map_err(io)?;
-        slots.push(Superblock::decode(buf.bytes()).and_then(|s| s.verify()));
-    }
-    Ok(slots.try_into().expect("two offsets give two slots"))
+async fn read_slot(rt: &Runtime, device: &DeviceInfo, slot: usize) -> Result<Superblock, String> {
+    let buf = rt.alloc(SUPERBLOCK_SLOT as usize);
+    let read = rt.read(device.ix, SUPERBLOCK_OFFSETS[slot], buf.full()).await;
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    Superblock::decode(buf.bytes()).and_then(|s| s.verify()).map_err(|error| error.to_string())
 }
 
 fn newest_of(members: &[Member]) -> Option<Superblock> {
@@ -113,7 +109,7 @@ fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
     match other {
         // The first superblock is alone.
         Err(_) if own.generation == 1 => {}
-        Err(error) => report(other_at, error.to_string(), !newest.state.clean),
+        Err(why) => report(other_at, why.clone(), !newest.state.clean),
         Ok(before) if before.generation + 1 != own.generation => {
             let why = format!("its generation is {} beside {}", before.generation, own.generation);
             report(other_at, why, !newest.state.clean);
