@@ -1,7 +1,7 @@
 //! `array check`: what the engine's check found, for people and for programs.
 
 use cygnus_control::paint::{Paint, Tone};
-use cygnus_engine::{CheckReport, Finding};
+use cygnus_engine::{CheckReport, Finding, LostBlock};
 use cygnus_types::{BLOCK, ByteSize};
 use serde::Serialize;
 
@@ -16,6 +16,8 @@ pub struct Report {
     clean: bool,
     /// Everything found.
     findings: Vec<FindingLine>,
+    /// Blocks that no combination of members yields: reading them is an error.
+    unreadable: Vec<UnreadableRange>,
     /// Segments verified: those that hold anything needed.
     segments: u64,
     stripes: u64,
@@ -25,6 +27,25 @@ pub struct Report {
     mapped_blocks: u64,
     bytes_read: u64,
     seconds: f64,
+}
+
+/// Blocks in a row.
+#[derive(Debug, Serialize)]
+struct UnreadableRange {
+    volume: String,
+    /// The first 4 KiB block.
+    lba: u64,
+    blocks: u64,
+}
+
+fn ranges(lost: &[LostBlock]) -> Vec<UnreadableRange> {
+    let follows = |a: &LostBlock, b: &LostBlock| a.volume == b.volume && a.lba.0 + 1 == b.lba.0;
+    let range = |run: &[LostBlock]| UnreadableRange {
+        volume: run[0].volume.clone(),
+        lba: run[0].lba.0,
+        blocks: run.len() as u64,
+    };
+    lost.chunk_by(follows).map(range).collect()
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +84,7 @@ impl Report {
             name: report.name,
             uuid: report.uuid.to_string(),
             clean: report.clean,
+            unreadable: ranges(&report.lost),
             findings: report.findings.into_iter().map(FindingLine::new).collect(),
             segments: report.segments,
             stripes: report.stripes,
@@ -88,6 +110,17 @@ impl Report {
         for finding in &self.findings {
             let (tone, word) = if finding.damage { (Tone::Bad, "damage:") } else { (Tone::Faint, "note:") };
             out.push_str(&format!("{} {}\n", paint.tone(tone, word), finding.text));
+        }
+        for UnreadableRange { volume, lba, blocks } in &self.unreadable {
+            let word = paint.tone(Tone::Bad, "unreadable:");
+            let which =
+                if *blocks == 1 { format!("block {lba}") } else { format!("blocks {lba} to {}", lba + blocks - 1) };
+            out.push_str(&format!(
+                "{word} {which} of {}/{volume}, {} from byte {} on\n",
+                self.name,
+                ByteSize(blocks * BLOCK as u64),
+                lba * BLOCK as u64,
+            ));
         }
         let verdict = match self.damage() {
             None => paint.tone(Tone::Good, "consistent"),

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod commands;
 mod config;
+mod ddrescue;
 mod demo;
 mod dump;
 mod failure;

@@ -237,6 +237,48 @@ fn check_finds_a_flipped_byte_and_dump_shows_where() {
 }
 
 #[test]
+fn check_repairs_and_salvage_does_with_what_is_left() {
+    use std::os::unix::fs::FileExt;
+    let place = Place::new("repair");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let spoil = |member: &str, slot: u64| {
+        let file = fs::File::options().write(true).open(place.0.join(member)).unwrap();
+        file.write_all_at(&[0xff], slot + 1000).unwrap();
+    };
+    spoil("d3", 0);
+    place.fails("array check tank");
+    let repaired = place.json("array check tank --repair");
+    assert_eq!(repaired["consistent"], true, "{repaired}");
+    assert_eq!(repaired["repair"]["before"]["consistent"], false, "{repaired}");
+    assert_eq!(repaired["repair"]["done"]["lost"], 0, "{repaired}");
+    assert!(place.ok("array check tank").contains("consistent"));
+
+    let whole = place.json("array salvage tank/a whole.img --map whole.map");
+    assert_eq!((&whole["lost_bytes"], &whole["size_bytes"]), (&0.into(), &(16 << 20).into()), "{whole}");
+    assert_eq!(fs::metadata(place.0.join("whole.img")).unwrap().len(), 16 << 20);
+    assert!(fs::read_to_string(place.0.join("whole.map")).unwrap().ends_with("0x00000000  0x01000000  +\n"));
+    assert!(place.fails("array salvage tank/a whole.img").contains("--force"));
+    assert!(place.fails("array salvage tank/b b.img").contains("no volume"));
+
+    // One member of each group deleted, another one's superblocks gone: more than the parity covers.
+    fs::remove_file(place.0.join("d0")).unwrap();
+    fs::remove_file(place.0.join("d4")).unwrap();
+    for slot in [0, 256 << 10] {
+        spoil("d1", slot);
+        spoil("d5", slot);
+    }
+    let before = fs::read(place.0.join("d1")).unwrap();
+    assert!(place.fails("array check tank --repair").contains("lacks member 0"));
+    let output = place.run("--json array salvage tank/a part.img --map part.map");
+    let part: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let holes = part["holes"].as_array().unwrap().len();
+    assert_eq!(output.status.code(), Some(i32::from(holes > 0)), "{part}");
+    assert!(!part["remarks"].as_array().unwrap().is_empty(), "{part}");
+    assert!(fs::read(place.0.join("d1")).unwrap() == before, "members are not written to");
+}
+
+#[test]
 fn nothing_is_overwritten_without_force_and_nothing_left_behind() {
     let place = Place::new("force");
     place.create_tank();

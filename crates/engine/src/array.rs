@@ -46,7 +46,12 @@ impl Array {
     /// When the devices do not make up an array, or too many of its members are missing.
     pub async fn open(rt: &Runtime, devices: &[DeviceInfo], options: &OpenOptions) -> Result<Self, ArrayError> {
         let (reactor, report) = open(rt, devices, options).await?;
-        Ok(Self { reactor, report: Rc::new(report) })
+        Ok(Self::of(reactor, report))
+    }
+
+    /// An array that is open already.
+    pub(crate) fn of(reactor: Rc<Reactor>, report: RecoveryReport) -> Self {
+        Self { reactor, report: Rc::new(report) }
     }
 
     /// What opening had to do.

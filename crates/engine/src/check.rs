@@ -29,6 +29,7 @@ use crate::open::{OpenOptions, build, load, recount};
 use crate::parallel::for_each_of;
 use crate::reactor::Reactor;
 use crate::replay::Replayed;
+use crate::scrub::LostBlock;
 use crate::segments::SegIx;
 use crate::shared::{MemberCounters, count};
 pub(crate) use maps::{Matched, unmatched};
@@ -165,6 +166,8 @@ pub struct CheckReport {
     pub clean: bool,
     /// Everything found, members first, then in the order of the devices.
     pub findings: Vec<Finding>,
+    /// Blocks that no combination of devices yields, in order.
+    pub lost: Vec<LostBlock>,
     /// Segments verified.
     pub segments: u64,
     /// Stripes verified.
@@ -224,6 +227,7 @@ pub async fn check(
         name: state.name.clone(),
         uuid: array,
         clean: state.clean,
+        lost: lost_blocks(&reactor, &findings),
         findings,
         segments: scanned.segments,
         stripes: scanned.stripes,
@@ -232,6 +236,16 @@ pub async fn check(
         bytes: scanned.bytes,
         took: rt.precise_now().since(begun),
     })
+}
+
+fn lost_blocks(reactor: &Reactor, findings: &[Finding]) -> Vec<LostBlock> {
+    let lost = findings.iter().filter(|f| matches!(f.kind, FindingKind::Lost | FindingKind::Map));
+    let mut lost: Vec<LostBlock> = lost
+        .filter_map(|f| Some(LostBlock { volume: reactor.shared.volume(f.volume?)?.name.clone(), lba: f.lba? }))
+        .collect();
+    lost.sort_unstable();
+    lost.dedup();
+    lost
 }
 
 /// The maps as the next opening would have them; `false` when no checkpoint can be read.

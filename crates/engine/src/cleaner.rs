@@ -12,7 +12,7 @@ use cygnus_types::{GroupId, Nanos};
 
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::relocate::CLEANING;
+use crate::relocate::Moving;
 use crate::segments::{SegIx, SegState};
 use crate::shared::count;
 use crate::space::segment_capacity;
@@ -135,7 +135,7 @@ impl Reactor {
         while shared.segments.live(seg) > 0 {
             let Some(stripe) = self.stripe_at(group, segment, row, life).await else { break };
             self.give_way_to_reads(group).await;
-            if self.move_stripe(&stripe, &CLEANING).await.stopped {
+            if self.move_stripe(&stripe, &Moving::cleaning()).await.stopped {
                 return;
             }
             row = stripe.common.end_row();

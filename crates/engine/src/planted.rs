@@ -15,6 +15,8 @@ pub enum Bug {
     LastRowWithoutParity,
     /// Recovery takes the oldest write of a block for the newest.
     OldestWriteWins,
+    /// Scrubs leave blocks where they are whose parity is wrong.
+    ScrubForgetsParity,
 }
 
 #[cfg(feature = "planted")]

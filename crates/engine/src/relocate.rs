@@ -3,6 +3,7 @@
 //! Cleaning empties victims this way, and scrubs empty stripes that cannot protect their blocks any more. Blocks move by
 //! compare-and-swap on the map (SALSA section 3.3) and keep the sequence of the write that made them.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,18 +25,28 @@ const READ_THROUGH: u32 = 8;
 pub(crate) struct Moving {
     /// The stream that takes them.
     stream: Stream,
-    /// How long to wait for room before a block is left where it is; `None`: until there is some.
-    patience: Option<Nanos>,
+    /// How long to wait for room before a block is left where it is; `None`: until there is some. Whoever has waited in
+    /// vain does not wait again.
+    patience: Cell<Option<Nanos>>,
     /// Whether blocks found bad are news: a scrub has counted them already.
     is_news: bool,
 }
 
-/// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
-pub(crate) const CLEANING: Moving = Moving { stream: Stream::Relocation, patience: None, is_news: true };
+/// How long a block that is to be mended waits for room.
+const PATIENCE: Nanos = Nanos::secs(10);
 
-/// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when the
-/// pool is full, the rest is verified all the same.
-pub(crate) const MENDING: Moving = Moving { stream: Stream::User, patience: Some(Nanos::secs(10)), is_news: false };
+impl Moving {
+    /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
+    pub(crate) fn cleaning() -> Self {
+        Self { stream: Stream::Relocation, patience: Cell::new(None), is_news: true }
+    }
+
+    /// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
+    /// the pool is full, the rest is verified all the same.
+    pub(crate) fn mending() -> Self {
+        Self { stream: Stream::User, patience: Cell::new(Some(PATIENCE)), is_news: false }
+    }
+}
 
 /// What became of the current blocks of a stripe.
 #[derive(Default)]
@@ -205,7 +216,7 @@ impl Reactor {
         from: Place,
         how: &Moving,
     ) -> Option<Appended> {
-        let deadline = how.patience.map(|patience| self.rt.now() + patience);
+        let deadline = how.patience.get().map(|patience| self.rt.now() + patience);
         loop {
             let progress = self.progress.wait();
             if self.is_ending() {
@@ -220,7 +231,10 @@ impl Reactor {
             }
             match deadline {
                 None => self.room_for_relocation(from, progress).await,
-                Some(at) if self.rt.now() >= at => return Some(Appended::NoRoom),
+                Some(at) if self.rt.now() >= at => {
+                    how.patience.set(Some(Nanos::ZERO));
+                    return Some(Appended::NoRoom);
+                }
                 Some(at) => either(progress, self.rt.sleep_until(at)).await,
             }
         }

@@ -20,8 +20,9 @@ use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
 use crate::job::{Job, JobKind, JobState};
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::relocate::{MENDING, Moved};
+use crate::relocate::{Moved, Moving};
 use crate::segments::{SegIx, SegState};
 use crate::shared::{VolumeState, count};
 use crate::writer::{Appended, Publish};
@@ -88,6 +89,8 @@ struct Scrub {
     job: Job,
     begun: Nanos,
     report: ScrubReport,
+    /// How blocks are moved.
+    moving: Moving,
     /// Whether a checkpoint's pages or headers were damaged.
     checkpoint_damaged: bool,
     /// Segments to which more map entries point than summaries say.
@@ -108,7 +111,15 @@ impl Reactor {
         home.scrubbing.set(Some(id));
         let report = ScrubReport { started_unix: now_unix, ..ScrubReport::default() };
         let (reactor, begun) = (self.clone(), self.rt.now());
-        let scrub = Scrub { reactor, job, begun, report, checkpoint_damaged: false, suspects: BTreeMap::new() };
+        let scrub = Scrub {
+            reactor,
+            job,
+            begun,
+            report,
+            moving: Moving::mending(),
+            checkpoint_damaged: false,
+            suspects: BTreeMap::new(),
+        };
         self.rt.spawn(scrub.run(segments));
         id
     }
@@ -137,7 +148,11 @@ impl Reactor {
 
 impl Scrub {
     async fn run(mut self, segments: Vec<SegIx>) {
-        let ended = self.work(segments).await;
+        let ended = {
+            let reactor = self.reactor.clone();
+            let _step = reactor.shared.during("scrub");
+            self.work(segments).await
+        };
         self.report.took = self.reactor.rt.now().since(self.begun);
         self.report.complete = ended == JobState::Done;
         let Self { reactor, job, report, .. } = self;
@@ -151,18 +166,29 @@ impl Scrub {
 
     async fn work(&mut self, segments: Vec<SegIx>) -> JobState {
         for seg in segments {
-            match () {
-                () if self.job.is_cancelled() => return JobState::Cancelled,
-                () if self.reactor.is_ending() => return JobState::Failed("the array takes no writes any more".into()),
-                () => self.segment(seg).await,
+            if let Some(end) = self.early_end() {
+                return end;
             }
+            self.segment(seg).await;
             self.job.advance(self.reactor.bytes_of_segment());
         }
         self.orphans().await;
         self.superblocks().await;
+        if let Some(end) = self.early_end() {
+            return end;
+        }
         match self.make_durable().await {
             Ok(()) => JobState::Done,
             Err(why) => JobState::Failed(why),
+        }
+    }
+
+    /// How the scrub ends, if it must not go on.
+    fn early_end(&self) -> Option<JobState> {
+        match () {
+            () if self.job.is_cancelled() => Some(JobState::Cancelled),
+            () if self.reactor.is_ending() => Some(JobState::Failed("the array takes no writes any more".into())),
+            () => None,
         }
     }
 
@@ -177,8 +203,11 @@ impl Scrub {
         self.count(&result);
         self.checkpoint_damaged |= was == SegState::Meta && !result.findings.is_empty();
         self.suspects.append(&mut result.suspects);
+        if planted::is(Bug::ScrubForgetsParity) && result.findings.iter().all(|f| f.kind == FindingKind::Parity) {
+            return;
+        }
         for stripe in result.damaged {
-            let moved = self.reactor.move_stripe(&stripe, &MENDING).await;
+            let moved = self.reactor.move_stripe(&stripe, &self.moving).await;
             self.note(moved);
         }
         let table = &self.reactor.shared.segments;
@@ -229,7 +258,7 @@ impl Scrub {
                 return;
             }
             self.report.wrong_headers += 1;
-            match self.reactor.move_orphan(&orphan.volume, orphan.lba).await {
+            match self.reactor.move_orphan(&orphan.volume, orphan.lba, &self.moving).await {
                 Ok(moved) => self.report.moved += u64::from(moved),
                 Err(()) => self.lose(&orphan.volume, orphan.lba),
             }
@@ -269,14 +298,14 @@ impl Scrub {
 
 impl Reactor {
     /// Writes a block anew that only the map knows of; says whether it has moved. An error: it cannot be had.
-    async fn move_orphan(self: &Rc<Self>, volume: &VolumeState, lba: Lba) -> Result<bool, ()> {
+    async fn move_orphan(self: &Rc<Self>, volume: &VolumeState, lba: Lba, how: &Moving) -> Result<bool, ()> {
         let into = self.rt.alloc(BLOCK).full();
         let entry = self.read_block(volume, lba, &into).await.map_err(drop)?;
         if entry == MapEntry::EMPTY {
             return Ok(false);
         }
         let (from, publish) = (self.place(entry), Publish::IfStill(entry));
-        let appended = self.append_moved(volume, lba, into.bytes(), publish, from, &MENDING).await;
+        let appended = self.append_moved(volume, lba, into.bytes(), publish, from, how).await;
         Ok(appended == Some(Appended::Done))
     }
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 /// Seeded faults of one device. All zero or `None` by default: a perfect device.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultRates {
     /// Of a million blocks read, how many turn out unreadable (and stay so until written again).
     pub unreadable_per_million: u32,

@@ -21,6 +21,7 @@ mod members;
 mod memory;
 mod oracle;
 mod run;
+mod scrub;
 mod story;
 mod tally;
 mod target;

@@ -77,6 +77,11 @@ impl Members {
         self.members.iter().any(|m| m.spoiled)
     }
 
+    /// By member: whether its device does what it is told, whatever happened to it before.
+    pub(crate) fn reliable(&self) -> Vec<bool> {
+        self.members.iter().map(|m| m.faults == FaultRates::default()).collect()
+    }
+
     /// Whether a member may come to harm: it has already, or its group has parity to spare. A story that was made
     /// shorter or written by hand may ask for more.
     fn may_harm(&self, n: usize) -> bool {

@@ -14,6 +14,7 @@ use crate::client::{Client, Shared};
 use crate::coverage::{self, Coverage};
 use crate::journal;
 use crate::members::{Done, Members};
+use crate::scrub::scrub_and_judge;
 use crate::story::{Admin, Cycle, Ending, Harm, Script, Story};
 use crate::tally::Tally;
 use crate::truth::Truth;
@@ -165,6 +166,9 @@ impl<'a> Run<'a> {
             self.harm(*harm, false);
         }
         let session = self.open(cycle)?;
+        if cycle.scrubs.first {
+            self.scrub(&session)?;
+        }
         self.verify(&session)?;
         self.ruin(&session, cycle);
         if let Ending::PowerCut(Some(steps)) = cycle.ending {
@@ -192,6 +196,21 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Scrubs to the end and looks at the devices.
+    fn scrub(&mut self, session: &Session) -> Result<(), String> {
+        journal::tell(format!("{} scrub", self.world.now()));
+        let (array, truth, geometry) = (session.array.home().clone(), self.truth.clone(), self.story.shape.geometry);
+        let reliable = self.members.reliable();
+        let work = async move { scrub_and_judge(&array, &truth, geometry, &reliable).await };
+        match self.wait(session, work) {
+            Ok(judged) => judged?,
+            Err(Trouble::Failure(text)) => return Err(format!("in the scrub: {text}")),
+            Err(Trouble::PowerCut) => return Err("the power went unplanned".into()),
+        }
+        self.tally.scrubs += 1;
+        self.shared.inspect()
+    }
+
     fn ruin(&mut self, session: &Session, cycle: &Cycle) {
         for ruin in &cycle.ruins {
             self.ruined = true;
@@ -209,6 +228,13 @@ impl<'a> Run<'a> {
         self.shared.may_fill.set(promised > session.array.usable());
         for script in &cycle.clients {
             self.start(session, script).map_err(Trouble::Failure)?;
+        }
+        if let Some(at) = cycle.scrubs.beside {
+            let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
+            session.cluster.reactor(0).spawn(async move {
+                rt.sleep(at).await;
+                array.start_scrub(0);
+            });
         }
         let kill_after = if let Ending::Kill(after, _) = cycle.ending { Some(after) } else { None };
         let mut harms = cycle.during.clone();

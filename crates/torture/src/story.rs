@@ -6,6 +6,7 @@
 //! the story carries.
 
 mod draw;
+mod scrubs;
 mod shrink;
 mod text;
 
@@ -15,6 +16,7 @@ use cygnus_types::Nanos;
 
 #[cfg(test)]
 pub(crate) use draw::Habits;
+pub(crate) use scrubs::Scrubs;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
 
@@ -70,6 +72,7 @@ pub(crate) struct Cycle {
     pub(crate) cuts: Vec<u64>,
     /// Blocks that lose more columns than the parity covers, once the array is open.
     pub(crate) ruins: Vec<Ruin>,
+    pub(crate) scrubs: Scrubs,
     pub(crate) admin: Option<Admin>,
     pub(crate) clients: Vec<Script>,
     /// What happens to the devices while clients are at work.

@@ -33,6 +33,8 @@ pub struct Tally {
     pub inspections: u64,
     /// Full checks of a stopped array.
     pub checks: u64,
+    /// Scrubs that got to their end, with the devices looked at afterwards.
+    pub scrubs: u64,
     /// Segments cleaned.
     pub victims: u64,
     /// Times that another group became the front end.
@@ -92,6 +94,7 @@ impl Tally {
             device_steps,
             inspections,
             checks,
+            scrubs,
             victims,
             rotations,
             checkpoints,

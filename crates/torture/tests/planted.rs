@@ -6,7 +6,13 @@ use cygnus_torture::{Options, Plant, Story, replay, run_seeds, shorten};
 /// One test, since what is planted is planted for the whole process.
 #[test]
 fn every_planted_bug_is_caught_and_told_in_a_few_lines() {
-    for bug in [Bug::ChecksumSkipped, Bug::VictimFreedUnflushed, Bug::LastRowWithoutParity, Bug::OldestWriteWins] {
+    for bug in [
+        Bug::ChecksumSkipped,
+        Bug::VictimFreedUnflushed,
+        Bug::LastRowWithoutParity,
+        Bug::OldestWriteWins,
+        Bug::ScrubForgetsParity,
+    ] {
         plant(Some(bug));
         let options = Options { seeds: 400, jobs: 2, stop_at_failure: true, ..Options::default() };
         let report = run_seeds(&options, |_| {});

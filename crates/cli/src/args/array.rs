@@ -1,6 +1,6 @@
 //! `cygnus array ...`
 
-use super::values::{ArrayName, Parity, Percent, Preset, Raid, SegmentSize, Size, parse_whole_blocks};
+use super::values::{ArrayName, Parity, Percent, Preset, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -26,11 +26,23 @@ pub enum ArrayCommand {
     },
     /// Verify a stopped array offline: every structure, checksum and parity; changes nothing
     ///
-    /// Reports every inconsistency it finds and fails (exit status 1) if there is any.
+    /// Reports every inconsistency it finds and fails (exit status 1) if there is any, or with --repair, if any is left.
     Check {
         /// The array
         name: ArrayName,
+        /// Then repair what redundancy allows, and verify again: blocks, parity, headers, checkpoints, superblocks, and
+        /// members that only lack what was written while they were away. What is wrong is written anew elsewhere, never
+        /// in place, so it can be interrupted at any moment
+        #[arg(long)]
+        repair: bool,
     },
+    /// Copy what can still be read of a volume out of a stopped array, however broken that is
+    ///
+    /// Writes nothing to the members. More of them may be missing than the parity covers, and both checkpoints may be
+    /// lost: then the map is made from the stripes' headers. Every block that is copied matches its checksum; the rest
+    /// are holes, and if there are any the exit status is 1.
+    #[command(after_help = SALVAGE_EXAMPLES)]
+    Salvage(SalvageArgs),
     /// Verify everything that live data depends on while the array serves, and mend what is wrong
     ///
     /// Headers, checksums, parity and superblocks are read back, giving way to clients. What is wrong is rebuilt and
@@ -104,6 +116,28 @@ Examples:
   cygnus array dump tank                             superblocks, and one line for each segment
   cygnus array dump tank --group 1 --segment 17      the stripes and summaries of one segment
   cygnus array dump tank --volume vol0 --lba 4711    where that block lies: device, byte offset, checksum";
+
+const SALVAGE_EXAMPLES: &str = "\
+Examples:
+  cygnus array salvage tank/vol0 /backup/vol0.img --map /backup/vol0.map
+  ddrescueview /backup/vol0.map                      the map is one of GNU ddrescue: '+' copied, '-' a hole";
+
+/// `cygnus array salvage`
+#[derive(Debug, Args)]
+pub struct SalvageArgs {
+    /// The volume, as ARRAY/VOLUME
+    #[arg(value_name = "ARRAY/VOLUME")]
+    pub volume: VolumeName,
+    /// The file to copy to; sparse where the volume holds zeros
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// Write here which bytes are holes, as a map file of GNU ddrescue
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub map: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub force: bool,
+}
 
 /// `cygnus array create`
 #[derive(Debug, Args)]

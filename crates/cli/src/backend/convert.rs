@@ -236,7 +236,8 @@ pub fn scrubs(last_unix: u64, report: Option<cygnus_engine::ScrubReport>) -> Scr
     ScrubStatus { last_unix, age_seconds, report: report.map(scrub_report) }
 }
 
-fn scrub_report(report: cygnus_engine::ScrubReport) -> ScrubReport {
+/// What a scrub found and did.
+pub fn scrub_report(report: cygnus_engine::ScrubReport) -> ScrubReport {
     let lost = |block: cygnus_engine::LostBlock| LostBlock { volume: block.volume, lba: block.lba.0 };
     ScrubReport {
         complete: report.complete,

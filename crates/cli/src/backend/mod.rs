@@ -6,8 +6,10 @@ pub mod convert;
 use crate::failure::Failure;
 use crate::members::Assembly;
 use crate::state::ArrayRecord;
-use cygnus_engine::{Array, CheckProgress, CheckReport, CreateOptions, Log, OpenOptions};
-use cygnus_types::{ByteSize, Uuid};
+use cygnus_engine::{
+    Array, CheckProgress, CheckReport, CreateOptions, JobState, JobStatus, Log, OpenOptions, Salvage, ScrubReport,
+};
+use cygnus_types::{ByteSize, Nanos, Uuid};
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
 use std::io::Read;
 use std::path::PathBuf;
@@ -102,11 +104,57 @@ pub fn check(
     log: Arc<dyn Log>,
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
-    let array = record.uuid.parse().map_err(|_| Failure::Failed(format!("{:?} is no uuid", record.uuid)))?;
-    let options = OpenOptions { array: Some(array), reactors: 1, read_only: true, log };
+    let options = OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, log };
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::of)
+    })
+}
+
+fn uuid_of(record: &ArrayRecord) -> Result<Uuid, Failure> {
+    record.uuid.parse().map_err(|_| Failure::Failed(format!("{:?} is no uuid", record.uuid)))
+}
+
+/// How often a repair is asked how far it has come.
+const LOOK: Nanos = Nanos::millis(50);
+
+/// Repairs a stopped array as far as redundancy goes: opens it, scrubs it to the end, waits for members that catch up,
+/// and stops it cleanly.
+pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
+    let options = OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: false, log };
+    let paths = record.paths().filter(|path| path.exists());
+    on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
+        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        array.start_scrub(now_unix());
+        while let Some(job) = array.jobs().iter().find(|job| job.state == JobState::Running) {
+            progress(job);
+            reactor.rt.sleep(LOOK).await;
+        }
+        let report = array.scrub_report();
+        array.close().await.map_err(Failure::of)?;
+        report.ok_or_else(|| Failure::Failed("the scrub left no report".into()))
+    })
+}
+
+/// Opens whatever is there of a stopped array for copying its volumes. Nothing is written to any device, and those that
+/// cannot be opened are done without.
+pub fn salvage<T>(
+    record: &ArrayRecord,
+    log: Arc<dyn Log>,
+    remark: impl Fn(String),
+    work: impl AsyncFnOnce(&Salvage) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let options = OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, log };
+    let mut devices = Vec::new();
+    for path in record.paths() {
+        match Device::open(path, Access::ReadOnly) {
+            Ok(device) => devices.push(device),
+            Err(error) => remark(error.to_string()),
+        }
+    }
+    on_reactor(devices, async |reactor| {
+        let salvage = Salvage::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        work(&salvage).await
     })
 }
 

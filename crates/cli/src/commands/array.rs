@@ -1,6 +1,6 @@
 //! `cygnus array ...`: to the verb's own file.
 
-use super::{Context, check, create, destroy, job, replace, scan, scrub, status};
+use super::{Context, check, create, destroy, job, replace, salvage, scan, scrub, status};
 use crate::args::array::{ArrayCommand, DumpArgs};
 use crate::backend;
 use crate::config::Config;
@@ -16,7 +16,8 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(
         ArrayCommand::Status { name } => status::run(&name, context),
         ArrayCommand::List => scan::list(context),
         ArrayCommand::Scan { paths } => scan::run(&paths, context),
-        ArrayCommand::Check { name } => check::run(&name, context),
+        ArrayCommand::Check { name, repair } => check::run(&name, repair, context),
+        ArrayCommand::Salvage(args) => salvage::run(&args, context),
         ArrayCommand::Replace(args) => replace::run(&args, context),
         ArrayCommand::Spare { command } => replace::spare(command, context),
         ArrayCommand::Scrub { name, wait } => scrub::run(&name, wait, context),

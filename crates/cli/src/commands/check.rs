@@ -2,45 +2,93 @@
 
 use super::Context;
 use crate::args::values::ArrayName;
-use crate::backend;
+use crate::backend::{self, convert};
 use crate::check::Report;
 use crate::failure::Failure;
 use crate::output::LogLines;
-use cygnus_engine::CheckProgress;
-use std::cell::Cell;
-use std::io::{IsTerminal, Write};
+use crate::state::ArrayRecord;
+use cygnus_control::scrub::ScrubReport;
+use cygnus_engine::{CheckProgress, JobStatus};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use std::sync::Arc;
 
+/// The answer: what was found, or after a repair, what is left.
+#[derive(Debug, Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repair: Option<Repair>,
+}
+
+#[derive(Debug, Serialize)]
+struct Repair {
+    /// What was found before.
+    before: Report,
+    /// What was done.
+    done: ScrubReport,
+}
+
 /// Does it.
-pub fn run(name: &ArrayName, context: &Context) -> Result<(), Failure> {
+pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(name)?;
-    context.require_stopped(name, "check")?;
-    let log = Arc::new(LogLines::details(context.output));
-    let report = Report::new(backend::check(&record, log, bar())?);
-    context.output.answer(&report, |paint| report.text(paint))?;
-    match report.damage() {
-        None => Ok(()),
-        Some(damage) => Err(Failure::Failed(format!("{name} has {damage}"))),
+    context.require_stopped(name, if repair { "repair" } else { "check" })?;
+    let mut answer = Answer { report: check(&record, context)?, repair: None };
+    if repair && answer.report.damage().is_some() {
+        let done = mend(&record, context)?;
+        let before = std::mem::replace(&mut answer.report, check(&record, context)?);
+        answer.repair = Some(Repair { before, done });
+    }
+    context.output.answer(&answer, |paint| match &answer.repair {
+        None => answer.report.text(paint),
+        Some(Repair { before, done }) => {
+            format!("{}repair: {}{}", before.text(paint), done.text(), answer.report.text(paint))
+        }
+    })?;
+    match (answer.report.damage(), answer.repair) {
+        (None, _) => Ok(()),
+        (Some(damage), None) => Err(Failure::Failed(format!("{name} has {damage}"))),
+        (Some(damage), Some(_)) => {
+            Err(Failure::Failed(format!("{name} has {damage} left, which redundancy cannot mend")))
+        }
     }
 }
 
-/// A line on the terminal that says how far the check has come, if there is a terminal.
-fn bar() -> impl Fn(CheckProgress) + 'static {
-    let shown = Cell::new(None);
-    let wanted = std::io::stderr().is_terminal();
-    move |now| {
-        let percent = now.segments * 100 / now.of.max(1);
-        if !wanted || shown.replace(Some(percent)) == Some(percent) {
-            return;
+fn check(record: &ArrayRecord, context: &Context) -> Result<Report, Failure> {
+    let log = Arc::new(LogLines::details(context.output));
+    let bar = bar(context, "segments");
+    let show = {
+        let bar = bar.clone();
+        move |now: CheckProgress| {
+            bar.set_length(now.of as u64);
+            bar.set_position(now.segments as u64);
         }
-        let filled = "=".repeat(percent / 4);
-        let line = match percent {
-            // Leaves no trace.
-            100 => "\r\x1b[K".to_string(),
-            _ => format!("\r[{filled:<25}] {percent} %, {} of {} segments", now.segments, now.of),
-        };
-        let mut terminal = std::io::stderr().lock();
-        // Only decoration: a terminal that has gone is no reason to fail.
-        let _ = terminal.write_all(line.as_bytes()).and_then(|()| terminal.flush());
-    }
+    };
+    let report = backend::check(record, log, show);
+    bar.finish_and_clear();
+    report.map(Report::new)
+}
+
+fn mend(record: &ArrayRecord, context: &Context) -> Result<ScrubReport, Failure> {
+    let log = Arc::new(LogLines::details(context.output));
+    let bar = bar(context, "bytes repaired");
+    let report = backend::repair(record, log, |job: &JobStatus| {
+        bar.set_length(job.total);
+        bar.set_position(job.done);
+    });
+    bar.finish_and_clear();
+    report.map(convert::scrub_report)
+}
+
+/// Seen on a terminal only.
+fn bar(context: &Context, what: &str) -> ProgressBar {
+    let target = match context.output.shows_progress() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
+    let style =
+        ProgressStyle::with_template(&format!("[{{bar:25}}] {{percent:>3}} %, {{human_pos}} of {{human_len}} {what}"));
+    bar.with_style(style.expect("the template is a constant").progress_chars("=> "))
 }

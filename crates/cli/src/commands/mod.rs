@@ -6,6 +6,7 @@ pub mod create;
 pub mod destroy;
 pub mod job;
 pub mod replace;
+pub mod salvage;
 pub mod scan;
 pub mod scrub;
 pub mod status;

@@ -186,7 +186,9 @@ impl Story {
             clients,
             requests,
         };
-        draw.story()
+        let mut story = draw.story();
+        super::scrubs::draw(&mut story, seed);
+        story
     }
 }
 
@@ -222,7 +224,7 @@ impl Draw {
             2 => Ending::Kill(some_time(&mut self.rng), self.rng.chance(1, 2)),
             _ => Ending::Clean(self.rng.chance(1, 4).then(|| some_steps(&mut self.rng))),
         };
-        Cycle { at_rest, stale, cuts, ruins, admin, clients: self.scripts(), during, ending }
+        Cycle { at_rest, stale, cuts, ruins, admin, clients: self.scripts(), during, ending, ..Cycle::default() }
     }
 
     fn scripts(&mut self) -> Vec<Script> {

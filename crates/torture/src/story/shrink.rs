@@ -23,11 +23,12 @@ pub(crate) struct Shrunk {
 
 /// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
 fn class(failure: &str) -> &'static str {
-    const CLASSES: [&str; 9] = [
+    const CLASSES: [&str; 10] = [
         "making the array",
         "panic",
         "invariant",
         "check of the stopped array",
+        "scrub",
         "no end after",
         "stall",
         "cannot be opened",
@@ -64,6 +65,8 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
             self.thin(|story| &mut story.cycles[n].cuts);
             self.attempt(|story| story.cycles[n].admin = None);
             self.attempt(|story| story.cycles[n].stale = false);
+            self.attempt(|story| story.cycles[n].scrubs.first = false);
+            self.attempt(|story| story.cycles[n].scrubs.beside = None);
             for client in 0..self.best.story.cycles[n].clients.len() {
                 self.thin(|story| &mut story.cycles[n].clients[client].requests);
             }

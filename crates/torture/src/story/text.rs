@@ -24,7 +24,7 @@ use cygnus_format::Geometry;
 use cygnus_policy::ParityPlacement;
 use cygnus_types::Nanos;
 
-use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, What};
+use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Scrubs, Shape, Story, What};
 
 const TITLE: &str = "cygnus torture story 1";
 
@@ -95,6 +95,13 @@ impl Display for Cycle {
         writeln!(f)?;
         for Ruin { volume, block, columns } in &self.ruins {
             writeln!(f, "  ruin {volume} block {block} columns {columns}")?;
+        }
+        let Scrubs { first, beside } = self.scrubs;
+        if first {
+            writeln!(f, "  scrub")?;
+        }
+        if let Some(at) = beside {
+            writeln!(f, "  scrub at {}", at.0)?;
         }
         match &self.admin {
             None => {}
@@ -270,6 +277,11 @@ impl Cycle {
                 block: words.named("block")?,
                 columns: words.named("columns")?,
             }),
+            "scrub" => match words.0.next() {
+                None => self.scrubs.first = true,
+                Some("at") => self.scrubs.beside = Some(Nanos(words.value()?)),
+                Some(other) => return Err(format!("{other:?} is not known here")),
+            },
             "create" => self.admin = Some(Admin::Create(words.value()?, words.named("blocks")?)),
             "delete" => self.admin = Some(Admin::Delete(words.value()?)),
             "resize" => self.admin = Some(Admin::Resize(words.value()?, words.named("blocks")?)),

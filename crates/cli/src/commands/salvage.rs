@@ -1,0 +1,182 @@
+//! `cygnus array salvage`
+
+use super::Context;
+use crate::args::array::SalvageArgs;
+use crate::backend;
+use crate::ddrescue::{Map, Status};
+use crate::failure::Failure;
+use crate::output::LogLines;
+use cygnus_engine::{Salvage, Volume};
+use cygnus_types::{BLOCK, ByteSize, Lba};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Blocks read at a time.
+const PIECE: u64 = 256;
+
+/// What was copied.
+#[derive(Debug, Default, Serialize)]
+struct Answer {
+    volume: String,
+    size_bytes: u64,
+    /// Bytes of data that were read and match their checksums. What is neither that nor a hole is zeros.
+    data_bytes: u64,
+    lost_bytes: u64,
+    /// Bytes of which nobody knows whether they held anything.
+    unknown_bytes: u64,
+    holes: Vec<Hole>,
+    /// What is missing or in doubt.
+    remarks: Vec<String>,
+    #[serde(skip)]
+    map: Map,
+}
+
+#[derive(Debug, Serialize)]
+struct Hole {
+    offset: u64,
+    bytes: u64,
+    /// "lost" or "unknown".
+    what: &'static str,
+}
+
+/// Does it.
+pub fn run(args: &SalvageArgs, context: &Context) -> Result<(), Failure> {
+    let array = &args.volume.array;
+    let record = context.state.load(array)?;
+    context.require_stopped(array, "salvage")?;
+    let log = Arc::new(LogLines::details(context.output));
+    let remarks = RefCell::new(Vec::new());
+    let mut answer = backend::salvage(
+        &record,
+        log,
+        |text| remarks.borrow_mut().push(text),
+        async |salvage| {
+            let name = &args.volume.volume;
+            let volume = salvage.volume(name).ok_or_else(|| {
+                Failure::Failed(format!("{array} has no volume {name:?}; it has {}", salvage.volume_names().join(", ")))
+            })?;
+            remarks.borrow_mut().extend_from_slice(salvage.remarks());
+            let out = create(&args.out, args.force)?;
+            let copied = copy(salvage, &volume, &out, &bar(context, volume.size())).await;
+            copied.map_err(|error| Failure::Failed(format!("{}: {error}", args.out.display())))
+        },
+    )?;
+    answer.volume = args.volume.to_string();
+    answer.remarks = remarks.take();
+    if let Some(path) = &args.map {
+        write_map(path, args, &answer)?;
+    }
+    context.output.answer(&answer, |_| text(&answer, &args.out))?;
+    match answer.holes.len() {
+        0 => Ok(()),
+        count => Err(Failure::Failed(format!("{} has {count} holes: {}", args.out.display(), missing(&answer)))),
+    }
+}
+
+/// How much is not there, in words.
+fn missing(answer: &Answer) -> String {
+    format!("{} lost, {} unknown", ByteSize(answer.lost_bytes), ByteSize(answer.unknown_bytes))
+}
+
+fn create(path: &Path, force: bool) -> Result<File, Failure> {
+    let mut options = File::options();
+    let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
+    options.write(true).open(path).map_err(|error| {
+        let remedy = if error.kind() == std::io::ErrorKind::AlreadyExists { ": add --force to replace it" } else { "" };
+        Failure::Failed(format!("{}: {error}{remedy}", path.display()))
+    })
+}
+
+/// Seen on a terminal only.
+fn bar(context: &Context, size: u64) -> ProgressBar {
+    let target = match context.output.shows_progress() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let style = "[{bar:25}] {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
+    let style = ProgressStyle::with_template(style).expect("the template is a constant").progress_chars("=> ");
+    ProgressBar::with_draw_target(Some(size), target).with_style(style)
+}
+
+async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &ProgressBar) -> std::io::Result<Answer> {
+    let end = volume.size() / BLOCK as u64;
+    let zeros = if salvage.knows_all_blocks() { Status::Copied } else { Status::Unknown };
+    let mut answer = Answer { size_bytes: volume.size(), ..Answer::default() };
+    out.set_len(volume.size())?;
+    let mut next = Lba(0);
+    while let Some(first) = salvage.next_data(volume, next).filter(|first| first.0 < end) {
+        let blocks = PIECE.min(end - first.0);
+        let piece = salvage.read(volume, first, blocks as usize).await;
+        answer.map.push(first.byte_offset() - next.byte_offset(), zeros);
+        for (n, block) in piece.data.bytes().chunks(BLOCK).enumerate() {
+            let lost = piece.lost.contains(&first.plus(n as u64));
+            let status = if lost {
+                Status::Lost
+            } else if is_zeros(block) {
+                zeros
+            } else {
+                Status::Copied
+            };
+            answer.map.push(BLOCK as u64, status);
+        }
+        answer.data_bytes += write_data(out, first.byte_offset(), piece.data.bytes())?;
+        next = first.plus(blocks);
+        bar.set_position(next.byte_offset());
+    }
+    answer.map.push(volume.size() - next.byte_offset(), zeros);
+    out.sync_all()?;
+    bar.finish_and_clear();
+    for (range, status) in answer.map.runs() {
+        let bytes = range.end - range.start;
+        let what = match status {
+            Status::Copied => continue,
+            Status::Lost => "lost",
+            Status::Unknown => "unknown",
+        };
+        *if *status == Status::Lost { &mut answer.lost_bytes } else { &mut answer.unknown_bytes } += bytes;
+        answer.holes.push(Hole { offset: range.start, bytes, what });
+    }
+    Ok(answer)
+}
+
+fn is_zeros(block: &[u8]) -> bool {
+    block.iter().all(|&byte| byte == 0)
+}
+
+/// Writes what is not zeros; returns how many bytes that is.
+fn write_data(out: &File, offset: u64, data: &[u8]) -> std::io::Result<u64> {
+    let is_data: Vec<bool> = data.chunks(BLOCK).map(|block| !is_zeros(block)).collect();
+    let (mut at, mut written) = (0, 0);
+    for run in is_data.chunk_by(|a, b| a == b) {
+        let bytes = run.len() * BLOCK;
+        if run[0] {
+            out.write_all_at(&data[at..at + bytes], offset + at as u64)?;
+            written += bytes as u64;
+        }
+        at += bytes;
+    }
+    Ok(written)
+}
+
+fn write_map(path: &Path, args: &SalvageArgs, answer: &Answer) -> Result<(), Failure> {
+    let command = format!("cygnus array salvage {} {}", args.volume, args.out.display());
+    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
+    create(path, args.force)?.write_all_at(answer.map.text(&command).as_bytes(), 0).map_err(failed)
+}
+
+fn text(answer: &Answer, out: &Path) -> String {
+    let remarks: String = answer.remarks.iter().map(|remark| format!("note: {remark}\n")).collect();
+    format!(
+        "{remarks}{} of data of {} ({}) copied to {}; {}\n",
+        ByteSize(answer.data_bytes),
+        answer.volume,
+        ByteSize(answer.size_bytes),
+        out.display(),
+        missing(answer)
+    )
+}
