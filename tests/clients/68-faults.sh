@@ -114,5 +114,5 @@ truncate -s 1M "$DIR/d0" "$DIR/d2"
 if cygnus "$DIR" --json array salvage tank/vol0 "$DIR/part.img" --map "$DIR/part.map" >"$DIR/salvage.json" 2>"$DIR/salvage.err"; then
     fail "salvage of a broken array says that nothing is missing"
 fi
-say "salvaged: $(jq -c '{data_bytes, lost_bytes, unknown_bytes, holes: (.holes | length)}' "$DIR/salvage.json")"
+say "salvaged: $(jq -sc '.[0] | {data_bytes, lost_bytes, unknown_bytes, holes: (.holes | length)}' "$DIR/salvage.json")"
 grep -q "  +$" "$DIR/part.map" && grep -q "  [-?]$" "$DIR/part.map" || { head "$DIR/part.map" >&2 && fail "the map tells nothing"; }

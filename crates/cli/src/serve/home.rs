@@ -90,6 +90,8 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     plan.output.remark(&format!("stopping {}", plan.name));
     // Nobody waits for this message, and without a service manager there is nobody to get it.
     let _ = notify::service_manager("STOPPING=1");
+    // Whoever became a member since the last look must be found by the next start.
+    home.remember_members();
     home.server.shutdown().await;
     tell_peers(rt, plan, || ToPeer::Stop);
     home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
