@@ -53,7 +53,7 @@ fn read(path: &Path) -> Result<Found, String> {
         return Ok(Found::Other(format!("{}, too small for a member", ByteSize(size))));
     }
     let read = |offset, length| device.read_now(offset, length).map_err(|error| format!("{}: {error}", path.display()));
-    let (head, unread) = read_head(&read)?;
+    let (head, unread) = read_head(read)?;
     let slots = SUPERBLOCK_OFFSETS.map(|at| &head[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
     match Superblock::newest(slots) {
         Ok(superblock) => {
