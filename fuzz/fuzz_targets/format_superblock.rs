@@ -3,7 +3,7 @@
 
 use cygnus_format::superblock::SUPERBLOCK_MAGIC;
 use cygnus_format::{
-    ArrayState, CheckpointRoot, Geometry, GroupDesc, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
+    ArrayState, CheckpointRoot, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
     RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc, crc32c, probe_with_tail,
 };
 use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
@@ -60,7 +60,7 @@ fn good() -> Superblock {
         geometry,
         over_provisioning_permille: 200,
         policies: ["a", "b"].map(|name| PolicyValue { name: name.into(), value: 1 }).into(),
-        groups: [[1, 2, 3], [4, 5, 6]].map(|m| GroupDesc { segments: 9, members: m.map(member).into() }).into(),
+        groups: [[1, 2, 3], [4, 5, 6]].map(|m| GroupDesc { segments: 9, state: GroupState::InService, members: m.map(member).into() }).into(),
         spares: vec![SpareDesc { uuid: uuid(8), size_bytes: 1 << 30 }],
         session: 1,
         clean: false,

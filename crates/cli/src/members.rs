@@ -6,7 +6,7 @@ use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
     Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SpareDesc, Superblock, SuperblockError, probe_with_tail,
 };
-use cygnus_types::{ByteSize, Uuid};
+use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,8 @@ pub struct Assembly {
 impl Assembly {
     /// Indices of the members not found.
     pub fn missing(&self) -> Vec<usize> {
-        (0..self.members.len()).filter(|&index| self.members[index].is_none()).collect()
+        let there = |index: &usize| !self.newest.state.has_left(MemberIx(*index as u16));
+        (0..self.members.len()).filter(there).filter(|&index| self.members[index].is_none()).collect()
     }
 
     /// Every device of the array that was found.
@@ -131,12 +132,13 @@ pub fn assemble(found: impl IntoIterator<Item = Member>) -> BTreeMap<Uuid, Assem
     for member in found {
         by_array.entry(member.superblock.array).or_default().push(member);
     }
-    by_array.into_iter().map(|(uuid, members)| (uuid, assemble_one(members))).collect()
+    by_array.into_iter().filter_map(|(uuid, members)| Some((uuid, assemble_one(members)?))).collect()
 }
 
-fn assemble_one(found: Vec<Member>) -> Assembly {
-    let newest = found.iter().max_by_key(|member| member.superblock.generation).expect("an array has a member");
-    let newest = newest.superblock.clone();
+/// `None` when there are only devices that were about to be added: they do not know the array.
+fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
+    let tell = found.iter().filter(|member| !member.superblock.is_joining());
+    let newest = tell.max_by_key(|member| member.superblock.generation)?.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
     let mut assembly =
         Assembly { newest, members: vec![None; expected.len()], spares: Vec::new(), oddities: Vec::new() };
@@ -148,12 +150,18 @@ fn assemble_one(found: Vec<Member>) -> Assembly {
         let path = member.path.display();
         let index = member.superblock.member.index();
         match expected.get(index) {
+            Some(_) if assembly.newest.state.has_left(member.superblock.member) => {
+                assembly.oddities.push(format!("{path} has left the array with its R-group"));
+            }
             Some(desc) if desc.uuid != member.superblock.member_uuid => {
                 assembly.oddities.push(format!("{path} was member {index} and has been replaced: it is left out"));
             }
             None if member.superblock.member == SPARE => {
                 assembly.oddities.push(format!("{path} was a spare and is none any more: it is left out"));
             }
+            None if member.superblock.is_joining() => assembly
+                .oddities
+                .push(format!("{path} was about to be added, and that was cut short: it is left out, add it again")),
             None => assembly.oddities.push(format!("{path} says it is member {index}, which the array has not")),
             Some(desc) => {
                 if member.size < desc.size_bytes {
@@ -173,7 +181,7 @@ fn assemble_one(found: Vec<Member>) -> Assembly {
             }
         }
     }
-    assembly
+    Some(assembly)
 }
 
 /// The files and devices that the paths name: directories stand for what is in them.

@@ -85,6 +85,14 @@ impl ArrayRecord {
     }
 }
 
+impl ArrayRecord {
+    /// Remembers members numbered from `first` on.
+    pub fn add_members(&mut self, first: usize, paths: &[PathBuf]) {
+        let new = (first as u32..).zip(paths).map(|(index, path)| MemberRecord { index, path: path.clone() });
+        self.members.extend(new);
+    }
+}
+
 /// Where one member was last seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberRecord {

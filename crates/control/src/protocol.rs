@@ -10,7 +10,7 @@
 
 use crate::SCHEMA;
 use crate::stats::Stats;
-use crate::status::{ArrayStatus, JobStatus, VolumeStatus};
+use crate::status::{ArrayStatus, Growth, JobStatus, VolumeStatus};
 use serde::{Deserialize, Serialize};
 
 /// What a command asks of a running `serve`.
@@ -73,8 +73,21 @@ pub enum Request {
         /// Its path, or its UUID.
         spare: String,
     },
+    /// Add devices as whole R-groups. Answered by [`Response::Growth`].
+    GroupAdd {
+        /// Their absolute paths, group by group.
+        devices: Vec<String>,
+        /// Use them although they hold something.
+        #[serde(default)]
+        force: bool,
+    },
     /// Verify everything that live data depends on and mend what is wrong. Answered by [`Response::Job`].
     Scrub,
+    /// Move an R-group's data to the others, then let go of it. Answered by [`Response::Job`].
+    GroupRetire {
+        /// Its index, or the path of one of its members.
+        group: String,
+    },
     /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; whoever wants to see it end
     /// asks with this again and again.
     Job {
@@ -113,6 +126,11 @@ pub enum Response {
     Job {
         /// The job.
         job: Box<JobStatus>,
+    },
+    /// To [`Request::GroupAdd`].
+    Growth {
+        /// What was added.
+        growth: Box<Growth>,
     },
     /// Done, with nothing to tell.
     Done,
@@ -261,6 +279,9 @@ mod tests {
                 device,
                 force
             }),
+            (prop::collection::vec(".{0,40}", 0..4), any::<bool>())
+                .prop_map(|(devices, force)| Request::GroupAdd { devices, force }),
+            ".{0,40}".prop_map(|group| Request::GroupRetire { group }),
             any::<u64>().prop_map(|id| Request::CancelJob { id }),
             (".{0,40}", any::<u64>()).prop_map(|(name, size)| Request::VolumeCreate { name, size }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),

@@ -191,7 +191,7 @@ fn role_tone(role: GroupRole) -> Tone {
     match role {
         GroupRole::FrontEnd => Tone::Good,
         GroupRole::BackEnd => Tone::Normal,
-        GroupRole::Cleaning => Tone::Warning,
+        GroupRole::Cleaning | GroupRole::Retiring => Tone::Warning,
     }
 }
 

@@ -173,6 +173,8 @@ pub enum GroupRole {
     BackEnd,
     /// Back-end whose segments are being cleaned.
     Cleaning,
+    /// Gets nothing new; its data moves to the others.
+    Retiring,
 }
 
 impl GroupRole {
@@ -182,6 +184,7 @@ impl GroupRole {
             Self::FrontEnd => "front-end",
             Self::BackEnd => "back-end",
             Self::Cleaning => "cleaning",
+            Self::Retiring => "retiring",
         }
     }
 }
@@ -200,6 +203,30 @@ pub struct GroupStatus {
     /// What it does and holds; absent while the array is stopped.
     #[serde(flatten)]
     pub activity: Option<GroupActivity>,
+}
+
+/// What was added to an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    /// The new R-groups.
+    pub groups: Vec<AddedGroup>,
+    /// Bytes of a segment on each member.
+    pub segment_bytes: u64,
+    /// Bytes of data the array has room for now.
+    pub capacity_bytes: u64,
+    /// The same before.
+    pub capacity_before_bytes: u64,
+}
+
+/// An R-group that was added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedGroup {
+    /// Its index.
+    pub index: u32,
+    /// Its segments.
+    pub segments: u32,
+    /// Bytes of its members that stay unused, because each has as many segments as the smallest allows.
+    pub unused_bytes: u64,
 }
 
 /// What a served R-group does and holds.

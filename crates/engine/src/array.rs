@@ -274,7 +274,7 @@ impl Array {
         reactor.commit_state().await.map_err(ArrayError::Faulted)
     }
 
-    /// Ends the cleaner and the rebuilder.
+    /// Ends the cleaner, the rebuilder and those who empty groups.
     async fn stop_workers(&self) {
         let home = self.reactor.home();
         home.stop.set(true);
@@ -287,9 +287,10 @@ impl Array {
                 ended.await;
             }
         }
-        while home.rebuilder_running.get() {
+        let running = || home.rebuilder_running.get() || home.retirers.get() > 0 || home.regrouping.get();
+        while running() {
             let ended = home.members_changed.wait();
-            if home.rebuilder_running.get() {
+            if running() {
                 ended.await;
             }
         }

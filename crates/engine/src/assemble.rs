@@ -1,7 +1,7 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
 use cygnus_format::{
-    MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError,
+    GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError,
 };
 use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, IoErrorKind, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
@@ -85,6 +85,8 @@ pub(crate) struct Assembly {
     pub returning: Vec<Returning>,
     /// Spares that are here.
     pub spares: Vec<Spare>,
+    /// Devices of groups that have left, which do not know it yet.
+    pub released: Vec<DeviceInfo>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
 }
@@ -138,7 +140,8 @@ pub(crate) fn assemble_members(
     wanted: Option<Uuid>,
     remarks: Vec<String>,
 ) -> Result<Assembly, ArrayError> {
-    let Some((_, newest)) = members.iter().max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
+    let tell = members.iter().filter(|(_, superblock)| !superblock.is_joining());
+    let Some((_, newest)) = tell.max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
         return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
     };
     let superblock = newest.clone();
@@ -147,7 +150,14 @@ pub(crate) fn assemble_members(
         let why = "the array uses features that this version can read but not write: use a newer version".into();
         return Err(ArrayError::Format { device, why });
     }
-    let mut assembly = Assembly { devices: Vec::new(), returning: Vec::new(), spares: Vec::new(), superblock, remarks };
+    let mut assembly = Assembly {
+        devices: Vec::new(),
+        returning: Vec::new(),
+        spares: Vec::new(),
+        released: Vec::new(),
+        superblock,
+        remarks,
+    };
     assembly.devices.resize(assembly.superblock.state.members().count(), None);
     for (device, own) in members {
         assembly.place(device, &own)?;
@@ -172,9 +182,17 @@ impl Assembly {
             return Ok(());
         }
         let Some(ix) = newest.state.members().position(|desc| desc.uuid == own.member_uuid) else {
-            self.remarks.push(format!("{} was replaced by another device and is left out", device.name));
+            self.remarks.push(match own.is_joining() {
+                true => format!("{} was about to be added, and that was cut short: add it again", device.name),
+                false => format!("{} was replaced by another device and is left out", device.name),
+            });
             return Ok(());
         };
+        if newest.state.has_left(MemberIx(ix as u16)) {
+            self.remarks.push(format!("{} has left the array with its R-group", device.name));
+            self.released.push(device);
+            return Ok(());
+        }
         let desc = newest.state.members().nth(ix).expect("just found");
         if device.size < desc.size_bytes {
             let (has, had) = (ByteSize(device.size), ByteSize(desc.size_bytes));
@@ -232,6 +250,9 @@ fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
     let (state, devices) = (&assembly.superblock.state, &assembly.devices);
     let width = usize::from(state.geometry.width());
     for (group, members) in devices.chunks(width).enumerate() {
+        if state.groups[group].state == GroupState::Retired {
+            continue;
+        }
         let missing: Vec<String> = members
             .iter()
             .enumerate()

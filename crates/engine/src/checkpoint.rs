@@ -26,7 +26,7 @@ impl Reactor {
         let pages: u64 = self.shared.volumes().iter().map(|v| v.page_bound()).sum();
         let by_size = pages * BLOCK as u64 * u64::from(rule.write_factor);
         // A small array would otherwise be written over several times before its first checkpoint.
-        let least = rule.min_bytes.min(self.shared.usable * BLOCK as u64 / 2);
+        let least = rule.min_bytes.min(self.shared.usable() * BLOCK as u64 / 2);
         read(&self.shared.since_checkpoint) >= by_size.max(least)
     }
 

@@ -93,10 +93,12 @@ impl Reactor {
     fn choose_victim(&self) -> Option<(GroupId, SegIx)> {
         let shared = &self.shared;
         let capacity = segment_capacity(&shared.layout);
-        let best: Vec<_> = (0..shared.layout.groups())
+        let groups = self.home().space.borrow().views(shared);
+        let best: Vec<_> = (0..groups.len())
             .map(|g| {
                 let group = GroupId(g as u16);
-                let sealed = shared.segments.of_group(group).filter(|&seg| self.may_clean(seg));
+                let sealed =
+                    shared.segments.of_group(group).filter(|&seg| groups[g].is_present() && self.may_clean(seg));
                 shared.policies.victim.choose(sealed.map(|seg| SegmentView {
                     id: shared.segments.locate(seg).1,
                     live: shared.segments.live(seg),
@@ -107,10 +109,10 @@ impl Reactor {
         let percents: Vec<_> =
             best.iter().map(|b| b.map(|v| (u64::from(v.live) * 100 / u64::from(v.capacity)) as u32)).collect();
         let mut space = self.home().space.borrow_mut();
-        let groups = space.views(shared);
         let chosen = shared.policies.cleaning.choose(&CleaningView {
             groups: &groups,
             front_end: space.front_end,
+            fresh: space.fresh(),
             cleaning: space.cleaning,
             best_victim_percent: &percents,
             starving: space.starving > 0,
@@ -156,7 +158,7 @@ impl Reactor {
     /// Whether a victim whose every stripe was looked at holds nothing current any more. Its count may still fall for a
     /// while: a volume that is being deleted counts until it is forgotten, and another reactor takes a block off the
     /// count a moment after the map has changed.
-    async fn is_emptied(&self, seg: SegIx) -> bool {
+    pub(crate) async fn is_emptied(&self, seg: SegIx) -> bool {
         let mut looks = 0;
         while self.shared.segments.live(seg) > 0 && !self.home().stop.get() && !self.shared.is_stopped() {
             if self.home().deleting.get() == 0 {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{MemberState, SPARE, Superblock, slot_for};
+use cygnus_format::{GroupState, MemberState, SPARE, Superblock, slot_for};
 use cygnus_runtime::{DeviceIx, IoError};
 use cygnus_types::{MemberIx, Uuid};
 
@@ -40,9 +40,13 @@ impl Reactor {
         let mut state = home.state.borrow_mut();
         // The round before this one reached whoever was in service then; the present one may have failed because of it.
         let (generation, session) = (home.generation.get().saturating_sub(1), state.session);
-        let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-        for (desc, shared) in members.zip(&self.shared.members) {
-            let was_in_service = matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
+        let members = state.groups.iter_mut().flat_map(|group| {
+            let of = group.state;
+            group.members.iter_mut().map(move |member| (of, member))
+        });
+        for ((group, desc), shared) in members.zip(self.shared.members.iter()) {
+            let was_in_service =
+                group != GroupState::Retired && matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
             let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
             member_state::depart(desc, to, below, generation, session);
             self.shared.log(format!("{} is {}", shared.name(), to.word()));
@@ -53,7 +57,7 @@ impl Reactor {
     fn note_errors(&self) {
         let mut state = self.home().state.borrow_mut();
         let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-        for ((ix, desc), shared) in (0..).zip(members).zip(&self.shared.members) {
+        for ((ix, desc), shared) in (0..).zip(members).zip(self.shared.members.iter()) {
             desc.errors = shared.errors(self.turned_slow(MemberIx(ix)));
         }
     }

@@ -1,11 +1,11 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, Geometry, GroupDesc, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue, SUPERBLOCK_SLOT,
-    Superblock, slot_for,
+    ArrayState, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
+    SUPERBLOCK_SLOT, Superblock, slot_for,
 };
 use cygnus_policy::{ParityPlacement, Preset};
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 
 use crate::assemble::{Found, inspect};
@@ -170,7 +170,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     Ok(state)
 }
 
-fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result<(), ArrayError> {
+/// Every member needs room for the fewest segments of a group.
+pub(crate) fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result<(), ArrayError> {
     let need = cygnus_format::DATA_START + MIN_SEGMENTS * geometry.segment_bytes();
     match devices.iter().find(|d| d.size < need) {
         None => Ok(()),
@@ -181,9 +182,10 @@ fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result<(), ArrayE
 }
 
 /// Members of a group may differ in size; the smallest one counts.
-fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> GroupDesc {
+pub(crate) fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> GroupDesc {
     let smallest = members.iter().map(|d| d.size).min().unwrap_or(0);
     GroupDesc {
+        state: GroupState::InService,
         segments: u32::try_from(geometry.segments_on(smallest)).unwrap_or(u32::MAX),
         members: members
             .iter()
@@ -234,13 +236,18 @@ async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock)
 /// # Errors
 /// When it cannot be written.
 pub async fn wipe(rt: &Runtime, device: &DeviceInfo) -> Result<(), ArrayError> {
+    wipe_device(rt, device.ix, &device.name).await
+}
+
+/// As [`wipe`], by the number under which the device is addressed.
+pub(crate) async fn wipe_device(rt: &Runtime, dev: DeviceIx, name: &str) -> Result<(), ArrayError> {
     let mut slot = rt.alloc(SUPERBLOCK_SLOT as usize);
     slot.bytes_mut().fill(0);
     for offset in cygnus_format::SUPERBLOCK_OFFSETS {
-        let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
-        rt.write(device.ix, offset, slot.full()).await.map_err(io)?;
+        let io = |error| ArrayError::Io { device: name.into(), offset, error };
+        rt.write(dev, offset, slot.full()).await.map_err(io)?;
     }
-    let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-    rt.flush(device.ix).await.map_err(io)?;
+    let io = |error| ArrayError::Io { device: name.into(), offset: 0, error };
+    rt.flush(dev).await.map_err(io)?;
     Ok(())
 }

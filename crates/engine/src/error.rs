@@ -1,7 +1,7 @@
 //! What can go wrong, one enum per kind of request. Bad devices and bad callers end up here; bugs panic.
 
 use cygnus_runtime::IoError;
-use cygnus_types::{ByteSize, GroupId, Lba, VolumeId};
+use cygnus_types::{ByteSize, GroupId, Lba, MemberIx, VolumeId};
 
 /// A read, write, flush or trim of a volume failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +85,9 @@ pub enum MemberError {
         /// Its group.
         group: GroupId,
     },
+    /// Its group has left the array.
+    #[error("member {} has left the array with its R-group", .0.0)]
+    Left(MemberIx),
     /// Something is being done about it already.
     #[error("{0} is being filled already: wait for that job, or cancel it")]
     Rebuilding(String),
@@ -95,6 +98,100 @@ pub enum MemberError {
     #[error("no spare {0}: 'cygnus array spare list' shows them")]
     NoSpare(String),
     /// The device or the array cannot do it.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+}
+
+/// R-groups could not be added, or one not retired.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GroupError {
+    /// The devices do not make up whole groups.
+    #[error(
+        "R-groups of {data}+{parity} take {width} devices each, and {given} were given: give {more} more, or leave out \
+         {over}, which can be added as {spares}",
+        more = width - over,
+        spares = if *over == 1 { "a spare" } else { "spares" }
+    )]
+    NotWhole {
+        /// k.
+        data: u8,
+        /// m.
+        parity: u8,
+        /// k + m.
+        width: usize,
+        /// Devices given.
+        given: usize,
+        /// Devices more than whole groups take.
+        over: usize,
+    },
+    /// More groups or members than the superblock has room for.
+    #[error(
+        "{groups} groups of {members} members in all: an array has at most {} groups and {} members, those that have \
+         left counted",
+        cygnus_format::MAX_GROUPS,
+        cygnus_format::MAX_MEMBERS
+    )]
+    TooMany {
+        /// Groups, with the new ones.
+        groups: usize,
+        /// Members, with the new ones.
+        members: usize,
+    },
+    /// A device is in use in this very array, or was given twice.
+    #[error("{0} is a member or spare of this array already, or was given twice")]
+    InService(String),
+    /// No such group.
+    #[error("there is no R-group {}: the array has {groups}, counted from 0", group.0)]
+    NoGroup {
+        /// The group asked for.
+        group: GroupId,
+        /// Groups in all.
+        groups: usize,
+    },
+    /// The group is on its way out, or has left.
+    #[error("R-group {} is {state} already", group.0)]
+    NotInService {
+        /// The group.
+        group: GroupId,
+        /// Its state in a word.
+        state: &'static str,
+    },
+    /// Fewer groups would be left than the preset works with.
+    #[error(
+        "without R-group {} there would be {left} in service, and preset {preset} works with at least {needed}: add \
+         another one first",
+        group.0
+    )]
+    TooFewLeft {
+        /// The group.
+        group: GroupId,
+        /// Name of the preset.
+        preset: String,
+        /// Groups that it needs.
+        needed: usize,
+        /// Groups that would be left.
+        left: usize,
+    },
+    /// The other groups have no room for the data.
+    #[error(
+        "without R-group {} the array has room for {room} of data, and it holds {held}, {over} too much: trim or delete \
+         data, or add a group first",
+        group.0
+    )]
+    DoesNotFit {
+        /// The group.
+        group: GroupId,
+        /// What volumes hold.
+        held: ByteSize,
+        /// What they could hold in the other groups.
+        room: ByteSize,
+        /// The difference.
+        over: ByteSize,
+    },
+    /// Groups are being changed.
+    #[error("groups are being changed, or the array is being closed: wait until that is done")]
+    Busy,
+    /// A device or the array cannot do it.
     #[error(transparent)]
     Array(#[from] ArrayError),
 }

@@ -49,9 +49,14 @@ impl Reactor {
         let state = &self.shared.members[member.index()];
         let errors = state.errors(0);
         let history = self.home().health.borrow();
-        // Before the array was opened nothing was counted, and for a new device counting begins anew.
+        // Before the array was opened, or the member added, nothing was counted, and for a new device counting begins anew.
         let ago = |hours: usize| {
-            history.hours.len().checked_sub(hours).map_or((0, 0), |at| history.hours[at][member.index()])
+            history
+                .hours
+                .len()
+                .checked_sub(hours)
+                .and_then(|at| history.hours[at].get(member.index()).copied())
+                .unwrap_or((0, 0))
         };
         let (now, day, two_days) = (self.counts(member), ago(REMEMBERED / 2), ago(REMEMBERED));
         let view = HealthView {

@@ -51,6 +51,10 @@ pub(crate) struct Home {
     pub checkpointing: Cell<bool>,
     /// Notified when a checkpoint has ended.
     pub checkpoint_done: Event,
+    /// Whether groups are being added, or one is beginning to leave or leaving for good.
+    pub regrouping: Cell<bool>,
+    /// Groups whose data is being moved off.
+    pub retirers: Cell<u32>,
     /// Volumes being deleted: their blocks count as live although nobody can move them.
     pub deleting: Cell<u32>,
     pub throttle: ThrottleState,
@@ -93,6 +97,8 @@ impl Home {
             discard_horizon: Cell::new(0),
             checkpointing: Cell::new(false),
             checkpoint_done: Event::new(),
+            regrouping: Cell::new(false),
+            retirers: Cell::new(0),
             deleting: Cell::new(0),
             throttle: ThrottleState::default(),
             jobs: Jobs::default(),

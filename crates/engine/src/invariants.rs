@@ -52,7 +52,7 @@ impl Reactor {
                 *pointed.entry(seg).or_default() += 1;
                 let state = shared.segments.state(seg);
                 let parity = matches!(self.rotation(place.segment).role(place.column), Role::Parity(_));
-                if parity || matches!(state, SegState::Free | SegState::Meta | SegState::Pending) {
+                if parity || matches!(state, SegState::Free | SegState::Meta | SegState::Pending | SegState::Withheld) {
                     wrong.get_or_insert_with(|| {
                         format!("{lba} of {} is mapped to {place:?}, in a segment that is {state:?}", volume.name)
                     });

@@ -184,6 +184,13 @@ impl MemberShared {
         self.counters.forget_errors();
     }
 
+    /// Its group has left the array, and it with it. Says which device it had.
+    pub(crate) fn release(&self) -> Option<DeviceIx> {
+        self.service.store(Service::Out as u8, Ordering::Release);
+        let was = self.device.swap(NO_DEVICE, Ordering::AcqRel);
+        (was != NO_DEVICE).then_some(DeviceIx(was as u16))
+    }
+
     /// Something was written that a flush must cover.
     pub(crate) fn mark_dirty(&self) {
         self.dirty.store(true, Ordering::Release);

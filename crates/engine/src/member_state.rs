@@ -10,6 +10,13 @@
 //! A *spare* is no member yet: it takes a lost member's place as "rebuilding". A *stale* device is one that comes back as
 //! a member that is missing or failed. The states are in the superblocks; a change is made here and nowhere else.
 //!
+//! | R-group | means | next |
+//! |---|---|---|
+//! | joining | only its own members know of it: it is not part of the array yet | in service |
+//! | in service | takes part | retiring |
+//! | retiring | gets nothing new; its data moves to the others | in service, retired |
+//! | retired | has left; a tombstone that keeps its addresses and member numbers | |
+//!
 //! | array | means |
 //! |---|---|
 //! | online | all members are |
@@ -18,7 +25,7 @@
 //! | read-only | more of a group are not than its parity covers, or it was opened so: reads go on |
 //! | faulted | as many are not at opening: it is not opened |
 
-use cygnus_format::{Holdings, MemberDesc, MemberState};
+use cygnus_format::{GroupDesc, GroupState, Holdings, MemberDesc, MemberState};
 
 /// Whether a member may go from one state to the other.
 pub(crate) fn may_become(from: MemberState, to: MemberState) -> bool {
@@ -40,6 +47,21 @@ pub(crate) fn change(desc: &mut MemberDesc, to: MemberState) {
     if to == MemberState::Online {
         desc.holds = Holdings::default();
     }
+}
+
+/// Whether an R-group may go from one state to the other.
+fn group_may_become(from: GroupState, to: GroupState) -> bool {
+    use GroupState::{InService, Joining, Retired, Retiring};
+    matches!((from, to), (Joining | Retiring, InService) | (InService, Retiring) | (Retiring, Retired))
+}
+
+/// Puts an R-group into a state.
+///
+/// # Panics
+/// When that state may not follow the present one.
+pub(crate) fn change_group(desc: &mut GroupDesc, to: GroupState) {
+    assert!(group_may_become(desc.state, to), "an R-group: {} after {}", to.word(), desc.state.word());
+    desc.state = to;
 }
 
 /// Records that a member is out of service. `below`: it has every stripe below this sequence, if it was online. The
@@ -98,6 +120,15 @@ mod tests {
             assert!(!may_become(from, Online) && may_become(from, Rebuilding));
         }
         assert!(may_become(Rebuilding, Online) && !may_become(Online, Rebuilding));
+    }
+
+    #[test]
+    #[should_panic(expected = "retired after in service")]
+    fn no_group_leaves_with_its_data() {
+        change_group(
+            &mut GroupDesc { segments: 1, state: GroupState::InService, members: vec![] },
+            GroupState::Retired,
+        );
     }
 
     #[test]

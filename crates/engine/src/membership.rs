@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cygnus_format::{Holdings, MemberDesc, MemberState, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError};
-use cygnus_types::{BLOCK, GroupId, MemberIx, Uuid};
+use cygnus_types::{BLOCK, MemberIx, Uuid};
 
 use crate::assemble::Returning;
 use crate::job::JobKind;
@@ -103,12 +103,12 @@ impl Reactor {
         id
     }
 
-    /// Makes a device that is new to the array ready: no superblock, and no stripe header where a segment begins, that
+    /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a segment begins, that
     /// somebody could take for something current.
-    pub(crate) async fn prepare(self: &Rc<Self>, group: GroupId, device: &DeviceInfo) -> Result<(), IoError> {
+    pub(crate) async fn prepare(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
         let geometry = *self.shared.layout.geometry();
         let superblocks = SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize));
-        let headers = (0..self.shared.layout.segments(group)).map(|s| (geometry.device_offset(s, 0), BLOCK));
+        let headers = (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK));
         let (reactor, dev) = (self.clone(), device.ix);
         let written = for_each(&self.rt, superblocks.into_iter().chain(headers).collect(), move |(offset, bytes)| {
             let reactor = reactor.clone();
@@ -131,7 +131,10 @@ impl Reactor {
         let lost = (0..).map(MemberIx).zip(state.members()).filter(|(ix, desc)| {
             let lacking = self.shared.lacking_in(self.shared.layout.column_of(*ix).0);
             let is_lost = matches!(desc.state, MemberState::Missing | MemberState::Failed);
-            is_lost && !home.claimed.borrow().contains(ix) && lacking <= usize::from(geometry.parity)
+            is_lost
+                && !state.has_left(*ix)
+                && !home.claimed.borrow().contains(ix)
+                && lacking <= usize::from(geometry.parity)
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
         lost.sort_by_key(|&ix| std::cmp::Reverse(self.shared.lacking_in(self.shared.layout.column_of(ix).0)));
@@ -156,7 +159,7 @@ impl Reactor {
         home.spares.borrow_mut().retain(|s| s.uuid != spare.uuid);
         home.state.borrow_mut().spares.retain(|s| s.uuid != spare.uuid);
         let (group, _) = self.shared.layout.column_of(member);
-        match self.prepare(group, &spare.device).await {
+        match self.prepare(self.shared.layout.segments(group), &spare.device).await {
             Ok(()) => {
                 let new_uuid = Some(spare.uuid);
                 self.begin_fill(member, Candidate { device: spare.device, new_uuid, holds: Holdings::default() });

@@ -4,10 +4,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, MemberDesc, Stream, Superblock};
+use cygnus_format::{ArrayState, GroupState, MemberDesc, Stream, Superblock};
 use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{ByteSize, Nanos, Uuid};
+use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid};
 
 use crate::assemble::{Assembly, assemble};
 use crate::create::PARITY_FIXED;
@@ -122,15 +122,22 @@ pub(crate) async fn open(
         *reactor.home().spares.borrow_mut() = assembly.spares;
         reactor.home().arrivals.borrow_mut().extend(assembly.returning);
         reactor.rt.spawn(reactor.clone().rebuilder());
+        let released: Vec<_> = assembly.released.into_iter().map(|device| (device.ix, device.name)).collect();
+        reactor.forget_released(&released).await;
     }
     reactor.peers.set_reactors(options.reactors);
+    if !options.read_only {
+        reactor.resume_retiring();
+    }
     let report = steps.report;
     Ok((reactor, report))
 }
 
 fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
-    let missing = assembly.devices.iter().filter(|d| d.is_none()).count();
-    let all = assembly.devices.len();
+    let state = &assembly.superblock.state;
+    let is_member = |ix: &usize| !state.has_left(MemberIx(*ix as u16));
+    let all = (0..assembly.devices.len()).filter(is_member).count();
+    let missing = (0..assembly.devices.len()).filter(is_member).filter(|&ix| assembly.devices[ix].is_none()).count();
     let name = &assembly.superblock.state.name;
     let health = if missing == 0 { "all".to_string() } else { format!("degraded: {}", all - missing) };
     steps.done("assemble", format!("array {name:?}, {health} of {all} members present"));
@@ -156,10 +163,11 @@ fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
 pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let capacity = u64::from(segment_capacity(&layout));
-    let segments: u64 = state.groups.iter().map(|g| u64::from(g.segments)).sum();
+    let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
+    let segments: u64 = in_service().map(|g| u64::from(g.segments)).sum();
     let by_rule = segments * capacity * (1000 - u64::from(state.over_provisioning_permille)) / 1000;
     let checkpoint = checkpoint_segments(&layout, by_rule.div_ceil(512));
-    let reserved = state.groups.len() as u64 * u64::from(policies.relocation_reserve + 1);
+    let reserved = in_service().count() as u64 * u64::from(policies.relocation_reserve + 1);
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
     let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
@@ -185,6 +193,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let shared = Arc::new(Shared::new(SharedParts {
         usable: usable_blocks(state, &policies, options.reactors)?,
         layout,
+        groups: state.groups.iter().map(|group| group.state).collect(),
         policies,
         members,
         array_tag: array.tag(),
@@ -289,7 +298,7 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     // Of the checkpoint that was loaded, which need not be the newest.
     let barrier = reactor.home().state.borrow().roots[0].as_ref().map_or(0, |r| r.barrier);
     reactor.home().discard_horizon.set(barrier);
-    let (mapped, usable) = (shared.mapped(), shared.usable);
+    let (mapped, usable) = (shared.mapped(), shared.usable());
     steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
 }
 

@@ -212,7 +212,7 @@ impl DeviceWatch for Reactor {
     }
 
     fn hung(&self, dev: DeviceIx) {
-        let members = (0..).map(MemberIx).zip(&self.shared.members);
+        let members = (0..).map(MemberIx).zip(self.shared.members.iter());
         for (member, state) in members.filter(|(_, state)| state.known_device() == Some(dev)) {
             count(&state.counters.read_errors, 1);
             let why = format!("it hangs: no answer for {}", self.rt.patience());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cygnus_format::Stream;
 use cygnus_runtime::{Message, OneshotReceiver, OneshotSender, oneshot};
-use cygnus_types::{BLOCK, MemberIx, ReactorId};
+use cygnus_types::{BLOCK, GroupId, MemberIx, ReactorId};
 
 use crate::reactor::{HOME, Reactor};
 use crate::segments::SegIx;
@@ -29,6 +29,8 @@ pub(crate) enum ToHome {
 pub(crate) enum ToOwner {
     /// A block that may not be on the devices yet.
     Block { ticket: u64, seg: SegIx, column: u8, row: u32 },
+    /// Groups were added: from this answer on the asker relies on everybody having seen them.
+    Grown { ticket: u64 },
     /// Send the open user stripe to the devices.
     Drain { ticket: u64 },
     /// Send all open stripes to the devices and append nothing until [`ToOwner::Release`].
@@ -39,6 +41,8 @@ pub(crate) enum ToOwner {
     GiveUp { member: MemberIx },
     /// End all segments: the array closes, or a member wants to have the next ones from their first stripe on.
     EndSegments { ticket: u64 },
+    /// End the segments that lie in a group, and give back those granted there and not begun.
+    LeaveGroup { ticket: u64, group: GroupId },
 }
 
 /// The answer to a question.
@@ -46,6 +50,7 @@ pub(crate) enum Answer {
     Granted(Grant),
     Flushed(Result<(), String>),
     Block(Option<Box<[u8; BLOCK]>>),
+    GivenBack(Vec<Grant>),
     Done,
 }
 
@@ -58,6 +63,11 @@ impl Answer {
     pub(crate) fn block(self) -> Option<Box<[u8; BLOCK]>> {
         let Self::Block(block) = self else { unreachable!("a block was asked for") };
         block
+    }
+
+    fn given_back(self) -> Vec<Grant> {
+        let Self::GivenBack(grants) = self else { unreachable!("segments were asked for") };
+        grants
     }
 
     pub(crate) fn flushed(self) -> Result<(), String> {
@@ -121,15 +131,27 @@ impl Peers {
 
     /// Asks every other reactor the same and waits for all of them.
     pub(crate) async fn ask_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) {
+        self.answers_of_others(reactor, question).await;
+    }
+
+    /// Has every other reactor end its segments in a group; returns those that they had not begun.
+    pub(crate) async fn ask_others_to_leave(&self, reactor: &Reactor, group: GroupId) -> Vec<Grant> {
+        let answers = self.answers_of_others(reactor, |ticket| ToOwner::LeaveGroup { ticket, group }).await;
+        answers.into_iter().flat_map(Answer::given_back).collect()
+    }
+
+    async fn answers_of_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) -> Vec<Answer> {
         let me = reactor.index();
         let mut answers = Vec::new();
         for whom in (0..self.reactors.get()).filter(|&r| r != me) {
             let id = reactor.rt.id();
             answers.push(self.post(reactor, whom, |ticket| Envelope::ToOwner(id, question(ticket))));
         }
+        let mut given = Vec::with_capacity(answers.len());
         for answer in answers {
-            answer.await;
+            given.extend(answer.await);
         }
+        given
     }
 
     /// Tells every other reactor something that needs no answer.
@@ -193,6 +215,7 @@ impl Reactor {
                 });
                 self.answer(from, ticket, Answer::Block(block));
             }
+            ToOwner::Grown { ticket } => self.answer(from, ticket, Answer::Done),
             ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Stream::User]),
             ToOwner::Hold { ticket } => {
                 self.hold.set(true);
@@ -203,6 +226,14 @@ impl Reactor {
                 self.progress.notify();
             }
             ToOwner::GiveUp { member } => self.give_up_on(member),
+            ToOwner::LeaveGroup { ticket, group } => {
+                let grants = self.leave_group(group);
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    reactor.drain(&ALL_STREAMS).await;
+                    reactor.answer(from, ticket, Answer::GivenBack(grants));
+                });
+            }
             ToOwner::EndSegments { ticket } => {
                 self.end_segments();
                 self.drain_and_answer(from, ticket, &ALL_STREAMS);
@@ -216,6 +247,11 @@ impl Reactor {
             reactor.drain(streams).await;
             reactor.answer(to, ticket, Answer::Done);
         });
+    }
+
+    /// Ends this reactor's segments in a group; returns those that it had not begun.
+    pub(crate) fn leave_group(self: &Rc<Self>, group: GroupId) -> Vec<Grant> {
+        ALL_STREAMS.into_iter().filter_map(|stream| self.writer(stream).borrow_mut().leave(self, group)).collect()
     }
 
     /// Ends the segments of all streams, for closing the array.

@@ -48,6 +48,10 @@ impl Moving {
     }
 }
 
+/// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may be
+/// cancelled.
+pub(crate) const EVACUATING: Moving = Moving { stream: Stream::User, patience: Some(Nanos::secs(1)), is_news: true };
+
 /// What became of the current blocks of a stripe.
 #[derive(Default)]
 pub(crate) struct Moved {

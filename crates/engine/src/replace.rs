@@ -21,6 +21,9 @@ impl Array {
     /// See [`MemberError`]; then nothing has changed.
     pub async fn replace(&self, member: MemberIx, device: &DeviceInfo, force: bool) -> Result<u64, MemberError> {
         let reactor = &self.reactor;
+        if reactor.home().state.borrow().has_left(member) {
+            return Err(MemberError::Left(member));
+        }
         self.check_candidate(device, reactor.bytes_needed(member))?;
         let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
         let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
@@ -28,14 +31,14 @@ impl Array {
         if own.is_none() && !force {
             self.refuse_used(device).await?;
         }
-        self.retire(member, force)?;
+        self.make_way(member, force)?;
         reactor.commit_state().await.map_err(ArrayError::Faulted)?;
         let candidate = match own {
             Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
             None => {
                 let (group, _) = reactor.shared.layout.column_of(member);
                 let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-                reactor.prepare(group, device).await.map_err(io)?;
+                reactor.prepare(reactor.shared.layout.segments(group), device).await.map_err(io)?;
                 Candidate { device: device.clone(), new_uuid: Some(self.new_uuid()), holds: Holdings::default() }
             }
         };
@@ -100,8 +103,7 @@ impl Array {
             let (device, size, need) = (device.name.clone(), ByteSize(device.size), ByteSize(need));
             return Err(ArrayError::TooSmall { device, size, need }.into());
         }
-        let in_service = reactor.shared.members.iter().any(|m| m.device() == Some(device.ix));
-        if in_service || reactor.home().spares.borrow().iter().any(|spare| spare.device.ix == device.ix) {
+        if reactor.is_in_use(device.ix) {
             return Err(MemberError::InService(device.name.clone()));
         }
         Ok(())
@@ -123,7 +125,7 @@ impl Array {
     }
 
     /// Takes a member out of service whose place is wanted.
-    fn retire(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
+    fn make_way(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
         let shared = &self.reactor.shared;
         let state = &shared.members[member.index()];
         let Some(dev) = state.device() else { return Ok(()) };

@@ -130,7 +130,7 @@ impl Reactor {
         let is_needed = |&seg: &SegIx| match table.state(seg) {
             SegState::Sealed | SegState::Damaged => table.live(seg) > 0,
             SegState::Meta => true,
-            SegState::Free | SegState::Open | SegState::Pending => false,
+            SegState::Free | SegState::Open | SegState::Pending | SegState::Withheld => false,
         };
         (0..table.count()).map(SegIx).filter(is_needed).collect()
     }

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use cygnus_format::Layout;
+use cygnus_format::{Layout, MAX_GROUPS, MAX_SEGMENTS};
 use cygnus_types::{GroupId, Pba, ReactorId, SegmentId};
+
+use crate::grown::Grown;
 
 /// A segment counted over all groups, in the order of physical addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +27,8 @@ pub(crate) enum SegState {
     Meta = 4,
     /// Holds blocks that cleaning could not read; left alone so that what is readable stays so.
     Damaged = 5,
+    /// Free, and not given out: its group is on its way into the array or out of it.
+    Withheld = 6,
 }
 
 impl SegState {
@@ -36,11 +40,13 @@ impl SegState {
             3 => Self::Pending,
             4 => Self::Meta,
             5 => Self::Damaged,
+            6 => Self::Withheld,
             _ => unreachable!("only SegState values are stored"),
         }
     }
 }
 
+#[derive(Default)]
 struct Segment {
     /// Blocks to which some map entry points. Wraps below zero for a moment while a segment is open, because the
     /// additions of a stripe are made at once when it closes.
@@ -55,42 +61,49 @@ struct Segment {
     rescues: AtomicU32,
 }
 
+/// Segments in a page of the table: 32 KiB.
+const PAGE: usize = 1 << 10;
+
 /// See the module's text.
 pub(crate) struct SegmentTable {
-    segments: Box<[Segment]>,
-    first_of_group: Vec<u32>,
+    /// In pages, which stay where they are when groups are added.
+    pages: Grown<Box<[Segment]>>,
+    /// Number of the first segment of each group, and of the one that would follow the last.
+    first_of_group: Grown<u32>,
     span: u64,
 }
 
 impl SegmentTable {
     pub(crate) fn new(layout: &Layout) -> Self {
-        let mut first_of_group = vec![0];
-        for group in 0..layout.groups() {
-            first_of_group.push(first_of_group[group] + layout.segments(GroupId(group as u16)));
-        }
-        let total = *first_of_group.last().expect("starts with one element");
-        let segments = (0..total)
-            .map(|_| Segment {
-                live: AtomicU32::new(0),
-                state: AtomicU8::new(SegState::Free as u8),
-                owner: AtomicU16::new(0),
-                seq: AtomicU64::new(0),
-                discards: AtomicU64::new(0),
-                rescues: AtomicU32::new(0),
-            })
-            .collect();
         let geometry = layout.geometry();
-        let span = u64::from(geometry.width()) * u64::from(geometry.segment_blocks);
-        Self { segments, first_of_group, span }
+        let table = Self {
+            pages: Grown::new(MAX_SEGMENTS as usize / PAGE, []),
+            first_of_group: Grown::new(MAX_GROUPS + 1, [0]),
+            span: u64::from(geometry.width()) * u64::from(geometry.segment_blocks),
+        };
+        (0..layout.groups()).for_each(|group| table.add_group(layout.segments(GroupId(group as u16))));
+        (0..table.count()).for_each(|seg| table.set_state(SegIx(seg), SegState::Free));
+        table
     }
 
+    /// Appends a group of free segments, which are withheld for now.
+    pub(crate) fn add_group(&self, segments: u32) {
+        let (begin, end) = (self.count(), self.count() + segments);
+        while self.pages.len() * PAGE < end as usize {
+            self.pages.push((0..PAGE).map(|_| Segment::default()).collect());
+        }
+        (begin..end).for_each(|seg| self.set_state(SegIx(seg), SegState::Withheld));
+        self.first_of_group.push(end);
+    }
+
+    #[inline]
     fn at(&self, seg: SegIx) -> &Segment {
-        &self.segments[seg.0 as usize]
+        &self.pages[seg.0 as usize / PAGE][seg.0 as usize % PAGE]
     }
 
     /// Segments in all.
     pub(crate) fn count(&self) -> u32 {
-        self.segments.len() as u32
+        self.first_of_group[self.first_of_group.len() - 1]
     }
 
     /// The segments of a group.
@@ -104,7 +117,8 @@ impl SegmentTable {
 
     /// Group and number within it.
     pub(crate) fn locate(&self, seg: SegIx) -> (GroupId, SegmentId) {
-        let group = self.first_of_group.partition_point(|&first| first <= seg.0) - 1;
+        let later = self.first_of_group.iter().rev().take_while(|&&first| first > seg.0).count();
+        let group = self.first_of_group.len() - later - 1;
         (GroupId(group as u16), SegmentId(seg.0 - self.first_of_group[group]))
     }
 

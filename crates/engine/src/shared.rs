@@ -2,13 +2,14 @@
 //! reactors start; there is no lock on the way of a read or a write.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use cygnus_format::{Layout, MapEntry};
+use cygnus_format::{GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry};
 use cygnus_policy::Policies;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, VolumeId};
 
+use crate::grown::{Grown, NewestLayout};
 use crate::l2p::Map;
 use crate::member::MemberShared;
 use crate::order::WriteOrder;
@@ -133,18 +134,31 @@ pub(crate) fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
+/// An R-group as the reactors see it.
+pub(crate) struct GroupShared {
+    state: AtomicU8,
+    /// Reads of guests under way; cleaning yields to them.
+    reads: AtomicU64,
+}
+
+impl GroupShared {
+    fn new(state: GroupState) -> Self {
+        Self { state: AtomicU8::new(state as u8), reads: AtomicU64::new(0) }
+    }
+}
+
 /// See the module's text.
 pub(crate) struct Shared {
-    pub layout: Layout,
+    pub layout: NewestLayout,
     pub policies: Policies,
     pub segments: SegmentTable,
-    pub members: Vec<MemberShared>,
+    pub members: Grown<MemberShared>,
     pub order: WriteOrder,
     pub array_tag: u64,
     /// Number of this opening of the array for writing.
     pub session: u64,
     /// Blocks that volumes may hold in all.
-    pub usable: u64,
+    usable: AtomicU64,
     pub totals: Totals,
     volumes: RwLock<BTreeMap<VolumeId, Arc<VolumeState>>>,
     mapped: AtomicU64,
@@ -158,8 +172,7 @@ pub(crate) struct Shared {
     pub since_checkpoint: AtomicU64,
     /// How long guests waited for devices lately.
     pub latencies: Latencies,
-    /// Reads of guests under way, per group; cleaning yields to them.
-    reads: Vec<AtomicU64>,
+    groups: Grown<GroupShared>,
     fault: RwLock<Option<String>>,
     faulted: AtomicBool,
     closed: AtomicBool,
@@ -200,6 +213,8 @@ impl Drop for During<'_> {
 /// What [`Shared::new`] takes.
 pub(crate) struct SharedParts {
     pub layout: Layout,
+    /// One for each group of the layout.
+    pub groups: Vec<GroupState>,
     pub policies: Policies,
     pub members: Vec<MemberShared>,
     pub array_tag: u64,
@@ -214,16 +229,15 @@ pub(crate) struct SharedParts {
 
 impl Shared {
     pub(crate) fn new(parts: SharedParts) -> Self {
-        let groups = parts.layout.groups();
         Self {
             segments: SegmentTable::new(&parts.layout),
-            layout: parts.layout,
+            layout: NewestLayout::new(parts.layout),
             policies: parts.policies,
-            members: parts.members,
+            members: Grown::new(MAX_MEMBERS, parts.members),
             order: WriteOrder::new(parts.first_write_seq),
             array_tag: parts.array_tag,
             session: parts.session,
-            usable: parts.usable,
+            usable: AtomicU64::new(parts.usable),
             totals: Totals::default(),
             volumes: RwLock::new(parts.volumes.into_iter().map(|v| (v.id, v)).collect()),
             mapped: AtomicU64::new(0),
@@ -233,7 +247,7 @@ impl Shared {
             pressure: AtomicU64::new(0),
             since_checkpoint: AtomicU64::new(0),
             latencies: Latencies::new(),
-            reads: (0..groups).map(|_| AtomicU64::new(0)).collect(),
+            groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
             fault: RwLock::new(None),
             faulted: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -292,7 +306,43 @@ impl Shared {
     /// Whether `blocks` more can be mapped.
     #[inline]
     pub(crate) fn has_space(&self, blocks: u64) -> bool {
-        self.mapped() + blocks <= self.usable
+        self.mapped() + blocks <= self.usable()
+    }
+
+    /// Blocks that volumes may hold in all.
+    #[inline]
+    pub(crate) fn usable(&self) -> u64 {
+        self.usable.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_usable(&self, blocks: u64) {
+        self.usable.store(blocks, Ordering::Relaxed);
+    }
+
+    /// Takes in a group that was added, with its members; its number is the next one.
+    pub(crate) fn add_group(&self, layout: Layout, members: impl IntoIterator<Item = MemberShared>) {
+        let group = GroupId(self.layout.groups() as u16);
+        // From the inside out: whoever finds the group in the layout finds all that belongs to it.
+        members.into_iter().for_each(|member| self.members.push(member));
+        self.groups.push(GroupShared::new(GroupState::InService));
+        self.segments.add_group(layout.segments(group));
+        self.layout.extend_to(layout);
+    }
+
+    /// Whether a group takes part, and how.
+    pub(crate) fn group_state(&self, group: GroupId) -> GroupState {
+        let byte = self.groups[group.index()].state.load(Ordering::Acquire);
+        GroupState::from_byte(byte).expect("only states are stored")
+    }
+
+    pub(crate) fn set_group_state(&self, group: GroupId, state: GroupState) {
+        self.groups[group.index()].state.store(state as u8, Ordering::Release);
+    }
+
+    /// The groups of this state.
+    pub(crate) fn groups_in(&self, state: GroupState) -> impl Iterator<Item = GroupId> {
+        let all = (0..self.layout.groups()).map(|group| GroupId(group as u16));
+        all.filter(move |&group| self.group_state(group) == state)
     }
 
     /// Accounts for a map entry that changed from `old` to something, or to nothing.
@@ -359,6 +409,11 @@ impl Shared {
         self.incomplete[reactor].store(lowest.unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
+    /// Reactors that serve the array.
+    pub(crate) fn reactors(&self) -> usize {
+        self.incomplete.len()
+    }
+
     /// Every stripe below this sequence is on the devices, if not yet durable.
     pub(crate) fn complete_below(&self) -> u64 {
         let next = self.stripe_seq.load(Ordering::SeqCst);
@@ -389,15 +444,15 @@ impl Shared {
     }
 
     pub(crate) fn read_begins(&self, group: GroupId) {
-        self.reads[group.index()].fetch_add(1, Ordering::Relaxed);
+        self.groups[group.index()].reads.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn read_ends(&self, group: GroupId) {
-        self.reads[group.index()].fetch_sub(1, Ordering::Relaxed);
+        self.groups[group.index()].reads.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn reads(&self, group: GroupId) -> u64 {
-        self.reads[group.index()].load(Ordering::Relaxed)
+        self.groups[group.index()].reads.load(Ordering::Relaxed)
     }
 
     /// The member that holds a column of a group.
@@ -406,8 +461,11 @@ impl Shared {
         (ix, &self.members[ix.index()])
     }
 
-    /// Members of a group that do not hold everything they should.
+    /// Members of a group that do not hold everything they should. Of a retired group nothing is missed.
     pub(crate) fn lacking_in(&self, group: GroupId) -> usize {
+        if self.group_state(group) == GroupState::Retired {
+            return 0;
+        }
         (0..self.layout.geometry().width()).filter(|&c| !self.member(group, c).1.is_online()).count()
     }
 

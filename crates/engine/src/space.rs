@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cygnus_format::{Layout, Stream};
+use cygnus_format::{GroupState, Layout, Stream};
 use cygnus_policy::{GroupView, PressureView};
 use cygnus_types::{GroupId, ReactorId};
 
@@ -23,6 +23,8 @@ pub(crate) struct Space {
     /// Blocks of space that the pending segments give beyond those that moved out of them.
     pub reclaimed: u64,
     pub front_end: usize,
+    /// A group that was added, until it has taken over as front-end.
+    fresh: Option<usize>,
     /// Blocks found in torn stripes are still being written anew: a checkpoint now would forget those left.
     pub recovering: bool,
     /// The group in which the cleaner works.
@@ -55,25 +57,29 @@ impl Space {
     /// Everything that the table says is free.
     pub(crate) fn new(shared: &Shared, next_segment_seq: u64) -> Self {
         let groups = shared.layout.groups();
-        let mut free = vec![VecDeque::new(); groups];
-        for (group, list) in free.iter_mut().enumerate() {
-            let all = shared.segments.of_group(GroupId(group as u16));
-            list.extend(all.filter(|&seg| shared.segments.state(seg) == SegState::Free));
-        }
-        Self {
-            free,
+        let mut space = Self {
+            free: vec![VecDeque::new(); groups],
             pending: Vec::new(),
             reclaimed: 0,
             front_end: 0,
+            fresh: None,
             recovering: false,
             cleaning: None,
             next_segment_seq,
             starving: 0,
-        }
+        };
+        let all = (0..shared.segments.count()).map(SegIx);
+        all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
+        space
     }
 
     pub(crate) fn free_in(&self, group: usize) -> u32 {
         self.free[group].len() as u32
+    }
+
+    /// A group that was added and has not been front-end yet.
+    pub(crate) fn fresh(&self) -> Option<usize> {
+        self.fresh
     }
 
     /// Every segment in the lists of the free ones.
@@ -82,19 +88,50 @@ impl Space {
     }
 
     pub(crate) fn put_free(&mut self, shared: &Shared, seg: SegIx) {
-        shared.segments.set_state(seg, SegState::Free);
         let (group, _) = shared.segments.locate(seg);
+        if shared.group_state(group) != GroupState::InService {
+            shared.segments.set_state(seg, SegState::Withheld);
+            return;
+        }
+        shared.segments.set_state(seg, SegState::Free);
         self.free[group.index()].push_back(seg);
     }
 
-    /// The groups as the policies see them.
+    /// Gives out the space of a group that was added; the first one is the next front-end.
+    pub(crate) fn add_group(&mut self, shared: &Shared, group: GroupId) {
+        assert_eq!(group.index(), self.free.len(), "groups come one after the other");
+        self.free.push(VecDeque::new());
+        shared.segments.of_group(group).for_each(|seg| self.put_free(shared, seg));
+        self.fresh.get_or_insert(group.index());
+    }
+
+    /// Gives out nothing more of a group that is to leave.
+    pub(crate) fn withdraw(&mut self, shared: &Shared, group: GroupId) {
+        for seg in std::mem::take(&mut self.free[group.index()]) {
+            shared.segments.set_state(seg, SegState::Withheld);
+        }
+        self.fresh.take_if(|fresh| *fresh == group.index());
+    }
+
+    /// Gives out the space of a group again that was to leave and stays.
+    pub(crate) fn readmit(&mut self, shared: &Shared, group: GroupId) {
+        let withheld = |&seg: &SegIx| shared.segments.state(seg) == SegState::Withheld;
+        shared.segments.of_group(group).filter(withheld).for_each(|seg| self.put_free(shared, seg));
+    }
+
+    /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.
     pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
         let pages: u64 = shared.volumes().iter().map(|v| v.page_bound()).sum();
-        let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(shared.layout.groups() as u64) as u32;
+        let in_service = shared.groups_in(GroupState::InService).count() as u64;
+        let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(in_service) as u32;
         let reserve = shared.policies.relocation_reserve + for_checkpoint;
-        (0..shared.layout.groups())
-            .map(|g| GroupView { segments: shared.layout.segments(GroupId(g as u16)), free: self.free_in(g), reserve })
-            .collect()
+        let view = |group: GroupId| match shared.group_state(group) {
+            GroupState::InService => {
+                GroupView { segments: shared.layout.segments(group), free: self.free_in(group.index()), reserve }
+            }
+            _ => GroupView::ABSENT,
+        };
+        (0..self.free.len()).map(|group| view(GroupId(group as u16))).collect()
     }
 
     /// The group with most free segments, if it has more than `reserve`.
@@ -112,7 +149,8 @@ impl Space {
                 // What several recoveries that were cut short left behind can take even that.
                 .or_else(|| self.emptiest(0).filter(|&group| self.cleaning != Some(group)))?,
             Stream::User => {
-                let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end)?;
+                let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh)?;
+                self.fresh.take_if(|fresh| *fresh == chosen);
                 if chosen != self.front_end {
                     count(&shared.totals.rotations, 1);
                     shared.step("rotation", true);
@@ -170,7 +208,7 @@ impl Reactor {
         let space = self.home().space.borrow();
         let views = space.views(&self.shared);
         let writable = views.iter().map(|g| g.free.saturating_sub(g.reserve)).sum();
-        let segments = self.shared.segments.count();
+        let segments = views.iter().map(|g| g.segments).sum();
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.starving > 0;
         let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });

@@ -1,6 +1,6 @@
 //! What an array says of itself.
 
-use cygnus_format::{MemberErrors, MemberState, SpareDesc};
+use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::Suspicion;
 use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, VolumeId};
 
@@ -73,6 +73,8 @@ pub enum GroupRole {
 pub struct GroupStatus {
     /// Which.
     pub id: GroupId,
+    /// Whether it takes part.
+    pub state: GroupState,
     /// What it does.
     pub role: GroupRole,
     /// Segments by state.
@@ -87,6 +89,8 @@ pub struct GroupStatus {
     pub meta: u32,
     /// Segments with unreadable blocks.
     pub damaged: u32,
+    /// Segments that are empty and not given out, because the group is leaving or has left.
+    pub withheld: u32,
     /// Blocks of current data.
     pub live_blocks: u64,
     /// Blocks of data that its segments can hold.
@@ -276,9 +280,10 @@ impl Reactor {
         let geometry = shared.layout.geometry();
         let blocks = |n: u64| ByteSize(n * BLOCK as u64);
         let members: Vec<_> = state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect();
+        let there = members.iter().filter(|m| !state.has_left(m.member));
         let takes_writes = shared.fault().is_none();
         ArrayStatus {
-            health: member_state::health(members.iter().map(|m| m.state), takes_writes),
+            health: member_state::health(there.map(|m| m.state), takes_writes),
             spares: state.spares.iter().map(|desc| SpareStatus::new(desc, &self.home().spares.borrow())).collect(),
             name: state.name.clone(),
             uuid: self.home().uuid,
@@ -287,7 +292,7 @@ impl Reactor {
             parity: geometry.parity,
             chunk: blocks(geometry.chunk_blocks.into()),
             segment: ByteSize(geometry.segment_bytes()),
-            usable: blocks(shared.usable),
+            usable: blocks(shared.usable()),
             mapped: blocks(shared.mapped()),
             fault: shared.fault(),
             pressure_ns: shared.pressure(),
@@ -312,6 +317,7 @@ impl Reactor {
         let settled = shared.segments.of_group(id).filter(|&s| shared.segments.state(s) != SegState::Open);
         GroupStatus {
             id,
+            state: shared.group_state(id),
             role: match () {
                 () if space.front_end == group => GroupRole::FrontEnd,
                 () if space.cleaning == Some(group) => GroupRole::Cleaning,
@@ -323,6 +329,7 @@ impl Reactor {
             pending: count(SegState::Pending),
             meta: count(SegState::Meta),
             damaged: count(SegState::Damaged),
+            withheld: count(SegState::Withheld),
             live_blocks: settled.map(|s| u64::from(shared.segments.live(s))).sum(),
             capacity_blocks: u64::from(shared.layout.segments(id)) * u64::from(segment_capacity(&shared.layout)),
         }

@@ -17,7 +17,7 @@ pub struct SegmentInfo {
     pub group: GroupId,
     /// Segment within it.
     pub segment: SegmentId,
-    /// In a word: free, open, sealed, pending, meta or damaged.
+    /// In a word: free, open, sealed, pending, meta, damaged or withheld.
     pub state: &'static str,
     /// Blocks of current data; means nothing while the segment is open.
     pub live: u32,
@@ -77,6 +77,7 @@ impl Reactor {
                 SegState::Pending => "pending",
                 SegState::Meta => "meta",
                 SegState::Damaged => "damaged",
+                SegState::Withheld => "withheld",
             };
             SegmentInfo { group, segment, state, live: table.live(seg) }
         };

@@ -74,7 +74,7 @@ impl Reactor {
                 return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
             }
             if !self.shared.has_space(1) && volume.map.get(lba) == MapEntry::EMPTY {
-                return Err(VolumeError::NoSpace { usable: ByteSize(self.shared.usable * BLOCK as u64) });
+                return Err(VolumeError::NoSpace { usable: ByteSize(self.shared.usable() * BLOCK as u64) });
             }
             if !self.hold.get() {
                 let appended = self.writer(Stream::User).borrow_mut().append(self, volume, lba, block, publish());

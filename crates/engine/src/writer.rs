@@ -326,6 +326,20 @@ impl Writer {
         self.spare.take_if(|spare| spare.group != group)
     }
 
+    /// Ends the segments that lie in a group. Returns one there that was granted and not begun, which the caller gives
+    /// back.
+    pub(crate) fn leave(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
+        if self.segment.as_ref().is_some_and(|segment| segment.grant.group == group) {
+            self.close_segment(reactor);
+        }
+        // Those put aside have no open stripe.
+        for (segment, _) in self.parked.extract_if(.., |(segment, _)| segment.grant.group == group) {
+            segment.closed.set(true);
+            segment.seal_if_done(reactor, self.stream);
+        }
+        self.spare.take_if(|spare| spare.group == group)
+    }
+
     /// The block at a place, if it is still in memory.
     pub(crate) fn block(&self, seg: SegIx, column: u8, row: u32) -> Option<&[u8]> {
         self.in_flight

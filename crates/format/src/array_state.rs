@@ -57,8 +57,57 @@ pub struct PolicyValue {
 pub struct GroupDesc {
     /// Segments; the same number fits on each member.
     pub segments: u32,
-    /// Members in column order, exactly k + m.
+    /// Whether it takes part.
+    pub state: GroupState,
+    /// Members in column order, exactly k + m; those of a retired group are listed still, for their numbers.
     pub members: Vec<MemberDesc>,
+}
+
+impl GroupDesc {
+    /// Bytes of its members' devices that stay unused: what lies behind the segments, of which each member has as many
+    /// as the smallest one allows.
+    pub fn unused_bytes(&self, geometry: &Geometry) -> u64 {
+        self.members.iter().map(|m| m.size_bytes.saturating_sub(geometry.device_offset(self.segments, 0))).sum()
+    }
+}
+
+/// Whether an R-group takes part in the array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GroupState {
+    /// It does.
+    #[default]
+    InService = 0,
+    /// Only in the superblocks of its own members: it will, as soon as some other member's superblock says so. See
+    /// [`crate::Superblock::is_joining`].
+    Joining = 1,
+    /// It gets nothing new, and its data is being moved to the other groups.
+    Retiring = 2,
+    /// It has left. Its addresses and the numbers of its members are not given out again.
+    Retired = 3,
+}
+
+impl GroupState {
+    /// The state of this number.
+    pub const fn from_byte(byte: u8) -> Option<GroupState> {
+        match byte {
+            0 => Some(GroupState::InService),
+            1 => Some(GroupState::Joining),
+            2 => Some(GroupState::Retiring),
+            3 => Some(GroupState::Retired),
+            _ => None,
+        }
+    }
+
+    /// The state in a word or two.
+    pub const fn word(self) -> &'static str {
+        match self {
+            GroupState::InService => "in service",
+            GroupState::Joining => "joining",
+            GroupState::Retiring => "retiring",
+            GroupState::Retired => "retired",
+        }
+    }
 }
 
 /// A member device as the array remembers it.
@@ -342,6 +391,16 @@ impl ArrayState {
     /// All members in the order of their numbers.
     pub fn members(&self) -> impl Iterator<Item = &MemberDesc> {
         self.groups.iter().flat_map(|g| &g.members)
+    }
+
+    /// State of the group that a member of this number belongs to, if there is such a group.
+    pub fn group_state_of(&self, member: MemberIx) -> Option<GroupState> {
+        self.groups.get(member.index() / usize::from(self.geometry.width())).map(|group| group.state)
+    }
+
+    /// Whether a member belongs to a group that has left.
+    pub fn has_left(&self, member: MemberIx) -> bool {
+        self.group_state_of(member) == Some(GroupState::Retired)
     }
 
     /// Whether a device with this identity is the member of that number, or for [`SPARE`] one of the spares.

@@ -31,6 +31,7 @@ pub(crate) fn tank() -> ArrayState {
     let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256 };
     let group = |first: u64, segments| GroupDesc {
         segments,
+        state: GroupState::InService,
         members: (first..first + 3).map(|n| member(n, &geometry, segments)).collect(),
     };
     let volume = |id, name: &str| VolumeDesc {
@@ -81,15 +82,17 @@ fn any_name(max: usize) -> impl Strategy<Value = String> {
 
 fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
     let holds = any::<(u64, u32, u64, u64, u64)>();
-    prop::collection::vec((1..=9_u32, 1..=4_u8, holds), 1..=4).prop_map(move |groups| {
-        let describe = |(ix, (segments, state, holds)): (usize, (u32, u8, _))| {
+    prop::collection::vec((1..=9_u32, 0..=3_u8, 1..=4_u8, holds), 1..=4).prop_map(move |groups| {
+        let describe = |(ix, (segments, group_state, state, holds)): (usize, (u32, u8, u8, _))| {
             let (below, restored, restored_below, generation, session) = holds;
             let describe_member = |column: u8| MemberDesc {
                 state: MemberState::from_byte(state).unwrap(),
                 holds: Holdings { below, restored, restored_below, generation, session },
                 ..member((ix * 100 + usize::from(column)) as u64, &geometry, segments)
             };
-            GroupDesc { segments, members: (0..geometry.width()).map(describe_member).collect() }
+            let group_state = GroupState::from_byte(group_state).unwrap();
+            let members = (0..geometry.width()).map(describe_member).collect();
+            GroupDesc { segments, state: group_state, members }
         };
         groups.into_iter().enumerate().map(describe).collect()
     })

@@ -84,6 +84,11 @@ impl Layout {
         }
     }
 
+    /// The same with more groups behind those there are: no address changes.
+    pub fn extended(&self, segments: impl IntoIterator<Item = u32>) -> Result<Layout, LayoutError> {
+        Layout::new(self.geometry, self.groups.iter().map(|span| span.segments).chain(segments))
+    }
+
     /// The shape of segments and stripes.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
@@ -188,6 +193,14 @@ mod tests {
         let layout = Layout::new(SMALL, [3, 1, 2]).unwrap();
         assert_eq!(layout.member(GroupId(2), 1), MemberIx(7));
         assert_eq!(layout.column_of(MemberIx(7)), (GroupId(2), 1));
+    }
+
+    #[test]
+    fn an_extended_layout_keeps_every_address() {
+        let before = Layout::new(SMALL, [3, 1]).unwrap();
+        let after = before.extended([2]).unwrap();
+        assert_eq!(after, Layout::new(SMALL, [3, 1, 2]).unwrap());
+        assert!((0..before.blocks()).all(|pba| before.locate(Pba(pba)) == after.locate(Pba(pba))));
     }
 
     #[test]

@@ -35,8 +35,8 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState, PolicyValue,
-    RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
+    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState,
+    PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
 };
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;

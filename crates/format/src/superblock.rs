@@ -12,8 +12,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState, PolicyValue,
-    RootSegment, RootUse, SpareDesc, VolumeDesc,
+    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState,
+    PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc,
 };
 use crate::checksum;
 use crate::constants::{
@@ -27,7 +27,10 @@ use crate::probe;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = 0;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES;
+/// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
+/// members that have left, or write to a group that is to leave.
+pub const GROUP_STATES: u64 = 1;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -117,8 +120,10 @@ on_disk! {
     pub(crate) struct RawGroup: 8 bytes {
         /// segments
         segments: U32,
+        /// 0 in service, 1 joining, 2 retiring, 3 retired; others than 0 only with incompat bit 0
+        state: u8,
         /// zero
-        reserved: [u8; 4],
+        reserved: [u8; 3],
     }
 }
 
@@ -329,6 +334,12 @@ impl Superblock {
         Ok(bytes)
     }
 
+    /// Whether this member belongs to a group that was only about to be added when this was written. Such a superblock
+    /// says nothing about the array: if no other member's has the group, the group was never added.
+    pub fn is_joining(&self) -> bool {
+        self.state.group_state_of(self.member) == Some(GroupState::Joining)
+    }
+
     /// Recognises a superblock at the start of `bytes`, normally a whole slot.
     pub fn decode(bytes: &[u8]) -> Result<UnverifiedSuperblock<'_>, SuperblockError> {
         let Ok((raw, _)) = RawSuperblock::ref_from_prefix(bytes) else {
@@ -381,6 +392,7 @@ impl Superblock {
             magic: SUPERBLOCK_MAGIC,
             version: U16::new(FORMAT_VERSION),
             member: U16::new(self.member.0),
+            incompat: U64::new(state.incompat()),
             generation: U64::new(self.generation),
             array: self.array.0,
             member_uuid: self.member_uuid.0,
@@ -410,7 +422,11 @@ impl Superblock {
     fn append_tables(&self, bytes: &mut Vec<u8>) {
         let state = &self.state;
         append(bytes, &state.policies, |p| RawPolicy { name: pack(&p.name), value: U64::new(p.value) });
-        append(bytes, &state.groups, |g| RawGroup { segments: U32::new(g.segments), reserved: [0; 4] });
+        append(bytes, &state.groups, |g| RawGroup {
+            segments: U32::new(g.segments),
+            state: g.state as u8,
+            reserved: [0; 3],
+        });
         append(bytes, state.members(), |m| RawMember {
             uuid: m.uuid.0,
             size_bytes: U64::new(m.size_bytes),
@@ -457,6 +473,14 @@ impl Superblock {
     }
 }
 
+impl ArrayState {
+    /// The incompat features that it takes.
+    fn incompat(&self) -> u64 {
+        let plain = self.groups.iter().all(|group| group.state == GroupState::InService);
+        if plain { 0 } else { GROUP_STATES }
+    }
+}
+
 impl UnverifiedSuperblock<'_> {
     /// Bytes of the superblock, padding included.
     pub(crate) fn length(&self) -> usize {
@@ -494,6 +518,9 @@ impl UnverifiedSuperblock<'_> {
             state: raw.state(tables)?,
         };
         superblock.state.validate()?;
+        if superblock.state.incompat() & !raw.incompat.get() != 0 {
+            return Err(SuperblockError::Malformed("group state"));
+        }
         if superblock.state.lists(superblock.member, superblock.member_uuid) {
             Ok(superblock)
         } else {
@@ -551,7 +578,8 @@ impl RawSuperblock {
         }
         let described = groups.iter().zip(members.chunks_exact(width)).map(|(group, members)| {
             let members = members.iter().map(RawMember::member).collect::<Result<_, _>>()?;
-            Ok(GroupDesc { segments: group.segments.get(), members })
+            let state = GroupState::from_byte(group.state).ok_or(SuperblockError::Malformed("group state"))?;
+            Ok(GroupDesc { segments: group.segments.get(), state, members })
         });
         described.collect()
     }

@@ -70,6 +70,21 @@ proptest! {
 }
 
 #[test]
+fn group_states_are_a_feature_that_old_programs_refuse() {
+    let mut superblock = sample();
+    assert!(!superblock.is_joining());
+    superblock.state.groups[0].state = GroupState::Joining;
+    assert!(superblock.is_joining(), "member 1 is in group 0");
+    let mut bytes = superblock.encode().unwrap();
+    assert_eq!(decode(&bytes), Ok(superblock));
+    let at = std::mem::offset_of!(RawSuperblock, incompat);
+    assert_eq!(bytes[at..at + 8], GROUP_STATES.to_le_bytes());
+    bytes[at] = 0;
+    checksum::seal(&mut bytes);
+    assert_eq!(decode(&bytes), Err(SuperblockError::Malformed("group state")));
+}
+
+#[test]
 fn the_fullest_array_fits_in_its_slot() {
     let mut superblock = sample();
     let state = &mut superblock.state;

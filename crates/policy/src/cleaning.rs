@@ -9,6 +9,8 @@ pub struct CleaningView<'a> {
     pub groups: &'a [GroupView],
     /// The present front-end.
     pub front_end: usize,
+    /// A group that was added and will be the next front-end, if there is one.
+    pub fresh: Option<usize>,
     /// The group that was being cleaned until now, if any.
     pub cleaning: Option<usize>,
     /// For each group, valid blocks of its best victim in percent of a segment; `None` when it has no victim.
@@ -51,7 +53,10 @@ impl CleaningScope {
             CleaningScope::NextFrontEnd { worthless_percent } => {
                 let n = view.groups.len();
                 let pays = |g: usize, bound: u32| view.best_victim_percent[g].is_some_and(|p| p < bound);
-                let back_ends = || (1..n).map(|step| (view.front_end + step) % n);
+                let in_turn =
+                    || (1..n).map(|step| (view.front_end + step) % n).filter(|&g| view.groups[g].is_present());
+                let fresh = view.fresh.filter(|&g| g != view.front_end);
+                let back_ends = || fresh.into_iter().chain(in_turn().filter(move |&g| Some(g) != fresh));
                 let ready = back_ends().any(|g| view.groups[g].writable());
                 if ready && !view.starving {
                     // The next front-end is made as clean as it pays; the ones after it wait for their turn, so their
@@ -85,7 +90,14 @@ mod tests {
 
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95 };
-        rule.choose(&CleaningView { groups, front_end, cleaning: None, best_victim_percent: victims, starving })
+        rule.choose(&CleaningView {
+            groups,
+            front_end,
+            fresh: None,
+            cleaning: None,
+            best_victim_percent: victims,
+            starving,
+        })
     }
 
     #[test]
@@ -105,6 +117,18 @@ mod tests {
     }
 
     #[test]
+    fn swan_passes_over_groups_that_left_and_waits_for_one_that_was_added() {
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95 };
+        let victims = [Some(40), None, Some(30), None];
+        let choose = |groups: &[GroupView], fresh| {
+            let (best_victim_percent, cleaning, starving) = (&victims[..groups.len()], None, false);
+            rule.choose(&CleaningView { groups, front_end: 0, fresh, cleaning, best_victim_percent, starving })
+        };
+        assert_eq!(choose(&[group(5), GroupView::ABSENT, group(20)], None), Some(2));
+        assert_eq!(choose(&[group(5), group(100), group(20), group(100)], Some(3)), None, "it is clean");
+    }
+
+    #[test]
     fn watermarks_have_hysteresis() {
         let rule = CleaningScope::Anywhere { start_percent: 10, stop_percent: 20 };
         let view = |free, cleaning| {
@@ -112,6 +136,7 @@ mod tests {
             rule.choose(&CleaningView {
                 groups: &groups,
                 front_end: 0,
+                fresh: None,
                 cleaning,
                 best_victim_percent: &[Some(50)],
                 starving: false,

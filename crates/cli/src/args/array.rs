@@ -58,6 +58,18 @@ pub enum ArrayCommand {
     /// Show what is on the disks of a stopped array: superblocks, segments and summaries
     #[command(after_help = DUMP_EXAMPLES)]
     Dump(DumpArgs),
+    /// Add devices as whole R-groups: more room, at once
+    ///
+    /// Works on a served array, clients go on meanwhile, and on a stopped one. A new R-group is the next to take the
+    /// writes.
+    #[command(after_help = ADD_EXAMPLES)]
+    Add(AddArgs),
+    /// Let an R-group go: its data moves to the others first
+    ///
+    /// Works on a served array; clients go on meanwhile. Refused when the others have no room for the data. When it is
+    /// done the devices are free for other use. 'cygnus array cancel' calls it off.
+    #[command(after_help = RETIRE_EXAMPLES)]
+    Retire(RetireArgs),
     /// Put another device into the place of a member, and fill it with what the member held
     ///
     /// Works on a served array; clients go on meanwhile. Only live data is restored. When the member's own device has
@@ -104,6 +116,18 @@ const SCAN_EXAMPLES: &str = "\
 Examples:
   cygnus array scan /dev/nvme*n1
   cygnus array scan /srv/cygnus-files";
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  cygnus array add tank /dev/nvme{9..11}n1              one R-group more for an array of 2+1
+  cygnus array add tank --create 1GiB d{9..14}          two more, of new files
+
+Members may differ in size: each R-group has as many segments as its smallest member has room for.";
+
+const RETIRE_EXAMPLES: &str = "\
+Examples:
+  cygnus array retire tank 1 --wait                     R-group 1
+  cygnus array retire tank /dev/nvme4n1                 the R-group that this member belongs to";
 
 const REPLACE_EXAMPLES: &str = "\
 Examples:
@@ -174,6 +198,35 @@ pub struct CreateArgs {
     /// Use members although they hold something else, which is lost
     #[arg(long)]
     pub force: bool,
+}
+
+/// `cygnus array add`
+#[derive(Debug, Args)]
+pub struct AddArgs {
+    /// The array
+    pub name: ArrayName,
+    /// The files or block devices, group by group: K+M for each R-group
+    #[arg(required = true, value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
+    pub devices: Vec<PathBuf>,
+    /// Make devices that do not exist as files of this size
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub create: Option<Size>,
+    /// Use devices although they hold something, which is lost
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `cygnus array retire`
+#[derive(Debug, Args)]
+pub struct RetireArgs {
+    /// The array
+    pub name: ArrayName,
+    /// The R-group: its number as 'array status' shows it, or the path of one of its members
+    #[arg(value_name = "GROUP")]
+    pub group: String,
+    /// Wait until the group has left, and show how far it has come
+    #[arg(long)]
+    pub wait: bool,
 }
 
 /// `cygnus array replace`

@@ -4,12 +4,12 @@ use crate::state::ArrayRecord;
 use cygnus_control::scrub::{LostBlock, ScrubReport, ScrubStatus};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    ArrayState, ArrayStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, JobState, JobStatus, LifetimeErrors, Patience, RecoveryStatus, RecoveryStep,
-    RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    AddedGroup, ArrayState, ArrayStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus,
+    GroupActivity, GroupRole, GroupStatus, Growth, JobState, JobStatus, LifetimeErrors, Patience, RecoveryStatus,
+    RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
-use cygnus_format::MemberState;
+use cygnus_format::{GroupState, MemberState};
 use cygnus_types::BLOCK;
 
 /// What only `serve` knows of the array.
@@ -59,8 +59,10 @@ pub fn status(
     let width = usize::from(engine.data) + usize::from(engine.parity);
     let lost =
         |group: usize| engine.members[group * width..][..width].iter().filter(|member| !member.is_online()).count();
-    let groups: Vec<GroupStatus> =
-        engine.groups.iter().enumerate().map(|(index, group)| group_status(group, lost(index) as u32)).collect();
+    // A group that has left keeps its number and is not shown.
+    let there = |group: &cygnus_types::GroupId| engine.groups[group.index()].state != GroupState::Retired;
+    let shown = engine.groups.iter().enumerate().filter(|(_, group)| there(&group.id));
+    let groups: Vec<GroupStatus> = shown.map(|(index, group)| group_status(group, lost(index) as u32)).collect();
     ArrayStatus {
         name: engine.name.clone(),
         uuid: engine.uuid.to_string(),
@@ -93,11 +95,26 @@ pub fn status(
         recovery: Some(recovery(report)),
         listening: serving.listening.to_vec(),
         groups,
-        devices: engine.members.iter().map(|member| device_status(member, &serving)).collect(),
+        devices: engine.members.iter().filter(|m| there(&m.group)).map(|m| device_status(m, &serving)).collect(),
         spares: engine.spares.iter().map(spare_status).collect(),
         volumes: volumes(engine, connections),
         scrub: serving.scrub,
         jobs: serving.jobs.to_vec(),
+    }
+}
+
+/// What was added to an array that is like this now.
+pub fn growth(added: &cygnus_engine::Added, now: &cygnus_engine::ArrayStatus) -> Growth {
+    let one = |group: &cygnus_engine::AddedGroup| AddedGroup {
+        index: group.group.0.into(),
+        segments: group.segments,
+        unused_bytes: group.unused.0,
+    };
+    Growth {
+        groups: added.groups.iter().map(one).collect(),
+        segment_bytes: now.segment.0,
+        capacity_bytes: added.usable.0,
+        capacity_before_bytes: added.usable_before.0,
     }
 }
 
@@ -170,13 +187,15 @@ pub fn counters(member: &MemberStatus) -> DeviceCounters {
 
 fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> GroupStatus {
     let full = group.sealed + group.pending + group.meta + group.damaged;
+    let empty = group.free + group.withheld;
     GroupStatus {
         index: group.id.0.into(),
-        segments: group.free + group.open + full,
+        segments: empty + group.open + full,
         capacity_bytes: group.capacity_blocks * BLOCK as u64,
         missing_devices,
         activity: Some(GroupActivity {
             role: match group.role {
+                _ if group.state == GroupState::Retiring => GroupRole::Retiring,
                 cygnus_engine::GroupRole::FrontEnd => GroupRole::FrontEnd,
                 cygnus_engine::GroupRole::Cleaning => GroupRole::Cleaning,
                 cygnus_engine::GroupRole::BackEnd => GroupRole::BackEnd,

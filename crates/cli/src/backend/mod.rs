@@ -6,8 +6,10 @@ pub mod convert;
 use crate::failure::Failure;
 use crate::members::Assembly;
 use crate::state::ArrayRecord;
+use cygnus_control::status::Growth;
 use cygnus_engine::{
-    Array, CheckProgress, CheckReport, CreateOptions, JobState, JobStatus, Log, OpenOptions, Salvage, ScrubReport,
+    Array, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions, Salvage,
+    ScrubReport,
 };
 use cygnus_types::{ByteSize, Nanos, Uuid};
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
@@ -51,10 +53,30 @@ fn on_reactor<T>(devices: Vec<Device>, main: impl AsyncFnOnce(Reactor) -> Result
     block_on(&config(devices)?, main).map_err(Failure::of)?
 }
 
+/// An array that was made.
+#[derive(Debug)]
+pub struct NewArray {
+    /// Its identity.
+    pub uuid: Uuid,
+    /// By group: bytes of its members that stay unused.
+    pub unused_bytes: Vec<u64>,
+    /// Bytes of a segment on each member.
+    pub segment_bytes: u64,
+}
+
 /// Makes an array of these members, in this order.
-pub fn create(members: &[PathBuf], options: &CreateOptions) -> Result<Uuid, Failure> {
+pub fn create(members: &[PathBuf], options: &CreateOptions) -> Result<NewArray, Failure> {
     on_reactor(open_all(members, Access::Exclusive)?, async |reactor| {
-        cygnus_engine::create(&reactor.rt, &reactor.devices, options).await.map_err(Failure::of)
+        let uuid = cygnus_engine::create(&reactor.rt, &reactor.devices, options).await.map_err(Failure::of)?;
+        let first = &reactor.devices[0];
+        match cygnus_engine::inspect(&reactor.rt, first).await.map_err(Failure::of)? {
+            Found::Member(superblock) => {
+                let (groups, geometry) = (&superblock.state.groups, &superblock.state.geometry);
+                let unused_bytes = groups.iter().map(|group| group.unused_bytes(geometry)).collect();
+                Ok(NewArray { uuid, unused_bytes, segment_bytes: geometry.segment_bytes() })
+            }
+            other => Err(Failure::Failed(format!("{}: {other:?} just after it became a member", first.name))),
+        }
     })
 }
 
@@ -81,6 +103,22 @@ pub fn with_array<T>(
         // Also when the work failed: what it did not do is no reason to leave the array unclean.
         array.close().await.map_err(Failure::of)?;
         done
+    })
+}
+
+/// Adds devices to a stopped array as whole R-groups.
+pub fn add_groups(assembly: &Assembly, paths: &[PathBuf], force: bool, log: Arc<dyn Log>) -> Result<Growth, Failure> {
+    let options = OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, log };
+    let mut devices = open_members(assembly, Access::Exclusive)?;
+    let members = devices.len();
+    devices.extend(open_all(paths, Access::Exclusive)?);
+    on_reactor(devices, async |reactor| {
+        let (old, new) = reactor.devices.split_at(members);
+        let array = Array::open(&reactor.rt, old, &options).await.map_err(Failure::of)?;
+        let added = array.add_groups(new, force).await;
+        let status = array.status();
+        array.close().await.map_err(Failure::of)?;
+        added.map(|added| convert::growth(&added, &status)).map_err(Failure::of)
     })
 }
 

@@ -1,6 +1,6 @@
 //! `cygnus array ...`: to the verb's own file.
 
-use super::{Context, check, create, destroy, job, replace, salvage, scan, scrub, status};
+use super::{Context, check, create, destroy, grow, job, replace, salvage, scan, scrub, status};
 use crate::args::array::{ArrayCommand, DumpArgs};
 use crate::backend;
 use crate::config::Config;
@@ -18,6 +18,8 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(
         ArrayCommand::Scan { paths } => scan::run(&paths, context),
         ArrayCommand::Check { name, repair } => check::run(&name, repair, context),
         ArrayCommand::Salvage(args) => salvage::run(&args, context),
+        ArrayCommand::Add(args) => grow::add(&args, context),
+        ArrayCommand::Retire(args) => grow::retire(&args, context),
         ArrayCommand::Replace(args) => replace::run(&args, context),
         ArrayCommand::Spare { command } => replace::spare(command, context),
         ArrayCommand::Scrub { name, wait } => scrub::run(&name, wait, context),

@@ -24,6 +24,20 @@ struct Created {
     data_columns: u8,
     parity_columns: u8,
     members: Vec<PathBuf>,
+    /// By group: what of its members stays unused, since each has as many segments as the smallest allows.
+    unused_bytes: Vec<u64>,
+}
+
+/// What to say of a group whose members have room that the smallest one does not have; less than a segment is not worth
+/// a word.
+pub fn unused_sentence(group: u32, unused_bytes: u64, segment_bytes: u64) -> String {
+    match unused_bytes >= segment_bytes {
+        true => format!(
+            " {} of R-group {group} stay unused: each member counts as large as its smallest one.",
+            ByteSize(unused_bytes)
+        ),
+        false => String::new(),
+    }
 }
 
 /// Does it.
@@ -42,7 +56,7 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
     context.state.ensure()?;
 
     let made = NewFiles::make(&args.members, args.create.map(|size| size.0))?;
-    let uuid = backend::create(&args.members, &options)?;
+    let backend::NewArray { uuid, unused_bytes, segment_bytes } = backend::create(&args.members, &options)?;
     let absolute = |path: &PathBuf| {
         std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
     };
@@ -64,16 +78,21 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
         data_columns: options.data,
         parity_columns: options.parity,
         members,
+        unused_bytes,
     };
     if context.output.json() {
         return context.output.answer(&created, |_| String::new());
     }
     context.output.done(&format!(
-        "Created array {name} ({uuid}): {preset}, {groups} R-groups of {k}+{m}.\n\
+        "Created array {name} ({uuid}): {preset}, {groups} R-groups of {k}+{m}.{unused}\n\
          Next: cygnus volume create {name}/vol0 --size SIZE",
         name = created.name,
         preset = created.preset,
         groups = created.groups,
+        unused = (0..)
+            .zip(&created.unused_bytes)
+            .map(|(g, &bytes)| unused_sentence(g, bytes, segment_bytes))
+            .collect::<String>(),
         k = created.data_columns,
         m = created.parity_columns,
     ))

@@ -4,6 +4,7 @@ pub mod array;
 pub mod check;
 pub mod create;
 pub mod destroy;
+pub mod grow;
 pub mod job;
 pub mod replace;
 pub mod salvage;

@@ -43,7 +43,7 @@ pub fn spare(command: SpareCommand, context: &Context) -> Result<(), Failure> {
 }
 
 /// A path that means the same to whoever serves the array.
-fn absolute(path: &Path) -> Result<String, Failure> {
+pub fn absolute(path: &Path) -> Result<String, Failure> {
     let absolute = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let absolute = absolute.map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
     let text = absolute.to_str().ok_or_else(|| Failure::Failed(format!("{}: not UTF-8", path.display())))?;

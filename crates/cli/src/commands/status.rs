@@ -11,8 +11,8 @@ use cygnus_control::render;
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupStatus, VolumeStatus,
 };
-use cygnus_format::MemberState;
-use cygnus_types::BLOCK;
+use cygnus_format::{GroupState, MemberState};
+use cygnus_types::{BLOCK, MemberIx};
 use std::path::{Path, PathBuf};
 
 /// Does it: asks the `serve` that has the array, else reads the superblocks.
@@ -65,10 +65,12 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     let state = &assembly.newest.state;
     let width = usize::from(state.geometry.width());
     let descs: Vec<_> = state.members().collect();
+    let there = |index: usize| !state.has_left(MemberIx(index as u16));
     let devices: Vec<DeviceStatus> = descs
         .iter()
         .zip(&assembly.members)
         .enumerate()
+        .filter(|&(index, _)| there(index))
         .map(|(index, (desc, found))| DeviceStatus {
             index: index as u32,
             group: (index / width) as u32,
@@ -83,11 +85,13 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         })
         .collect();
     let gone = |group: usize| {
-        devices[group * width..][..width].iter().filter(|device| device.state != DeviceState::Online).count() as u32
+        let lost = |device: &&DeviceStatus| device.group as usize == group && device.state != DeviceState::Online;
+        devices.iter().filter(lost).count() as u32
     };
     let segment_data = u64::from(state.geometry.segment_blocks) * u64::from(state.geometry.data) * BLOCK as u64;
     let groups: Vec<GroupStatus> = (0..)
         .zip(&state.groups)
+        .filter(|(_, group)| group.state != GroupState::Retired)
         .map(|(index, group)| GroupStatus {
             index,
             segments: group.segments,

@@ -16,6 +16,7 @@ fn letter(role: GroupRole) -> char {
         GroupRole::FrontEnd => 'F',
         GroupRole::BackEnd => 'b',
         GroupRole::Cleaning => 'C',
+        GroupRole::Retiring => 'R',
     }
 }
 

@@ -173,7 +173,7 @@ fn make_array(dir: &Path, size: ByteSize, count: usize) -> Result<ArrayRecord, F
     for path in &paths {
         cygnus_uring::create_file(path, size.0).map_err(Failure::of)?;
     }
-    let uuid = backend::create(&paths, &CreateOptions::new(ARRAY, Preset::Swan, GROUPS, DATA, PARITY))?;
+    let uuid = backend::create(&paths, &CreateOptions::new(ARRAY, Preset::Swan, GROUPS, DATA, PARITY))?.uuid;
     let members = (0..).zip(paths).map(|(index, path)| MemberRecord { index, path }).collect();
     Ok(ArrayRecord { schema: SCHEMA, name: ARRAY.into(), uuid: uuid.to_string(), spares: Vec::new(), members })
 }

@@ -27,7 +27,7 @@ fn role_color(role: GroupRole) -> Color {
     match role {
         GroupRole::FrontEnd => Color::Green,
         GroupRole::BackEnd => Color::Blue,
-        GroupRole::Cleaning => Color::Yellow,
+        GroupRole::Cleaning | GroupRole::Retiring => Color::Yellow,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::scratch::Scratch;
 use cygnus_format::{
-    ArrayState, DATA_START, Geometry, GroupDesc, Holdings, MemberDesc, MemberErrors, MemberState, slot_for,
+    ArrayState, DATA_START, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, slot_for,
 };
 use cygnus_types::MemberIx;
 use std::fs::File;
@@ -26,7 +26,13 @@ fn state(name: &str, array: u64) -> ArrayState {
         geometry: GEOMETRY,
         over_provisioning_permille: 200,
         policies: Vec::new(),
-        groups: (0..2).map(|g| GroupDesc { segments: 8, members: (3 * g..3 * g + 3).map(member).collect() }).collect(),
+        groups: (0..2)
+            .map(|g| GroupDesc {
+                segments: 8,
+                state: GroupState::InService,
+                members: (3 * g..3 * g + 3).map(member).collect(),
+            })
+            .collect(),
         spares: Vec::new(),
         session: 1,
         clean: true,

@@ -75,7 +75,19 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         }
         Request::SpareAdd { device, force } => return done(home.add_spare(&device, force).await),
         Request::SpareRemove { spare } => return done(home.remove_spare(&spare).await),
+        Request::GroupAdd { devices, force } => {
+            return match home.add_groups(&devices, force).await {
+                Ok(growth) => Response::Growth { growth: Box::new(growth) },
+                Err(why) => Response::error(ErrorKind::Failed, why),
+            };
+        }
         Request::Scrub => return job(home, home.array.start_scrub(backend::now_unix())),
+        Request::GroupRetire { group } => {
+            return match home.retire(&group).await {
+                Ok(id) => job(home, id),
+                Err(why) => Response::error(ErrorKind::Failed, why),
+            };
+        }
         Request::Job { id } => return job(home, id),
         Request::CancelJob { id } => {
             return match home.array.cancel_job(id) {

@@ -3,9 +3,12 @@
 
 use super::home::{Home, tell_peers};
 use super::peer::ToPeer;
+use crate::backend::convert;
 use crate::state::MemberRecord;
+use cygnus_control::status::Growth;
+use cygnus_format::GroupState;
 use cygnus_runtime::{DeviceInfo, DeviceIx};
-use cygnus_types::MemberIx;
+use cygnus_types::{GroupId, MemberIx};
 use cygnus_uring::{Access, Device, Io, Reactor};
 use std::cell::{Cell, RefCell};
 use std::os::unix::fs::MetadataExt;
@@ -102,6 +105,31 @@ impl Home {
         Ok(())
     }
 
+    /// See [`cygnus_control::protocol::Request::GroupAdd`].
+    pub async fn add_groups(&self, paths: &[String], force: bool) -> Result<Growth, String> {
+        let mut devices = Vec::new();
+        for path in paths {
+            devices.push(self.device(path).await?);
+        }
+        // Should this be cut short, the next start finds them here.
+        self.remember_spares(paths);
+        let added = self.array.add_groups(&devices, force).await;
+        self.remember_members();
+        added.map(|added| convert::growth(&added, &self.array.status())).map_err(|error| error.to_string())
+    }
+
+    /// See [`cygnus_control::protocol::Request::GroupRetire`]; returns the number of the job.
+    pub async fn retire(&self, group: &str) -> Result<u64, String> {
+        let group = match group.parse() {
+            Ok(number) => GroupId(number),
+            Err(_) => {
+                let member = self.member(group)?;
+                self.array.status().members[member.index()].group
+            }
+        };
+        self.array.retire(group).await.map_err(|error| error.to_string())
+    }
+
     /// A member by its number, or by where it is or was.
     fn member(&self, name: &str) -> Result<MemberIx, String> {
         let members = self.array.status().members;
@@ -117,6 +145,15 @@ impl Home {
         present.or(remembered.map(MemberIx)).ok_or_else(|| format!("{name} is no member: see 'cygnus array status'"))
     }
 
+    /// Writes down where devices are that will belong to the array.
+    fn remember_spares(&self, paths: &[String]) {
+        let mut record = self.plan.record.lock().expect("no holder panics");
+        record.spares.extend(paths.iter().map(PathBuf::from));
+        if let Err(error) = self.plan.state.save(&record) {
+            self.plan.output.warn(&error.to_string());
+        }
+    }
+
     /// Writes down where the members and spares are, if that has changed.
     pub fn remember_members(&self) {
         let status = self.array.status();
@@ -129,6 +166,12 @@ impl Home {
                 None => now.members.push(MemberRecord { index, path }),
             }
         }
+        let groups = &status.groups;
+        let has_left = |index: u32| {
+            let group = status.members.get(index as usize).map(|member| member.group.index());
+            group.is_some_and(|group| groups[group].state == GroupState::Retired)
+        };
+        now.members.retain(|member| !has_left(member.index));
         now.members.sort_by_key(|member| member.index);
         let present: Vec<PathBuf> = status.spares.iter().flat_map(|spare| &spare.name).map(PathBuf::from).collect();
         match present.len() == status.spares.len() {

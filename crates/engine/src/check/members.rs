@@ -2,7 +2,7 @@
 
 use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::Uuid;
+use cygnus_types::{MemberIx, Uuid};
 
 use super::{Finding, FindingKind};
 use crate::assemble::{Found, inspect};
@@ -69,7 +69,7 @@ async fn read_slot(rt: &Runtime, device: &DeviceInfo, slot: usize) -> Result<Sup
 }
 
 fn newest_of(members: &[Member]) -> Option<Superblock> {
-    members.iter().map(|m| &m.newest).max_by_key(|s| crate::assemble::rank(s)).cloned()
+    members.iter().map(|m| &m.newest).filter(|s| !s.is_joining()).max_by_key(|s| crate::assemble::rank(s)).cloned()
 }
 
 /// A member that did not go along: the state says so, or it is older than any member in service can be.
@@ -78,6 +78,8 @@ fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
     let desc = newest.state.members().find(|m| m.uuid == own.member_uuid);
     let why = match desc.map(|m| m.state) {
         _ if own.array != newest.array || newest.state.lists(SPARE, own.member_uuid) => return None,
+        Some(_) if newest.state.has_left(own.member) => "has left the array with its R-group".to_string(),
+        None if own.is_joining() => "was about to be added, and that was cut short".to_string(),
         None => "was replaced by another device".to_string(),
         Some(MemberState::Missing) => "was missing while the array was written to".to_string(),
         Some(MemberState::Failed) => "failed while the array was written to".to_string(),
@@ -131,7 +133,8 @@ fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
 fn missing(members: &[Member], newest: &Superblock) -> Vec<Finding> {
     let width = usize::from(newest.state.geometry.width());
     let is_here = |uuid: Uuid| members.iter().any(|m| m.newest.member_uuid == uuid);
-    let all = newest.state.members().enumerate().filter(|(_, desc)| !is_here(desc.uuid));
+    let members = newest.state.members().enumerate().filter(|(ix, _)| !newest.state.has_left(MemberIx(*ix as u16)));
+    let all = members.filter(|(_, desc)| !is_here(desc.uuid));
     all.map(|(ix, desc)| {
         let text = format!(
             "member {ix} ({}) of group {} is missing: what it holds was not checked, and the group has that much less \

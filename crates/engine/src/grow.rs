@@ -1,0 +1,223 @@
+//! Growing: whole R-groups are added to an open array.
+//!
+//! First the new devices get superblocks that show their group as *joining*: those say nothing about the array. Then the
+//! group is put into the state, and one commit writes that to old and new members alike. From the first old member on
+//! that has it the group is there; before, it never was, and its devices are as free as they were. Space in it is given
+//! out only when the commit is through, so no half-way house holds anything.
+
+use cygnus_format::{
+    ArrayState, GroupDesc, GroupState, MAX_GROUPS, MAX_MEMBERS, SUPERBLOCK_SLOT, Superblock, slot_for,
+};
+use cygnus_runtime::DeviceInfo;
+use cygnus_types::{ByteSize, GroupId, MemberIx};
+
+use crate::array::Array;
+use crate::assemble::{Found, inspect};
+use crate::create::{check_sizes, describe_group};
+use crate::error::{ArrayError, GroupError};
+use crate::member::MemberShared;
+use crate::open::usable_blocks;
+use crate::peers::ToOwner;
+use crate::reactor::Reactor;
+
+/// What was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The new groups.
+    pub groups: Vec<AddedGroup>,
+    /// What volumes may hold now.
+    pub usable: ByteSize,
+    /// What they could hold before.
+    pub usable_before: ByteSize,
+}
+
+/// A group that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedGroup {
+    /// Which.
+    pub group: GroupId,
+    /// Its segments.
+    pub segments: u32,
+    /// Bytes of its members that stay unused, because the smallest one counts.
+    pub unused: ByteSize,
+}
+
+impl Array {
+    /// Adds the devices as whole R-groups, in this order: all of them, or none. All reactors must have the devices under
+    /// their numbers. The first new group is the next to take the users' writes.
+    ///
+    /// With `force` the devices may hold something, which is lost.
+    ///
+    /// # Errors
+    /// See [`GroupError`]. The array is as it was then, except when it is faulted: the next opening finds either all the
+    /// groups or none.
+    pub async fn add_groups(&self, devices: &[DeviceInfo], force: bool) -> Result<Added, GroupError> {
+        let reactor = &self.reactor;
+        if let Some(why) = reactor.shared.fault() {
+            return Err(ArrayError::Faulted(why).into());
+        }
+        let _turn = Turn::take(reactor)?;
+        let width = usize::from(reactor.shared.layout.geometry().width());
+        self.check_new(devices, width)?;
+        if !force {
+            self.refuse_used_by_others(devices).await?;
+        }
+        let geometry = *reactor.shared.layout.geometry();
+        let groups: Vec<GroupDesc> =
+            devices.chunks(width).map(|members| describe_group(&reactor.rt, members, &geometry)).collect();
+        let first = reactor.shared.layout.groups();
+        let added = groups.iter().enumerate().map(|(n, desc)| AddedGroup {
+            group: GroupId((first + n) as u16),
+            segments: desc.segments,
+            unused: ByteSize(desc.unused_bytes(&geometry)),
+        });
+        let added: Vec<AddedGroup> = added.collect();
+        let stamped = self.stamp(devices, &groups).await;
+        if stamped.is_err() {
+            self.wipe_quietly(devices).await;
+        }
+        stamped?;
+        let usable_before = ByteSize::of_blocks(reactor.shared.usable());
+        self.take_in(groups, devices)?;
+        // All reactors know the group before anything can lie in it.
+        reactor.peers.ask_others(reactor, |ticket| ToOwner::Grown { ticket }).await;
+        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+        for AddedGroup { group, segments, .. } in &added {
+            reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
+            reactor.shared.log(format!("{group} with {segments} segments was added"));
+        }
+        reactor.recompute_usable();
+        reactor.update_pressure();
+        reactor.home().space_changed.notify();
+        Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.usable()), usable_before })
+    }
+
+    fn check_new(&self, devices: &[DeviceInfo], width: usize) -> Result<(), GroupError> {
+        let reactor = &self.reactor;
+        if devices.is_empty() || !devices.len().is_multiple_of(width) {
+            let geometry = reactor.shared.layout.geometry();
+            let (data, parity, given) = (geometry.data, geometry.parity, devices.len());
+            return Err(GroupError::NotWhole { data, parity, width, given, over: given % width });
+        }
+        let groups = reactor.shared.layout.groups() + devices.len() / width;
+        if groups > MAX_GROUPS || groups * width > MAX_MEMBERS {
+            return Err(GroupError::TooMany { groups, members: groups * width });
+        }
+        for (at, device) in devices.iter().enumerate() {
+            let twice = devices[..at].iter().any(|other| other.ix == device.ix);
+            if twice || reactor.is_in_use(device.ix) {
+                return Err(GroupError::InService(device.name.clone()));
+            }
+        }
+        Ok(check_sizes(devices, reactor.shared.layout.geometry())?)
+    }
+
+    /// As `refuse_used`, but for what an attempt to add the devices to this array has left, cut short.
+    async fn refuse_used_by_others(&self, devices: &[DeviceInfo]) -> Result<(), GroupError> {
+        for device in devices {
+            if let Found::Member(own) = inspect(&self.reactor.rt, device).await?
+                && own.array == self.reactor.home().uuid
+                && own.is_joining()
+            {
+                continue;
+            }
+            crate::create::refuse_used(&self.reactor.rt, std::slice::from_ref(device)).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the devices ready, and writes superblocks that show their groups as joining.
+    async fn stamp(&self, devices: &[DeviceInfo], groups: &[GroupDesc]) -> Result<(), GroupError> {
+        let (reactor, home) = (&self.reactor, self.reactor.home());
+        let mut state = home.state.borrow().clone();
+        let first = state.members().count();
+        let joining = groups.iter().cloned().map(|group| GroupDesc { state: GroupState::Joining, ..group });
+        state.groups.extend(joining);
+        state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+        let segments = groups.iter().flat_map(|group| group.members.iter().map(|_| group.segments));
+        for ((n, device), segments) in devices.iter().enumerate().zip(segments) {
+            let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+            reactor.prepare(segments, device).await.map_err(io)?;
+            self.stamp_one(device, MemberIx((first + n) as u16), &state).await?;
+        }
+        Ok(())
+    }
+
+    /// Both slots: whichever is overwritten first, and torn, the other one still tells whose device this is.
+    async fn stamp_one(&self, device: &DeviceInfo, member: MemberIx, state: &ArrayState) -> Result<(), GroupError> {
+        let (rt, home) = (&self.reactor.rt, self.reactor.home());
+        let member_uuid = state.members().nth(member.index()).expect("it was just put there").uuid;
+        // An open array has written at least two.
+        let newest = home.generation.get();
+        for generation in [newest - 1, newest] {
+            let state = state.clone();
+            let block = Superblock { generation, array: home.uuid, member, member_uuid, read_only: false, state };
+            let bytes = block.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+            let offset = slot_for(generation);
+            let mut slot = rt.alloc(SUPERBLOCK_SLOT as usize);
+            slot.bytes_mut()[..bytes.len()].copy_from_slice(&bytes);
+            slot.bytes_mut()[bytes.len()..].fill(0);
+            let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
+            rt.write(device.ix, offset, slot.full()).await.map_err(io)?;
+            rt.flush(device.ix).await.map_err(io)?;
+        }
+        Ok(())
+    }
+
+    /// The attempt failed already and says why; what is left on a device that cannot be written is known as joining.
+    async fn wipe_quietly(&self, devices: &[DeviceInfo]) {
+        for device in devices {
+            let _ = crate::create::wipe(&self.reactor.rt, device).await;
+        }
+    }
+
+    /// Puts the groups into the tables of all reactors and into the state that the next commit writes.
+    fn take_in(&self, groups: Vec<GroupDesc>, devices: &[DeviceInfo]) -> Result<(), GroupError> {
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        let layout = shared.layout.extended(groups.iter().map(|group| group.segments));
+        layout.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+        for (desc, devices) in groups.into_iter().zip(devices.chunks(usize::from(shared.layout.geometry().width()))) {
+            let layout = shared.layout.extended([desc.segments]).expect("all of them fit");
+            let first = shared.members.len();
+            let member = |(n, device)| {
+                MemberShared::new(first + n, Some(device), desc.segments, shared.durable(), Default::default())
+            };
+            shared.add_group(layout, devices.iter().enumerate().map(member));
+            home.state.borrow_mut().groups.push(desc);
+        }
+        Ok(())
+    }
+}
+
+impl Reactor {
+    /// Whether a device is a member in service or a spare.
+    pub(crate) fn is_in_use(&self, dev: cygnus_runtime::DeviceIx) -> bool {
+        let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));
+        in_service || self.home().spares.borrow().iter().any(|spare| spare.device.ix == dev)
+    }
+
+    /// What volumes may hold, after groups came or began to leave.
+    pub(crate) fn recompute_usable(&self) {
+        let usable = usable_blocks(&self.home().state.borrow(), &self.shared.policies, self.shared.reactors());
+        self.shared.set_usable(usable.expect("the state was valid with these groups"));
+    }
+}
+
+/// One change of the groups at a time.
+pub(crate) struct Turn<'a>(&'a Reactor);
+
+impl<'a> Turn<'a> {
+    pub(crate) fn take(reactor: &'a Reactor) -> Result<Self, GroupError> {
+        match reactor.is_ending() || reactor.home().regrouping.replace(true) {
+            true => Err(GroupError::Busy),
+            false => Ok(Self(reactor)),
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.home().regrouping.set(false);
+        self.0.home().members_changed.notify();
+    }
+}
