@@ -41,16 +41,18 @@ impl Moving {
         Self { stream: Stream::Relocation, patience: Cell::new(None), is_news: true }
     }
 
+    /// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may
+    /// be cancelled.
+    pub(crate) fn evacuating() -> Self {
+        Self { stream: Stream::User, patience: Cell::new(Some(Nanos::secs(1))), is_news: true }
+    }
+
     /// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
     /// the pool is full, the rest is verified all the same.
     pub(crate) fn mending() -> Self {
         Self { stream: Stream::User, patience: Cell::new(Some(PATIENCE)), is_news: false }
     }
 }
-
-/// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may be
-/// cancelled.
-pub(crate) const EVACUATING: Moving = Moving { stream: Stream::User, patience: Some(Nanos::secs(1)), is_news: true };
 
 /// What became of the current blocks of a stripe.
 #[derive(Default)]

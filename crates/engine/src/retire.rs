@@ -24,7 +24,7 @@ use crate::member_state;
 use crate::open::usable_blocks;
 use crate::peers::ALL_STREAMS;
 use crate::reactor::Reactor;
-use crate::relocate::EVACUATING;
+use crate::relocate::Moving;
 use crate::segments::{SegIx, SegState};
 
 /// How often to look whether what others have begun in the group has ended.
@@ -252,7 +252,7 @@ impl Reactor {
             };
             let live = self.live_blocks(&stripe).len() as u64 * BLOCK as u64;
             self.throttle(live).await;
-            let moved = self.move_stripe(&stripe, &EVACUATING).await;
+            let moved = self.move_stripe(&stripe, &Moving::evacuating()).await;
             job.advance(moved.moved * BLOCK as u64);
             lost += moved.lost.len() as u64;
             if moved.stopped || moved.without_room > 0 {

@@ -58,7 +58,9 @@ impl Salvage {
     pub async fn open(rt: &Runtime, devices: &[DeviceInfo], options: &OpenOptions) -> Result<Self, ArrayError> {
         let mut remarks = Vec::new();
         let (candidates, nameless) = look(rt, devices, options, &mut remarks).await;
-        let Some(newest) = candidates.iter().map(|c| &c.superblock).max_by_key(|s| rank(s)).cloned() else {
+        let Some(newest) =
+            candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| rank(s)).cloned()
+        else {
             return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
         };
         let places = places(&newest, candidates, &mut remarks);
@@ -66,6 +68,7 @@ impl Salvage {
             devices: places,
             returning: Vec::new(),
             spares: Vec::new(),
+            released: Vec::new(),
             superblock: newest,
             remarks: Vec::new(),
         };
