@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use cygnus_engine::{Volume, VolumeError};
 use cygnus_runtime::{Event, Rng};
 use cygnus_types::{BLOCK, zeros};
 
 use crate::error::Stop;
 use crate::scenario::AgingSection;
+use crate::store::{RequestError, Store};
 use crate::testbed::Testbed;
 
 /// Bytes of a sequential write.
@@ -19,12 +19,12 @@ const DEPTH: usize = 32;
 const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// Writes at offsets that `next` gives until it gives no more.
-async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> + 'static) -> Result<(), VolumeError> {
+async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> + 'static) -> Result<(), RequestError> {
     let next = Rc::new(RefCell::new(next));
     let failure = Rc::new(Cell::new(None));
     let (running, ended) = (Rc::new(Cell::new(DEPTH)), Rc::new(Event::new()));
     for _ in 0..DEPTH {
-        let (rt, volume) = (bed.rt.clone(), bed.volume.clone());
+        let (rt, store) = (bed.rt.clone(), bed.store.clone());
         let (next, failure, running, ended) = (next.clone(), failure.clone(), running.clone(), ended.clone());
         bed.rt.spawn(async move {
             let buf = rt.alloc(len).full();
@@ -32,9 +32,9 @@ async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> 
                 let offset = (*next.borrow_mut())();
                 let Some(offset) = offset else { break };
                 let data = zeros::of_len(len).expect("there are that many");
-                let result = match volume.try_write(offset, data) {
+                let result = match store.try_write(offset, data) {
                     Some(result) => result,
-                    None => volume.write(offset, buf.clone()).await,
+                    None => store.write(offset, buf.clone()).await,
                 };
                 if let Err(error) = result {
                     failure.set(Some(error));
@@ -54,7 +54,7 @@ async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> 
 
 /// Ages the volume; `progress` is told the share that is done.
 pub(crate) async fn age(bed: &Testbed, aging: &AgingSection, progress: Rc<dyn Fn(f64)>) -> Result<(), Stop> {
-    let size = bed.volume.size();
+    let size = bed.store.size();
     let fill = (size as f64 * aging.fill.share()) as u64 / LARGE as u64 * LARGE as u64;
     let span = if fill == 0 { size } else { fill };
     let blocks = span / BLOCK as u64;
@@ -79,10 +79,10 @@ pub(crate) async fn age(bed: &Testbed, aging: &AgingSection, progress: Rc<dyn Fn
         (done <= overwrites).then(|| rng.below(blocks) * BLOCK as u64)
     };
     write_all(bed, BLOCK, random).await?;
-    settle(&bed.volume).await
+    settle(&bed.store).await
 }
 
 /// What was written is on the devices when the clock starts.
-async fn settle(volume: &Volume) -> Result<(), Stop> {
-    Ok(volume.flush().await?)
+async fn settle(store: &Store) -> Result<(), Stop> {
+    Ok(store.flush().await?)
 }

@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use cygnus_engine::{Volume, VolumeError};
 use cygnus_runtime::{Event, Runtime};
 use cygnus_sim::World;
 use cygnus_types::{Nanos, zeros};
 use cygnus_workload::{Kind, Request, Source};
 
 use crate::link::{Link, Way};
+use crate::store::{RequestError, Store};
 use crate::tally::{Key, Tally};
 use crate::testbed::{HERE, Testbed};
 
@@ -17,13 +17,13 @@ use crate::testbed::{HERE, Testbed};
 pub(crate) struct Shared {
     pub rt: Runtime,
     pub world: World,
-    pub volume: Volume,
+    pub store: Store,
     pub link: Option<Link>,
     pub per_request: Nanos,
     pub tally: RefCell<Tally>,
     /// Names of sources, each once.
     pub names: RefCell<Vec<String>>,
-    pub failure: Cell<Option<VolumeError>>,
+    pub failure: Cell<Option<RequestError>>,
     /// Workers of all clients that have not ended.
     pub running: Cell<usize>,
     pub ended: Event,
@@ -38,7 +38,7 @@ impl Shared {
         Self {
             rt: bed.rt.clone(),
             world: bed.world.clone(),
-            volume: bed.volume.clone(),
+            store: bed.store.clone(),
             link,
             per_request: bed.per_request,
             tally: RefCell::default(),
@@ -67,23 +67,23 @@ impl Shared {
         }
     }
 
-    async fn carry_out(&self, request: &Request) -> Result<(), VolumeError> {
-        let (offset, len, volume) = (request.offset, request.len as usize, &self.volume);
+    async fn carry_out(&self, request: &Request) -> Result<(), RequestError> {
+        let (offset, len, store) = (request.offset, request.len as usize, &self.store);
         let carries = |kind, payload| if request.kind == kind { payload } else { 0 };
         self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
         self.world.charge(HERE, self.per_request);
         match request.kind {
-            Kind::Read => drop(volume.read(offset, self.rt.alloc(len).full()).await?),
-            Kind::Write => match zeros::of_len(len).and_then(|data| volume.try_write(offset, data)) {
+            Kind::Read => store.read(offset, self.rt.alloc(len).full()).await?,
+            Kind::Write => match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
                 Some(result) => result?,
-                None => volume.write(offset, self.rt.alloc(len).full()).await?,
+                None => store.write(offset, self.rt.alloc(len).full()).await?,
             },
-            Kind::Flush => volume.flush().await?,
-            Kind::Trim => volume.trim(offset, u64::from(request.len)).await?,
-            Kind::WriteZeroes => volume.write_zeroes(offset, u64::from(request.len), false).await?,
+            Kind::Flush => store.flush().await?,
+            Kind::Trim => store.trim(offset, u64::from(request.len)).await?,
+            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(request.len)).await?,
         }
         if request.fua {
-            volume.flush().await?;
+            store.flush().await?;
         }
         self.send(Way::ToClient, carries(Kind::Read, u64::from(request.len))).await;
         Ok(())

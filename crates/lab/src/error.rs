@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
-use cygnus_engine::{ArrayError, VolumeAdminError, VolumeError};
+use cygnus_engine::{ArrayError, VolumeAdminError};
+use cygnus_inplace::LayoutError;
 use cygnus_runtime::Halt;
+
+use crate::store::RequestError;
 
 /// A scenario file that makes no sense, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +48,7 @@ pub enum LabError {
         /// Which array.
         array: String,
         /// Why.
-        error: VolumeError,
+        error: RequestError,
     },
     /// Virtual time came to an end before the run did: a bug of the simulation or the engine.
     #[error("array {array:?}: {halt}, {at} into the run: this is a bug, please report the scenario and its seed")]
@@ -73,9 +76,11 @@ pub(crate) enum Stop {
     #[error(transparent)]
     Array(#[from] ArrayError),
     #[error(transparent)]
+    Layout(LayoutError),
+    #[error(transparent)]
     Volume(#[from] VolumeAdminError),
     #[error(transparent)]
-    Request(#[from] VolumeError),
+    Request(#[from] RequestError),
     #[error("{0}")]
     Workload(String),
     #[error("{0}")]

@@ -107,7 +107,7 @@ fn time_series_row(out: &mut String, sample: &Sample) {
     out.push_str(&in_unit(sample.at_ns, 1_000_000_000));
     users(out, sample.reads, span);
     users(out, sample.writes, span);
-    let cleaning = sample.cleaning.map_or(String::new(), |group| group.to_string());
+    let number = |group: Option<u64>| group.map_or(String::new(), |group| group.to_string());
     let written = sample.devices.iter().map(|device| device.totals.written_bytes).sum();
     let mut cells = vec![
         megabytes(sample.cleaning_read_bytes, span),
@@ -115,8 +115,8 @@ fn time_series_row(out: &mut String, sample: &Sample) {
         ratio(sample.user_blocks + sample.moved_blocks, sample.user_blocks),
         ratio(written, sample.user_blocks * PAGE),
         sample.free_segments.to_string(),
-        sample.front_end.to_string(),
-        cleaning,
+        number(sample.front_end),
+        number(sample.cleaning),
         sample.pressure_ns.to_string(),
         percent(sample.cpu_ns, span),
     ];

@@ -140,8 +140,8 @@ pub struct Sample {
     pub cleaning_read_bytes: u64,
     /// Free segments of all groups at its end.
     pub free_segments: u64,
-    /// The group that took users' writes at its end.
-    pub front_end: u64,
+    /// The group that took users' writes at its end, where groups take turns.
+    pub front_end: Option<u64>,
     /// The group being cleaned at its end.
     pub cleaning: Option<u64>,
     /// Delay of each written block at its end, in nanoseconds: back-pressure.
@@ -163,7 +163,7 @@ pub struct DeviceSample {
     pub totals: DeviceTotals,
     /// Its group.
     pub group: u64,
-    /// What the group was doing at the interval's end: "front-end", "cleaning" or "back-end".
+    /// What the group was doing at the interval's end: "front-end", "cleaning", "back-end" or "in-place".
     pub role: &'static str,
     /// Smallest and greatest erase count of its flash blocks at the interval's end.
     pub wear: (u32, u32),

@@ -67,7 +67,7 @@ async fn play(
     let spec = &scenario.spec;
     let bed = Rc::new(Testbed::set_up(bench, scenario, section).await?);
     let sources =
-        spec.workload.as_ref().build(bed.volume.size(), seed).map_err(|why| Stop::Workload(why.to_string()))?;
+        spec.workload.as_ref().build(bed.store.size(), seed).map_err(|why| Stop::Workload(why.to_string()))?;
     let told = progress.clone();
     age(&bed, &scenario.aging(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
 

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cygnus_engine::{GroupRole, Traffic};
 use cygnus_types::Nanos;
 
 use crate::client::Shared;
 use crate::link::Way;
 use crate::outcome::{DeviceSample, DeviceTotals, Sample};
+use crate::store::Activity;
 use crate::tally::Counts;
 use crate::testbed::{HERE, Testbed};
 
@@ -16,11 +16,10 @@ use crate::testbed::{HERE, Testbed};
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     pub at: Nanos,
-    pub traffic: Traffic,
+    pub activity: Activity,
     pub devices: Vec<DeviceTotals>,
     pub wear: Vec<(u32, u32)>,
     pub cpu: Nanos,
-    cleaning_read: u64,
     link: [(u64, Nanos); 2],
 }
 
@@ -29,11 +28,10 @@ impl Snapshot {
         let link = |way| shared.link.as_ref().map_or((0, Nanos::ZERO), |link| link.totals(way));
         Self {
             at: bed.rt.now(),
-            traffic: bed.array.traffic(),
+            activity: bed.store.activity(),
             devices: bed.disks.iter().map(|&disk| device(bed, disk)).collect(),
             wear: bed.disks.iter().filter_map(|&disk| bed.world.model_wear(disk)).collect(),
             cpu: bed.world.cpu_busy(HERE),
-            cleaning_read: bed.array.status().members.iter().map(|member| member.cleaning_read).sum(),
             link: [Way::ToArray, Way::ToClient].map(link),
         }
     }
@@ -79,40 +77,27 @@ pub(crate) async fn sample(
 
 fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) -> Sample {
     let [reads, writes] = shared.tally.borrow_mut().take_interval();
-    let status = bed.array.status();
-    let with_role = |role| status.groups.iter().find(|group| group.role == role).map(|group| u64::from(group.id.0));
+    let standing = bed.store.standing();
+    let (earlier, later) = (&before.activity, &after.activity);
     let device = |n: usize| {
-        let group = status.members[n].group;
-        DeviceSample {
-            totals: after.devices[n].since(&before.devices[n]),
-            group: u64::from(group.0),
-            role: role_name(status.groups[group.index()].role),
-            wear: after.wear[n],
-        }
+        let (group, role) = standing.roles[n];
+        DeviceSample { totals: after.devices[n].since(&before.devices[n]), group, role, wear: after.wear[n] }
     };
     Sample {
         at_ns: after.at.since(shared.start).0,
         span_ns: after.at.since(before.at).0,
         reads: figures(&reads),
         writes: figures(&writes),
-        user_blocks: after.traffic.user_written - before.traffic.user_written,
-        moved_blocks: after.traffic.relocated - before.traffic.relocated,
-        cleaning_read_bytes: after.cleaning_read - before.cleaning_read,
-        free_segments: status.groups.iter().map(|group| u64::from(group.free)).sum(),
-        front_end: with_role(GroupRole::FrontEnd).unwrap_or(0),
-        cleaning: with_role(GroupRole::Cleaning),
-        pressure_ns: status.pressure_ns,
+        user_blocks: later.user_blocks - earlier.user_blocks,
+        moved_blocks: later.moved_blocks - earlier.moved_blocks,
+        cleaning_read_bytes: later.cleaning_read_bytes - earlier.cleaning_read_bytes,
+        free_segments: standing.free_segments,
+        front_end: standing.front_end,
+        cleaning: standing.cleaning,
+        pressure_ns: standing.pressure_ns,
         cpu_ns: after.cpu.0 - before.cpu.0,
         link_bytes: std::array::from_fn(|way| after.link[way].0 - before.link[way].0),
         link_ns: std::array::from_fn(|way| after.link[way].1.0 - before.link[way].1.0),
         devices: (0..after.devices.len()).map(device).collect(),
-    }
-}
-
-fn role_name(role: GroupRole) -> &'static str {
-    match role {
-        GroupRole::FrontEnd => "front-end",
-        GroupRole::Cleaning => "cleaning",
-        GroupRole::BackEnd => "back-end",
     }
 }

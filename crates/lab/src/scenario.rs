@@ -1,10 +1,11 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
 use cygnus_engine::CreateOptions;
+use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::Preset;
 use cygnus_sim::CpuModel;
 use cygnus_ssd::{DeviceSpec, ModelConfig};
-use cygnus_types::{ByteSize, Nanos};
+use cygnus_types::{BLOCK, ByteSize, Nanos};
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
@@ -101,7 +102,10 @@ pub struct ArraySection {
     preset: String,
     #[serde(default = "one_group")]
     groups: u16,
-    raid: Raid,
+    /// Of presets that write logs.
+    raid: Option<Raid>,
+    /// Of levels that update in place, instead of `raid`.
+    drives: Option<u16>,
     chunk: Option<Size>,
     segment: Option<Size>,
     stripe_rows: Option<u32>,
@@ -110,6 +114,15 @@ pub struct ArraySection {
 
 fn one_group() -> u16 {
     1
+}
+
+/// What an array is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArrayKind {
+    /// The engine.
+    Log(Preset),
+    /// A baseline.
+    InPlace(Level),
 }
 
 /// `"4+1"`
@@ -262,21 +275,76 @@ impl ArraySection {
 
     /// Devices it takes.
     pub fn devices(&self) -> usize {
-        usize::from(self.groups) * (usize::from(self.raid.data) + usize::from(self.raid.parity))
+        match (self.raid, self.drives) {
+            (Some(raid), _) => usize::from(self.groups) * raid.width(),
+            (None, drives) => usize::from(drives.unwrap_or(0)),
+        }
     }
 
     /// Share of its devices that holds data, as a fraction.
     pub(crate) fn data_share(&self) -> (u64, u64) {
-        (u64::from(self.raid.data), u64::from(self.raid.data) + u64::from(self.raid.parity))
+        match self.kind() {
+            ArrayKind::Log(_) => {
+                let raid = self.shape();
+                (u64::from(raid.data), raid.width() as u64)
+            }
+            ArrayKind::InPlace(level) => {
+                let layout = self.layout(level, u64::MAX / BLOCK as u64).expect("checked when the scenario was read");
+                (layout.data_columns() as u64, layout.devices() as u64)
+            }
+        }
     }
 
-    fn preset(&self) -> Result<Preset, String> {
-        self.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| error.to_string())
+    /// What it is made of.
+    pub(crate) fn kind(&self) -> ArrayKind {
+        self.checked_kind().expect("checked when the scenario was read")
+    }
+
+    /// Chunks of levels that update in place are of 64 KiB unless the file says otherwise.
+    pub(crate) fn layout(&self, level: Level, device_blocks: u64) -> Result<Layout, LayoutError> {
+        let chunk = self.chunk.map_or(16, |size| size.0 / BLOCK as u64);
+        Layout::new(level, self.devices(), u32::try_from(chunk).unwrap_or(u32::MAX), device_blocks)
+    }
+
+    fn shape(&self) -> Raid {
+        self.raid.expect("checked when the scenario was read")
+    }
+
+    fn checked_kind(&self) -> Result<ArrayKind, String> {
+        let log = self.preset.parse::<Preset>().map(ArrayKind::Log);
+        let in_place = self.preset.parse::<Level>().map(ArrayKind::InPlace);
+        log.or(in_place).map_err(|_| {
+            let logs = Preset::ALL.iter().map(|preset| preset.name());
+            let names: Vec<_> = logs.chain(Level::ALL.iter().map(|level| level.name())).collect();
+            format!("unknown preset {:?}; the presets are {}", self.preset, names.join(", "))
+        })
+    }
+
+    /// Whether preset and shape go together.
+    fn check(&self) -> Result<(), String> {
+        let log_only = self.groups != 1
+            || self.raid.is_some()
+            || self.segment.is_some()
+            || self.stripe_rows.is_some()
+            || self.over_provision.is_some();
+        match self.checked_kind()? {
+            ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
+                Err(format!("{} takes raid = \"K+M\", and no drives = N", self.preset))
+            }
+            ArrayKind::Log(_) => Ok(()),
+            ArrayKind::InPlace(_) if self.drives.is_none() || log_only => Err(format!(
+                "{} updates in place: it takes drives = N and perhaps chunk, and nothing else",
+                self.preset
+            )),
+            ArrayKind::InPlace(level) => {
+                self.layout(level, u64::MAX / BLOCK as u64).map(drop).map_err(|error| error.to_string())
+            }
+        }
     }
 
     pub(crate) fn options(&self) -> CreateOptions {
-        let preset = self.preset().expect("checked when the scenario was read");
-        let raid = self.raid;
+        let ArrayKind::Log(preset) = self.kind() else { unreachable!("only arrays that write logs have options") };
+        let raid = self.shape();
         let defaults = CreateOptions::new(self.name(), preset, usize::from(self.groups), raid.data, raid.parity);
         let over_provision = self.over_provision.map(|percent| (percent.0 * 10.0).round() as u16);
         CreateOptions {
@@ -286,6 +354,12 @@ impl ArraySection {
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
             ..defaults
         }
+    }
+}
+
+impl Raid {
+    fn width(self) -> usize {
+        usize::from(self.data) + usize::from(self.parity)
     }
 }
 
@@ -340,7 +414,7 @@ impl Scenario {
             return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
         }
         for (n, array) in self.spec.array.iter().enumerate() {
-            array.as_ref().preset().map_err(|message| self.wrong(array, message))?;
+            array.as_ref().check().map_err(|message| self.wrong(array, message))?;
             let name = array.as_ref().name();
             let fine = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
             if !fine || name.starts_with('.') {

@@ -24,27 +24,26 @@ pub(crate) struct Ended<'a> {
 impl Ended<'_> {
     /// What it found.
     pub fn outcome(&self, samples: Vec<Sample>) -> Outcome {
-        let (before, after) = (&self.before.traffic, &self.after.traffic);
+        let (before, after) = (&self.before.activity, &self.after.activity);
         let devices = self.devices();
         let latency = latency_rows(self.shared);
         let measured = self.shared.end.since(self.shared.measured_from).0;
         let bytes = |kind| latency.iter().filter(|row| row.kind == kind).map(|row| row.bytes).sum();
-        let user = after.user_written - before.user_written;
-        let moved = after.relocated - before.relocated;
+        let user = after.user_blocks - before.user_blocks;
+        let moved = after.moved_blocks - before.moved_blocks;
         let (programmed, collected) =
             devices.iter().fold((0, 0), |(p, c), device| (p + device.pages_programmed, c + device.pages_collected));
         let written_pages: u64 = devices.iter().map(|device| device.written_bytes / 4096).sum();
-        let status = self.bed.array.status();
         debug_assert!(collected <= programmed, "collected pages are programmed pages");
         Outcome {
             scenario: self.scenario.name().into(),
             array: self.section.name().into(),
             seed: self.seed,
-            preset: status.preset,
+            preset: self.bed.store.preset(),
             drive: self.scenario.spec.devices.as_ref().name().into(),
-            drives: status.members.len() as u64,
-            drive_bytes: status.members.first().map_or(0, |member| member.size.0),
-            volume_bytes: self.bed.volume.size(),
+            drives: self.bed.disks.len() as u64,
+            drive_bytes: self.bed.world.infos(&self.bed.disks[..1])[0].size,
+            volume_bytes: self.bed.store.size(),
             measured_ns: measured,
             requests: latency.iter().map(|row| row.count).sum(),
             read_bytes_per_second: per_second(bytes("read"), measured),

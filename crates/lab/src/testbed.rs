@@ -1,25 +1,16 @@
 //! A world with an array in it.
 
-use std::sync::Arc;
-
-use cygnus_engine::{Array, Log, OpenOptions, Volume, create};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{CpuModel, DiskConfig, DiskId, World};
 use cygnus_ssd::{Device, Model, ModelConfig};
-use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
+use cygnus_types::{BLOCK, Nanos, ReactorId};
 
 use crate::error::Stop;
-use crate::scenario::{ArraySection, Precondition, Scenario, VolumeSize};
+use crate::scenario::{ArraySection, Precondition, Scenario};
+use crate::store::Store;
 
 /// The array's only reactor.
 pub(crate) const HERE: ReactorId = ReactorId(0);
-
-/// The engine's log has no reader here: what an outcome needs to know of it is counted.
-struct Silent;
-
-impl Log for Silent {
-    fn line(&self, _: &str) {}
-}
 
 /// Drives, a core and its runtime.
 pub(crate) struct Bench {
@@ -62,8 +53,7 @@ pub(crate) struct Testbed {
     pub world: World,
     pub rt: Runtime,
     pub disks: Vec<DiskId>,
-    pub array: Array,
-    pub volume: Volume,
+    pub store: Store,
     /// Charged to the core for each request of a client.
     pub per_request: Nanos,
 }
@@ -72,30 +62,9 @@ impl Testbed {
     /// Makes the array and its volume as the scenario says.
     pub async fn set_up(bench: &Bench, scenario: &Scenario, section: &ArraySection) -> Result<Self, Stop> {
         let Bench { world, rt, disks, infos } = bench;
-        create(rt, infos, &section.options()).await?;
-        let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
-        let array = Array::open(rt, infos, &open).await?;
-        let raw: u64 = infos.iter().map(|info| info.size).sum();
-        let (k, width) = section.data_share();
-        let size = volume_size(scenario.spec.volume.size, array.status().usable, ByteSize(raw / width * k))?;
-        let volume = array.create_volume("volume", size, 0).await?;
+        let store = Store::make(rt, infos, section, scenario.spec.volume.size).await?;
         let (world, rt, disks) = (world.clone(), rt.clone(), disks.clone());
         let per_request = scenario.spec.cpu.map_or(Nanos::ZERO, |cpu| cpu.request.0);
-        Ok(Self { world, rt, disks, array, volume, per_request })
+        Ok(Self { world, rt, disks, store, per_request })
     }
-}
-
-fn volume_size(wanted: VolumeSize, usable: ByteSize, raw: ByteSize) -> Result<ByteSize, Stop> {
-    let share = |percent: f64, of: u64| (of as f64 * percent / 100.0) as u64;
-    let bytes = match wanted {
-        VolumeSize::OfUsable(percent) => share(percent.0, usable.0),
-        VolumeSize::OfRaw(percent) => share(percent.0, raw.0),
-        VolumeSize::Bytes(bytes) => bytes,
-    };
-    let size = ByteSize(bytes / BLOCK as u64 * BLOCK as u64);
-    if size.0 > usable.0 {
-        let why = format!("a volume of {size} does not fit: the array offers {usable}; make it smaller, or use less");
-        return Err(Stop::VolumeSize(why + " over-provisioning"));
-    }
-    Ok(size)
 }

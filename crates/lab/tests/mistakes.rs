@@ -53,6 +53,8 @@ fn mistakes_are_told_with_their_line() {
         ("scale = 32", "scale = 0", 2, "at least 1"),
         ("scale = 32", "capacity = \"4XB\"", 4, "4XB"),
         ("preset = \"log-raid\"", "preset = \"lograid\"", 5, "log-raid"),
+        ("preset = \"log-raid\"", "preset = \"raid5\"", 5, "drives = N"),
+        ("raid = \"2+1\"", "drives = 3", 5, "raid = \"K+M\""),
         ("raid = \"2+1\"", "raid = \"2+9\"", 7, "K+M"),
         ("raid = \"2+1\"", "raid = \"200+1\"", 5, ""),
         ("segment = \"1MiB\"", "segment = \"1000\"", 5, "segment"),

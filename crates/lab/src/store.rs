@@ -1,0 +1,236 @@
+//! What clients write to: a volume of a log-structured array, or an array that updates in place.
+
+use std::sync::Arc;
+
+use cygnus_engine::{Array, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
+use cygnus_inplace::{Raid, RaidError};
+use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
+use cygnus_types::{BLOCK, ByteSize, zeros};
+
+use crate::error::Stop;
+use crate::scenario::{ArrayKind, ArraySection, VolumeSize};
+
+/// Largest piece of zeros written at a time.
+const ZEROS: u64 = 256 << 10;
+
+/// The engine's log has no reader here: what an outcome needs to know of it is counted.
+struct Silent;
+
+impl Log for Silent {
+    fn line(&self, _: &str) {}
+}
+
+/// See the module's text. Cheap to clone.
+#[derive(Clone)]
+pub(crate) enum Store {
+    Log { array: Array, volume: Volume },
+    InPlace { raid: Raid, rt: Runtime, size: u64, preset: &'static str, drives: usize },
+}
+
+/// A request that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// Of a volume.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+    /// Of an array that updates in place.
+    #[error(transparent)]
+    Raid(#[from] RaidError),
+}
+
+/// What the array did for its users and for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Activity {
+    /// Blocks that users wrote.
+    pub user_blocks: u64,
+    /// Blocks that cleaning moved, and what it read for that from the devices in bytes.
+    pub moved_blocks: u64,
+    pub cleaning_read_bytes: u64,
+    pub rotations: u64,
+    pub victims: u64,
+    pub victim_live: u64,
+    pub victim_capacity: u64,
+}
+
+/// How things stand at a moment.
+pub(crate) struct Standing {
+    pub free_segments: u64,
+    pub front_end: Option<u64>,
+    pub cleaning: Option<u64>,
+    pub pressure_ns: u64,
+    /// Group of each device, and what the group is doing.
+    pub roles: Vec<(u64, &'static str)>,
+}
+
+impl Store {
+    /// Makes an array of the devices as the section says, with a volume.
+    pub async fn make(
+        rt: &Runtime,
+        devices: &[DeviceInfo],
+        section: &ArraySection,
+        wanted: VolumeSize,
+    ) -> Result<Self, Stop> {
+        let raw: u64 = devices.iter().map(|device| device.size).sum();
+        let (k, width) = section.data_share();
+        let data = ByteSize(raw / width * k);
+        match section.kind() {
+            ArrayKind::Log(_) => {
+                create(rt, devices, &section.options()).await?;
+                let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
+                let array = Array::open(rt, devices, &open).await?;
+                let size = volume_size(wanted, array.status().usable, data)?;
+                let volume = array.create_volume("volume", size, 0).await?;
+                Ok(Store::Log { array, volume })
+            }
+            ArrayKind::InPlace(level) => {
+                let smallest = devices.iter().map(|device| device.size).min().unwrap_or(0);
+                let layout = section.layout(level, smallest / BLOCK as u64).map_err(Stop::Layout)?;
+                let indices: Vec<_> = devices.iter().map(|device| device.ix).collect();
+                let raid = Raid::new(rt.clone(), &indices, 0, layout);
+                let size = volume_size(wanted, ByteSize(raid.size()), data)?.0;
+                Ok(Store::InPlace { raid, rt: rt.clone(), size, preset: level.name(), drives: devices.len() })
+            }
+        }
+    }
+
+    /// Name of the policies.
+    pub fn preset(&self) -> String {
+        match self {
+            Store::Log { array, .. } => array.status().preset,
+            Store::InPlace { preset, .. } => (*preset).to_owned(),
+        }
+    }
+
+    /// Size of the volume in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Store::Log { volume, .. } => volume.size(),
+            Store::InPlace { size, .. } => *size,
+        }
+    }
+
+    /// Reads and forgets.
+    pub async fn read(&self, offset: u64, into: BufSlice) -> Result<(), RequestError> {
+        match self {
+            Store::Log { volume, .. } => drop(volume.read(offset, into).await?),
+            Store::InPlace { raid, .. } => raid.read(offset, into).await?,
+        }
+        Ok(())
+    }
+
+    /// Writes if that needs no waiting.
+    pub fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), RequestError>> {
+        match self {
+            Store::Log { volume, .. } => volume.try_write(offset, data).map(|result| Ok(result?)),
+            Store::InPlace { .. } => None,
+        }
+    }
+
+    pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), RequestError> {
+        match self {
+            Store::Log { volume, .. } => volume.write(offset, data).await?,
+            Store::InPlace { raid, .. } => raid.write(offset, data).await?,
+        }
+        Ok(())
+    }
+
+    pub async fn flush(&self) -> Result<(), RequestError> {
+        match self {
+            Store::Log { volume, .. } => volume.flush().await?,
+            Store::InPlace { raid, .. } => raid.flush().await?,
+        }
+        Ok(())
+    }
+
+    /// Forgets a range. Arrays that update in place keep it, as md does on parity levels: a device's trimmed blocks need
+    /// not read as anything in particular, and the parity would not fit.
+    pub async fn trim(&self, offset: u64, len: u64) -> Result<(), RequestError> {
+        match self {
+            Store::Log { volume, .. } => Ok(volume.trim(offset, len).await?),
+            Store::InPlace { .. } => Ok(()),
+        }
+    }
+
+    pub async fn write_zeroes(&self, offset: u64, len: u64) -> Result<(), RequestError> {
+        match self {
+            Store::Log { volume, .. } => volume.write_zeroes(offset, len, false).await?,
+            Store::InPlace { raid, rt, .. } => {
+                for at in (offset..offset + len).step_by(ZEROS as usize) {
+                    let piece = (offset + len - at).min(ZEROS) as usize;
+                    let buf = rt.alloc(piece).slice(0..piece);
+                    buf.copy_from(0, zeros::of_len(piece).expect("there are that many"));
+                    raid.write(at, buf).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counters since the array was made.
+    pub fn activity(&self) -> Activity {
+        match self {
+            Store::Log { array, .. } => {
+                let traffic = array.traffic();
+                Activity {
+                    user_blocks: traffic.user_written,
+                    moved_blocks: traffic.relocated,
+                    cleaning_read_bytes: array.status().members.iter().map(|member| member.cleaning_read).sum(),
+                    rotations: traffic.rotations,
+                    victims: traffic.victims,
+                    victim_live: traffic.victim_live,
+                    victim_capacity: traffic.victim_capacity,
+                }
+            }
+            Store::InPlace { raid, .. } => Activity { user_blocks: raid.counters().written, ..Activity::default() },
+        }
+    }
+
+    /// How things stand now.
+    pub fn standing(&self) -> Standing {
+        match self {
+            Store::Log { array, .. } => {
+                let status = array.status();
+                let with_role =
+                    |role| status.groups.iter().find(|group| group.role == role).map(|group| u64::from(group.id.0));
+                let role = |group: usize| role_name(status.groups[group].role);
+                Standing {
+                    free_segments: status.groups.iter().map(|group| u64::from(group.free)).sum(),
+                    front_end: with_role(GroupRole::FrontEnd),
+                    cleaning: with_role(GroupRole::Cleaning),
+                    pressure_ns: status.pressure_ns,
+                    roles: status.members.iter().map(|m| (u64::from(m.group.0), role(m.group.index()))).collect(),
+                }
+            }
+            Store::InPlace { drives, .. } => Standing {
+                free_segments: 0,
+                front_end: None,
+                cleaning: None,
+                pressure_ns: 0,
+                roles: vec![(0, "in-place"); *drives],
+            },
+        }
+    }
+}
+
+fn role_name(role: GroupRole) -> &'static str {
+    match role {
+        GroupRole::FrontEnd => "front-end",
+        GroupRole::Cleaning => "cleaning",
+        GroupRole::BackEnd => "back-end",
+    }
+}
+
+fn volume_size(wanted: VolumeSize, usable: ByteSize, raw: ByteSize) -> Result<ByteSize, Stop> {
+    let share = |percent: f64, of: u64| (of as f64 * percent / 100.0) as u64;
+    let bytes = match wanted {
+        VolumeSize::OfUsable(percent) => share(percent.0, usable.0),
+        VolumeSize::OfRaw(percent) => share(percent.0, raw.0),
+        VolumeSize::Bytes(bytes) => bytes,
+    };
+    let size = ByteSize(bytes / BLOCK as u64 * BLOCK as u64);
+    if size.0 > usable.0 {
+        let why = format!("a volume of {size} does not fit: the array offers {usable}; make it smaller, or use less");
+        return Err(Stop::VolumeSize(why + " over-provisioning"));
+    }
+    Ok(size)
+}
