@@ -5,7 +5,7 @@ use cygnus_lab::{Outcome, Scenario, run};
 const SCENARIO: &str = r#"name = "in-place"
 [devices]
 preset = "850-pro"
-scale = 64
+scale = 32
 [[array]]
 preset = "raid5"
 drives = 9
