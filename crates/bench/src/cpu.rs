@@ -13,7 +13,8 @@ impl CpuClock {
     /// Of a thread that has not been joined.
     pub(crate) fn of_thread<T>(thread: &JoinHandle<T>) -> io::Result<Self> {
         let mut clock = 0;
-        // SAFETY: the handle keeps the thread's identity valid, and the call fills a local variable.
+        // SAFETY: a thread's identity stays valid until it is joined or detached, both of which take the handle by value,
+        // and we borrow it. The call writes one clock number, to a local variable of that type.
         match unsafe { libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut clock) } {
             0 => Ok(Self(clock)),
             errno => Err(io::Error::from_raw_os_error(errno)),
@@ -23,7 +24,8 @@ impl CpuClock {
     /// Of a process.
     pub(crate) fn of_process(pid: u32) -> io::Result<Self> {
         let mut clock = 0;
-        // SAFETY: the call fills a local variable.
+        // SAFETY: the process is named by number, and one that is not there is an error. The call writes one clock number,
+        // to a local variable of that type.
         match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) } {
             0 => Ok(Self(clock)),
             errno => Err(io::Error::from_raw_os_error(errno)),
@@ -33,7 +35,7 @@ impl CpuClock {
     /// The time used so far.
     pub(crate) fn read(self) -> io::Result<Duration> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call fills a local variable.
+        // SAFETY: a clock that is gone is an error. The call writes one `timespec`, to a local variable of that type.
         match unsafe { libc::clock_gettime(self.0, &raw mut time) } {
             0 => Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32)),
             _ => Err(io::Error::last_os_error()),

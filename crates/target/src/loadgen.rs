@@ -209,7 +209,8 @@ impl Effort {
 /// Processor time of this thread.
 fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call fills the structure, which outlives it. It cannot fail: the clock is the calling thread's own.
+    // SAFETY: the call writes one `timespec`, to a local variable of that type, and keeps no pointer. (It cannot fail: the
+    // clock is the calling thread's own.)
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

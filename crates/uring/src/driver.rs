@@ -446,8 +446,8 @@ fn carry_out(devices: &[Device], op: &Op) {
     match op {
         Op::Read { dev, offset, buf } => {
             match memory(dev) {
-                // SAFETY: the buffer comes from a pool and so is no part of the device; nobody looks at a buffer that a
-                // read in flight fills.
+                // SAFETY: the slice is writable for its length: the operation holds a count on its buffer, which comes from
+                // a pool and so is no part of the device, and nobody looks at a buffer that a read in flight fills.
                 Some(memory) if *offset < memory.len() => unsafe { memory.read(*offset, buf.as_ptr(), buf.len()) },
                 Some(_) => buf.zero(0..buf.len()),
                 None => {}

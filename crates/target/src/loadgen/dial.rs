@@ -50,8 +50,9 @@ fn enlarge_send_buffer(stream: &UnixStream) {
     let bytes = SEND_BUFFER;
     let (value, len) = ((&raw const bytes).cast(), size_of_val(&bytes) as libc::socklen_t);
     for option in [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF] {
-        // SAFETY: the descriptor is open and the value lives through the call. The first needs a privilege; the second
-        // gives what the system's limit allows.
+        // The first needs a privilege; the second gives what the system's limit allows.
+        // SAFETY: `stream` keeps the descriptor open; the kernel reads `len` bytes from `value`, which is a local variable of
+        // that size, and keeps no pointer.
         if unsafe { libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, option, value, len) } == 0 {
             return;
         }
