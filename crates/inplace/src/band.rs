@@ -19,7 +19,9 @@ use crate::stripes::Waiting;
 /// What is read before the parity of a band can be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
-    /// Nothing: all of it is written, or there is no parity to renew.
+    /// Nothing, and no parity is made: all its devices have failed.
+    DataOnly,
+    /// Nothing: all of it is written.
     Full,
     /// The old contents of what is written, and the parity.
     ReadModify,
@@ -46,7 +48,10 @@ impl Situation {
         let all = u64::MAX >> (64 - self.data);
         let parity = ((1u128 << self.parity) - 1) << self.data;
         let unwritten = all & !self.written;
-        if unwritten == 0 || self.failed & parity == parity {
+        if self.failed & parity == parity {
+            return Plan::DataOnly;
+        }
+        if unwritten == 0 {
             return Plan::Full;
         }
         let renewed = parity & !self.failed;
@@ -67,7 +72,7 @@ impl Situation {
         let readable = self.unreadable >> column & 1 == 0;
         readable
             && match plan {
-                Plan::Full => false,
+                Plan::DataOnly | Plan::Full => false,
                 Plan::ReadModify => written || is_parity,
                 Plan::Reconstruct => !written && !is_parity,
                 Plan::Restore => true,
@@ -125,7 +130,7 @@ impl Core {
         let mut counters = self.counters.borrow_mut();
         counters.read_for_parity += u64::from(band.rows) * reads.iter().flatten().count() as u64;
         match plan {
-            Plan::Full => counters.full += 1,
+            Plan::DataOnly | Plan::Full => counters.full += 1,
             Plan::ReadModify => counters.read_modify += 1,
             Plan::Reconstruct | Plan::Restore => counters.reconstruct += 1,
         }
@@ -154,6 +159,7 @@ impl Core {
             let band = prepared.band;
             if unreadable == before {
                 return match prepared.plan {
+                    Plan::DataOnly => Ok(Vec::new()),
                     Plan::ReadModify => Ok(self.modified(batch, &band, &columns)),
                     _ => self.made_anew(stripe, batch, &band, columns),
                 };
@@ -175,10 +181,6 @@ impl Core {
         let len = band.rows as usize * BLOCK;
         let mut parity = self.parity_bufs(len);
         let is_written = |column: usize| band.written >> column & 1 == 1;
-        let dead_parity = (k..columns.len()).all(|column| self.is_failed(self.layout.device(stripe, column)));
-        if dead_parity {
-            return Ok(parity);
-        }
         for column in (0..k).filter(|&column| !is_written(column)) {
             if columns[column].is_some() {
                 continue;
@@ -284,7 +286,7 @@ mod tests {
     fn what_has_failed_forbids_plans() {
         assert_eq!(plan(8, 1, &[3], &[3]), Plan::Reconstruct, "its old contents are gone");
         assert_eq!(plan(3, 1, &[0], &[1]), Plan::ReadModify, "a bystander is gone");
-        assert_eq!(plan(8, 1, &[3], &[8]), Plan::Full, "no parity is left to renew");
+        assert_eq!(plan(8, 1, &[3], &[8]), Plan::DataOnly, "no parity is left to renew");
         assert_eq!(plan(8, 2, &[3], &[8]), Plan::ReadModify, "Q is");
         assert_eq!(plan(8, 2, &[3], &[3, 4]), Plan::Restore);
     }
