@@ -239,7 +239,7 @@ mod tests {
             ("[array.'a/b']\n", "an array's name is"),
             ("[array.tank]\ngroups = 0", "at least 1"),
             ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
-            ("[array.tank.serve]\nscrub-every = '30 days'", "such as 30d"),
+            ("[array.tank.serve]\nscrub-every = '30 days'", "such as 90s"),
             ("[array.tank", "TOML parse error at line 1"),
         ] {
             let error = Config::parse(text).unwrap_err();
