@@ -1,7 +1,7 @@
 //! Cleaning: moves what is still valid out of a victim segment, so that the whole of it can be given back.
 //!
-//! Which group and which victim is the policies' choice; here it is carried out, `relocate` does the moving. A victim is given back only once the
-//! copies, and every write that made one of its blocks garbage, are durable.
+//! Which group and which victim is the policies' choice; here it is carried out, `relocate` does the moving. A victim is
+//! given back only once the copies, and every write that made one of its blocks garbage, are durable.
 
 use std::rc::Rc;
 
@@ -75,12 +75,17 @@ impl Reactor {
         worth_it || space.pending.len() >= MOST_PENDING || self.is_tight(group)
     }
 
-    /// Whether a segment may be a victim: sealed, and its discards covered by a checkpoint. (A discard lives in the
-    /// stripe's header and cannot be moved; dropped too early, it would let old data come back after a crash.)
+    /// Whether a segment may be a victim.
     fn may_clean(&self, seg: SegIx) -> bool {
+        self.shared.segments.state(seg) == SegState::Sealed && self.may_be_given_back(seg)
+    }
+
+    /// Whether nothing but current blocks keeps a segment: nobody works on it, and its discards are covered by a
+    /// checkpoint. (A discard lives in the stripe's header and cannot be moved; dropped too early, it would let old data
+    /// come back after a crash.)
+    pub(crate) fn may_be_given_back(&self, seg: SegIx) -> bool {
         let newest_discard = self.shared.segments.newest_discard(seg);
-        self.shared.segments.state(seg) == SegState::Sealed
-            && self.shared.segments.rescues(seg) == 0
+        self.shared.segments.rescues(seg) == 0
             && !self.home().pinned.borrow().contains(&seg)
             && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
     }

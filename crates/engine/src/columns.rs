@@ -5,6 +5,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::Buf;
 use cygnus_types::BLOCK;
 
+use crate::reconstruct::restore_block;
 use crate::stripe::physical_column;
 
 /// The columns of a stripe in logical order, those that could not be read filled from the parity.
@@ -86,17 +87,10 @@ impl<'a> Columns<'a> {
     pub(crate) fn restore(&self, physical: u8, row: u32, crc: u32) -> Option<Box<[u8]>> {
         let wanted = self.logical(physical);
         let range = row as usize * BLOCK..(row as usize + 1) * BLOCK;
+        let row: Vec<Option<&[u8]>> =
+            self.read.iter().map(|column| column.as_ref().map(|c| &c.bytes()[range.clone()])).collect();
         let mut out = vec![0; BLOCK];
-        let mut attempt = |suspect: Option<usize>| {
-            let sources: Vec<Option<&[u8]>> = (0..self.read.len())
-                .map(|l| {
-                    let usable = l != wanted && Some(l) != suspect;
-                    self.read[l].as_ref().filter(|_| usable).map(|c| &c.bytes()[range.clone()])
-                })
-                .collect();
-            parity::reconstruct(self.k(), &sources, wanted, &mut out).is_ok() && parity::checksum::crc32c(&out) == crc
-        };
-        let found = attempt(None) || (0..self.read.len()).any(|suspect| attempt(Some(suspect)));
+        let found = restore_block(self.k(), &row, wanted, &mut out, |block| parity::checksum::crc32c(block) == crc);
         found.then(|| out.into_boxed_slice())
     }
 

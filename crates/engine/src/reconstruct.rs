@@ -62,8 +62,7 @@ impl Reactor {
         self.restore(&rows, 0, entry, into)
     }
 
-    /// Restores the wanted column's block of the `nth` row. When the first attempt does not match the checksum and there
-    /// is parity to spare, each other column in turn is suspected too.
+    /// Restores the wanted column's block of the `nth` row, if that can be made to match the checksum.
     pub(crate) fn restore(&self, rows: &Rows, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
         let rotation = self.rotation(rows.place.segment);
         let k = usize::from(rotation.data);
@@ -71,22 +70,41 @@ impl Reactor {
         let wanted = (0..columns.len())
             .find(|&l| crate::stripe::physical_column(rotation, l as u8) == rows.place.column)
             .expect("every physical column has a role");
+        let mut row = [None; cygnus_format::MAX_WIDTH as usize];
+        for (block, column) in row.iter_mut().zip(columns) {
+            *block = column.as_ref().map(|buf| buf.part(nth * BLOCK..(nth + 1) * BLOCK));
+        }
         let mut out = self.rt.alloc(BLOCK);
-        let mut attempt = |suspect: Option<usize>| {
-            let mut sources = [None; cygnus_format::MAX_WIDTH as usize];
-            for (logical, column) in columns.iter().enumerate() {
-                if logical != wanted && Some(logical) != suspect {
-                    sources[logical] = column.as_ref().map(|buf| buf.part(nth * BLOCK..(nth + 1) * BLOCK));
-                }
-            }
-            parity::reconstruct(k, &sources[..columns.len()], wanted, out.bytes_mut()).is_ok()
-                && entry.matches(parity::checksum::crc32c(out.bytes()))
-        };
-        let present = columns.iter().enumerate().filter(|(l, c)| *l != wanted && c.is_some()).map(|(l, _)| l);
-        let found = attempt(None) || present.into_iter().any(|suspect| attempt(Some(suspect)));
+        let matches = |block: &[u8]| entry.matches(parity::checksum::crc32c(block));
+        let found = restore_block(k, &row[..columns.len()], wanted, out.bytes_mut(), matches);
         if found {
             into.copy_from(0, out.bytes());
         }
         found
     }
+}
+
+/// Restores the block of column `wanted` of a row, given in logical order, so that `matches` accepts it. When what all
+/// the others give together does not match, each of them in turn is suspected too: with parity to spare, the rest is
+/// enough.
+pub(crate) fn restore_block(
+    k: usize,
+    row: &[Option<&[u8]>],
+    wanted: usize,
+    out: &mut [u8],
+    matches: impl Fn(&[u8]) -> bool,
+) -> bool {
+    let mut sources = [None; cygnus_format::MAX_WIDTH as usize];
+    let sources = &mut sources[..row.len()];
+    sources.copy_from_slice(row);
+    let mut attempt = |sources: &[Option<&[u8]>]| parity::reconstruct(k, sources, wanted, out).is_ok() && matches(out);
+    if attempt(sources) {
+        return true;
+    }
+    (0..row.len()).filter(|&suspect| suspect != wanted).any(|suspect| {
+        let taken = sources[suspect].take();
+        let found = taken.is_some() && attempt(sources);
+        sources[suspect] = taken;
+        found
+    })
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::{MemberState, SPARE, StripeHeader, Superblock};
+use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, StripeHeader, Superblock};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, Lba, MemberIx, VolumeId};
 
@@ -21,6 +21,7 @@ use crate::open::{OpenOptions, RecoveryReport, Steps, build, load, recount, repl
 use crate::reactor::{Reactor, set_patience};
 use crate::replay::Rescue;
 use crate::volume::Volume;
+use crate::work::Work;
 use cygnus_policy::LatencyRule;
 
 /// Segments of a device without a superblock in which a stripe header is looked for.
@@ -55,36 +56,48 @@ impl Salvage {
     ///
     /// # Errors
     /// When no device has a superblock of the array, or when what that says cannot be followed by this version.
-    pub async fn open(rt: &Runtime, devices: &[DeviceInfo], options: &OpenOptions) -> Result<Self, ArrayError> {
-        let mut remarks = Vec::new();
-        let (candidates, nameless) = look(rt, devices, options, &mut remarks).await;
-        let Some(newest) =
-            candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| rank(s)).cloned()
-        else {
-            return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
-        };
-        let places = places(&newest, candidates, &mut remarks);
-        let mut assembly = Assembly {
-            devices: places,
-            returning: Vec::new(),
-            spares: Vec::new(),
-            released: Vec::new(),
-            superblock: newest,
-            remarks: Vec::new(),
-        };
-        identify(rt, nameless, &mut assembly, &mut remarks).await;
-        let lacking = lacks_too_many(&assembly, &mut remarks);
-        set_patience(rt, &LatencyRule::default());
-        let reactor = build(rt, &assembly, &OpenOptions { read_only: true, reactors: 1, ..options.clone() })?;
-        // Reads that find damage would repair it.
-        reactor.shared.set_fault("it is open for salvage".into());
-        let (rescued, from_headers) = maps(&reactor, &assembly.superblock, options, &mut remarks).await;
-        let complete = !(lacking && from_headers);
-        if !complete {
-            remarks.push("blocks that no readable header names are not known, and others may be older versions".into());
-        }
-        let array = Array::of(reactor, RecoveryReport::default());
-        Ok(Self { array, rescued, remarks, complete })
+    pub fn open<'a>(
+        rt: &'a Runtime,
+        devices: &'a [DeviceInfo],
+        options: &'a OpenOptions,
+    ) -> Work<'a, Result<Self, ArrayError>> {
+        Box::pin(async move {
+            let mut remarks = Vec::new();
+            let (candidates, nameless) = look(rt, devices, options, &mut remarks).await;
+            let Some(newest) =
+                candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| rank(s)).cloned()
+            else {
+                return Err(ArrayError::NoArray(if remarks.is_empty() {
+                    "none given".into()
+                } else {
+                    remarks.join("; ")
+                }));
+            };
+            let places = places(&newest, candidates, &mut remarks);
+            let mut assembly = Assembly {
+                devices: places,
+                returning: Vec::new(),
+                spares: Vec::new(),
+                released: Vec::new(),
+                superblock: newest,
+                remarks: Vec::new(),
+            };
+            identify(rt, nameless, &mut assembly, &mut remarks).await;
+            let lacking = lacks_too_many(&assembly, &mut remarks);
+            set_patience(rt, &LatencyRule::default());
+            let reactor = build(rt, &assembly, &OpenOptions { read_only: true, reactors: 1, ..options.clone() })?;
+            // Reads that find damage would repair it.
+            reactor.shared.set_fault("it is open for salvage".into());
+            let (rescued, from_headers) = maps(&reactor, &assembly.superblock, options, &mut remarks).await;
+            let complete = !(lacking && from_headers);
+            if !complete {
+                remarks.push(
+                    "blocks that no readable header names are not known, and others may be older versions".into(),
+                );
+            }
+            let array = Array::of(reactor, RecoveryReport::default());
+            Ok(Self { array, rescued, remarks, complete })
+        })
     }
 
     /// What is missing or in doubt, for people.
@@ -121,17 +134,20 @@ impl Salvage {
     }
 
     /// Reads `blocks` blocks from `first` on; they must lie within the volume.
-    pub async fn read(&self, volume: &Volume, first: Lba, blocks: usize) -> Piece {
-        let rt = &self.array.reactor.rt;
-        let mut piece = match volume.read(first.byte_offset(), rt.alloc(blocks * BLOCK).full()).await {
-            Ok(data) => Piece { data, lost: Vec::new() },
-            Err(_) => self.read_singly(volume, first, blocks).await,
-        };
-        for (&(_, lba), data) in self.rescued.range((volume.id(), first)..(volume.id(), first.plus(blocks as u64))) {
-            piece.data.copy_from((lba.0 - first.0) as usize * BLOCK, data);
-            piece.lost.retain(|&lost| lost != lba);
-        }
-        piece
+    pub fn read<'a>(&'a self, volume: &'a Volume, first: Lba, blocks: usize) -> Work<'a, Piece> {
+        Box::pin(async move {
+            let rt = &self.array.reactor.rt;
+            let mut piece = match volume.read(first.byte_offset(), rt.alloc(blocks * BLOCK).full()).await {
+                Ok(data) => Piece { data, lost: Vec::new() },
+                Err(_) => self.read_singly(volume, first, blocks).await,
+            };
+            for (&(_, lba), data) in self.rescued.range((volume.id(), first)..(volume.id(), first.plus(blocks as u64)))
+            {
+                piece.data.copy_from((lba.0 - first.0) as usize * BLOCK, data);
+                piece.lost.retain(|&lost| lost != lba);
+            }
+            piece
+        })
     }
 
     async fn read_singly(&self, volume: &Volume, first: Lba, blocks: usize) -> Piece {
@@ -244,9 +260,12 @@ async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assemb
 
 /// Whether any group lacks more members than its parity covers.
 fn lacks_too_many(assembly: &Assembly, remarks: &mut Vec<String>) -> bool {
-    let geometry = &assembly.superblock.state.geometry;
+    let ArrayState { geometry, groups, .. } = &assembly.superblock.state;
     let mut any = false;
     for (group, members) in assembly.devices.chunks(usize::from(geometry.width())).enumerate() {
+        if groups[group].state == GroupState::Retired {
+            continue;
+        }
         let missing = members.iter().filter(|m| m.is_none()).count();
         if missing > usize::from(geometry.parity) {
             let parity = geometry.parity;

@@ -7,6 +7,7 @@ use cygnus_types::BLOCK;
 use super::segment::SegmentResult;
 use super::window::Window;
 use super::{Checker, Finding, FindingKind, points_to};
+use crate::reconstruct::restore_block;
 use crate::scan::FoundStripe;
 use crate::stripe::physical_column;
 
@@ -105,19 +106,12 @@ impl<'a> Rows<'a> {
         self.judge_parity(data, &read, row, result);
     }
 
-    /// A data block as the other columns have it. Of several parities each is tried alone when all together fail.
+    /// A data block as the other columns have it.
     fn restore(&self, trusted: &[Option<&[u8]>], wanted: usize, row: u32) -> Option<Vec<u8>> {
         let expected = self.expected(wanted, row);
         let mut out = vec![0; BLOCK];
-        let mut attempt = |suspect: Option<usize>| {
-            let mut sources = trusted.to_vec();
-            if let Some(suspect) = suspect {
-                sources[suspect] = None;
-            }
-            parity::reconstruct(self.k(), &sources, wanted, &mut out).is_ok()
-                && expected.is_none_or(|crc| parity::checksum::crc32c(&out) == crc)
-        };
-        let found = attempt(None) || (self.k()..trusted.len()).any(|suspect| attempt(Some(suspect)));
+        let matches = |block: &[u8]| expected.is_none_or(|crc| parity::checksum::crc32c(block) == crc);
+        let found = restore_block(self.k(), trusted, wanted, &mut out, matches);
         found.then_some(out)
     }
 
