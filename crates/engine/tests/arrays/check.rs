@@ -1,7 +1,5 @@
 //! The offline check in virtual time: silent on sound arrays, and exact about planted damage.
 
-mod sample;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -11,7 +9,9 @@ use cygnus_runtime::Rng;
 use cygnus_sim::DiskConfig;
 use cygnus_types::{BLOCK, Lba, VolumeId};
 use proptest::prelude::*;
-use sample::{B, MIB, Sample, Spot, options, put, session};
+
+use crate::sample::{B, Sample, Spot, put};
+use crate::sessions::{MIB, options, session};
 
 /// Kind, device and offset of all damage.
 fn damage(report: &CheckReport) -> Vec<(FindingKind, String, Option<u64>)> {

@@ -1,44 +1,15 @@
 //! An array of simulated disks with a volume "v", and what its tests do with it.
 
-#![allow(dead_code, reason = "each test program uses a part")]
-
-use std::sync::Arc;
-
-use cygnus_engine::{Array, ArrayHealth, CreateOptions, JobState, JobStatus, Log, OpenOptions, Volume, check, create};
+use cygnus_engine::{Array, ArrayHealth, CreateOptions, JobState, JobStatus, Volume, check, create};
 use cygnus_format::MemberState;
 use cygnus_policy::Preset;
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, Nanos, ReactorId};
+use cygnus_types::{ByteSize, Nanos};
 
-pub const MIB: u64 = 1 << 20;
+use crate::sessions::*;
+
 pub const BLOCKS: u64 = 3000;
-
-struct Told;
-
-impl Log for Told {
-    fn line(&self, text: &str) {
-        if std::env::var_os("CYGNUS_TEST_LOG").is_some() {
-            eprintln!("{text}");
-        }
-    }
-}
-
-pub fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Told) }
-}
-
-/// Runs `body` on a fresh reactor over the disks and drops the reactor afterwards, tasks and all.
-pub fn session<T, F: Future<Output = T>>(
-    world: &World,
-    disks: &[DiskId],
-    body: impl FnOnce(Runtime, Vec<DeviceInfo>) -> F,
-) -> T {
-    let rt = world.reactor(ReactorId(0), disks);
-    let result = rt.run(body(rt.clone(), world.infos(disks)));
-    rt.drop_tasks();
-    result.expect("the run does not stall")
-}
 
 /// An array of `groups` of k + m with a volume "v", and `more` disks beside it.
 pub fn make(world: &World, groups: usize, k: u8, m: u8, more: usize) -> Vec<DiskId> {

@@ -1,12 +1,11 @@
 //! R-groups that are added while the array serves.
 
-mod common;
-
 use cygnus_engine::{Array, ArrayError, GroupError, GroupRole, check, inspect};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::GroupId;
 
-use common::*;
+use crate::common::*;
+use crate::sessions::*;
 
 /// As [`make`], and three disks of 24, 32 and 24 MiB that can be added.
 fn with_more(world: &World) -> (Vec<DiskId>, Vec<DiskId>) {

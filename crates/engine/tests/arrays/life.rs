@@ -1,43 +1,15 @@
 //! An array's life on modelled devices: made, filled, cleaned, closed, crashed, opened with members missing.
 
-use std::sync::Arc;
-
-use cygnus_engine::{Array, ArrayError, CreateOptions, Log, OpenOptions, Volume, VolumeError, create};
+use cygnus_engine::{Array, ArrayError, CreateOptions, Volume, VolumeError, create};
 use cygnus_policy::Preset;
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, ReactorId};
+use cygnus_types::ByteSize;
 
-const MIB: u64 = 1 << 20;
-
-struct Silent;
-
-impl Log for Silent {
-    fn line(&self, text: &str) {
-        if std::env::var_os("CYGNUS_TEST_LOG").is_some() {
-            eprintln!("{text}");
-        }
-    }
-}
-
-fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) }
-}
+use crate::sessions::*;
 
 fn disks(world: &World, n: usize, size: u64) -> Vec<DiskId> {
     (0..n).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), size))).collect()
-}
-
-/// Runs `body` on a fresh reactor over the disks and drops the reactor afterwards, tasks and all.
-fn session<T, F: Future<Output = T>>(
-    world: &World,
-    disks: &[DiskId],
-    body: impl FnOnce(Runtime, Vec<DeviceInfo>) -> F,
-) -> T {
-    let rt = world.reactor(ReactorId(0), disks);
-    let result = rt.run(body(rt.clone(), world.infos(disks)));
-    rt.drop_tasks();
-    result.expect("the run does not stall")
 }
 
 async fn put(rt: &Runtime, volume: &Volume, offset: u64, data: &[u8]) -> Result<(), VolumeError> {

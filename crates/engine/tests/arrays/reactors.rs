@@ -2,25 +2,20 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cygnus_engine::{Array, ArrayPeer, CreateOptions, Log, OpenOptions, Volume, create};
+use cygnus_engine::{Array, ArrayPeer, CreateOptions, OpenOptions, Volume, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_sim::{Cluster, DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, ReactorId};
+use cygnus_types::ByteSize;
 
-const MIB: u64 = 1 << 20;
+use crate::sessions::{self, MIB, session};
+
 const REACTORS: u16 = 3;
 
-struct Silent;
-
-impl Log for Silent {
-    fn line(&self, _: &str) {}
-}
-
+/// As every test opens arrays, for this many reactors.
 fn options(reactors: usize) -> OpenOptions {
-    OpenOptions { array: None, reactors, read_only: false, log: Arc::new(Silent) }
+    OpenOptions { reactors, ..sessions::options() }
 }
 
 fn block(tag: u64) -> Vec<u8> {
@@ -43,18 +38,14 @@ async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
 /// An array with volume "v" on fresh disks.
 fn make(world: &World) -> Vec<DiskId> {
     let disks: Vec<DiskId> = (0..6).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
-    let rt = world.reactor(ReactorId(0), &disks);
-    let devices = world.infos(&disks);
     let shape = CreateOptions::new("tank", Preset::Swan, 2, 2, 1);
     let shape = CreateOptions { segment: Some(ByteSize(512 << 10)), ..shape };
-    rt.run(async {
+    session(world, &disks, |rt, devices| async move {
         create(&rt, &devices, &shape).await.unwrap();
         let array = Array::open(&rt, &devices, &options(1)).await.unwrap();
         array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
         array.close().await.unwrap();
-    })
-    .unwrap();
-    rt.drop_tasks();
+    });
     disks
 }
 

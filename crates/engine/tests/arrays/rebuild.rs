@@ -1,13 +1,12 @@
 //! Members that are lost, replaced, come back: what they lack is restored, and nothing else.
 
-mod common;
-
 use cygnus_engine::{Array, ArrayHealth, JobKind, JobState, MemberError};
 use cygnus_format::MemberState;
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{MemberIx, Nanos, ReactorId};
 
-use common::*;
+use crate::common::*;
+use crate::sessions::*;
 
 #[test]
 fn a_replaced_member_is_as_good_as_the_one_it_replaces() {

@@ -1,14 +1,13 @@
 //! R-groups that leave while the array serves.
 
-mod common;
-
-use cygnus_engine::{Array, Found, GroupError, JobKind, JobState, VolumeError, inspect};
+use cygnus_engine::{Array, Found, GroupError, JobKind, JobState, Salvage, VolumeError, inspect};
 use cygnus_format::GroupState;
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{ByteSize, GroupId, Nanos, ReactorId};
 
-use common::*;
+use crate::common::*;
+use crate::sessions::*;
 
 const GROUP: GroupId = GroupId(1);
 
@@ -79,6 +78,10 @@ fn a_group_leaves_with_nothing_lost() {
         array.close().await.unwrap();
     });
     assert_clean(&world, &rest);
+    let complete = session(&world, &rest, |rt, devices| async move {
+        Salvage::open(&rt, &devices, &options()).await.unwrap().knows_all_blocks()
+    });
+    assert!(complete, "a group that has left is not missed");
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Salvage in virtual time: whatever is there of a broken array is delivered as it was, what is not is said to be lost,
 //! and no device is written to.
 
-mod sample;
-
 use cygnus_engine::{Array, ArrayError, Salvage};
 use cygnus_format::Stream;
 use cygnus_sim::DiskId;
 use cygnus_types::{BLOCK, Lba};
-use sample::{B, MIB, Sample, options, session};
+
+use crate::sample::{B, Sample};
+use crate::sessions::{MIB, options, session};
 
 /// Blocks of the volume.
 const BLOCKS: usize = (8 * MIB) as usize / BLOCK;

@@ -1,38 +1,15 @@
 //! A small array with a known history, and every block of it found without the engine's help.
-#![allow(dead_code, reason = "each test uses its part")]
 
-use std::sync::Arc;
-
-use cygnus_engine::{Array, CheckReport, CreateOptions, Log, OpenOptions, Volume, VolumeError, check, create};
+use cygnus_engine::{Array, CheckReport, CreateOptions, Volume, VolumeError, check, create};
 use cygnus_format::{Entry, Geometry, Kind, Stream, StripeHeader, Superblock};
 use cygnus_policy::Preset;
-use cygnus_runtime::{DeviceInfo, Rng, Runtime};
+use cygnus_runtime::{Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{BLOCK, ByteSize, GroupId, ReactorId, SegmentId};
+use cygnus_types::{BLOCK, ByteSize, GroupId, SegmentId};
 
-pub const MIB: u64 = 1 << 20;
+use crate::sessions::*;
+
 pub const B: u64 = BLOCK as u64;
-
-struct Silent;
-
-impl Log for Silent {
-    fn line(&self, _text: &str) {}
-}
-
-pub fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) }
-}
-
-pub fn session<T, F: Future<Output = T>>(
-    world: &World,
-    disks: &[DiskId],
-    body: impl FnOnce(Runtime, Vec<DeviceInfo>) -> F,
-) -> T {
-    let rt = world.reactor(ReactorId(0), disks);
-    let result = rt.run(body(rt.clone(), world.infos(disks)));
-    rt.drop_tasks();
-    result.expect("the run does not stall")
-}
 
 pub async fn put(rt: &Runtime, volume: &Volume, at: u64, tag: u64) -> Result<(), VolumeError> {
     let mut buf = rt.alloc(BLOCK);

@@ -1,13 +1,13 @@
 //! Scrubs in virtual time: whatever is damaged within redundancy is found, mended and told, and never more than that.
 
-mod sample;
-
 use cygnus_engine::{Array, ErrorCounts, FindingKind, LostBlock, ScrubReport, VolumeError};
 use cygnus_format::{Kind, Stream};
 use cygnus_runtime::{Rng, Runtime};
 use cygnus_types::{BLOCK, Lba, Nanos};
 use proptest::prelude::*;
-use sample::{B, MIB, Sample, Spot, options, put, session};
+
+use crate::sample::{B, Sample, Spot, put};
+use crate::sessions::{MIB, options, session};
 
 /// Opens the array, scrubs it, and closes it.
 fn scrub(sample: &Sample) -> (ScrubReport, Vec<ErrorCounts>) {

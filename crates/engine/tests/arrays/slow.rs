@@ -2,31 +2,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cygnus_engine::{Array, ArrayStatus, CreateOptions, Log, OpenOptions, Volume, create};
+use cygnus_engine::{Array, ArrayStatus, CreateOptions, Volume, create};
 use cygnus_policy::Preset;
-use cygnus_runtime::{DeviceInfo, Event, Rng, Runtime};
+use cygnus_runtime::{Event, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, Nanos, ReactorId};
+use cygnus_types::{ByteSize, Nanos};
 
-const MIB: u64 = 1 << 20;
+use crate::sessions::*;
+
 /// Enough to put data into every group.
 const BLOCKS: u64 = 15_500;
-
-struct Silent;
-
-impl Log for Silent {
-    fn line(&self, text: &str) {
-        if std::env::var_os("CYGNUS_TEST_LOG").is_some() {
-            eprintln!("{text}");
-        }
-    }
-}
-
-fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) }
-}
 
 /// Nine devices in three groups, with a volume.
 fn make(world: &World, k: u8, m: u8, groups: usize) -> Vec<DiskId> {
@@ -41,17 +27,6 @@ fn make(world: &World, k: u8, m: u8, groups: usize) -> Vec<DiskId> {
         array.close().await.unwrap();
     });
     disks
-}
-
-fn session<T, F: Future<Output = T>>(
-    world: &World,
-    disks: &[DiskId],
-    body: impl FnOnce(Runtime, Vec<DeviceInfo>) -> F,
-) -> T {
-    let rt = world.reactor(ReactorId(0), disks);
-    let result = rt.run(body(rt.clone(), world.infos(disks)));
-    rt.drop_tasks();
-    result.expect("the run does not stall")
 }
 
 fn block(tag: u64) -> [u8; 4096] {
