@@ -18,6 +18,7 @@ use crate::shared::{Shared, VolumeState};
 use crate::status::{ArrayStatus, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo};
 use crate::volume::Volume;
+use crate::work::Work;
 
 /// An open array, on its home reactor.
 #[derive(Clone)]
@@ -44,9 +45,15 @@ impl Array {
     ///
     /// # Errors
     /// When the devices do not make up an array, or too many of its members are missing.
-    pub async fn open(rt: &Runtime, devices: &[DeviceInfo], options: &OpenOptions) -> Result<Self, ArrayError> {
-        let (reactor, report) = open(rt, devices, options).await?;
-        Ok(Self::of(reactor, report))
+    pub fn open<'a>(
+        rt: &'a Runtime,
+        devices: &'a [DeviceInfo],
+        options: &'a OpenOptions,
+    ) -> Work<'a, Result<Self, ArrayError>> {
+        Box::pin(async move {
+            let (reactor, report) = open(rt, devices, options).await?;
+            Ok(Self::of(reactor, report))
+        })
     }
 
     /// An array that is open already.
@@ -91,12 +98,14 @@ impl Array {
     }
 
     /// Where a block of a volume lies on the devices; `None` when it is not mapped, or there is no such volume.
-    pub async fn locate(&self, volume: &str, lba: Lba) -> Option<BlockLocation> {
-        let state = self.reactor.shared.volume_named(volume)?;
-        if lba.0 >= state.blocks() {
-            return None;
-        }
-        self.reactor.locate_block(&state, lba).await
+    pub fn locate<'a>(&'a self, volume: &'a str, lba: Lba) -> Work<'a, Option<BlockLocation>> {
+        Box::pin(async move {
+            let state = self.reactor.shared.volume_named(volume)?;
+            if lba.0 >= state.blocks() {
+                return None;
+            }
+            self.reactor.locate_block(&state, lba).await
+        })
     }
 
     /// Counters alone, which are cheap.
@@ -122,10 +131,12 @@ impl Array {
     }
 
     /// As [`Array::start_scrub`], and waits for its end.
-    pub async fn scrub(&self, now_unix: u64) -> ScrubReport {
-        self.start_scrub(now_unix);
-        self.scrub_end().await;
-        self.scrub_report().expect("a scrub that has ended leaves a report")
+    pub fn scrub(&self, now_unix: u64) -> Work<'_, ScrubReport> {
+        Box::pin(async move {
+            self.start_scrub(now_unix);
+            self.scrub_end().await;
+            self.scrub_report().expect("a scrub that has ended leaves a report")
+        })
     }
 
     /// What the last scrub since the array was opened found.
@@ -148,41 +159,50 @@ impl Array {
     ///
     /// # Errors
     /// When the name or the size is not possible, or the change cannot be recorded.
-    pub async fn create_volume(&self, name: &str, size: ByteSize, now_unix: u64) -> Result<Volume, VolumeAdminError> {
-        if !valid_name(name, MAX_VOLUME_NAME) {
-            return Err(VolumeAdminError::BadName(name.into()));
-        }
-        check_size(size)?;
-        let id = {
-            let mut state = self.reactor.home().state.borrow_mut();
-            if state.volumes.iter().any(|v| v.name == name) {
-                return Err(VolumeAdminError::Exists(name.into()));
+    pub fn create_volume<'a>(
+        &'a self,
+        name: &'a str,
+        size: ByteSize,
+        now_unix: u64,
+    ) -> Work<'a, Result<Volume, VolumeAdminError>> {
+        Box::pin(async move {
+            if !valid_name(name, MAX_VOLUME_NAME) {
+                return Err(VolumeAdminError::BadName(name.into()));
             }
-            if state.volumes.len() >= MAX_VOLUMES {
-                return Err(VolumeAdminError::TooMany(MAX_VOLUMES));
-            }
-            let id = VolumeId(state.next_volume_id);
-            state.next_volume_id += 1;
-            state.volumes.push(VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix });
-            id
-        };
-        self.commit().await?;
-        let volume = Arc::new(VolumeState::new(id, name.into(), size));
-        self.reactor.shared.add_volume(volume.clone());
-        Ok(Volume::new(self.reactor.clone(), volume))
+            check_size(size)?;
+            let id = {
+                let mut state = self.reactor.home().state.borrow_mut();
+                if state.volumes.iter().any(|v| v.name == name) {
+                    return Err(VolumeAdminError::Exists(name.into()));
+                }
+                if state.volumes.len() >= MAX_VOLUMES {
+                    return Err(VolumeAdminError::TooMany(MAX_VOLUMES));
+                }
+                let id = VolumeId(state.next_volume_id);
+                state.next_volume_id += 1;
+                state.volumes.push(VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix });
+                id
+            };
+            self.commit().await?;
+            let volume = Arc::new(VolumeState::new(id, name.into(), size));
+            self.reactor.shared.add_volume(volume.clone());
+            Ok(Volume::new(self.reactor.clone(), volume))
+        })
     }
 
     /// Deletes a volume and everything in it.
     ///
     /// # Errors
     /// When there is none of that name, or the change cannot be recorded.
-    pub async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError> {
-        let volume = self.find(name)?;
-        let deleting = &self.reactor.home().deleting;
-        deleting.set(deleting.get() + 1);
-        let result = self.delete(&volume).await;
-        deleting.set(deleting.get() - 1);
-        result
+    pub fn delete_volume<'a>(&'a self, name: &'a str) -> Work<'a, Result<(), VolumeAdminError>> {
+        Box::pin(async move {
+            let volume = self.find(name)?;
+            let deleting = &self.reactor.home().deleting;
+            deleting.set(deleting.get() + 1);
+            let result = self.delete(&volume).await;
+            deleting.set(deleting.get() - 1);
+            result
+        })
     }
 
     async fn delete(&self, volume: &VolumeState) -> Result<(), VolumeAdminError> {
@@ -213,23 +233,25 @@ impl Array {
     ///
     /// # Errors
     /// When there is none of that name, the size is not possible, or the change cannot be recorded.
-    pub async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
-        check_size(size)?;
-        let volume = self.find(name)?;
-        let (old, new) = (volume.blocks(), size.0 / BLOCK as u64);
-        volume.set_size(ByteSize(size.0.min(volume.size().0)));
-        if new < old {
-            let discarded = self.reactor.discard_blocks(&volume, Lba(new), old - new).await;
-            let flushed = self.reactor.flush().await;
-            discarded.and(flushed).map_err(faulted)?;
-        }
-        let id = volume.id;
-        for desc in self.reactor.home().state.borrow_mut().volumes.iter_mut().filter(|v| v.id == id) {
-            desc.size_bytes = size.0;
-        }
-        self.commit().await?;
-        volume.set_size(size);
-        Ok(())
+    pub fn resize_volume<'a>(&'a self, name: &'a str, size: ByteSize) -> Work<'a, Result<(), VolumeAdminError>> {
+        Box::pin(async move {
+            check_size(size)?;
+            let volume = self.find(name)?;
+            let (old, new) = (volume.blocks(), size.0 / BLOCK as u64);
+            volume.set_size(ByteSize(size.0.min(volume.size().0)));
+            if new < old {
+                let discarded = self.reactor.discard_blocks(&volume, Lba(new), old - new).await;
+                let flushed = self.reactor.flush().await;
+                discarded.and(flushed).map_err(faulted)?;
+            }
+            let id = volume.id;
+            for desc in self.reactor.home().state.borrow_mut().volumes.iter_mut().filter(|v| v.id == id) {
+                desc.size_bytes = size.0;
+            }
+            self.commit().await?;
+            volume.set_size(size);
+            Ok(())
+        })
     }
 
     fn find(&self, name: &str) -> Result<Arc<VolumeState>, VolumeAdminError> {
@@ -247,8 +269,8 @@ impl Array {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn checkpoint(&self) -> Result<(), ArrayError> {
-        self.reactor.checkpoint().await.map_err(ArrayError::Faulted)
+    pub fn checkpoint(&self) -> Work<'_, Result<(), ArrayError>> {
+        Box::pin(async move { self.reactor.checkpoint().await.map_err(ArrayError::Faulted) })
     }
 
     /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
@@ -256,22 +278,24 @@ impl Array {
     ///
     /// # Errors
     /// When not everything could be made durable; the next opening will then recover as after a crash.
-    pub async fn close(self) -> Result<(), ArrayError> {
-        let reactor = &self.reactor;
-        let _step = reactor.shared.during("close");
-        self.stop_workers().await;
-        reactor.shared.set_closed();
-        reactor.progress.notify();
-        reactor.home().space_changed.notify();
-        self.scrub_end().await;
-        reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
-        reactor.end_segments();
-        reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
-        // The checkpoint may need the space.
-        reactor.release_pending().await;
-        reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
-        reactor.home().state.borrow_mut().clean = true;
-        reactor.commit_state().await.map_err(ArrayError::Faulted)
+    pub fn close(self) -> Work<'static, Result<(), ArrayError>> {
+        Box::pin(async move {
+            let reactor = &self.reactor;
+            let _step = reactor.shared.during("close");
+            self.stop_workers().await;
+            reactor.shared.set_closed();
+            reactor.progress.notify();
+            reactor.home().space_changed.notify();
+            self.scrub_end().await;
+            reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
+            reactor.end_segments();
+            reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
+            // The checkpoint may need the space.
+            reactor.release_pending().await;
+            reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+            reactor.home().state.borrow_mut().clean = true;
+            reactor.commit_state().await.map_err(ArrayError::Faulted)
+        })
     }
 
     /// Ends the cleaner, the rebuilder and those who empty groups.

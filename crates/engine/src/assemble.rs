@@ -8,6 +8,7 @@ use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::error::ArrayError;
 use crate::membership::Spare;
+use crate::work::Work;
 
 /// What a device turned out to be.
 #[derive(Debug)]
@@ -53,27 +54,29 @@ async fn read_head(rt: &Runtime, dev: DeviceIx) -> Result<(Buf, Option<IoError>)
 ///
 /// # Errors
 /// When it cannot be read, and what can be read of it is no superblock.
-pub async fn inspect(rt: &Runtime, device: &DeviceInfo) -> Result<Found, ArrayError> {
-    let io = |offset| move |error| ArrayError::Io { device: device.name.clone(), offset, error };
-    if device.size < HEAD as u64 {
-        return Ok(Found::Other(format!("{}, too small for a member", ByteSize(device.size))));
-    }
-    let (head, unread) = read_head(rt, device.ix).await.map_err(io(0))?;
-    let slots = SUPERBLOCK_OFFSETS.map(|at| &head.bytes()[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
-    match Superblock::newest(slots) {
-        Ok(superblock) => return Ok(Found::Member(Box::new(superblock))),
-        Err(SuperblockError::NotASuperblock) => unread.map_or(Ok(()), |error| Err(io(0)(error)))?,
-        Err(error) => return Ok(Found::Broken(error.to_string())),
-    }
-    let tail_at = (device.size - TAIL as u64) / 4096 * 4096;
-    let tail_len = ((device.size - tail_at) / 4096 * 4096) as usize;
-    let tail = read(rt, device.ix, tail_at, tail_len).await.map_err(io(tail_at))?;
-    Ok(Found::Other(match cygnus_format::probe_with_tail(head.bytes(), tail.bytes()) {
-        Probe::Blank => "nothing".into(),
-        Probe::Foreign { what } => what.to_string(),
-        Probe::Cygnus { .. } => "the remains of a Cygnus superblock".into(),
-        Probe::Unknown => "data of an unknown kind".into(),
-    }))
+pub fn inspect<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<Found, ArrayError>> {
+    Box::pin(async move {
+        let io = |offset| move |error| ArrayError::Io { device: device.name.clone(), offset, error };
+        if device.size < HEAD as u64 {
+            return Ok(Found::Other(format!("{}, too small for a member", ByteSize(device.size))));
+        }
+        let (head, unread) = read_head(rt, device.ix).await.map_err(io(0))?;
+        let slots = SUPERBLOCK_OFFSETS.map(|at| &head.bytes()[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
+        match Superblock::newest(slots) {
+            Ok(superblock) => return Ok(Found::Member(Box::new(superblock))),
+            Err(SuperblockError::NotASuperblock) => unread.map_or(Ok(()), |error| Err(io(0)(error)))?,
+            Err(error) => return Ok(Found::Broken(error.to_string())),
+        }
+        let tail_at = (device.size - TAIL as u64) / 4096 * 4096;
+        let tail_len = ((device.size - tail_at) / 4096 * 4096) as usize;
+        let tail = read(rt, device.ix, tail_at, tail_len).await.map_err(io(tail_at))?;
+        Ok(Found::Other(match cygnus_format::probe_with_tail(head.bytes(), tail.bytes()) {
+            Probe::Blank => "nothing".into(),
+            Probe::Foreign { what } => what.to_string(),
+            Probe::Cygnus { .. } => "the remains of a Cygnus superblock".into(),
+            Probe::Unknown => "data of an unknown kind".into(),
+        }))
+    })
 }
 
 /// An array as found: its newest state, and which device is which member.

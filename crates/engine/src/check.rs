@@ -32,6 +32,7 @@ use crate::replay::Replayed;
 use crate::scrub::LostBlock;
 use crate::segments::SegIx;
 use crate::shared::{MemberCounters, count};
+use crate::work::Work;
 pub(crate) use maps::{Matched, unmatched};
 pub(crate) use segment::SegmentResult;
 
@@ -199,42 +200,53 @@ impl CheckReport {
 ///
 /// # Errors
 /// When the devices do not make up an array, or too many of its members are missing for any of it to be judged.
-pub async fn check(
-    rt: &Runtime,
-    devices: &[DeviceInfo],
-    options: &OpenOptions,
+pub fn check<'a>(
+    rt: &'a Runtime,
+    devices: &'a [DeviceInfo],
+    options: &'a OpenOptions,
     progress: impl Fn(CheckProgress) + 'static,
-) -> Result<CheckReport, ArrayError> {
-    let begun = rt.precise_now();
-    let looked = members::look(rt, devices, options.array).await;
-    let mut findings = looked.findings;
-    let unused = findings.iter().filter(|f| matches!(f.kind, FindingKind::NotAMember | FindingKind::MemberStale));
-    let remarks = unused.map(|f| f.text.clone()).collect();
-    let assembly = assemble_members(looked.usable, options.array, remarks)?;
-    let Superblock { array, state, .. } = assembly.superblock.clone();
-    let reactor = build(rt, &assembly, options)?;
-    // Nothing may be repaired or cleaned from here on.
-    reactor.shared.set_fault("it is being checked".into());
-    let opened = open_in_memory(&reactor, &state, &mut findings).await;
-    let scanned = match opened {
-        true => scan(&reactor, &state, &mut findings, Rc::new(progress)).await,
-        false => SegmentResult::default(),
-    };
-    if opened {
-        maps::check_unmatched(&reactor, &scanned.suspects, &mut findings).await;
-    }
-    Ok(CheckReport {
-        name: state.name.clone(),
-        uuid: array,
-        clean: state.clean,
-        lost: lost_blocks(&reactor, &findings),
-        findings,
-        segments: scanned.segments,
-        stripes: scanned.stripes,
-        blocks: scanned.blocks,
-        mapped: scanned.mapped,
-        bytes: scanned.bytes,
-        took: rt.precise_now().since(begun),
+) -> Work<'a, Result<CheckReport, ArrayError>> {
+    check_all(rt, devices, options, Rc::new(progress))
+}
+
+fn check_all<'a>(
+    rt: &'a Runtime,
+    devices: &'a [DeviceInfo],
+    options: &'a OpenOptions,
+    progress: Rc<dyn Fn(CheckProgress)>,
+) -> Work<'a, Result<CheckReport, ArrayError>> {
+    Box::pin(async move {
+        let begun = rt.precise_now();
+        let looked = members::look(rt, devices, options.array).await;
+        let mut findings = looked.findings;
+        let unused = findings.iter().filter(|f| matches!(f.kind, FindingKind::NotAMember | FindingKind::MemberStale));
+        let remarks = unused.map(|f| f.text.clone()).collect();
+        let assembly = assemble_members(looked.usable, options.array, remarks)?;
+        let Superblock { array, state, .. } = assembly.superblock.clone();
+        let reactor = build(rt, &assembly, options)?;
+        // Nothing may be repaired or cleaned from here on.
+        reactor.shared.set_fault("it is being checked".into());
+        let opened = open_in_memory(&reactor, &state, &mut findings).await;
+        let scanned = match opened {
+            true => scan(&reactor, &state, &mut findings, progress).await,
+            false => SegmentResult::default(),
+        };
+        if opened {
+            maps::check_unmatched(&reactor, &scanned.suspects, &mut findings).await;
+        }
+        Ok(CheckReport {
+            name: state.name.clone(),
+            uuid: array,
+            clean: state.clean,
+            lost: lost_blocks(&reactor, &findings),
+            findings,
+            segments: scanned.segments,
+            stripes: scanned.stripes,
+            blocks: scanned.blocks,
+            mapped: scanned.mapped,
+            bytes: scanned.bytes,
+            took: rt.precise_now().since(begun),
+        })
     })
 }
 

@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 use crate::assemble::{Found, inspect};
 use crate::error::ArrayError;
 use crate::open::usable_blocks;
+use crate::work::Work;
 
 /// Policy parameter under which a fixed parity column is recorded.
 pub(crate) const PARITY_FIXED: &str = "parity-fixed";
@@ -71,20 +72,26 @@ impl CreateOptions {
 /// When the options contradict each other or the devices, or a device holds something and `force` is not set. Nothing
 /// has been written then. A device that fails while the superblocks are written leaves the others with an array that
 /// lacks it.
-pub async fn create(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result<Uuid, ArrayError> {
-    let state = plan(rt, devices, options)?;
-    if !options.force {
-        refuse_used(rt, devices).await?;
-    }
-    let array = random_uuid(rt);
-    for (ix, device) in devices.iter().enumerate() {
-        let member_uuid = state.members().nth(ix).expect("one member per device").uuid;
-        let member = MemberIx(ix as u16);
-        let superblock =
-            Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
-        write_first(rt, device, &superblock).await?;
-    }
-    Ok(array)
+pub fn create<'a>(
+    rt: &'a Runtime,
+    devices: &'a [DeviceInfo],
+    options: &'a CreateOptions,
+) -> Work<'a, Result<Uuid, ArrayError>> {
+    Box::pin(async move {
+        let state = plan(rt, devices, options)?;
+        if !options.force {
+            refuse_used(rt, devices).await?;
+        }
+        let array = random_uuid(rt);
+        for (ix, device) in devices.iter().enumerate() {
+            let member_uuid = state.members().nth(ix).expect("one member per device").uuid;
+            let member = MemberIx(ix as u16);
+            let superblock =
+                Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
+            write_first(rt, device, &superblock).await?;
+        }
+        Ok(array)
+    })
 }
 
 fn random_uuid(rt: &Runtime) -> Uuid {
@@ -235,8 +242,8 @@ async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock)
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn wipe(rt: &Runtime, device: &DeviceInfo) -> Result<(), ArrayError> {
-    wipe_device(rt, device.ix, &device.name).await
+pub fn wipe<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<(), ArrayError>> {
+    Box::pin(async move { wipe_device(rt, device.ix, &device.name).await })
 }
 
 /// As [`wipe`], by the number under which the device is addressed.

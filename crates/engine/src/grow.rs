@@ -19,6 +19,7 @@ use crate::member::MemberShared;
 use crate::open::usable_blocks;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
+use crate::work::Work;
 
 /// What was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,45 +52,47 @@ impl Array {
     /// # Errors
     /// See [`GroupError`]. The array is as it was then, except when it is faulted: the next opening finds either all the
     /// groups or none.
-    pub async fn add_groups(&self, devices: &[DeviceInfo], force: bool) -> Result<Added, GroupError> {
-        let reactor = &self.reactor;
-        if let Some(why) = reactor.shared.fault() {
-            return Err(ArrayError::Faulted(why).into());
-        }
-        let _turn = Turn::take(reactor)?;
-        let width = usize::from(reactor.shared.layout.geometry().width());
-        self.check_new(devices, width)?;
-        if !force {
-            self.refuse_used_by_others(devices).await?;
-        }
-        let geometry = *reactor.shared.layout.geometry();
-        let groups: Vec<GroupDesc> =
-            devices.chunks(width).map(|members| describe_group(&reactor.rt, members, &geometry)).collect();
-        let first = reactor.shared.layout.groups();
-        let added = groups.iter().enumerate().map(|(n, desc)| AddedGroup {
-            group: GroupId((first + n) as u16),
-            segments: desc.segments,
-            unused: ByteSize(desc.unused_bytes(&geometry)),
-        });
-        let added: Vec<AddedGroup> = added.collect();
-        let stamped = self.stamp(devices, &groups).await;
-        if stamped.is_err() {
-            self.wipe_quietly(devices).await;
-        }
-        stamped?;
-        let usable_before = ByteSize::of_blocks(reactor.shared.usable());
-        self.take_in(groups, devices)?;
-        // All reactors know the group before anything can lie in it.
-        reactor.peers.ask_others(reactor, |ticket| ToOwner::Grown { ticket }).await;
-        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-        for AddedGroup { group, segments, .. } in &added {
-            reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
-            reactor.shared.log(format!("{group} with {segments} segments was added"));
-        }
-        reactor.recompute_usable();
-        reactor.update_pressure();
-        reactor.home().space_changed.notify();
-        Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.usable()), usable_before })
+    pub fn add_groups<'a>(&'a self, devices: &'a [DeviceInfo], force: bool) -> Work<'a, Result<Added, GroupError>> {
+        Box::pin(async move {
+            let reactor = &self.reactor;
+            if let Some(why) = reactor.shared.fault() {
+                return Err(ArrayError::Faulted(why).into());
+            }
+            let _turn = Turn::take(reactor)?;
+            let width = usize::from(reactor.shared.layout.geometry().width());
+            self.check_new(devices, width)?;
+            if !force {
+                self.refuse_used_by_others(devices).await?;
+            }
+            let geometry = *reactor.shared.layout.geometry();
+            let groups: Vec<GroupDesc> =
+                devices.chunks(width).map(|members| describe_group(&reactor.rt, members, &geometry)).collect();
+            let first = reactor.shared.layout.groups();
+            let added = groups.iter().enumerate().map(|(n, desc)| AddedGroup {
+                group: GroupId((first + n) as u16),
+                segments: desc.segments,
+                unused: ByteSize(desc.unused_bytes(&geometry)),
+            });
+            let added: Vec<AddedGroup> = added.collect();
+            let stamped = self.stamp(devices, &groups).await;
+            if stamped.is_err() {
+                self.wipe_quietly(devices).await;
+            }
+            stamped?;
+            let usable_before = ByteSize::of_blocks(reactor.shared.usable());
+            self.take_in(groups, devices)?;
+            // All reactors know the group before anything can lie in it.
+            reactor.peers.ask_others(reactor, |ticket| ToOwner::Grown { ticket }).await;
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            for AddedGroup { group, segments, .. } in &added {
+                reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
+                reactor.shared.log(format!("{group} with {segments} segments was added"));
+            }
+            reactor.recompute_usable();
+            reactor.update_pressure();
+            reactor.home().space_changed.notify();
+            Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.usable()), usable_before })
+        })
     }
 
     fn check_new(&self, devices: &[DeviceInfo], width: usize) -> Result<(), GroupError> {

@@ -57,6 +57,7 @@ mod survey;
 mod tail;
 mod throttle;
 mod volume;
+mod work;
 mod write_path;
 mod writer;
 
@@ -77,3 +78,4 @@ pub use shared::Log;
 pub use status::{ArrayStatus, ErrorCounts, GroupRole, GroupStatus, MemberStatus, SpareStatus, Traffic, VolumeStatus};
 pub use survey::{BlockLocation, BlockSummary, SegmentInfo};
 pub use volume::{Extent, Volume};
+pub use work::Work;

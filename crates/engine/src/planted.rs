@@ -1,7 +1,7 @@
 //! Bugs planted on purpose, so that tests can show that torture catches them.
 //!
-//! Without the feature `planted`, which only the tests of `cygnus-torture` ask for, [`is`] is a constant `false` and
-//! nothing of this is left in the program.
+//! Only builds with debug assertions have them. In all others [`is`] is a constant `false`, and nothing of this is left in
+//! the program.
 
 /// A bug that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,24 +19,24 @@ pub enum Bug {
     ScrubForgetsParity,
 }
 
-#[cfg(feature = "planted")]
+#[cfg(debug_assertions)]
 static PLANTED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
 
 /// Plants a bug in all arrays of this process, or takes it out again.
-#[cfg(feature = "planted")]
+#[cfg(debug_assertions)]
 pub fn plant(bug: Option<Bug>) {
     PLANTED.store(bug.map_or(0, |bug| bug as u8), std::sync::atomic::Ordering::Relaxed);
 }
 
 /// Whether this bug is planted.
-#[cfg(feature = "planted")]
+#[cfg(debug_assertions)]
 #[inline]
 pub(crate) fn is(bug: Bug) -> bool {
     PLANTED.load(std::sync::atomic::Ordering::Relaxed) == bug as u8
 }
 
 /// Whether this bug is planted: never.
-#[cfg(not(feature = "planted"))]
+#[cfg(not(debug_assertions))]
 #[inline]
 pub(crate) const fn is(_: Bug) -> bool {
     false

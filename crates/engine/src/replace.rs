@@ -9,6 +9,7 @@ use crate::assemble::{Found, held_below, inspect};
 use crate::error::{ArrayError, MemberError};
 use crate::member::Departure;
 use crate::membership::{Candidate, Claim, Spare};
+use crate::work::Work;
 
 impl Array {
     /// Puts `device` into the place of a member and begins to fill it; returns the number of the job. Of the member's
@@ -19,75 +20,86 @@ impl Array {
     ///
     /// # Errors
     /// See [`MemberError`]; then nothing has changed.
-    pub async fn replace(&self, member: MemberIx, device: &DeviceInfo, force: bool) -> Result<u64, MemberError> {
-        let reactor = &self.reactor;
-        if reactor.home().state.borrow().has_left(member) {
-            return Err(MemberError::Left(member));
-        }
-        self.check_candidate(device, reactor.bytes_needed(member))?;
-        let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
-        let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
-        let own = self.own_holdings(member, device).await?;
-        if own.is_none() && !force {
-            self.refuse_used(device).await?;
-        }
-        self.make_way(member, force)?;
-        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-        let candidate = match own {
-            Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
-            None => {
-                let (group, _) = reactor.shared.layout.column_of(member);
-                let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-                reactor.prepare(reactor.shared.layout.segments(group), device).await.map_err(io)?;
-                Candidate { device: device.clone(), new_uuid: Some(self.new_uuid()), holds: Holdings::default() }
+    pub fn replace<'a>(
+        &'a self,
+        member: MemberIx,
+        device: &'a DeviceInfo,
+        force: bool,
+    ) -> Work<'a, Result<u64, MemberError>> {
+        Box::pin(async move {
+            let reactor = &self.reactor;
+            if reactor.home().state.borrow().has_left(member) {
+                return Err(MemberError::Left(member));
             }
-        };
-        Ok(reactor.begin_fill(member, candidate))
+            self.check_candidate(device, reactor.bytes_needed(member))?;
+            let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
+            let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
+            let own = self.own_holdings(member, device).await?;
+            if own.is_none() && !force {
+                self.refuse_used(device).await?;
+            }
+            self.make_way(member, force)?;
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            let candidate = match own {
+                Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
+                None => {
+                    let (group, _) = reactor.shared.layout.column_of(member);
+                    let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+                    reactor.prepare(reactor.shared.layout.segments(group), device).await.map_err(io)?;
+                    Candidate { device: device.clone(), new_uuid: Some(self.new_uuid()), holds: Holdings::default() }
+                }
+            };
+            Ok(reactor.begin_fill(member, candidate))
+        })
     }
 
     /// Keeps `device` ready to take a lost member's place; if one is lost already, it does so at once.
     ///
     /// # Errors
     /// See [`MemberError`]; then nothing has changed.
-    pub async fn add_spare(&self, device: &DeviceInfo, force: bool) -> Result<(), MemberError> {
-        let reactor = &self.reactor;
-        let home = reactor.home();
-        let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
-        self.check_candidate(device, members.min().expect("an array has members"))?;
-        if !force {
-            self.refuse_used(device).await?;
-        }
-        if home.state.borrow().spares.len() >= MAX_SPARES {
-            return Err(MemberError::TooManySpares);
-        }
-        let uuid = self.new_uuid();
-        home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
-        home.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
-        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-        reactor.shared.log(format!("{} is a spare", device.name));
-        home.members_changed.notify();
-        Ok(())
+    pub fn add_spare<'a>(&'a self, device: &'a DeviceInfo, force: bool) -> Work<'a, Result<(), MemberError>> {
+        Box::pin(async move {
+            let reactor = &self.reactor;
+            let home = reactor.home();
+            let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
+            self.check_candidate(device, members.min().expect("an array has members"))?;
+            if !force {
+                self.refuse_used(device).await?;
+            }
+            if home.state.borrow().spares.len() >= MAX_SPARES {
+                return Err(MemberError::TooManySpares);
+            }
+            let uuid = self.new_uuid();
+            home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
+            home.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            reactor.shared.log(format!("{} is a spare", device.name));
+            home.members_changed.notify();
+            Ok(())
+        })
     }
 
     /// Lets go of a spare, by its name or UUID. The device forgets that it was one.
     ///
     /// # Errors
     /// See [`MemberError`]; then nothing has changed.
-    pub async fn remove_spare(&self, name: &str) -> Result<(), MemberError> {
-        let home = self.reactor.home();
-        let present =
-            home.spares.borrow().iter().find(|s| s.device.name == name || s.uuid.to_string() == name).cloned();
-        let listed = home.state.borrow().spares.iter().find(|s| s.uuid.to_string() == name).map(|s| s.uuid);
-        let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
-            return Err(MemberError::NoSpare(name.into()));
-        };
-        home.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
-        home.state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
-        self.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-        if let Some(spare) = present {
-            crate::create::wipe(&self.reactor.rt, &spare.device).await?;
-        }
-        Ok(())
+    pub fn remove_spare<'a>(&'a self, name: &'a str) -> Work<'a, Result<(), MemberError>> {
+        Box::pin(async move {
+            let home = self.reactor.home();
+            let present =
+                home.spares.borrow().iter().find(|s| s.device.name == name || s.uuid.to_string() == name).cloned();
+            let listed = home.state.borrow().spares.iter().find(|s| s.uuid.to_string() == name).map(|s| s.uuid);
+            let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
+                return Err(MemberError::NoSpare(name.into()));
+            };
+            home.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
+            home.state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
+            self.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            if let Some(spare) = present {
+                crate::create::wipe(&self.reactor.rt, &spare.device).await?;
+            }
+            Ok(())
+        })
     }
 
     fn new_uuid(&self) -> Uuid {

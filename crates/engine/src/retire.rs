@@ -26,6 +26,7 @@ use crate::peers::ALL_STREAMS;
 use crate::reactor::Reactor;
 use crate::relocate::Moving;
 use crate::segments::{SegIx, SegState};
+use crate::work::Work;
 
 /// How often to look whether what others have begun in the group has ended.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
@@ -50,16 +51,18 @@ impl Array {
     ///
     /// # Errors
     /// See [`GroupError`]; then nothing has changed.
-    pub async fn retire(&self, group: GroupId) -> Result<u64, GroupError> {
-        let reactor = &self.reactor;
-        if let Some(why) = reactor.shared.fault() {
-            return Err(ArrayError::Faulted(why).into());
-        }
-        let _turn = Turn::take(reactor)?;
-        self.check_retirable(group)?;
-        reactor.regroup(group, GroupState::Retiring);
-        reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-        Ok(reactor.begin_retiring(group))
+    pub fn retire(&self, group: GroupId) -> Work<'_, Result<u64, GroupError>> {
+        Box::pin(async move {
+            let reactor = &self.reactor;
+            if let Some(why) = reactor.shared.fault() {
+                return Err(ArrayError::Faulted(why).into());
+            }
+            let _turn = Turn::take(reactor)?;
+            self.check_retirable(group)?;
+            reactor.regroup(group, GroupState::Retiring);
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Ok(reactor.begin_retiring(group))
+        })
     }
 
     fn check_retirable(&self, group: GroupId) -> Result<(), GroupError> {
@@ -191,7 +194,7 @@ impl Reactor {
             return Step::Empty(seg);
         }
         let mut superfluous = in_state(SegState::Sealed).chain(in_state(SegState::Damaged));
-        if superfluous.any(|seg| self.may_be_freed(seg)) {
+        if superfluous.any(|seg| self.is_superfluous(seg)) {
             self.free_emptied(group);
             return Step::Wait;
         }
@@ -203,18 +206,15 @@ impl Reactor {
     }
 
     /// Whether nothing of a segment is needed any more, and nobody works on it.
-    fn may_be_freed(&self, seg: SegIx) -> bool {
-        let newest_discard = self.shared.segments.newest_discard(seg);
-        self.shared.segments.live(seg) == 0
-            && !self.home().pinned.borrow().contains(&seg)
-            && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
+    fn is_superfluous(&self, seg: SegIx) -> bool {
+        self.shared.segments.live(seg) == 0 && self.may_be_given_back(seg)
     }
 
     /// Hands segments that are emptied to the cleaner, which gives them back after a flush of everything.
     fn free_emptied(&self, group: GroupId) {
         let table = &self.shared.segments;
         let emptied =
-            |&seg: &SegIx| matches!(table.state(seg), SegState::Sealed | SegState::Damaged) && self.may_be_freed(seg);
+            |&seg: &SegIx| matches!(table.state(seg), SegState::Sealed | SegState::Damaged) && self.is_superfluous(seg);
         for seg in table.of_group(group).filter(emptied) {
             table.set_state(seg, SegState::Pending);
             self.home().space.borrow_mut().pending.push(seg);

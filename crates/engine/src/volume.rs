@@ -10,6 +10,7 @@ use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
 use crate::error::VolumeError;
 use crate::reactor::Reactor;
 use crate::shared::{VolumeState, count};
+use crate::work::Work;
 
 /// Largest piece of zeros written at a time.
 const ZEROS: usize = 64 << 10;
@@ -156,41 +157,47 @@ impl Volume {
     ///
     /// # Errors
     /// When more devices have failed than the parity covers.
-    pub async fn flush(&self) -> Result<(), VolumeError> {
-        count(&self.reactor.shared.totals.flushes, 1);
-        self.reactor.flush().await
+    pub fn flush(&self) -> Work<'_, Result<(), VolumeError>> {
+        Box::pin(async move {
+            count(&self.reactor.shared.totals.flushes, 1);
+            self.reactor.flush().await
+        })
     }
 
     /// Gives up the whole blocks within a range; they read as zeros. Partial blocks at its ends are left as they are.
     ///
     /// # Errors
     /// As [`Volume::write`].
-    pub async fn trim(&self, offset: u64, len: u64) -> Result<(), VolumeError> {
-        self.check(offset, len)?;
-        let cut = cut(offset, len);
-        self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await
+    pub fn trim(&self, offset: u64, len: u64) -> Work<'_, Result<(), VolumeError>> {
+        Box::pin(async move {
+            self.check(offset, len)?;
+            let cut = cut(offset, len);
+            self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await
+        })
     }
 
     /// Makes a range read as zeros, every byte of it. With `allocate` the blocks stay allocated.
     ///
     /// # Errors
     /// As [`Volume::write`].
-    pub async fn write_zeroes(&self, offset: u64, len: u64, allocate: bool) -> Result<(), VolumeError> {
-        self.check(offset, len)?;
-        let cut = cut(offset, len);
-        let zeros = [0; BLOCK];
-        if let Some((lba, within, len)) = cut.head {
-            self.reactor.write_partial(&self.state, lba, within, &zeros[..len]).await?;
-        }
-        if allocate {
-            self.allocate_zeros(cut.first, cut.blocks).await?;
-        } else {
-            self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await?;
-        }
-        if let Some((lba, len)) = cut.tail {
-            self.reactor.write_partial(&self.state, lba, 0, &zeros[..len]).await?;
-        }
-        Ok(())
+    pub fn write_zeroes(&self, offset: u64, len: u64, allocate: bool) -> Work<'_, Result<(), VolumeError>> {
+        Box::pin(async move {
+            self.check(offset, len)?;
+            let cut = cut(offset, len);
+            let zeros = [0; BLOCK];
+            if let Some((lba, within, len)) = cut.head {
+                self.reactor.write_partial(&self.state, lba, within, &zeros[..len]).await?;
+            }
+            if allocate {
+                self.allocate_zeros(cut.first, cut.blocks).await?;
+            } else {
+                self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await?;
+            }
+            if let Some((lba, len)) = cut.tail {
+                self.reactor.write_partial(&self.state, lba, 0, &zeros[..len]).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn allocate_zeros(&self, first: Lba, blocks: u64) -> Result<(), VolumeError> {

@@ -1,5 +1,8 @@
 //! Bugs planted in the engine are caught, and each failing seed becomes a short story that still shows the bug.
 
+// Builds without debug assertions have no such bugs.
+#![cfg(debug_assertions)]
+
 use cygnus_engine::planted::{Bug, plant};
 use cygnus_torture::{Options, Plant, Story, replay, run_seeds, shorten};
 
