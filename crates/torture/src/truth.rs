@@ -65,15 +65,30 @@ impl Truth {
     pub(crate) async fn ruin(&self, array: &Array, volume: &str, block: u64, columns: usize, rng: &mut Rng) {
         let Some(at) = array.locate(volume, Lba(block)).await else { return };
         journal::tell(format!("    {volume} block {block} at byte {} of d{} and its row", at.offset, self.row(&at)[0]));
+        let mut members = self.row(&at);
+        members.truncate(columns);
         if columns > self.parity {
-            self.ruined.borrow_mut().insert((volume.to_owned(), block, at.map_crc));
+            self.remember(array, &members, at.offset).await;
         }
-        for member in self.row(&at).into_iter().take(columns) {
+        for member in members {
             let disk = self.disks[member];
             if rng.chance(1, 2) {
                 self.world.fail_reads(disk, at.offset..at.offset + BLOCK as u64);
             } else {
                 self.world.flip_bit(disk, at.offset + rng.below(BLOCK as u64), rng.below(8) as u8);
+            }
+        }
+    }
+
+    /// Notes every block that is in these members' columns of a row.
+    async fn remember(&self, array: &Array, members: &[usize], offset: u64) {
+        for volume in array.volume_names() {
+            let blocks = array.volume(&volume).map_or(0, |volume| volume.size() / BLOCK as u64);
+            for block in 0..blocks {
+                let Some(at) = array.locate(&volume, Lba(block)).await else { continue };
+                if at.offset == offset && members.contains(&self.row(&at)[0]) {
+                    self.ruined.borrow_mut().insert((volume.clone(), block, at.map_crc));
+                }
             }
         }
     }
