@@ -13,6 +13,7 @@ mod error;
 mod fio;
 pub mod kv;
 mod random;
+pub mod recording;
 mod request;
 mod shuffle;
 pub mod stat;

@@ -3,7 +3,7 @@ use cygnus_types::Nanos;
 use proptest::prelude::*;
 
 fn record(at_us: u64, kind: Kind, block: u64, blocks: u32) -> Record {
-    Record { at: Nanos::micros(at_us), kind, offset: block << 12, len: blocks << 12, volume: 0 }
+    Record { at: Nanos::micros(at_us), kind, offset: block << 12, len: blocks << 12, volume: 0, fua: false }
 }
 
 fn stat(records: &[Record]) -> Stat {
@@ -70,7 +70,7 @@ proptest! {
         for &(gap, kind, offset, len, volume) in &list {
             at += Nanos(gap);
             let kind = [Kind::Read, Kind::Write, Kind::Flush, Kind::Trim, Kind::WriteZeroes][usize::from(kind)];
-            collector.add(&Record { at, kind, offset, len, volume });
+            collector.add(&Record { at, kind, offset, len, volume, fua: false });
         }
         let stat = collector.finish();
         prop_assert_eq!(stat.requests, list.len() as u64);

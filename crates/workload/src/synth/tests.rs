@@ -20,7 +20,7 @@ fn described(preset: &Preset) -> Stat {
     let mut source = WorkloadConfig::Synth(config(preset)).build(SPACE, 42).unwrap().remove(0);
     let mut writer = MsrWriter::new(Vec::new(), source.name());
     while let Some(Request { kind, offset, len, arrival, .. }) = source.next() {
-        writer.write(&Record { at: arrival.unwrap(), kind, offset, len, volume: 0 }).unwrap();
+        writer.write(&Record { at: arrival.unwrap(), kind, offset, len, volume: 0, fua: false }).unwrap();
     }
     let text = writer.finish().unwrap();
     let reader = TraceReader::new(Path::new("made.csv"), &text[..], ReadOptions::default()).unwrap();

@@ -1,8 +1,28 @@
 //! Why a trace cannot be used.
 
 use super::{BadLine, Format};
+use crate::recording::{Damage, HeaderError};
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
+
+/// Where in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a text, from 1.
+    Line(u64),
+    /// A byte of a recording, from 0.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Byte(byte) => write!(f, "byte {byte}"),
+        }
+    }
+}
 
 /// Why a trace cannot be used: the file, the line and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -16,25 +36,25 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The file cannot be read on.
-    #[error("{}: line {line}: {source}", path.display())]
+    #[error("{}: {place}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// The line that could not be read.
-        line: u64,
+        /// What could not be read.
+        place: Place,
         /// Why.
         source: io::Error,
     },
     /// A compressed file ends before its end or is damaged.
     #[error(
-        "{}: line {line}: the compressed file is truncated or damaged ({source}): fetch it again, or decompress what can be read and use that",
+        "{}: {place}: the compressed file is truncated or damaged ({source}): fetch it again, or decompress what can be read and use that",
         path.display()
     )]
     Compressed {
         /// The file.
         path: PathBuf,
-        /// The line that could not be read.
-        line: u64,
+        /// What could not be read.
+        place: Place,
         /// What the decompressor says.
         source: io::Error,
     },
@@ -71,6 +91,25 @@ pub enum TraceError {
         count: u64,
         /// The first of them.
         first: BadLine,
+    },
+    /// It is no recording, or not one that can be read.
+    #[error("{}: {reason}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: HeaderError,
+    },
+    /// Too much of a recording is damaged.
+    #[error(
+        "{}: byte {}: {} bytes in {} places are damaged, more places than may be skipped: fetch it again, or allow more to be skipped",
+        path.display(), damage.first, damage.bytes, damage.places
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is damaged, as far as it was read.
+        damage: Damage,
     },
     /// It holds no request at all.
     #[error("{}: no request in it{}", path.display(), if *filtered { " that was asked for: name other volumes" } else { "" })]

@@ -134,12 +134,12 @@ pub(super) fn numbered(text: &str, read: &str, write: &str) -> Result<Kind, Line
 /// A request, if its range makes sense.
 pub(super) fn record(at: Nanos, kind: Kind, offset: u64, len: u64, volume: u32) -> Result<Option<Record>, LineError> {
     if kind == Kind::Flush {
-        return Ok(Some(Record { at, kind, offset: 0, len: 0, volume }));
+        return Ok(Some(Record { at, kind, offset: 0, len: 0, volume, fua: false }));
     }
     let range = || LineError::Range { offset, len };
     match (u32::try_from(len).map_err(|_| range())?, offset.checked_add(len)) {
         (0, _) => Err(LineError::Empty),
-        (len, Some(..=0x7FFF_FFFF_FFFF_FFFF)) => Ok(Some(Record { at, kind, offset, len, volume })),
+        (len, Some(..=0x7FFF_FFFF_FFFF_FFFF)) => Ok(Some(Record { at, kind, offset, len, volume, fua: false })),
         _ => Err(range()),
     }
 }

@@ -8,9 +8,10 @@ mod lines;
 mod reader;
 mod reorder;
 mod replay;
+mod text;
 mod write;
 
-pub use error::TraceError;
+pub use error::{Place, TraceError};
 pub use format::Format;
 pub use line::LineError;
 pub use reader::{BadLine, ReadOptions, Skip, Skipped, TraceReader};
@@ -34,6 +35,8 @@ pub struct Record {
     pub len: u32,
     /// The disk, LUN or volume, as the trace numbers them.
     pub volume: u32,
+    /// A write that was durable when it was answered; only recordings tell.
+    pub fua: bool,
 }
 
 impl Record {

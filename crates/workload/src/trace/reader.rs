@@ -1,21 +1,21 @@
-//! Reads a trace line by line, whatever is in it.
+//! Opens a trace, whatever it is, and reads its requests.
 
 use super::decompress::{self, Compression, Text};
 use super::format::Parser;
-use super::lines::{LONGEST, Line, next_line};
-use super::{Format, LineError, Record, TraceError};
+use super::text::{TextReader, read_error};
+use super::{Format, LineError, Place, Record, TraceError};
+use crate::recording::{Damage, Frames, Header, HeaderError};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::io::{Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The beginning of a file, by which its format is recognised.
 const SAMPLE: u64 = 64 << 10;
-/// Bad lines that are kept to be shown.
-const LISTED: usize = 5;
 
-/// How many lines that are no requests may be skipped before the file is refused.
+/// How many lines that are no requests (of a recording: places that are no frames) may be skipped before the file is
+/// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
     /// So many.
@@ -28,6 +28,13 @@ impl Default for Skip {
     /// A hundred: a few damaged lines do no harm to statistics, a garbled file is found out soon.
     fn default() -> Self {
         Skip::AtMost(100)
+    }
+}
+
+impl Skip {
+    /// Whether these are more than may be.
+    pub(super) fn is_exceeded(self, count: u64) -> bool {
+        matches!(self, Skip::AtMost(most) if count > most)
     }
 }
 
@@ -59,19 +66,25 @@ pub struct Skipped {
 }
 
 /// The sample that was taken, and then the rest.
-type Sampled<'a> = Chain<Cursor<Vec<u8>>, Text<'a>>;
+pub(super) type Sampled<'a> = Chain<Cursor<Vec<u8>>, Text<'a>>;
+
+enum Body<'a> {
+    Text(TextReader<'a>),
+    Recording(Recording<'a>),
+}
+
+struct Recording<'a> {
+    header: Header,
+    frames: Frames<Sampled<'a>>,
+    skip: Skip,
+    empty: bool,
+}
 
 /// The requests of a trace file, in the file's order.
 pub struct TraceReader<'a> {
     path: PathBuf,
-    text: BufReader<Sampled<'a>>,
+    body: Body<'a>,
     compression: Compression,
-    parser: Parser,
-    skip: Skip,
-    line: Vec<u8>,
-    line_number: u64,
-    skipped: Skipped,
-    requests: u64,
     position: Rc<Cell<u64>>,
     size: u64,
     ended: bool,
@@ -98,46 +111,57 @@ impl<'a> TraceReader<'a> {
     /// # Errors
     /// When its beginning cannot be read, or is in no format known.
     pub fn new(path: &Path, stream: impl Read + 'a, options: ReadOptions) -> Result<TraceReader<'a>, TraceError> {
-        let (mut text, compression, position) =
-            decompress::open(stream).map_err(|source| TraceError::Read { path: path.into(), line: 1, source })?;
+        let (mut text, compression, position) = decompress::open(stream).map_err(|source| TraceError::Read {
+            path: path.into(),
+            place: Place::Line(1),
+            source,
+        })?;
         if let Compression::Other(with) = compression {
             return Err(TraceError::Compression { path: path.into(), with });
         }
         let mut sample = Vec::new();
         if let Err(source) = text.by_ref().take(SAMPLE).read_to_end(&mut sample) {
             let line = 1 + sample.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            return Err(read_error(path, compression, line, source));
+            return Err(read_error(path, compression, Place::Line(line), source));
         }
-        // The last line of the sample is likely to be cut; it does not matter among so many.
-        let beginning = String::from_utf8_lossy(&sample);
-        let parser = match options.format {
-            Some(format) => Parser::new(format, &beginning),
-            None => Parser::detect(&beginning).ok_or_else(|| no_format(path, &beginning))?,
+        let body = match Header::decode(&sample) {
+            Err(HeaderError::Magic) if options.format != Some(Format::Cygnus) => {
+                let parser = parser(path, &sample, options.format)?;
+                Body::Text(TextReader::new(Cursor::new(sample).chain(text), compression, parser, options.skip))
+            }
+            Err(reason) => return Err(TraceError::Recording { path: path.into(), reason }),
+            Ok((header, len)) => {
+                let mut bytes = Cursor::new(sample);
+                bytes.set_position(len as u64);
+                let frames = Frames::new(bytes.chain(text), len as u64, header.clock);
+                Body::Recording(Recording { header, frames, skip: options.skip, empty: true })
+            }
         };
-        Ok(TraceReader {
-            path: path.into(),
-            text: BufReader::with_capacity(64 << 10, Cursor::new(sample).chain(text)),
-            compression,
-            parser,
-            skip: options.skip,
-            line: Vec::new(),
-            line_number: 0,
-            skipped: Skipped::default(),
-            requests: 0,
-            position,
-            size: 0,
-            ended: false,
-        })
+        Ok(TraceReader { path: path.into(), body, compression, position, size: 0, ended: false })
     }
 
     /// The format it is read in.
     pub fn format(&self) -> Format {
-        self.parser.format()
+        match &self.body {
+            Body::Text(text) => text.parser.format(),
+            Body::Recording(_) => Format::Cygnus,
+        }
     }
 
     /// Lines skipped so far.
-    pub fn skipped(&self) -> &Skipped {
-        &self.skipped
+    pub fn skipped(&self) -> Skipped {
+        match &self.body {
+            Body::Text(text) => text.skipped.clone(),
+            Body::Recording(_) => Skipped::default(),
+        }
+    }
+
+    /// If it is a recording, of what, and what was found missing so far.
+    pub fn recording(&self) -> Option<(&Header, Damage)> {
+        match &self.body {
+            Body::Text(_) => None,
+            Body::Recording(recording) => Some((&recording.header, recording.frames.damage())),
+        }
     }
 
     /// Bytes of the file read so far, and its size (0 for a stream), to show progress.
@@ -146,56 +170,27 @@ impl<'a> TraceReader<'a> {
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
-        loop {
-            let read = next_line(&mut self.text, &mut self.line);
-            self.line_number += 1;
-            let result = match read {
-                Err(source) => return Err(read_error(&self.path, self.compression, self.line_number, source)),
-                Ok(None) if self.requests == 0 => return Err(self.nothing_found()),
-                Ok(None) => return Ok(None),
-                Ok(Some(Line::TooLong)) => Err(LineError::TooLong(LONGEST)),
-                Ok(Some(Line::Whole)) => {
-                    std::str::from_utf8(&self.line).map_err(|_| LineError::NotText).and_then(|t| self.parser.parse(t))
-                }
-            };
-            match result {
-                Ok(Some(record)) => {
-                    self.requests += 1;
-                    return Ok(Some(record));
-                }
-                Ok(None) => {}
-                Err(_) if self.line_number == 1 && is_heading(&self.line) => {}
-                Err(reason) => self.skip_line(reason)?,
-            }
+        let path = &self.path;
+        match &mut self.body {
+            Body::Text(text) => text.next_record(path),
+            Body::Recording(recording) => recording.next_record(path, self.compression),
         }
     }
+}
 
-    fn skip_line(&mut self, reason: LineError) -> Result<(), TraceError> {
-        self.skipped.count += 1;
-        if self.skipped.first.len() < LISTED {
-            self.skipped.first.push(BadLine { line: self.line_number, reason });
+impl Recording<'_> {
+    fn next_record(&mut self, path: &Path, compression: Compression) -> Result<Option<Record>, TraceError> {
+        let place = Place::Byte(self.frames.position());
+        let record = self.frames.next_record().map_err(|source| read_error(path, compression, place, source))?;
+        let damage = self.frames.damage();
+        if self.skip.is_exceeded(damage.places) {
+            return Err(TraceError::Damaged { path: path.into(), damage });
         }
-        match self.skip {
-            Skip::AtMost(most) if self.skipped.count > most => Err(self.too_many()),
-            _ => Ok(()),
+        if record.is_none() && self.empty {
+            return Err(TraceError::Empty { path: path.into(), filtered: false });
         }
-    }
-
-    fn too_many(&self) -> TraceError {
-        TraceError::TooManyBadLines {
-            path: self.path.clone(),
-            format: self.format(),
-            count: self.skipped.count,
-            first: self.skipped.first[0].clone(),
-        }
-    }
-
-    /// A file of nothing but bad lines is no trace, however many may be skipped.
-    fn nothing_found(&self) -> TraceError {
-        match self.skipped.count {
-            0 => TraceError::Empty { path: self.path.clone(), filtered: false },
-            _ => self.too_many(),
-        }
+        self.empty = false;
+        Ok(record)
     }
 }
 
@@ -213,19 +208,13 @@ impl Iterator for TraceReader<'_> {
     }
 }
 
-/// Column names above the first request.
-fn is_heading(line: &[u8]) -> bool {
-    line.first().is_some_and(u8::is_ascii_alphabetic) && line.is_ascii()
-}
-
-fn read_error(path: &Path, compression: Compression, line: u64, source: io::Error) -> TraceError {
-    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    let path = path.into();
-    match source.kind() {
-        UnexpectedEof | InvalidData | InvalidInput if compression != Compression::None => {
-            TraceError::Compressed { path, line, source }
-        }
-        _ => TraceError::Read { path, line, source },
+/// The parser of a text that begins with `sample`.
+fn parser(path: &Path, sample: &[u8], format: Option<Format>) -> Result<Parser, TraceError> {
+    // The last line of the sample is likely to be cut; it does not matter among so many.
+    let beginning = String::from_utf8_lossy(sample);
+    match format {
+        Some(format) => Ok(Parser::new(format, &beginning)),
+        None => Parser::detect(&beginning).ok_or_else(|| no_format(path, &beginning)),
     }
 }
 

@@ -90,7 +90,7 @@ mod tests {
     use crate::Kind;
 
     fn record(at: u64) -> Result<Record, TraceError> {
-        Ok(Record { at: Nanos(at), kind: Kind::Read, offset: at * 512, len: 512, volume: 0 })
+        Ok(Record { at: Nanos(at), kind: Kind::Read, offset: at * 512, len: 512, volume: 0, fua: false })
     }
 
     #[test]

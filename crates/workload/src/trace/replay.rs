@@ -218,7 +218,7 @@ impl Source for Replay {
         self.next += 1;
         let arrival = (!self.config.closed_loop).then(|| self.arrival(&record));
         let job = record.volume as u16;
-        Some(Request { arrival, ..Request::new(record.kind, record.offset, record.len, job) })
+        Some(Request { arrival, fua: record.fua, ..Request::new(record.kind, record.offset, record.len, job) })
     }
 
     fn depth(&self) -> u32 {
@@ -252,6 +252,7 @@ mod tests {
             offset,
             len,
             volume,
+            fua: false,
         };
         list.iter().map(record).collect()
     }

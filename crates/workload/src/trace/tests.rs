@@ -70,7 +70,7 @@ fn failure(text: impl AsRef<[u8]>, skip: Skip) -> String {
 }
 
 fn record(at: u64, kind: Kind, offset: u64, len: u32, volume: u32) -> Record {
-    Record { at: Nanos(at), kind, offset, len, volume }
+    Record { at: Nanos(at), kind, offset, len, volume, fua: false }
 }
 
 #[test]

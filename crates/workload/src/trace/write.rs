@@ -30,12 +30,13 @@ impl<W: Write> MsrWriter<W> {
         Self { out, host: host.replace([',', '\n', '\r'], " ") }
     }
 
-    /// Writes a request. The clock of the format counts 100 ns; the response time, which is not known, is 0.
+    /// Writes a request. The clock of the format counts 100 ns; the response time, which is not known, is 0. It has no
+    /// column for [`Record::fua`].
     ///
     /// # Errors
     /// When the output fails.
     pub fn write(&mut self, record: &Record) -> io::Result<()> {
-        let Record { at: Nanos(at), kind, offset, len, volume } = *record;
+        let Record { at: Nanos(at), kind, offset, len, volume, .. } = *record;
         writeln!(self.out, "{},{},{volume},{},{offset},{len},0", at / 100, self.host, operation(kind))
     }
 

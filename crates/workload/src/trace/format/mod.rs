@@ -33,11 +33,13 @@ pub enum Format {
     Alibaba,
     /// SYSTOR'17, virtual desktops.
     Systor,
+    /// Recordings of this program's own servers, which are not text.
+    Cygnus,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Msr,
         Format::Fiu,
         Format::Spc,
@@ -46,6 +48,7 @@ impl Format {
         Format::Tencent,
         Format::Alibaba,
         Format::Systor,
+        Format::Cygnus,
     ];
 
     /// What it is called on the command line.
@@ -59,6 +62,7 @@ impl Format {
             Self::Tencent => "tencent",
             Self::Alibaba => "alibaba",
             Self::Systor => "systor",
+            Self::Cygnus => "cygnus",
         }
     }
 
@@ -73,6 +77,7 @@ impl Format {
             Self::Tencent => "Tencent block storage",
             Self::Alibaba => "Alibaba block storage",
             Self::Systor => "SYSTOR'17 virtual desktops",
+            Self::Cygnus => "cygnus serve --record",
         }
     }
 
@@ -87,6 +92,7 @@ impl Format {
             Self::Tencent => "time (s), sector, sectors, 0=read|1=write, volume",
             Self::Alibaba => "volume, R|W, offset (B), size (B), time (us)",
             Self::Systor => "time (s), response (s), R|W, LUN, offset (B), size (B)",
+            Self::Cygnus => "binary; see docs/recordings.md",
         }
     }
 
@@ -164,6 +170,7 @@ impl Parser {
             Format::Tencent => tencent::parse(line),
             Format::Alibaba => alibaba::parse(line),
             Format::Systor => systor::parse(line),
+            Format::Cygnus => Err(LineError::NotText),
         }
     }
 }
