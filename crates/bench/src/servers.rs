@@ -241,7 +241,7 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
             }
             volume.flush().await?;
             let listener = BoundListener::bind(&address).map_err(|error| BenchError::Server(error.to_string()))?;
-            let exports = ArrayExports { side: Side::Home(array), array: "tank".into() };
+            let exports = ArrayExports { side: Side::Home(array), array: "tank".into(), taps: Default::default() };
             let server = Server::new(rt, exports, ServerConfig::default(), |_| {});
             server.listen(reactor.io.add_listener(listener.as_fd().try_clone_to_owned()?)?, "bench");
             // The starter waits for this and gives up only if we do.

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             volume.write(at, piece.clone()).await?;
         }
         volume.flush().await?;
-        let exports = ArrayExports { side: Side::Home(array), array: "tank".into() };
+        let exports = ArrayExports { side: Side::Home(array), array: "tank".into(), taps: Default::default() };
         let server = Server::new(rt, exports, ServerConfig::default(), |event| eprintln!("{event}"));
         for listener in &listeners {
             let socket = listener.as_fd().try_clone_to_owned()?;

@@ -53,6 +53,9 @@ impl<V: Volume> Transmission<V> {
             self.fail(&request, refusal.errno, refusal.reason, None, started);
             return;
         }
+        if let Some(tap) = &self.tap {
+            tap.request(started, &request);
+        }
         match request.command {
             Command::Write => self.admit_write(request, payload, started),
             // Reads do not get faster by being announced.

@@ -1,10 +1,13 @@
 //! The engine's arrays and volumes as the server sees them.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use cygnus_engine::{Array, ArrayPeer};
 use cygnus_runtime::BufSlice;
 use cygnus_types::ByteSize;
 
-use crate::volume::{Export, Exports, Volume, VolumeError, VolumeExtent};
+use crate::volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent};
 
 impl From<cygnus_engine::VolumeError> for VolumeError {
     fn from(error: cygnus_engine::VolumeError) -> Self {
@@ -86,6 +89,8 @@ pub struct ArrayExports {
     pub side: Side,
     /// Its name, for descriptions.
     pub array: String,
+    /// By volume, who wants to see its requests.
+    pub taps: BTreeMap<String, Rc<dyn Tap>>,
 }
 
 impl ArrayExports {
@@ -117,6 +122,7 @@ impl Exports for ArrayExports {
             (name, _) => name,
         };
         let volume = self.side.volume(name)?;
-        Some(Export { name: name.into(), description: self.description(&volume), volume })
+        let (description, tap) = (self.description(&volume), self.taps.get(name).cloned());
+        Some(Export { name: name.into(), description, volume, tap })
     }
 }

@@ -38,4 +38,4 @@ pub use listen::{BoundListener, ListenAddress, ListenError};
 pub use server::{Server, ServerConfig};
 pub use session::{EndReason, SessionEvent};
 pub use stats::{OpClass, OpStats, ServerStats, SessionStats};
-pub use volume::{Export, Exports, Volume, VolumeError, VolumeExtent};
+pub use volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent};

@@ -21,7 +21,7 @@ use crate::receive::ReceiveBuffer;
 use crate::select::{Either, first_of};
 use crate::server::ServerConfig;
 use crate::stats::{SessionCounters, Totals};
-use crate::volume::{Export, Exports, Volume};
+use crate::volume::{Export, Exports, Tap, Volume};
 
 /// Bytes of replies, and of writes waiting, that one session may have outstanding. What a peer that does not read can
 /// make us hold; enough for 3800 reads of 4 KiB. A single larger request still gets through, alone.
@@ -138,6 +138,7 @@ impl Handle {
 pub(crate) struct Transmission<V> {
     pub(crate) rt: Runtime,
     pub(crate) volume: V,
+    pub(crate) tap: Option<Rc<dyn Tap>>,
     pub(crate) agreed: cygnus_nbd::Session,
     pub(crate) encoder: ReplyEncoder,
     pub(crate) outbox: Outbox,
@@ -205,6 +206,7 @@ pub(crate) async fn run<E: Exports>(server: Context<'_, E>, sock: SocketId, hand
 struct Agreement<V> {
     session: cygnus_nbd::Session,
     volume: V,
+    tap: Option<Rc<dyn Tap>>,
     /// The server's last words of the negotiation, not sent yet.
     answer: Vec<u8>,
 }
@@ -235,7 +237,7 @@ async fn negotiate<E: Exports>(
             }
             Next::Transmission(session) => {
                 let export = catalogue.opened.expect("the handshake has found the export it enters");
-                return Ok(Agreement { session, volume: export.volume, answer: out });
+                return Ok(Agreement { session, volume: export.volume, tap: export.tap, answer: out });
             }
             Next::Close => {
                 // A farewell that does not get through changes nothing.
@@ -315,10 +317,11 @@ async fn transmit<E: Exports>(
     input: &mut ReceiveBuffer,
     agreement: Agreement<E::Volume>,
 ) -> EndReason {
-    let Agreement { session: agreed, volume, answer } = agreement;
+    let Agreement { session: agreed, volume, tap, answer } = agreement;
     let session = Rc::new(Transmission {
         rt: server.rt.clone(),
         volume,
+        tap,
         encoder: ReplyEncoder::new(agreed.structured),
         agreed,
         outbox: Outbox::new(server.rt),

@@ -1,8 +1,10 @@
 //! What the server needs of a volume, and of the set of volumes.
 
-use cygnus_nbd::Errno;
+use std::rc::Rc;
+
+use cygnus_nbd::{Errno, Request};
 use cygnus_runtime::BufSlice;
-use cygnus_types::{Lba, VolumeId};
+use cygnus_types::{Lba, Nanos, VolumeId};
 
 /// Why a volume could not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,8 +92,14 @@ pub trait Volume: Clone + 'static {
     fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent>;
 }
 
+/// Sees the requests to an export as they come, before anything is done about them. It must not take long.
+pub trait Tap {
+    /// A request was taken in at this time. Its range is within the export.
+    fn request(&self, at: Nanos, request: &Request);
+}
+
 /// One export, opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Export<V> {
     /// Its canonical name.
     pub name: String,
@@ -99,6 +107,8 @@ pub struct Export<V> {
     pub description: String,
     /// What it leads to.
     pub volume: V,
+    /// Who wants to see its requests.
+    pub tap: Option<Rc<dyn Tap>>,
 }
 
 /// The exports of a server, looked up for each client anew, so volumes may come and go while it runs.

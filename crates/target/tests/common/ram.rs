@@ -179,6 +179,6 @@ impl Exports for Shelf {
     fn open(&self, name: &str) -> Option<Export<RamVolume>> {
         let shelf = self.0.borrow();
         let (name, volume) = shelf.iter().find(|(have, _)| have == name || (name.is_empty() && shelf.len() == 1))?;
-        Some(Export { name: name.clone(), description: format!("volume {name}"), volume: volume.clone() })
+        Some(Export { name: name.clone(), description: format!("volume {name}"), volume: volume.clone(), tap: None })
     }
 }
