@@ -10,7 +10,6 @@
 
 mod aging;
 mod client;
-mod drive;
 mod error;
 mod examples;
 mod files;

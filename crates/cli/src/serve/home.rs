@@ -2,6 +2,7 @@
 
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
+use super::record::{self, Recorder};
 use super::{Plan, control, start_server};
 use crate::backend::{
     self,
@@ -35,6 +36,7 @@ pub struct Home {
     pub array: Array,
     pub plan: Arc<Plan>,
     server: Server<ArrayExports>,
+    recorder: Recorder,
     rates: RefCell<RateMeter>,
     stopping: Cell<bool>,
     ready_peers: Cell<usize>,
@@ -48,6 +50,7 @@ pub struct Home {
 /// Home's main task.
 pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
     let served = serve(&reactor, &plan).await;
+    record::end(std::mem::take(&mut plan.recordings.lock().expect("no holder panics")));
     // Whatever happened, the peers wait for this.
     tell_peers(&reactor.rt, &plan, || ToPeer::Exit);
     served
@@ -93,6 +96,7 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     // Whoever became a member since the last look must be found by the next start.
     home.remember_members();
     home.server.shutdown().await;
+    home.recorder.finish();
     tell_peers(rt, plan, || ToPeer::Stop);
     home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
     array.close().await.map_err(Failure::of)?;
@@ -102,7 +106,11 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
 
 /// Starts all tasks of the home reactor.
 fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, Failure> {
-    let server = start_server(reactor, Side::Home(array.clone()), plan)?;
+    let about = record::About { name: &plan.name, array: plan.array, output: plan.output };
+    let recordings = record::begin(&plan.record_to, &reactor.rt, &array, &about)?;
+    *plan.recordings.lock().expect("no holder panics") = recordings;
+    let recorder = plan.recorder(reactor);
+    let server = start_server(reactor, Side::Home(array.clone()), &recorder, plan)?;
     let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", plan.control.address()));
     let socket = plan.control.as_fd().try_clone_to_owned().map_err(failed)?;
     let listener = reactor.io.add_listener(socket).map_err(failed)?;
@@ -111,6 +119,7 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
         array,
         plan: plan.clone(),
         server,
+        recorder,
         rates: RefCell::default(),
         stopping: Cell::new(false),
         ready_peers: Cell::new(0),

@@ -6,14 +6,16 @@
 //! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
+//! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `members.rs` | devices that come while the array is served |
 
 mod control;
 mod home;
 mod members;
 mod peer;
+mod record;
 
-use crate::args::serve::ServeArgs;
+use crate::args::serve::{RecordTo, ServeArgs};
 use crate::backend;
 use crate::commands::{Context, status};
 use crate::config::Config;
@@ -23,6 +25,7 @@ use crate::state::{ArrayRecord, StateDir};
 use cygnus_target::{ArrayExports, BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side};
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
+use record::{Recorder, Recording};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -43,6 +46,9 @@ struct Plan {
     /// How often to scrub, if at all.
     scrub_every: Option<Duration>,
     output: Output,
+    /// What is to be recorded, and the recordings once home has begun them.
+    record_to: Vec<RecordTo>,
+    recordings: Mutex<Vec<Recording>>,
     /// What each reactor but home last published of its server; a quarter of a second old at most.
     published: Mutex<Vec<Published>>,
 }
@@ -52,6 +58,13 @@ struct Plan {
 struct Published {
     stats: ServerStats,
     sessions: Vec<SessionStats>,
+}
+
+impl Plan {
+    /// What a reactor records, once home has begun.
+    fn recorder(&self, reactor: &Reactor) -> Recorder {
+        Recorder::new(&reactor.rt, &self.recordings.lock().expect("no holder panics"))
+    }
 }
 
 /// Does it; returns when the array has been stopped.
@@ -82,6 +95,8 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
         hung_after: args.hung_after.map(|span| span.0.into()),
         scrub_every: args.scrub_every.map_or(Some(SCRUB_EVERY), |interval| interval.0),
         output: context.output,
+        record_to: args.record,
+        recordings: Mutex::default(),
         published: Mutex::new(vec![Published::default(); reactors]),
     };
     let pinning = if args.pin { Pinning::EachOwnCore } else { Pinning::Free };
@@ -135,8 +150,13 @@ fn bind_nbd(args: &ServeArgs, context: &Context) -> Result<Vec<BoundListener>, F
 }
 
 /// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
-fn start_server(reactor: &Reactor, side: Side, plan: &Arc<Plan>) -> Result<Server<ArrayExports>, Failure> {
-    let exports = ArrayExports { side, array: plan.name.clone() };
+fn start_server(
+    reactor: &Reactor,
+    side: Side,
+    recorder: &Recorder,
+    plan: &Arc<Plan>,
+) -> Result<Server<ArrayExports>, Failure> {
+    let exports = ArrayExports { side, array: plan.name.clone(), taps: recorder.taps() };
     let output = plan.output;
     let log = move |event: cygnus_target::SessionEvent| output.detail(&event.to_string());
     let server = Server::new(&reactor.rt, exports, cygnus_target::ServerConfig::default(), log);

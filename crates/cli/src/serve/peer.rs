@@ -1,5 +1,6 @@
 //! The reactors that are not the array's home, and what they and home say to each other.
 
+use super::record::Recorder;
 use super::{Plan, Published, start_server};
 use crate::failure::Failure;
 use cygnus_engine::ArrayHandle;
@@ -45,7 +46,8 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
         ToPeer::Stop | ToPeer::Exit | ToPeer::AddDevice(_) => return Ok(()),
     };
     let peer = handle.attach(&rt);
-    let server = start_server(&reactor, Side::Peer(peer.clone()), &plan);
+    let recorder = plan.recorder(&reactor);
+    let server = start_server(&reactor, Side::Peer(peer.clone()), &recorder, &plan);
     let ready = server.as_ref().map(drop).map_err(ToString::to_string);
     rt.send_msg(HOME, Box::new(ToHome::Ready(ready)));
     let server = server.ok();
@@ -56,7 +58,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
         let message = rt.recv_msg().await;
         let Some(message) = peer.handle_message(message) else { continue };
         match *message.downcast::<ToPeer>().expect("the engine takes its own messages") {
-            ToPeer::Stop => rt.spawn(stop(rt.clone(), server.clone())),
+            ToPeer::Stop => rt.spawn(stop(rt.clone(), server.clone(), recorder.clone())),
             ToPeer::AddDevice(device) => {
                 let added = reactor.io.add_device(&device).map(|info| info.ix).map_err(|error| error.to_string());
                 rt.send_msg(HOME, Box::new(ToHome::DeviceAdded(added)));
@@ -68,10 +70,11 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
 }
 
 /// Beside the loop that handles messages: sessions that end may need the engine's.
-async fn stop(rt: Runtime, server: Option<Server<ArrayExports>>) {
+async fn stop(rt: Runtime, server: Option<Server<ArrayExports>>, recorder: Recorder) {
     if let Some(server) = server {
         server.shutdown().await;
     }
+    recorder.finish();
     rt.send_msg(HOME, Box::new(ToHome::Stopped));
 }
 

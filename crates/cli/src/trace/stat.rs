@@ -9,6 +9,7 @@ use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos};
+use cygnus_workload::recording::{Damage, Header};
 use cygnus_workload::stat::{Collector, Stat};
 use cygnus_workload::trace::Reorder;
 use serde::Serialize;
@@ -22,8 +23,54 @@ struct Described<'a> {
     skipped: SkippedLines,
     /// Requests found behind a later one; they are described in the order of arrival.
     out_of_order: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<Recorded>,
     #[serde(flatten)]
     stat: Stat,
+}
+
+/// What a recording says of itself, and what is missing in it.
+#[derive(Debug, Serialize)]
+struct Recorded {
+    volume: String,
+    volume_bytes: u64,
+    /// Requests that the server could not write down in time.
+    lost_requests: u64,
+    damaged_places: u64,
+    damaged_bytes: u64,
+    /// Bytes at the end that are no whole frame.
+    torn_bytes: u64,
+}
+
+impl From<(&Header, Damage)> for Recorded {
+    fn from((header, damage): (&Header, Damage)) -> Self {
+        Self {
+            volume: header.volume.clone(),
+            volume_bytes: header.size,
+            lost_requests: damage.lost,
+            damaged_places: damage.places,
+            damaged_bytes: damage.bytes,
+            torn_bytes: damage.torn,
+        }
+    }
+}
+
+impl Recorded {
+    /// Sentences.
+    fn text(&self) -> String {
+        let mut text = format!("Recorded   {} of {}\n", self.volume, size(self.volume_bytes));
+        if self.lost_requests > 0 {
+            let lost = show::count(self.lost_requests);
+            text.push_str(&format!("{lost} requests are missing: the file could not be written so fast\n"));
+        }
+        if self.damaged_places > 0 {
+            text.push_str(&format!("{} bytes in {} places are damaged\n", self.damaged_bytes, self.damaged_places));
+        }
+        if self.torn_bytes > 0 {
+            text.push_str(&format!("The recording was not ended in order: {} bytes are no frame\n", self.torn_bytes));
+        }
+        text
+    }
 }
 
 pub(super) fn run(args: &StatArgs, output: Output) -> Result<(), Failure> {
@@ -39,8 +86,9 @@ pub(super) fn run(args: &StatArgs, output: Output) -> Result<(), Failure> {
     let described = Described {
         file: &args.file,
         format: records.source().format().name(),
-        skipped: records.source().skipped().into(),
+        skipped: (&records.source().skipped()).into(),
         out_of_order: records.out_of_order(),
+        recording: records.source().recording().map(Recorded::from),
         stat: collector.finish(),
     };
     output.answer(&described, |paint| described.text(paint))
@@ -78,12 +126,13 @@ impl Described<'_> {
         for (heading, line) in self.lines() {
             text.push_str(&format!("{} {line}\n", paint.tone(Tone::Heading, &format!("{heading:<10}"))));
         }
-        if self.out_of_order > 0 {
+        if self.out_of_order > 0 && self.recording.is_none() {
             text.push_str(&format!(
                 "{} requests stand behind later ones in the file\n",
                 show::count(self.out_of_order)
             ));
         }
+        text.push_str(&self.recording.as_ref().map_or(String::new(), Recorded::text));
         text + &self.skipped.text()
     }
 

@@ -43,7 +43,7 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
             while let Some(request) = source.next() {
                 let at = request.arrival.unwrap_or(Nanos::ZERO);
                 let (kind, offset, len) = (request.kind, request.offset, request.len);
-                out.write(&Record { at, kind, offset, len, volume: 0 }).map_err(failed)?;
+                out.write(&Record { at, kind, offset, len, volume: 0, fua: false }).map_err(failed)?;
                 bar.tick(|requests| requests);
             }
         }
@@ -79,7 +79,7 @@ pub(super) fn convert(args: &ConvertArgs, output: Output) -> Result<(), Failure>
             bar.tick(|_| records.source().progress().0);
         }
         out.finish().map_err(failed)?;
-        let skipped = Some(records.source().skipped().into());
+        let skipped = Some((&records.source().skipped()).into());
         Ok(Written { file: &args.out, what: format!("{name} ({format}) as MSR CSV"), requests, skipped })
     })?;
     output.answer(&written, |_| {

@@ -1,0 +1,221 @@
+//! `--record`: what clients ask of a volume, collected by each reactor and written by a thread of the recording.
+
+use crate::args::serve::RecordTo;
+use crate::failure::Failure;
+use crate::output::Output;
+use cygnus_engine::Array;
+use cygnus_nbd::{Command, Request};
+use cygnus_runtime::Runtime;
+use cygnus_target::Tap;
+use cygnus_types::{Nanos, Uuid};
+use cygnus_workload::Kind;
+use cygnus_workload::recording::{FrameBuilder, Header};
+use cygnus_workload::trace::Record;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Frames that may wait to be written; 15 MiB, some seconds of the fastest clients. Beyond that, requests are missing.
+const WAITING: usize = 256;
+/// A frame that does not fill is handed over after so long.
+const PERIOD: Nanos = Nanos::millis(250);
+/// What was written is made durable after so long.
+const SYNC: Duration = Duration::from_secs(1);
+
+/// To the thread that writes.
+enum ToWriter {
+    /// Write this.
+    Frame(Vec<u8>),
+    /// Nothing more will come.
+    End,
+}
+
+/// A recording under way, for all reactors.
+pub struct Recording {
+    volume: String,
+    to_writer: SyncSender<ToWriter>,
+    writer: JoinHandle<()>,
+}
+
+/// Begins the recordings that were asked for. `array` is open on this reactor.
+pub fn begin(targets: &[RecordTo], rt: &Runtime, array: &Array, about: &About) -> Result<Vec<Recording>, Failure> {
+    let size = |target: &RecordTo| {
+        let volume = array.volume(&target.volume).ok_or_else(|| {
+            let known = array.volume_names().join(", ");
+            Failure::Failed(format!("{} has no volume '{}' to record: it has {known}", about.name, target.volume))
+        })?;
+        Ok::<u64, Failure>(volume.size())
+    };
+    // Before any file is made.
+    let sizes = targets.iter().map(size).collect::<Result<Vec<u64>, Failure>>()?;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_nanos() as u64);
+    let clock = since_1970.saturating_sub(rt.precise_now().0);
+    let mut recordings = Vec::new();
+    for (target, size) in targets.iter().zip(sizes) {
+        let volume = format!("{}/{}", about.name, target.volume);
+        let header = Header { clock, size, array: about.array, volume };
+        match start(target, &header, about.output) {
+            Ok(recording) => recordings.push(recording),
+            Err(failure) => {
+                end(recordings);
+                return Err(failure);
+            }
+        }
+        about.output.remark(&format!("recording {} to {}", header.volume, target.file.display()));
+    }
+    Ok(recordings)
+}
+
+/// What is served.
+pub struct About<'a> {
+    pub name: &'a str,
+    pub array: Uuid,
+    pub output: Output,
+}
+
+fn start(target: &RecordTo, header: &Header, output: Output) -> Result<Recording, Failure> {
+    let path = target.file.clone();
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::Failed(format!("{} exists: record to another file, or remove it first", path.display()))
+        }
+        _ => Failure::Failed(format!("{}: {error}", path.display())),
+    };
+    let mut file = File::create_new(&path).map_err(failed)?;
+    if let Err(error) = file.write_all(&header.encode()) {
+        // It holds nothing; that it cannot be removed either changes nothing.
+        let _ = fs::remove_file(&path);
+        return Err(failed(error));
+    }
+    let (to_writer, frames) = sync_channel(WAITING);
+    let write = {
+        let path = path.clone();
+        move || {
+            if let Err(error) = write_frames(&mut file, &frames) {
+                output.warn(&format!("the recording {} ends here: {error}", path.display()));
+            }
+        }
+    };
+    let writer = thread::Builder::new().name(format!("record {}", target.volume)).spawn(write);
+    Ok(Recording { volume: target.volume.clone(), to_writer, writer: writer.map_err(failed)? })
+}
+
+/// Writes what comes until the end, or until that fails.
+fn write_frames(file: &mut File, frames: &Receiver<ToWriter>) -> io::Result<()> {
+    let (mut dirty, mut synced) = (false, Instant::now());
+    loop {
+        match frames.recv_timeout(SYNC) {
+            Ok(ToWriter::Frame(bytes)) => {
+                file.write_all(&bytes)?;
+                dirty = true;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(ToWriter::End) | Err(RecvTimeoutError::Disconnected) => return file.sync_all(),
+        }
+        if dirty && synced.elapsed() >= SYNC {
+            file.sync_data()?;
+            (dirty, synced) = (false, Instant::now());
+        }
+    }
+}
+
+/// Ends recordings; their files are complete when this returns. All reactors' recorders have been
+/// [finished](Recorder::finish).
+pub fn end(recordings: Vec<Recording>) {
+    for Recording { to_writer, writer, .. } in recordings {
+        // A writer that is gone has said why.
+        let _ = to_writer.send(ToWriter::End);
+        let _ = writer.join();
+    }
+}
+
+/// The recordings as one reactor fills them.
+#[derive(Clone, Default)]
+pub struct Recorder {
+    taps: Rc<BTreeMap<String, Rc<VolumeTap>>>,
+}
+
+impl Recorder {
+    /// For this reactor.
+    pub fn new(rt: &Runtime, recordings: &[Recording]) -> Recorder {
+        let tap = |recording: &Recording| {
+            let frame = RefCell::new(FrameBuilder::new(rt.id().0));
+            (recording.volume.clone(), Rc::new(VolumeTap { frame, to_writer: recording.to_writer.clone() }))
+        };
+        let recorder = Recorder { taps: Rc::new(recordings.iter().map(tap).collect()) };
+        if !recordings.is_empty() {
+            rt.spawn(now_and_then(rt.clone(), recorder.clone()));
+        }
+        recorder
+    }
+
+    /// What the server's sessions tell.
+    pub fn taps(&self) -> BTreeMap<String, Rc<dyn Tap>> {
+        self.taps.iter().map(|(volume, tap)| (volume.clone(), tap.clone() as Rc<dyn Tap>)).collect()
+    }
+
+    /// No more requests will come: hands over what there is, waiting for room.
+    pub fn finish(&self) {
+        for tap in self.taps.values() {
+            if let Some(bytes) = tap.frame.borrow_mut().take() {
+                // A writer that is gone has said why.
+                let _ = tap.to_writer.send(ToWriter::Frame(bytes));
+            }
+        }
+    }
+}
+
+async fn now_and_then(rt: Runtime, recorder: Recorder) {
+    loop {
+        rt.sleep(PERIOD).await;
+        recorder.taps.values().for_each(|tap| tap.hand_over(&mut tap.frame.borrow_mut()));
+    }
+}
+
+/// A volume's requests on one reactor.
+struct VolumeTap {
+    frame: RefCell<FrameBuilder>,
+    to_writer: SyncSender<ToWriter>,
+}
+
+impl VolumeTap {
+    /// Gives the frame to the writer; never waits.
+    fn hand_over(&self, frame: &mut FrameBuilder) {
+        let Some(bytes) = frame.take() else { return };
+        let refused = self.to_writer.try_send(ToWriter::Frame(bytes)).err();
+        if let Some(TrySendError::Full(ToWriter::Frame(bytes)) | TrySendError::Disconnected(ToWriter::Frame(bytes))) =
+            refused
+        {
+            frame.lose(&bytes);
+        }
+    }
+}
+
+impl Tap for VolumeTap {
+    fn request(&self, at: Nanos, request: &Request) {
+        let Some(kind) = kind(request.command) else { return };
+        let (offset, len) = if kind.has_range() { (request.offset, request.length) } else { (0, 0) };
+        let mut frame = self.frame.borrow_mut();
+        frame.push(&Record { at, kind, offset, len, volume: 0, fua: request.fua() });
+        if frame.is_full() {
+            self.hand_over(&mut frame);
+        }
+    }
+}
+
+/// What is recorded of a command, if anything.
+fn kind(command: Command) -> Option<Kind> {
+    match command {
+        Command::Read => Some(Kind::Read),
+        Command::Write => Some(Kind::Write),
+        Command::Flush => Some(Kind::Flush),
+        Command::Trim => Some(Kind::Trim),
+        Command::WriteZeroes => Some(Kind::WriteZeroes),
+        Command::Cache | Command::BlockStatus | Command::Disconnect | Command::Unknown(_) => None,
+    }
+}
