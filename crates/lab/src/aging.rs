@@ -9,7 +9,7 @@ use cygnus_types::{BLOCK, zeros};
 use crate::error::Stop;
 use crate::scenario::AgingSection;
 use crate::store::{RequestError, Store};
-use crate::testbed::Testbed;
+use crate::testbed::Seat;
 
 /// Bytes of a sequential write.
 const LARGE: usize = 256 << 10;
@@ -19,14 +19,14 @@ const DEPTH: usize = 32;
 const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// Writes at offsets that `next` gives until it gives no more.
-async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> + 'static) -> Result<(), RequestError> {
+async fn write_all(seat: &Seat, len: usize, next: impl FnMut() -> Option<u64> + 'static) -> Result<(), RequestError> {
     let next = Rc::new(RefCell::new(next));
     let failure = Rc::new(Cell::new(None));
     let (running, ended) = (Rc::new(Cell::new(DEPTH)), Rc::new(Event::new()));
     for _ in 0..DEPTH {
-        let (rt, store) = (bed.rt.clone(), bed.store.clone());
+        let (rt, store) = (seat.rt.clone(), seat.store.clone());
         let (next, failure, running, ended) = (next.clone(), failure.clone(), running.clone(), ended.clone());
-        bed.rt.spawn(async move {
+        seat.rt.spawn(async move {
             let buf = rt.alloc(len).full();
             loop {
                 let offset = (*next.borrow_mut())();
@@ -53,8 +53,8 @@ async fn write_all(bed: &Testbed, len: usize, next: impl FnMut() -> Option<u64> 
 }
 
 /// Ages the volume; `progress` is told the share that is done.
-pub(crate) async fn age(bed: &Testbed, aging: &AgingSection, progress: Rc<dyn Fn(f64)>) -> Result<(), Stop> {
-    let size = bed.store.size();
+pub(crate) async fn age(seat: &Seat, aging: &AgingSection, progress: Rc<dyn Fn(f64)>) -> Result<(), Stop> {
+    let size = seat.store.size();
     let fill = (size as f64 * aging.fill.share()) as u64 / LARGE as u64 * LARGE as u64;
     let span = if fill == 0 { size } else { fill };
     let blocks = span / BLOCK as u64;
@@ -69,8 +69,8 @@ pub(crate) async fn age(bed: &Testbed, aging: &AgingSection, progress: Rc<dyn Fn
         }
         (here < fill).then_some(here)
     };
-    write_all(bed, LARGE, sequential).await?;
-    let (mut rng, mut done) = (Rng::new(bed.rt.rng_u64()), 0);
+    write_all(seat, LARGE, sequential).await?;
+    let (mut rng, mut done) = (Rng::new(seat.rt.rng_u64()), 0);
     let random = move || {
         if done % PROGRESS_EVERY == 0 {
             progress(((fill / BLOCK as u64) + done) as f64 / all);
@@ -78,8 +78,8 @@ pub(crate) async fn age(bed: &Testbed, aging: &AgingSection, progress: Rc<dyn Fn
         done += 1;
         (done <= overwrites).then(|| rng.below(blocks) * BLOCK as u64)
     };
-    write_all(bed, BLOCK, random).await?;
-    settle(&bed.store).await
+    write_all(seat, BLOCK, random).await?;
+    settle(&seat.store).await
 }
 
 /// What was written is on the devices when the clock starts.

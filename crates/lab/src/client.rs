@@ -3,21 +3,19 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use cygnus_runtime::{Event, Runtime};
+use cygnus_runtime::Event;
 use cygnus_sim::World;
 use cygnus_types::{Nanos, zeros};
 use cygnus_workload::{Kind, Request, Source};
 
 use crate::link::{Link, Way};
-use crate::store::{RequestError, Store};
+use crate::store::RequestError;
 use crate::tally::{Key, Tally};
-use crate::testbed::{HERE, Testbed};
+use crate::testbed::{Seat, Testbed};
 
 /// What all clients share.
 pub(crate) struct Shared {
-    pub rt: Runtime,
     pub world: World,
-    pub store: Store,
     pub link: Option<Link>,
     pub per_request: Nanos,
     pub tally: RefCell<Tally>,
@@ -34,11 +32,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub fn new(bed: &Testbed, link: Option<Link>, ramp: Nanos, duration: Nanos) -> Self {
-        let start = bed.rt.precise_now();
+        let start = bed.home().rt.precise_now();
         Self {
-            rt: bed.rt.clone(),
             world: bed.world.clone(),
-            store: bed.store.clone(),
             link,
             per_request: bed.per_request,
             tally: RefCell::default(),
@@ -60,39 +56,12 @@ impl Shared {
         });
         u16::try_from(at).expect("a workload has fewer than 65536 sources")
     }
-
-    async fn send(&self, way: Way, payload: u64) {
-        if let Some(link) = &self.link {
-            link.send(&self.rt, way, payload).await;
-        }
-    }
-
-    async fn carry_out(&self, request: &Request) -> Result<(), RequestError> {
-        let (offset, len, store) = (request.offset, request.len as usize, &self.store);
-        let carries = |kind, payload| if request.kind == kind { payload } else { 0 };
-        self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
-        self.world.charge(HERE, self.per_request);
-        match request.kind {
-            Kind::Read => store.read(offset, self.rt.alloc(len).full()).await?,
-            Kind::Write => match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
-                Some(result) => result?,
-                None => store.write(offset, self.rt.alloc(len).full()).await?,
-            },
-            Kind::Flush => store.flush().await?,
-            Kind::Trim => store.trim(offset, u64::from(request.len)).await?,
-            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(request.len)).await?,
-        }
-        if request.fua {
-            store.flush().await?;
-        }
-        self.send(Way::ToClient, carries(Kind::Read, u64::from(request.len))).await;
-        Ok(())
-    }
 }
 
 /// One client.
 struct Client {
     shared: Rc<Shared>,
+    seat: Rc<Seat>,
     /// Number of the source's name.
     name: u16,
     source: RefCell<Box<dyn Source>>,
@@ -104,12 +73,13 @@ struct Client {
     measured_from: Nanos,
 }
 
-/// Starts a client's workers.
-pub(crate) fn start(shared: &Rc<Shared>, source: Box<dyn Source>) {
+/// Starts a client's workers, on the core that serves it.
+pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, source: Box<dyn Source>) {
     let (depth, schedule) = (source.depth(), source.schedule());
     let end = schedule.duration.map_or(shared.end, |span| shared.end.min(shared.start + span));
     let client = Rc::new(Client {
         shared: shared.clone(),
+        seat: seat.clone(),
         name: shared.number(source.name()),
         source: RefCell::new(source),
         outstanding: Cell::new(0),
@@ -120,7 +90,7 @@ pub(crate) fn start(shared: &Rc<Shared>, source: Box<dyn Source>) {
     });
     for _ in 0..depth {
         shared.running.set(shared.running.get() + 1);
-        shared.rt.spawn(client.clone().work());
+        seat.rt.spawn(client.clone().work());
     }
 }
 
@@ -131,7 +101,7 @@ impl Client {
             if issued >= self.end {
                 break;
             }
-            let result = self.shared.carry_out(&request).await;
+            let result = self.carry_out(&request).await;
             self.finish(&request);
             match result {
                 Ok(()) => self.count(&request, issued),
@@ -140,13 +110,42 @@ impl Client {
                     break;
                 }
             }
-            if self.shared.rt.now() <= issued {
+            if self.seat.rt.now() <= issued {
                 // It took no time: others must get their turn, and time pass.
-                self.shared.rt.yield_now().await;
+                self.seat.rt.yield_now().await;
             }
         }
         self.shared.running.set(self.shared.running.get() - 1);
         self.shared.ended.notify();
+    }
+
+    async fn send(&self, way: Way, payload: u64) {
+        if let Some(link) = &self.shared.link {
+            link.send(&self.seat.rt, way, payload).await;
+        }
+    }
+
+    async fn carry_out(&self, request: &Request) -> Result<(), RequestError> {
+        let Seat { reactor, rt, store } = &*self.seat;
+        let (offset, len) = (request.offset, request.len as usize);
+        let carries = |kind, payload| if request.kind == kind { payload } else { 0 };
+        self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
+        self.shared.world.charge(*reactor, self.shared.per_request);
+        match request.kind {
+            Kind::Read => store.read(offset, rt.alloc(len).full()).await?,
+            Kind::Write => match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
+                Some(result) => result?,
+                None => store.write(offset, rt.alloc(len).full()).await?,
+            },
+            Kind::Flush => store.flush().await?,
+            Kind::Trim => store.trim(offset, u64::from(request.len)).await?,
+            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(request.len)).await?,
+        }
+        if request.fua {
+            store.flush().await?;
+        }
+        self.send(Way::ToClient, carries(Kind::Read, u64::from(request.len))).await;
+        Ok(())
     }
 
     async fn until(&self, ready: impl Fn() -> bool) {
@@ -163,7 +162,7 @@ impl Client {
         if self.barrier.get() {
             self.until(|| !self.barrier.get()).await;
         }
-        if self.shared.rt.now() >= self.end {
+        if self.seat.rt.now() >= self.end {
             return None;
         }
         let request = self.source.borrow_mut().next()?;
@@ -178,10 +177,10 @@ impl Client {
     /// Waits for the request's arrival; says when it was issued. In an open loop that is when it arrived, however late
     /// there was room for it.
     async fn issue(&self, request: &Request) -> Nanos {
-        let Some(arrival) = request.arrival else { return self.shared.rt.precise_now() };
+        let Some(arrival) = request.arrival else { return self.seat.rt.precise_now() };
         let at = self.shared.start + arrival;
         if at < self.end {
-            self.shared.rt.sleep_until(at).await;
+            self.seat.rt.sleep_until(at).await;
         }
         at
     }
@@ -197,7 +196,7 @@ impl Client {
     }
 
     fn count(&self, request: &Request, issued: Nanos) {
-        let latency = self.shared.rt.precise_now().since(issued);
+        let latency = self.seat.rt.precise_now().since(issued);
         let mut tally = self.shared.tally.borrow_mut();
         let key = Key { client: self.name, job: request.job, kind: request.kind };
         tally.count(key, u64::from(request.len), latency, issued >= self.measured_from);

@@ -10,6 +10,7 @@
 
 mod aging;
 mod client;
+mod drive;
 mod error;
 mod examples;
 mod files;

@@ -47,12 +47,18 @@ pub struct Outcome {
     pub victims: u64,
     /// Valid share of those segments, in thousandths.
     pub victim_valid_milli: u64,
-    /// Share of the time that the array's core worked, in thousandths; 0 if it is not modelled.
+    /// Cores of the array, each with a reactor.
+    pub cores: u64,
+    /// Time that those cores worked, in thousandths of the run's: 1000 is one whole core; 0 if they are not modelled.
     pub cpu_milli: u64,
     /// Totals of the drives, after the aging.
     pub devices: Vec<DeviceTotals>,
     /// Smallest and greatest erase count of the flash blocks of each drive at the end, aging included.
     pub wear: Vec<(u32, u32)>,
+    /// Host memory of the simulated drives at the end: translation state, and what they hold; bytes. It is about the
+    /// simulation, not about what is simulated.
+    #[serde(skip)]
+    pub memory: (u64, u64),
     /// Time series, from the end of the aging; in a file of their own.
     #[serde(skip)]
     pub samples: Vec<Sample>,
@@ -146,7 +152,7 @@ pub struct Sample {
     pub cleaning: Option<u64>,
     /// Delay of each written block at its end, in nanoseconds: back-pressure.
     pub pressure_ns: u64,
-    /// Time that the array's core worked, in nanoseconds.
+    /// Time that the array's cores worked, all together, in nanoseconds.
     pub cpu_ns: u64,
     /// Bytes over the clients' link, to the array and back.
     pub link_bytes: [u64; 2],

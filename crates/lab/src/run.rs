@@ -12,7 +12,7 @@ use crate::error::{LabError, Stop};
 use crate::link::Link;
 use crate::outcome::Outcome;
 use crate::sampler::{Snapshot, sample};
-use crate::scenario::{ArraySection, Scenario};
+use crate::scenario::Scenario;
 use crate::summary::Ended;
 use crate::testbed::{Bench, Testbed};
 
@@ -39,15 +39,18 @@ pub fn run(
     progress: impl Fn(Progress) + 'static,
 ) -> Result<Outcome, LabError> {
     let part = &scenario.spec.array[which];
-    let section = part.as_ref();
-    let config = scenario.drive()?;
-    let cpu = scenario.spec.cpu.map(|cpu| cpu.model());
-    let precondition = scenario.spec.devices.as_ref().precondition;
-    let bench = Bench::new(&config, precondition, section.devices(), seed, cpu);
-    let ended = bench.rt.run(play(&bench, scenario, section, seed, Rc::new(progress)));
+    let spec = &scenario.spec;
+    let cpu = spec.cpu.as_ref().map(Spanned::as_ref);
+    let devices = part.as_ref().devices();
+    let bench = Rc::new(Bench::new(&scenario.drive()?, spec.devices.as_ref().precondition, devices, seed, cpu));
+    let playing = play(bench.clone(), scenario.clone(), which, seed, Rc::new(progress));
+    let ended = match bench.cores.len() {
+        // The same, with less ado.
+        1 => bench.cores.reactor(0).run(playing),
+        _ => bench.cores.run(playing),
+    };
     let at = bench.world.now();
-    bench.rt.drop_tasks();
-    let array = section.name().to_owned();
+    let array = part.as_ref().name().to_owned();
     match ended {
         Ok(Ok(outcome)) => Ok(outcome),
         Ok(Err(Stop::Request(error))) => Err(LabError::Request { array, error }),
@@ -58,18 +61,19 @@ pub fn run(
 }
 
 async fn play(
-    bench: &Bench,
-    scenario: &Scenario,
-    section: &ArraySection,
+    bench: Rc<Bench>,
+    scenario: Scenario,
+    which: usize,
     seed: u64,
     progress: Rc<dyn Fn(Progress)>,
 ) -> Result<Outcome, Stop> {
     let spec = &scenario.spec;
-    let bed = Rc::new(Testbed::set_up(bench, scenario, section).await?);
-    let sources =
-        spec.workload.as_ref().build(bed.store.size(), seed).map_err(|why| Stop::Workload(why.to_string()))?;
+    let section = spec.array[which].as_ref();
+    let bed = Rc::new(Testbed::set_up(&bench, &scenario, section).await?);
+    let size = bed.home().store.size();
+    let sources = spec.workload.as_ref().build(size, seed).map_err(|why| Stop::Workload(why.to_string()))?;
     let told = progress.clone();
-    age(&bed, &scenario.aging(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
+    age(bed.home(), &scenario.aging(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
 
     let link = spec.network.as_ref().map(Spanned::as_ref).map(|network| Link::new(network.rate.0, network.latency.0));
     let run = spec.run.as_ref();
@@ -84,7 +88,9 @@ async fn play(
         samples.clone(),
         Rc::new(move |at| told(Progress::Running(at))),
     );
-    sources.into_iter().for_each(|source| client::start(&shared, source));
+    for (n, source) in sources.into_iter().enumerate() {
+        client::start(&shared, &bed.seats[n % bed.seats.len()], source);
+    }
     sampler.await;
     while shared.running.get() > 0 {
         shared.ended.wait().await;
@@ -94,6 +100,7 @@ async fn play(
     }
     let after = Snapshot::take(&bed, &shared);
     let samples = samples.take();
-    let ended = Ended { scenario, section, seed, bed: &bed, shared: &shared, before: &before, after: &after };
+    let ended =
+        Ended { scenario: &scenario, section, seed, bed: &bed, shared: &shared, before: &before, after: &after };
     Ok(ended.outcome(samples))
 }

@@ -10,7 +10,7 @@ use crate::link::Way;
 use crate::outcome::{DeviceSample, DeviceTotals, Sample};
 use crate::store::Activity;
 use crate::tally::Counts;
-use crate::testbed::{HERE, Testbed};
+use crate::testbed::Testbed;
 
 /// Counters of everything at one moment.
 #[derive(Clone)]
@@ -27,11 +27,11 @@ impl Snapshot {
     pub fn take(bed: &Testbed, shared: &Shared) -> Self {
         let link = |way| shared.link.as_ref().map_or((0, Nanos::ZERO), |link| link.totals(way));
         Self {
-            at: bed.rt.now(),
-            activity: bed.store.activity(),
+            at: bed.home().rt.now(),
+            activity: bed.home().store.activity(),
             devices: bed.disks.iter().map(|&disk| device(bed, disk)).collect(),
-            wear: bed.disks.iter().filter_map(|&disk| bed.world.model_wear(disk)).collect(),
-            cpu: bed.world.cpu_busy(HERE),
+            wear: bed.disks.iter().map(|&disk| bed.world.model_wear(disk).unwrap_or_default()).collect(),
+            cpu: Nanos(bed.seats.iter().map(|seat| bed.world.cpu_busy(seat.reactor).0).sum()),
             link: [Way::ToArray, Way::ToClient].map(link),
         }
     }
@@ -39,7 +39,7 @@ impl Snapshot {
 
 fn device(bed: &Testbed, disk: cygnus_sim::DiskId) -> DeviceTotals {
     let (stats, load) = (bed.world.stats(disk), bed.world.load(disk));
-    let flash = bed.world.model_counters(disk).expect("the lab's drives are modelled");
+    let flash = bed.world.model_counters(disk).unwrap_or_default();
     DeviceTotals {
         read_bytes: stats.read_bytes,
         written_bytes: stats.written_bytes,
@@ -66,7 +66,7 @@ pub(crate) async fn sample(
     let mut before = Snapshot::take(&bed, &shared);
     while before.at < shared.end {
         let at = shared.start + interval * (samples.borrow().len() as u64 + 1);
-        bed.rt.sleep_until(at.min(shared.end)).await;
+        bed.home().rt.sleep_until(at.min(shared.end)).await;
         let after = Snapshot::take(&bed, &shared);
         let sample = between(&bed, &shared, &before, &after);
         samples.borrow_mut().push(sample);
@@ -77,7 +77,7 @@ pub(crate) async fn sample(
 
 fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) -> Sample {
     let [reads, writes] = shared.tally.borrow_mut().take_interval();
-    let standing = bed.store.standing();
+    let standing = bed.home().store.standing();
     let (earlier, later) = (&before.activity, &after.activity);
     let device = |n: usize| {
         let (group, role) = standing.roles[n];

@@ -4,14 +4,17 @@ use cygnus_engine::CreateOptions;
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::Preset;
 use cygnus_sim::CpuModel;
-use cygnus_ssd::{DeviceSpec, ModelConfig};
 use cygnus_types::{BLOCK, ByteSize, Nanos};
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use toml::Spanned;
 
+use crate::drive::{DevicesSection, Drive};
 use crate::error::ScenarioError;
+
+/// Cores that an array may have.
+const MAX_CORES: u16 = 64;
 
 /// A scenario, as read from its file and checked as far as can be without running it.
 #[derive(Clone, Debug)]
@@ -38,59 +41,13 @@ pub(crate) struct Spec {
     pub volume: VolumeSection,
     pub aging: Option<Spanned<AgingSection>>,
     pub workload: Spanned<WorkloadConfig>,
-    pub cpu: Option<CpuSection>,
+    pub cpu: Option<Spanned<CpuSection>>,
     pub network: Option<Spanned<NetworkSection>>,
     pub run: Spanned<RunSection>,
 }
 
 fn one() -> u64 {
     1
-}
-
-/// The drives, all alike; each array gets as many new ones as it takes. They are described as by [`DeviceSpec`], whose
-/// fields stand here themselves, because a flattened struct could not say which line of a file is wrong.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct DevicesSection {
-    preset: Option<String>,
-    construction: Option<ModelConfig>,
-    scale: Option<f64>,
-    capacity: Option<Size>,
-    #[serde(rename = "override")]
-    overrides: Option<serde_json::Value>,
-    /// What the drives went through before the array was made.
-    #[serde(default)]
-    pub precondition: Precondition,
-}
-
-impl DevicesSection {
-    fn spec(&self) -> DeviceSpec {
-        DeviceSpec {
-            preset: self.preset.clone(),
-            construction: self.construction.clone(),
-            scale: self.scale,
-            capacity: self.capacity.map(|size| size.0),
-            overrides: self.overrides.clone(),
-        }
-    }
-
-    /// What to call them in results.
-    pub fn name(&self) -> &str {
-        self.preset.as_deref().unwrap_or("described")
-    }
-}
-
-/// What drives went through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Precondition {
-    /// Nothing: trimmed.
-    #[default]
-    None,
-    /// One sequential pass.
-    Sequential,
-    /// Random writes for ever, computed rather than waited for.
-    Random,
 }
 
 /// An array of the scenario.
@@ -197,10 +154,12 @@ pub(crate) struct AgingSection {
     pub overwrite: f64,
 }
 
-/// What the array's core costs. The defaults are of the order of what `cygnus bench engine` measures.
+/// What the array's cores cost. The defaults are of the order of what `cygnus bench engine` measures.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct CpuSection {
+    /// How many there are, a reactor on each. Clients are dealt out to them in turn.
+    pub cores: u16,
     pub turn: Span,
     pub submit: Span,
     pub complete: Span,
@@ -215,6 +174,7 @@ impl Default for CpuSection {
     fn default() -> Self {
         let ns = |n| Span(Nanos(n));
         Self {
+            cores: 1,
             turn: ns(100),
             submit: ns(400),
             complete: ns(200),
@@ -441,6 +401,15 @@ impl Scenario {
         if let Some(aging) = self.spec.aging.as_ref().filter(|aging| !fine(aging)) {
             return Err(self.wrong(aging, "overwrite: how often to write the volume over, from 0 to 1000"));
         }
+        let fine = |cpu: &&Spanned<CpuSection>| (1..=MAX_CORES).contains(&cpu.as_ref().cores);
+        if let Some(cpu) = self.spec.cpu.as_ref().filter(|cpu| !fine(cpu)) {
+            return Err(self.wrong(cpu, format!("cores: from 1 to {MAX_CORES}, each with a reactor of its own")));
+        }
+        let in_place = |array: &ArraySection| matches!(array.kind(), ArrayKind::InPlace(_));
+        let several = self.spec.cpu.as_ref().filter(|cpu| cpu.as_ref().cores > 1);
+        if let Some(cpu) = several.filter(|_| self.arrays().any(in_place)) {
+            return Err(self.wrong(cpu, "cores: arrays that update in place work on one core; leave it out, or them"));
+        }
         if let Some(network) = self.spec.network.as_ref().filter(|network| network.as_ref().rate.0 == 0) {
             return Err(self.wrong(network, "rate: bytes per second, such as \"1250MB\" for 10 GbE, not 0"));
         }
@@ -448,9 +417,9 @@ impl Scenario {
     }
 
     /// The drive that is meant.
-    pub(crate) fn drive(&self) -> Result<ModelConfig, ScenarioError> {
+    pub(crate) fn drive(&self) -> Result<Drive, ScenarioError> {
         let part = &self.spec.devices;
-        part.as_ref().spec().resolve().map_err(|error| self.wrong(part, error.to_string()))
+        part.as_ref().drive().map_err(|why| self.wrong(part, why))
     }
 
     /// What is written before the clock starts; nothing if the file does not say.

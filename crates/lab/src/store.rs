@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Array, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
+use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
+use cygnus_sim::Cluster;
 use cygnus_types::{BLOCK, ByteSize, zeros};
 
 use crate::error::Stop;
 use crate::scenario::{ArrayKind, ArraySection, VolumeSize};
+
+/// Name of an array's only volume.
+const VOLUME: &str = "volume";
 
 /// Largest piece of zeros written at a time.
 const ZEROS: u64 = 256 << 10;
@@ -20,7 +24,7 @@ impl Log for Silent {
     fn line(&self, _: &str) {}
 }
 
-/// See the module's text. Cheap to clone.
+/// See the module's text, as one core sees it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Store {
     Log { array: Array, volume: Volume },
@@ -63,32 +67,39 @@ pub(crate) struct Standing {
 }
 
 impl Store {
-    /// Makes an array of the devices as the section says, with a volume.
+    /// Makes an array of the devices as the section says, with a volume: what each core sees of it, the array's home
+    /// first.
     pub async fn make(
-        rt: &Runtime,
+        cores: &Cluster,
         devices: &[DeviceInfo],
         section: &ArraySection,
         wanted: VolumeSize,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Vec<Self>, Stop> {
         let raw: u64 = devices.iter().map(|device| device.size).sum();
         let (k, width) = section.data_share();
         let data = ByteSize(raw / width * k);
+        let rt = cores.reactor(0);
         match section.kind() {
             ArrayKind::Log(_) => {
                 create(rt, devices, &section.options()).await?;
-                let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
+                let open = OpenOptions { array: None, reactors: cores.len(), read_only: false, log: Arc::new(Silent) };
                 let array = Array::open(rt, devices, &open).await?;
+                let peers = attach(&array, cores);
                 let size = volume_size(wanted, array.status().usable, data)?;
-                let volume = array.create_volume("volume", size, 0).await?;
-                Ok(Store::Log { array, volume })
+                let mut volumes = vec![array.create_volume(VOLUME, size, 0).await?];
+                let shared = |peer: &ArrayPeer| peer.volume(VOLUME).expect("it was just made, and the map is shared");
+                volumes.extend(peers.iter().map(shared));
+                Ok(volumes.into_iter().map(|volume| Store::Log { array: array.clone(), volume }).collect())
             }
             ArrayKind::InPlace(level) => {
+                assert_eq!(cores.len(), 1, "checked when the scenario was read");
                 let smallest = devices.iter().map(|device| device.size).min().unwrap_or(0);
                 let layout = section.layout(level, smallest / BLOCK as u64).map_err(Stop::Layout)?;
                 let indices: Vec<_> = devices.iter().map(|device| device.ix).collect();
                 let raid = Raid::new(rt.clone(), &indices, 0, layout);
                 let size = volume_size(wanted, ByteSize(raid.size()), data)?.0;
-                Ok(Store::InPlace { raid, rt: rt.clone(), size, preset: level.name(), drives: devices.len() })
+                let (rt, preset, drives) = (rt.clone(), level.name(), devices.len());
+                Ok(vec![Store::InPlace { raid, rt, size, preset, drives }])
             }
         }
     }
@@ -210,6 +221,31 @@ impl Store {
             },
         }
     }
+}
+
+/// Joins the other cores to the array, and lets the reactors talk to one another.
+fn attach(array: &Array, cores: &Cluster) -> Vec<ArrayPeer> {
+    if cores.len() == 1 {
+        return Vec::new();
+    }
+    let (rt, home) = (cores.reactor(0).clone(), array.clone());
+    cores.reactor(0).spawn(async move {
+        loop {
+            home.handle_message(rt.recv_msg().await);
+        }
+    });
+    let join = |n| {
+        let rt = cores.reactor(n).clone();
+        let peer = array.handle(cores.len()).attach(&rt);
+        let listener = peer.clone();
+        cores.reactor(n).spawn(async move {
+            loop {
+                listener.handle_message(rt.recv_msg().await);
+            }
+        });
+        peer
+    };
+    (1..cores.len()).map(join).collect()
 }
 
 fn role_name(role: GroupRole) -> &'static str {

@@ -44,6 +44,14 @@ fn mistakes_are_told_with_their_line() {
     let mut wrong = String::new();
     for (from, to, line, words) in [
         ("[run]", "[run", 13, "expected"),
+        ("[run]", "[cpu]\ncores = 0\n[run]", 13, "from 1 to 64"),
+        (
+            "raid = \"2+1\"\nsegment = \"1MiB\"",
+            "name = \"log\"\nraid = \"2+1\"\n[cpu]\ncores = 2\n[[array]]\npreset = \"raid5\"\ndrives = 3",
+            9,
+            "one core",
+        ),
+        ("preset = \"850-pro\"\nscale = 32", "preset = \"null\"", 2, "capacity"),
         ("depth = 4", "depht = 4", 12, "depht"),
         ("depth = 4", "depth = 0", 11, "depth"),
         ("depth = 4", "read = 120", 12, "120"),

@@ -7,14 +7,19 @@ use std::rc::Rc;
 use cygnus_runtime::{Events, Halt, Runtime};
 use cygnus_types::{Nanos, ReactorId};
 
+use crate::cpu::CpuModel;
 use crate::disk::DiskId;
 use crate::world::World;
 
 /// Reactors 0, 1, .. of one world. Each turn polls what is ready on each of them, starting from a seeded one; a message
 /// takes time, so no reactor sees another's present.
+///
+/// On modelled cores ([`Cluster::on_cores`]) a turn takes as long as the work in it, and the reactors work side by side:
+/// each begins its next turn when its own core is free.
 pub struct Cluster {
     world: World,
     reactors: Vec<(usize, Runtime)>,
+    modelled: bool,
 }
 
 impl Cluster {
@@ -24,7 +29,22 @@ impl Cluster {
             let rt = world.reactor(ReactorId(n), disks);
             (world.0.borrow().ports.len() - 1, rt)
         };
-        Self { world: world.clone(), reactors: (0..count).map(start).collect() }
+        Self { world: world.clone(), reactors: (0..count).map(start).collect(), modelled: false }
+    }
+
+    /// `count` reactors as by [`World::blank_reactor`], each on a core of its own.
+    pub fn on_cores(world: &World, count: u16, disks: &[DiskId], cpu: Option<CpuModel>) -> Self {
+        let start = |n| {
+            let rt = world.blank_reactor(ReactorId(n), disks, cpu);
+            (world.0.borrow().ports.len() - 1, rt)
+        };
+        Self { world: world.clone(), reactors: (0..count).map(start).collect(), modelled: cpu.is_some() }
+    }
+
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.reactors.len()
     }
 
     /// The reactor of that number.
@@ -38,15 +58,56 @@ impl Cluster {
         let slot = result.clone();
         self.reactor(0).spawn(async move { slot.set(Some(main.await)) });
         loop {
-            let busy = self.turn();
+            let busy = if self.modelled { self.turn_of_free_cores() } else { self.turn() };
             if let Some(value) = result.take() {
                 return Ok(value);
             }
             if !self.world.is_powered() {
                 return Err(Halt::PowerCut);
             }
-            self.advance(busy)?;
+            match self.modelled {
+                // Those that had a turn are busy now, but may have woken others.
+                true if busy => {}
+                true => self.jump_to_next_turn()?,
+                false => self.advance(busy)?,
+            }
         }
+    }
+
+    /// A turn of each reactor whose core is free and that has something to do; whether there was one.
+    fn turn_of_free_cores(&self) -> bool {
+        let mut any = false;
+        let mut events = Events::default();
+        for (port, rt) in &self.reactors {
+            {
+                let mut state = self.world.0.borrow_mut();
+                if state.ports[*port].core.busy_until > state.now {
+                    continue;
+                }
+                state.take_events(*port, &mut events);
+            }
+            // Delivering reads the clock through the reactor's driver.
+            rt.deliver(&mut events);
+            if rt.run_ready() {
+                let mut state = self.world.0.borrow_mut();
+                let now = state.now;
+                let core = &mut state.ports[*port].core;
+                core.busy_until = now + core.end_turn();
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Time jumps to where a core becomes free, a timer fires on a free one, or something reaches a reactor.
+    fn jump_to_next_turn(&self) -> Result<(), Halt> {
+        let mut state = self.world.0.borrow_mut();
+        let next = |(port, rt): &(usize, Runtime)| {
+            let busy_until = state.ports[*port].core.busy_until;
+            if busy_until > state.now { Some(busy_until) } else { rt.next_timer() }
+        };
+        let next = self.reactors.iter().filter_map(next).min();
+        state.jump(next)
     }
 
     fn turn(&self) -> bool {

@@ -35,6 +35,8 @@ pub(crate) struct Core {
     spent: Nanos,
     /// Work of all turns.
     busy: Nanos,
+    /// When the turn that it is in ends, where several cores work side by side.
+    pub(crate) busy_until: Nanos,
     /// Operations on their way out of the turn, in order.
     leaving: VecDeque<(OpId, Op)>,
 }

@@ -60,6 +60,7 @@ mod inject;
 mod media;
 mod model;
 mod net;
+mod packed;
 mod sheet;
 mod world;
 

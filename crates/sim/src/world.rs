@@ -182,10 +182,10 @@ impl World {
         self.plug_in(Disk::new(config), Some(model))
     }
 
-    /// Plugs in a modelled device that holds nothing but zeros and what is written from parts of buffers that are not
+    /// Plugs in a device, modelled or not, that holds nothing but zeros and what is written from parts of buffers that are not
     /// known to be zeros (see [`BufPool::blank`]). It has no volatile cache and no faults of its contents: for the lab.
-    pub fn add_blank(&self, config: DiskConfig, model: Model) -> DiskId {
-        self.plug_in(Disk::blank(config), Some(model))
+    pub fn add_blank(&self, config: DiskConfig, model: impl Into<Option<Model>>) -> DiskId {
+        self.plug_in(Disk::blank(config), model.into())
     }
 
     fn plug_in(&self, disk: Disk, model: Option<Model>) -> DiskId {

@@ -1,0 +1,98 @@
+//! The drives of a scenario: how the file describes them, and building them.
+
+use cygnus_ssd::{Device, DeviceSpec, Model, ModelConfig};
+use cygnus_types::BLOCK;
+use cygnus_workload::Size;
+use serde::Deserialize;
+
+/// The name of a drive that has no flash: it takes a few microseconds for everything.
+const NULL: &str = "null";
+
+/// The drives, all alike; each array gets as many new ones as it takes. They are described as by [`DeviceSpec`], whose
+/// fields stand here themselves, because a flattened struct could not say which line of a file is wrong.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct DevicesSection {
+    preset: Option<String>,
+    construction: Option<ModelConfig>,
+    scale: Option<f64>,
+    capacity: Option<Size>,
+    #[serde(rename = "override")]
+    overrides: Option<serde_json::Value>,
+    /// What the drives went through before the array was made.
+    #[serde(default)]
+    pub precondition: Precondition,
+}
+
+/// What drives went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Precondition {
+    /// Nothing: trimmed.
+    #[default]
+    None,
+    /// One sequential pass.
+    Sequential,
+    /// Random writes for ever, computed rather than waited for.
+    Random,
+}
+
+/// A drive that can be built.
+#[derive(Clone, Debug)]
+pub(crate) enum Drive {
+    /// A modelled one.
+    Modelled(Box<ModelConfig>),
+    /// One without flash, of so many bytes.
+    Null(u64),
+}
+
+impl DevicesSection {
+    /// What to call them in results.
+    pub fn name(&self) -> &str {
+        self.preset.as_deref().unwrap_or("described")
+    }
+
+    /// The drive that is meant, checked.
+    ///
+    /// # Errors
+    /// What is wrong, and the remedy.
+    pub fn drive(&self) -> Result<Drive, String> {
+        if self.preset.as_deref() == Some(NULL) {
+            return match self.capacity {
+                Some(size) if size.0 >= BLOCK as u64 => Ok(Drive::Null(size.0 / BLOCK as u64 * BLOCK as u64)),
+                _ => Err("a null drive needs a capacity of its own, such as capacity = \"8GiB\"".into()),
+            };
+        }
+        let spec = DeviceSpec {
+            preset: self.preset.clone(),
+            construction: self.construction.clone(),
+            scale: self.scale,
+            capacity: self.capacity.map(|size| size.0),
+            overrides: self.overrides.clone(),
+        };
+        let config = spec.resolve().map_err(|error| error.to_string())?;
+        Ok(Drive::Modelled(Box::new(config)))
+    }
+}
+
+impl Drive {
+    /// Capacity in bytes, in whole blocks.
+    pub fn size(&self) -> u64 {
+        match self {
+            Drive::Modelled(config) => config.capacity() / BLOCK as u64 * BLOCK as u64,
+            Drive::Null(size) => *size,
+        }
+    }
+
+    /// A new drive that went through this; nothing for one without a model.
+    pub fn build(&self, precondition: Precondition, seed: u64) -> Option<Model> {
+        let Drive::Modelled(config) = self else { return None };
+        let mut model = Model::new((**config).clone()).expect("the scenario was checked");
+        match precondition {
+            Precondition::None => {}
+            Precondition::Sequential => model.precondition(cygnus_ssd::Precondition::Sequential { share: 1.0 }),
+            Precondition::Random => model.precondition(cygnus_ssd::Precondition::Random { share: 1.0, seed }),
+        }
+        Some(model)
+    }
+}
