@@ -8,13 +8,16 @@
 //! thin volume costs what it holds. Any reactor may read or change any entry; see [`crate::order`] for what keeps the
 //! order of writes and the order of map changes the same.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use cygnus_format::MapEntry;
+use cygnus_runtime::Pages;
 use cygnus_types::Lba;
 
 /// Entries per chunk: 1 GiB of volume.
 const CHUNK_ENTRIES: u64 = 1 << 18;
+const CHUNK_BYTES: usize = CHUNK_ENTRIES as usize * size_of::<AtomicU64>();
 /// Chunks per volume.
 const CHUNKS: u64 = 1 << 16;
 /// Entries in a page, the unit in which checkpoints write the map: 4096 / 8.
@@ -31,23 +34,32 @@ pub(crate) struct Map {
     chunks: Box<[AtomicPtr<AtomicU64>]>,
 }
 
-/// A zeroed slice of atomics straight from the allocator, which gives lazily committed memory for large sizes.
-fn zeroed<T>(len: usize) -> Box<[T]> {
-    let layout = std::alloc::Layout::array::<T>(len).expect("map chunks are small");
-    // SAFETY: only used below with AtomicPtr and AtomicU64, for which all zeros is a valid value; the layout is not
-    // empty, and Box will free it with the same layout.
+/// Null pointers straight from the allocator, which gives lazily committed memory for large sizes.
+fn no_chunks() -> Box<[AtomicPtr<AtomicU64>]> {
+    let layout = std::alloc::Layout::array::<AtomicPtr<AtomicU64>>(CHUNKS as usize).expect("the root is small");
+    // SAFETY: all zeros is a valid AtomicPtr, a null one; the layout is not empty, and Box will free it with the same.
     unsafe {
-        let memory = std::alloc::alloc_zeroed(layout).cast::<T>();
+        let memory = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<AtomicU64>>();
         if memory.is_null() {
             std::alloc::handle_alloc_error(layout);
         }
-        Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, len))
+        Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, CHUNKS as usize))
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+fn prefetch<T>(at: *const T) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: SSE is part of x86-64; a prefetch reads nothing that a program could see, and never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn prefetch<T>(_: *const T) {}
+
 impl Map {
     pub(crate) fn new() -> Self {
-        Self { chunks: zeroed(CHUNKS as usize) }
+        Self { chunks: no_chunks() }
     }
 
     fn chunk(&self, lba: Lba) -> Option<&Chunk> {
@@ -55,7 +67,8 @@ impl Map {
         if entries.is_null() {
             return None;
         }
-        // SAFETY: a non-null pointer was made from a Box<[AtomicU64]> of CHUNK_ENTRIES entries and lives as long as we.
+        // SAFETY: a non-null pointer is that of a mapping of CHUNK_ENTRIES entries, zeros at first, which are valid ones;
+        // it lives as long as we.
         Some(unsafe { std::slice::from_raw_parts(entries, CHUNK_ENTRIES as usize) })
     }
 
@@ -63,11 +76,12 @@ impl Map {
         if let Some(chunk) = self.chunk(lba) {
             return chunk;
         }
-        let fresh = Box::into_raw(zeroed::<AtomicU64>(CHUNK_ENTRIES as usize)).cast::<AtomicU64>();
+        let fresh = Pages::zeroed(CHUNK_BYTES);
+        let entries = fresh.start().cast::<AtomicU64>().as_ptr();
         let slot = &self.chunks[(lba.0 / CHUNK_ENTRIES) as usize];
-        if slot.compare_exchange(std::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: another reactor was first; ours was never shared.
-            unsafe { free_chunk(fresh) };
+        // Should another reactor be first, ours was never shared.
+        if slot.compare_exchange(std::ptr::null_mut(), entries, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            std::mem::forget(fresh);
         }
         self.chunk(lba).expect("just made")
     }
@@ -78,6 +92,14 @@ impl Map {
         match self.chunk(lba) {
             Some(chunk) => MapEntry(chunk[(lba.0 % CHUNK_ENTRIES) as usize].load(Ordering::Acquire)),
             None => MapEntry::EMPTY,
+        }
+    }
+
+    /// Has the core fetch an entry that will be looked at soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, lba: Lba) {
+        if let Some(chunk) = self.chunk(lba) {
+            prefetch(&raw const chunk[(lba.0 % CHUNK_ENTRIES) as usize]);
         }
     }
 
@@ -168,20 +190,12 @@ impl Map {
     }
 }
 
-/// # Safety
-/// `entries` must come from `Box::into_raw` of a chunk and not be used afterwards.
-unsafe fn free_chunk(entries: *mut AtomicU64) {
-    // SAFETY: the caller's promise.
-    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(entries, CHUNK_ENTRIES as usize)) });
-}
-
 impl Drop for Map {
     fn drop(&mut self) {
         for slot in &self.chunks {
-            let entries = slot.load(Ordering::Acquire);
-            if !entries.is_null() {
-                // SAFETY: `self` is going, so nobody else can reach the chunk.
-                unsafe { free_chunk(entries) };
+            if let Some(entries) = NonNull::new(slot.load(Ordering::Acquire)) {
+                // SAFETY: made and forgotten in `chunk_or_make`; `self` is going, so nobody else can reach it.
+                drop(unsafe { Pages::from_start(entries.cast(), CHUNK_BYTES) });
             }
         }
     }

@@ -19,6 +19,8 @@ use std::rc::Rc;
 
 use cygnus_types::{BLOCK, zeros};
 
+use crate::Pages;
+
 /// Size classes are powers of two from one block (4 KiB) to 64 MiB.
 const CLASSES: usize = 15;
 const ALIGN: usize = BLOCK;
@@ -85,7 +87,7 @@ impl Chunk {
 
 struct Pool {
     free: RefCell<[Vec<NonNull<Chunk>>; CLASSES]>,
-    arena: NonNull<u8>,
+    arena: Option<Pages>,
     arena_len: usize,
     arena_used: Cell<usize>,
     /// Whether it is known where its buffers are blank.
@@ -125,13 +127,14 @@ impl BufPool {
 
     fn with(arena_bytes: usize, blank: bool) -> Self {
         let arena_len = arena_bytes.next_multiple_of(BLOCK);
-        let arena = if arena_len == 0 { NonNull::dangling() } else { allocate(arena_len) };
+        let arena = (arena_len > 0).then(|| Pages::zeroed(arena_len));
         Self(Rc::new(Pool { free: RefCell::default(), arena, arena_len, arena_used: Cell::new(0), blank }))
     }
 
     /// Start and length in bytes of the arena, for registering it with a kernel. It lives as long as the pool.
     pub fn arena(&self) -> (*const u8, usize) {
-        (self.0.arena.as_ptr(), self.0.arena_len)
+        let start = self.0.arena.as_ref().map_or(NonNull::dangling(), Pages::start);
+        (start.as_ptr(), self.0.arena_len)
     }
 
     /// A buffer of `len` bytes (at most 64 MiB), 4096-aligned. Contents are whatever its last user left.
@@ -155,13 +158,14 @@ impl Pool {
     fn make(&self, class: usize) -> NonNull<Chunk> {
         let bytes = class_bytes(class);
         let used = self.arena_used.get();
-        let in_arena = used + bytes <= self.arena_len;
-        let memory = if in_arena {
-            self.arena_used.set(used + bytes);
-            // SAFETY: the sum was just checked to stay within the arena's allocation.
-            unsafe { self.arena.add(used) }
-        } else {
-            allocate(bytes)
+        let arena = self.arena.as_ref().filter(|_| used + bytes <= self.arena_len);
+        let (memory, in_arena) = match arena {
+            Some(arena) => {
+                self.arena_used.set(used + bytes);
+                // SAFETY: the sum was just checked to stay within the arena.
+                (unsafe { arena.start().add(used) }, true)
+            }
+            None => (allocate(bytes), false),
         };
         // Fresh memory is zeros.
         let blank_from = Cell::new(if self.blank { 0 } else { NOWHERE });
@@ -180,10 +184,6 @@ impl Drop for Pool {
                 // SAFETY: allocated in `allocate` with this very layout.
                 unsafe { dealloc(chunk.memory.as_ptr(), layout(class_bytes(chunk.class as usize))) };
             }
-        }
-        if self.arena_len > 0 {
-            // SAFETY: as above, for the arena.
-            unsafe { dealloc(self.arena.as_ptr(), layout(self.arena_len)) };
         }
     }
 }

@@ -17,6 +17,7 @@ mod driver;
 mod executor;
 mod mailbox;
 mod op;
+mod pages;
 mod rng;
 mod slab;
 mod sync;
@@ -30,5 +31,6 @@ pub use op::{
     Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceWatch, IoClass, IoError, IoErrorKind, ListenerId, Op, OpId,
     Outcome, SocketId,
 };
+pub use pages::Pages;
 pub use rng::Rng;
 pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, Raced, either, oneshot, race};

@@ -1,0 +1,53 @@
+//! Large pieces of zeroed memory in huge pages, where the system grants them: what is accessed at random costs a walk of
+//! the page tables for each access otherwise, which in a virtual machine means both the guest's and the host's.
+
+use std::ptr::NonNull;
+
+/// An anonymous mapping. It takes memory as it is touched, and goes when this is dropped.
+pub struct Pages {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: plain memory, owned; who may touch what is up to the owner, as with any allocation.
+unsafe impl Send for Pages {}
+// SAFETY: as above; through a shared reference only the address is to be had.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// Maps `len` bytes (more than zero) of zeros. Aligned to 4 KiB at least; the kernel aligns what is as long as a huge
+    /// page so that it can be one.
+    ///
+    /// # Panics
+    /// When the system has no more memory to give, like any allocation.
+    pub fn zeroed(len: usize) -> Self {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh anonymous mapping touches no existing memory.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
+        assert_ne!(start, libc::MAP_FAILED, "no memory for {len} bytes: {}", std::io::Error::last_os_error());
+        // SAFETY: advice about our own mapping; huge pages are a wish, so its failure means nothing.
+        unsafe { libc::madvise(start, len, libc::MADV_HUGEPAGE) };
+        Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len }
+    }
+
+    /// A mapping whose owner was forgotten and kept only the address.
+    ///
+    /// # Safety
+    /// `start` is that of a mapping of `len` bytes made by [`Pages::zeroed`], and nobody else owns it.
+    pub unsafe fn from_start(start: NonNull<u8>, len: usize) -> Self {
+        Self { start, len }
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and the owner promises that nothing points into it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
