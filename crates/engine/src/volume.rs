@@ -96,6 +96,14 @@ impl Volume {
         }
     }
 
+    /// Says that a request for `offset` will follow soon, so that what is known of it is at hand then.
+    #[inline]
+    pub fn announce(&self, offset: u64) {
+        if offset < self.size() {
+            self.state.map.prefetch(Lba::containing(offset));
+        }
+    }
+
     /// Reads `into.len()` bytes from `offset` on. Gives back where they are: usually `into`; other memory, if a device
     /// that was too slow to be waited for still has hold of `into` and may yet write there.
     ///

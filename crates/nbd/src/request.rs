@@ -135,6 +135,12 @@ pub fn parse_request(input: &[u8]) -> Parsed {
     Parsed::Request { request, payload: wire::REQUEST_BYTES..consumed, consumed }
 }
 
+/// The offset that the request at the front of `input` will be found to have, should it prove to be one.
+#[inline]
+pub fn peek_offset(input: &[u8]) -> Option<u64> {
+    input.first_chunk::<{ wire::REQUEST_BYTES }>().map(|header| u64_at(header, 16))
+}
+
 /// A well-formed request that cannot be served: answer with this, keep the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {

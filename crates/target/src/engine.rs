@@ -27,6 +27,11 @@ impl Volume for cygnus_engine::Volume {
         self.size()
     }
 
+    #[inline]
+    fn announce(&self, offset: u64) {
+        self.announce(offset);
+    }
+
     async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
         Ok(self.read(offset, into).await?)
     }

@@ -20,9 +20,9 @@ use cygnus_types::Nanos;
 use crate::Histogram;
 use connection::Connection;
 
-/// Time without any progress before the thread sleeps until something comes: waking up costs tens of microseconds, so a
-/// short wait is better spent looking.
-const LOOKING: Nanos = Nanos::micros(50);
+/// Time without any progress before the thread sleeps until something comes: waking up costs tens of microseconds, and
+/// the server the sending of an interrupt, so a wait as short as that for a server at work is better spent looking.
+const LOOKING: Nanos = Nanos::millis(1);
 /// A fruitless look that took longer than this was interrupted: the core did something else meanwhile.
 const LONGEST_LOOK: Nanos = Nanos::micros(20);
 /// Bytes one receive can take: dozens of replies, in a buffer that leaves room in a second-level cache.

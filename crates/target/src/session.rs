@@ -9,7 +9,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use cygnus_nbd::{
-    Catalogue, Command, ExportInfo, Malformed, Next, Parsed, ReplyEncoder, ServerHandshake, parse_request, wire,
+    Catalogue, Command, ExportInfo, Malformed, Next, Parsed, ReplyEncoder, ServerHandshake, parse_request, peek_offset,
+    wire,
 };
 use cygnus_runtime::{Event, IoError, Op, OpFuture, Outcome, Runtime, Sleep, SocketId};
 use cygnus_types::Nanos;
@@ -365,6 +366,10 @@ impl<V: Volume> Transmission<V> {
                         self.wait_for_room(cost).await?;
                     }
                     self.take_room(cost);
+                    // While this one is worked on, memory brings what the next one needs.
+                    if let Some(offset) = peek_offset(&input.filled()[consumed..]) {
+                        self.volume.announce(offset);
+                    }
                     self.admit(request, &input.filled()[payload]);
                     input.consume(consumed);
                 }

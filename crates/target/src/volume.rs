@@ -66,6 +66,11 @@ pub trait Volume: Clone + 'static {
     /// Size in bytes; changes when the volume is resized.
     fn size(&self) -> u64;
 
+    /// Says that a request for `offset` will follow soon. Costs next to nothing, and may make that request faster.
+    fn announce(&self, offset: u64) {
+        let _ = offset;
+    }
+
     /// Reads as much as `into` takes from `offset`. Gives back where it is: `into`, or other memory of that length if a
     /// device still has hold of `into`.
     async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError>;
