@@ -9,7 +9,7 @@ use cygnus_engine::{
     Array, ArrayError, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
 };
 use cygnus_policy::Preset;
-use cygnus_runtime::{BufSlice, Event, Runtime};
+use cygnus_runtime::{BufSlice, DeviceInfo, Event, Runtime};
 use cygnus_types::{BLOCK, ByteSize};
 use cygnus_uring::{Config, Device, Pinning, StartError, block_on};
 
@@ -151,11 +151,24 @@ fn theory(live: f64) -> f64 {
 }
 
 /// An open array with one volume on it.
-struct Run {
+pub(crate) struct Run {
     rt: Runtime,
     array: Array,
     volume: Volume,
     depth: usize,
+}
+
+/// A reactor with the devices of an array.
+pub(crate) fn config(
+    options: &EngineOptions,
+    device: impl Fn(usize) -> std::io::Result<Device>,
+) -> std::io::Result<Config> {
+    let width = usize::from(options.data) + usize::from(options.parity);
+    Ok(Config {
+        pinning: if options.pin { Pinning::EachOwnCore } else { Pinning::Free },
+        devices: (0..width).map(device).collect::<Result<_, _>>()?,
+        ..Config::default()
+    })
 }
 
 fn with_array(
@@ -163,26 +176,28 @@ fn with_array(
     device: impl Fn(usize) -> std::io::Result<Device>,
     body: impl AsyncFnOnce(&Run) -> Result<(), BenchError>,
 ) -> Result<(), BenchError> {
-    let width = usize::from(options.data) + usize::from(options.parity);
-    let config = Config {
-        pinning: if options.pin { Pinning::EachOwnCore } else { Pinning::Free },
-        devices: (0..width).map(device).collect::<Result<_, _>>()?,
-        ..Config::default()
-    };
-    block_on(&config, async |reactor| {
-        let (rt, devices) = (reactor.rt.clone(), reactor.devices.clone());
-        let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
-        create(&rt, &devices, &CreateOptions { force: true, stripe_rows: options.stripe_rows, ..shape }).await?;
-        let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
-        let array = Array::open(&rt, &devices, &open).await?;
-        let size = array.status().usable.0 / (1 << 20) * (1 << 20);
-        let volume = array.create_volume("v", ByteSize(size), 0).await?;
-        body(&Run { rt, array, volume, depth: options.depth }).await
-    })?
+    let config = config(options, device)?;
+    block_on(&config, async |reactor| on_array(&reactor.rt, &reactor.devices, options, body).await)?
+}
+
+/// Runs `body` on a fresh array of these devices.
+pub(crate) async fn on_array(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    options: &EngineOptions,
+    body: impl AsyncFnOnce(&Run) -> Result<(), BenchError>,
+) -> Result<(), BenchError> {
+    let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
+    create(rt, devices, &CreateOptions { force: true, stripe_rows: options.stripe_rows, ..shape }).await?;
+    let open = OpenOptions { array: None, reactors: 1, read_only: false, log: Arc::new(Silent) };
+    let array = Array::open(rt, devices, &open).await?;
+    let size = array.status().usable.0 / (1 << 20) * (1 << 20);
+    let volume = array.create_volume("v", ByteSize(size), 0).await?;
+    body(&Run { rt: rt.clone(), array, volume, depth: options.depth }).await
 }
 
 impl Run {
-    fn volume_blocks(&self) -> u64 {
+    pub(crate) fn volume_blocks(&self) -> u64 {
         self.volume.size() / BLOCK as u64
     }
 
@@ -233,7 +248,7 @@ impl Run {
         ring
     }
 
-    async fn random_writes(&self, count: u64) -> Result<f64, VolumeError> {
+    pub(crate) async fn random_writes(&self, count: u64) -> Result<f64, VolumeError> {
         let ring = self.zeroed();
         let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
         self.at_depth(count, move |i| {
@@ -243,7 +258,12 @@ impl Run {
         .await
     }
 
-    async fn random_reads(&self, count: u64) -> Result<f64, VolumeError> {
+    /// The loop of the benchmark around nothing.
+    pub(crate) async fn nothing(&self, count: u64) -> Result<f64, VolumeError> {
+        self.at_depth(count, |_| async { Ok(()) }).await
+    }
+
+    pub(crate) async fn random_reads(&self, count: u64) -> Result<f64, VolumeError> {
         let ring = self.zeroed();
         let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
         self.at_depth(count, move |i| {

@@ -6,12 +6,16 @@
 mod cpu;
 mod engine;
 mod floor;
+mod null_driver;
+mod raw;
 mod recovery;
 mod report;
 mod servers;
+mod stages;
 
 pub use engine::{BenchError, EngineOptions, run_engine};
 pub use floor::Floor;
 pub use recovery::{Figure, run_recovery};
 pub use report::{EngineReport, Row};
 pub use servers::{PeerOptions, PeerRow, run_peers};
+pub use stages::{Stage, Stages, run_stages};

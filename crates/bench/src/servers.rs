@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::cpu::CpuClock;
 use crate::engine::{BenchError, Silent};
+use crate::raw::RawServer;
 
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -71,6 +72,8 @@ pub struct PeerRow {
     pub depth: usize,
     /// Requests per second.
     pub iops: f64,
+    /// Share of what the raw socket reaches with the same load.
+    pub of_limit: f64,
     /// Latency percentiles in microseconds.
     pub p50_us: f64,
     /// 99 of 100 requests took no longer.
@@ -90,6 +93,7 @@ pub struct PeerRow {
 enum Running {
     Ours { mailer: Mailer, thread: Option<JoinHandle<Result<(), BenchError>>>, clock: CpuClock },
     Other { child: Child, clock: CpuClock },
+    Raw(RawServer),
 }
 
 /// Asks our server how long it has spun so far.
@@ -106,6 +110,7 @@ impl Running {
                 Ok(clock.read()?.saturating_sub(spun.into()))
             }
             Running::Other { clock, .. } => Ok(clock.read()?),
+            Running::Raw(server) => Ok(server.clock.read()?.saturating_sub(server.spun())),
         }
     }
 }
@@ -122,11 +127,13 @@ impl Drop for Running {
                 let _ = child.kill();
                 let _ = child.wait();
             }
+            Running::Raw(_) => {}
         }
     }
 }
 
-/// Measures ours, nbdkit's memory plugin and qemu-nbd; those not installed are named in the second part of the result.
+/// Measures the raw socket, ours, nbdkit's memory plugin and qemu-nbd; those not installed are named in the second part
+/// of the result.
 ///
 /// # Errors
 /// See [`BenchError`].
@@ -135,10 +142,11 @@ pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<
     let size = ByteSize(options.device.0 * 2);
     let (mut rows, mut absent) = (Vec::new(), Vec::new());
     pin_thread(options.client_core)?;
-    let servers = ["cygnus 4+1", "nbdkit memory", "qemu-nbd"];
-    for name in &servers[..if options.peers { servers.len() } else { 1 }] {
+    let servers = ["raw socket", "cygnus 4+1", "nbdkit memory", "qemu-nbd"];
+    for name in &servers[..if options.peers { servers.len() } else { 2 }] {
         let socket = dir.0.join("server.sock");
         let started = match *name {
+            "raw socket" => Some(Running::Raw(RawServer::start(&socket, size.0 as usize, options.server_core)?)),
             "cygnus 4+1" => start_ours(&socket, options).map(Some)?,
             "nbdkit memory" => start_other(nbdkit(&socket, size), options.server_core)?,
             _ => start_other(qemu_nbd(&socket, &dir.0, size)?, options.server_core)?,
@@ -162,13 +170,20 @@ pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<
                     duration: options.time,
                     ..LoadOptions::new(uri.clone())
                 };
-                rows.push(measure(name, &running, &load)?);
+                let row = measure(name, &running, &load)?;
+                rows.push(PeerRow { of_limit: row.iops / limit(&rows, &row), ..row });
             }
         }
         drop(running);
         let _ = std::fs::remove_file(&socket);
     }
     Ok((rows, absent))
+}
+
+/// What the raw socket, the first to be measured, has reached under the load of this row.
+fn limit(rows: &[PeerRow], row: &PeerRow) -> f64 {
+    let same = |r: &&PeerRow| (r.workload, r.depth) == (row.workload, row.depth);
+    rows.iter().find(same).unwrap_or(row).iops
 }
 
 fn measure(server: &str, running: &Running, load: &LoadOptions) -> Result<PeerRow, BenchError> {
@@ -184,6 +199,7 @@ fn measure(server: &str, running: &Running, load: &LoadOptions) -> Result<PeerRo
         connections: load.connections,
         depth: load.depth,
         iops: report.iops(),
+        of_limit: 1.0,
         p50_us: at(0.5),
         p99_us: at(0.99),
         p99_9_us: at(0.999),
@@ -291,7 +307,7 @@ fn start_other(mut command: Command, core: usize) -> Result<Option<Running>, Ben
     }
 }
 
-fn pin_thread(core: usize) -> std::io::Result<()> {
+pub(crate) fn pin_thread(core: usize) -> std::io::Result<()> {
     // SAFETY: the set is a plain bit array, for which zeros are valid; CPU_SET checks nothing, so the core is bounded.
     let result = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();

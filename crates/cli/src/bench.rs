@@ -4,7 +4,8 @@ use crate::args::bench::{BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs,
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_bench::{
-    EngineOptions, EngineReport, Figure, PeerOptions, PeerRow, Row, run_engine, run_peers, run_recovery,
+    EngineOptions, EngineReport, Figure, PeerOptions, PeerRow, Row, Stages, run_engine, run_peers, run_recovery,
+    run_stages,
 };
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
@@ -32,8 +33,41 @@ fn engine(args: &EngineBenchArgs, output: Output) -> Result<(), Failure> {
         pin: !args.no_pin,
         ..EngineOptions::default()
     };
+    if args.stages {
+        return stages(&options, output);
+    }
     let report = run_engine(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
     output.answer(&report, |paint| engine_text(&report, paint))
+}
+
+/// What `bench engine --stages` answers.
+#[derive(Debug, Serialize)]
+struct StagesReport {
+    operations: Vec<Stages>,
+}
+
+fn stages(options: &EngineOptions, output: Output) -> Result<(), Failure> {
+    let operations = run_stages(options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
+    let report = StagesReport { operations };
+    output.answer(&report, |paint| report.operations.iter().map(|operation| stages_text(operation, paint)).collect())
+}
+
+fn stages_text(operation: &Stages, paint: Paint) -> String {
+    let mut table = Table::new(&[("PART", Align::Left), ("TIME", Align::Right), ("UNCERTAIN", Align::Right)]);
+    for stage in &operation.stages {
+        table.row(vec![
+            (Tone::Normal, stage.name.to_string()),
+            (Tone::Normal, format!("{:.1} ns", stage.ns)),
+            (Tone::Faint, format!("{:.1} ns", stage.uncertain_ns)),
+        ]);
+    }
+    let sum: f64 = operation.stages.iter().map(|stage| stage.ns).sum();
+    let what = operation.operation;
+    format!(
+        "{}sum of the parts of a {what}: {sum:.1} ns, the whole: {:.1} ns\n",
+        table.render(paint),
+        operation.total_ns
+    )
 }
 
 fn engine_text(report: &EngineReport, paint: Paint) -> String {
@@ -94,7 +128,8 @@ fn peers(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
 
 impl PeersReport {
     fn text(&self, paint: Paint) -> String {
-        let columns = ["IOPS", "P50", "P99", "P99.9", "SERVER CPU", "CLIENT CPU"].map(|name| (name, Align::Right));
+        let columns =
+            ["IOPS", "OF LIMIT", "P50", "P99", "P99.9", "SERVER CPU", "CLIENT CPU"].map(|name| (name, Align::Right));
         let heads = [("SERVER", Align::Left), ("WORKLOAD", Align::Left), ("QUEUE", Align::Right)];
         let mut table = Table::new(&[&heads[..], &columns[..]].concat());
         let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
@@ -104,6 +139,7 @@ impl PeersReport {
                 (Tone::Normal, row.workload.to_string()),
                 (Tone::Normal, format!("{} x {}", row.connections, row.depth)),
                 (Tone::Normal, show::count(row.iops as u64)),
+                (Tone::Normal, format!("{:.2}", row.of_limit)),
                 time(row.p50_us),
                 time(row.p99_us),
                 time(row.p99_9_us),

@@ -7,6 +7,7 @@ use cygnus_nbd::NbdUri;
 const EXAMPLES: &str = "\
 Examples:
   cygnus bench engine
+  cygnus bench engine --stages
   cygnus bench peers
   cygnus bench recovery
   cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock'";
@@ -29,9 +30,10 @@ pub enum BenchCommand {
     Engine(EngineBenchArgs),
     /// Our NBD server beside nbdkit and qemu-nbd: the same core, the same client, all data in memory
     ///
-    /// Ours keeps a 4+1 array on memory devices, so it also maps, checksums and computes parity. Peers that are not
-    /// installed are left out, and said so. Beside the rate stands the processor time of server and client for each
-    /// request, which tells who was the limit, and how fast either could be with a machine of its own.
+    /// First comes the limit that this machine's sockets set: a server that only moves blocks between the socket and a
+    /// piece of memory. Ours keeps a 4+1 array on memory devices, so it also maps, checksums and computes parity. Peers
+    /// that are not installed are left out, and said so. Beside the rate stands the processor time of server and client
+    /// for each request, which tells who was the limit, and how fast either could be with a machine of its own.
     Peers(PeersBenchArgs),
     /// What opening an array costs, after a clean stop and after a crash, and what its map costs in memory
     Recovery(RecoveryBenchArgs),
@@ -57,6 +59,9 @@ pub struct EngineBenchArgs {
     /// Let the scheduler choose the core
     #[arg(long)]
     pub no_pin: bool,
+    /// Print what the parts of a write and of a read cost instead, found by leaving out one after the other
+    #[arg(long)]
+    pub stages: bool,
 }
 
 /// `cygnus bench peers`
