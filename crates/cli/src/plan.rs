@@ -5,7 +5,7 @@ use crate::args::values::Raid;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
-use cygnus_ssd::{Figure, ModelConfig, Preset};
+use cygnus_ssd::{Figure, Preset};
 use cygnus_types::ByteSize;
 use serde::Serialize;
 
@@ -159,7 +159,9 @@ fn preset_figures(name: &str) -> Result<DeviceFigures, Failure> {
         let names = names.join(", ");
         return Err(Failure::Usage(format!("no drive is known as '{name}'; known are {SWAN_PAPER_NAME}, {names}")));
     };
-    let ModelConfig::Ssd(config) = preset.config();
+    let Some(config) = preset.config().ssd() else {
+        return Err(Failure::Usage(format!("'{name}' is a disk; the plan is for drives of flash")));
+    };
     let published = preset.published();
     let of = |figure| published.iter().find(|(f, _, _)| *f == figure).map(|(_, mb, _)| mb * 1e6);
     let flash = &config.flash;

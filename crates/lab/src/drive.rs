@@ -76,23 +76,19 @@ impl DevicesSection {
 }
 
 impl Drive {
-    /// Capacity in bytes, in whole blocks.
-    pub fn size(&self) -> u64 {
-        match self {
-            Drive::Modelled(config) => config.capacity() / BLOCK as u64 * BLOCK as u64,
-            Drive::Null(size) => *size,
-        }
-    }
-
-    /// A new drive that went through this; nothing for one without a model.
-    pub fn build(&self, precondition: Precondition, seed: u64) -> Option<Model> {
-        let Drive::Modelled(config) = self else { return None };
-        let mut model = Model::new((**config).clone()).expect("the scenario was checked");
+    /// A new drive that went through this: its capacity in bytes, and its model if it has one.
+    pub fn build(&self, precondition: Precondition, seed: u64) -> (u64, Option<Model>) {
+        let config = match self {
+            Drive::Null(size) => return (*size, None),
+            Drive::Modelled(config) => (**config).clone(),
+        };
+        let mut model = Model::new(config).expect("the scenario was checked");
         match precondition {
             Precondition::None => {}
             Precondition::Sequential => model.precondition(cygnus_ssd::Precondition::Sequential { share: 1.0 }),
             Precondition::Random => model.precondition(cygnus_ssd::Precondition::Random { share: 1.0, seed }),
         }
-        Some(model)
+        // What zones, bands and blocks leave of the capacity that the file asked for.
+        (model.blocks() * BLOCK as u64, Some(model))
     }
 }

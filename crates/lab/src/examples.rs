@@ -16,8 +16,8 @@ macro_rules! example {
 }
 
 /// All of them.
-pub const EXAMPLES: [Example; 4] =
-    [example!("example"), example!("tiny"), example!("swan-vs-log-raid"), example!("steady-state")];
+pub const EXAMPLES: [Example; 5] =
+    [example!("example"), example!("tiny"), example!("swan-vs-log-raid"), example!("disks"), example!("steady-state")];
 
 #[cfg(test)]
 mod tests {

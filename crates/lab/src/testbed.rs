@@ -24,8 +24,8 @@ impl Bench {
     pub fn new(drive: &Drive, precondition: Precondition, count: usize, seed: u64, cpu: Option<&CpuSection>) -> Self {
         let world = World::new(seed);
         let plug_in = |n: usize| {
-            let model = drive.build(precondition, seed.wrapping_add(n as u64));
-            world.add_blank(DiskConfig::new(format!("d{n}"), drive.size()), model)
+            let (size, model) = drive.build(precondition, seed.wrapping_add(n as u64));
+            world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
         };
         let disks: Vec<DiskId> = (0..count).map(plug_in).collect();
         let cores = Cluster::on_cores(&world, cpu.map_or(1, |cpu| cpu.cores), &disks, cpu.map(CpuSection::model));

@@ -32,7 +32,9 @@ impl Calibration {
         for row in rows {
             let (label, residual) = (row.figure.label(), row.residual());
             let (published, measured, source) = (row.published, row.measured, row.source);
-            table += &format!("| {label} | {published:.0} | {measured:.0} | {residual:+.0} % | {source} |\n");
+            let digits = if published < 1.0 { 3 } else { 0 };
+            table +=
+                &format!("| {label} | {published:.digits$} | {measured:.digits$} | {residual:+.0} % | {source} |\n");
         }
         table
     }
@@ -59,6 +61,8 @@ impl Figure {
             Figure::RandomWriteSteady8k => "random write 8 KiB, steady, MB/s",
             Figure::RandomWriteSteady80 => "random write 4 KiB, steady, 80 % span, MB/s",
             Figure::RandomMixSteady80 => "random 4 KiB, 80 % reads, steady, 80 % span, MB/s",
+            Figure::RandomWrite64k => "random write 64 KiB, depth 1, persistent cache empty, MB/s",
+            Figure::RandomWriteSteady64k => "random write 64 KiB, depth 1, persistent cache full, MB/s",
             Figure::SingleRead => "random read 4 KiB, depth 1, k/s",
         }
     }
@@ -107,6 +111,14 @@ impl Figure {
             Figure::RandomWrite => {
                 let span = (8e9 / preset.config().capacity() as f64).min(1.0);
                 kilo(Workload { span, ..load(Random, 1, depth, 0) }.run(&mut ssd, 400_000))
+            }
+            Figure::RandomWrite64k | Figure::RandomWriteSteady64k => {
+                ssd.precondition(Precondition::Random { share: 1.0, seed: 1 });
+                let load = load(Random, 16, 1, 0);
+                // Past the write buffer, or past the persistent cache too.
+                let (first, commands) = if self == Figure::RandomWrite64k { (4_000, 8_000) } else { (30_000, 3_000) };
+                load.run(&mut ssd, first);
+                mega(Workload { seed: 2, ..load }.run(&mut ssd, commands))
             }
             Figure::RandomWriteSteady => kilo(steady(&mut ssd, &load(Random, 1, depth, 0), 1.0)),
             Figure::RandomWriteSteady8k => mega(steady(&mut ssd, &load(Random, 2, 32, 0), 1.0)),

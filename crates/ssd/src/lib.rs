@@ -26,6 +26,9 @@
 //! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector.
 //! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
 //!
+//! [`Disk`] models disks in the same way: an arm that serves one access at a time, a write buffer, and where tracks are
+//! shingled, bands behind a persistent cache or zones.
+//!
 //! [`Preset`] has drives fitted to published figures, [`Device::precondition`] puts one into the steady state of random
 //! writes at once, [`Workload`] measures it.
 
@@ -35,6 +38,7 @@ mod config;
 mod counters;
 mod device;
 mod die;
+mod disk;
 mod event;
 mod ftl;
 mod gc;
@@ -58,6 +62,8 @@ pub use config::{
 };
 pub use counters::Counters;
 pub use device::{Command, Convert, Device, DeviceError, Done, Features, Hint, Precondition, Zone, ZoneState};
+pub use disk::Disk;
+pub use disk::config::{DiskConfig, Recording, Seek, Shingles};
 pub use model::{Model, ModelConfig};
 pub use precondition::greedy_write_amplification;
 pub use preset::{Figure, Preset};

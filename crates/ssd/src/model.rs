@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::{ConfigError, SsdConfig};
 use crate::counters::Counters;
 use crate::device::{Command, Device, Done, Features, Precondition, Zone};
+use crate::disk::Disk;
+use crate::disk::config::DiskConfig;
 use crate::ssd::Ssd;
 
 /// The construction of a device of any kind.
@@ -14,6 +16,8 @@ use crate::ssd::Ssd;
 pub enum ModelConfig {
     /// A drive of flash.
     Ssd(SsdConfig),
+    /// A disk.
+    Disk(DiskConfig),
 }
 
 impl ModelConfig {
@@ -21,6 +25,7 @@ impl ModelConfig {
     pub fn capacity(&self) -> u64 {
         match self {
             ModelConfig::Ssd(config) => config.capacity,
+            ModelConfig::Disk(config) => config.capacity,
         }
     }
 
@@ -28,6 +33,7 @@ impl ModelConfig {
     pub fn ssd(self) -> Option<SsdConfig> {
         match self {
             ModelConfig::Ssd(config) => Some(config),
+            ModelConfig::Disk(_) => None,
         }
     }
 
@@ -35,6 +41,7 @@ impl ModelConfig {
     pub fn queue_depth(&self) -> u32 {
         match self {
             ModelConfig::Ssd(config) => config.host.queue_depth,
+            ModelConfig::Disk(config) => config.host.queue_depth,
         }
     }
 
@@ -42,6 +49,7 @@ impl ModelConfig {
     pub fn slc_bytes(&self) -> u64 {
         match self {
             ModelConfig::Ssd(config) => config.slc.as_ref().map_or(0, |slc| slc.bytes),
+            ModelConfig::Disk(_) => 0,
         }
     }
 
@@ -49,6 +57,7 @@ impl ModelConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
             ModelConfig::Ssd(config) => config.validate(),
+            ModelConfig::Disk(config) => config.validate(),
         }
     }
 
@@ -56,7 +65,14 @@ impl ModelConfig {
     pub fn scaled_down(&self, divisor: f64) -> ModelConfig {
         match self {
             ModelConfig::Ssd(config) => ModelConfig::Ssd(config.scaled_down(divisor)),
+            ModelConfig::Disk(config) => ModelConfig::Disk(config.scaled_down(divisor)),
         }
+    }
+}
+
+impl From<DiskConfig> for ModelConfig {
+    fn from(config: DiskConfig) -> ModelConfig {
+        ModelConfig::Disk(config)
     }
 }
 
@@ -70,14 +86,17 @@ impl From<SsdConfig> for ModelConfig {
 #[derive(Clone, Debug)]
 pub enum Model {
     /// A drive of flash.
-    Ssd(Ssd),
+    Ssd(Box<Ssd>),
+    /// A disk.
+    Disk(Box<Disk>),
 }
 
 impl Model {
     /// A new, empty device.
     pub fn new(config: ModelConfig) -> Result<Model, ConfigError> {
         match config {
-            ModelConfig::Ssd(config) => Ssd::new(config).map(Model::Ssd),
+            ModelConfig::Ssd(config) => Ssd::new(config).map(|ssd| Model::Ssd(Box::new(ssd))),
+            ModelConfig::Disk(config) => Disk::new(config).map(|disk| Model::Disk(Box::new(disk))),
         }
     }
 
@@ -85,25 +104,29 @@ impl Model {
     pub fn memory(&self) -> u64 {
         match self {
             Model::Ssd(ssd) => ssd.memory().0,
+            Model::Disk(disk) => disk.memory(),
         }
     }
 
-    /// Smallest and greatest erase count of any flash block.
+    /// Smallest and greatest erase count of any flash block; zeros if there are none.
     pub fn wear(&self) -> (u32, u32) {
         match self {
             Model::Ssd(ssd) => ssd.wear(),
+            Model::Disk(_) => (0, 0),
         }
     }
 
     fn device(&self) -> &dyn Device {
         match self {
-            Model::Ssd(ssd) => ssd,
+            Model::Ssd(ssd) => &**ssd,
+            Model::Disk(disk) => &**disk,
         }
     }
 
     fn device_mut(&mut self) -> &mut dyn Device {
         match self {
-            Model::Ssd(ssd) => ssd,
+            Model::Ssd(ssd) => &mut **ssd,
+            Model::Disk(disk) => &mut **disk,
         }
     }
 }

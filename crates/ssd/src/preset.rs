@@ -6,6 +6,7 @@
 use cygnus_types::Nanos;
 
 use crate::config::{Cache, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy};
+use crate::disk::presets;
 use crate::model::ModelConfig;
 
 const MB: u64 = 1_000_000;
@@ -30,6 +31,10 @@ pub enum Preset {
     NvmeGen4,
     /// A QLC drive of no particular make: SATA, 1 TB.
     Qlc,
+    /// A disk of no particular make: 7200 rpm, 4 TB.
+    Hdd,
+    /// Seagate's 8 TB Archive HDD: shingled, drive managed.
+    SeagateSmr,
 }
 
 /// What can be measured and compared with a publication.
@@ -53,13 +58,17 @@ pub enum Figure {
     RandomWriteSteady80,
     /// 4 KiB random reads and writes, 80 to 20, at depth 32 in steady state over 80 % of the drive, MB/s of both.
     RandomMixSteady80,
+    /// One 64 KiB random write at a time to a shingled disk that is full and has an empty persistent cache, MB/s.
+    RandomWrite64k,
+    /// The same when the persistent cache is full, MB/s.
+    RandomWriteSteady64k,
     /// One 4 KiB random read at a time, thousands per second.
     SingleRead,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 8] = [
+    pub const ALL: [Preset; 10] = [
         Preset::Samsung850Pro,
         Preset::Intel750,
         Preset::Samsung980Pro,
@@ -68,6 +77,8 @@ impl Preset {
         Preset::Sata,
         Preset::NvmeGen4,
         Preset::Qlc,
+        Preset::Hdd,
+        Preset::SeagateSmr,
     ];
 
     /// Its name in configurations.
@@ -81,6 +92,8 @@ impl Preset {
             Preset::Sata => "sata",
             Preset::NvmeGen4 => "nvme-gen4",
             Preset::Qlc => "qlc",
+            Preset::Hdd => "hdd",
+            Preset::SeagateSmr => "seagate-smr-8tb",
         }
     }
 
@@ -93,9 +106,10 @@ impl Preset {
     pub fn calibration_divisor(self) -> f64 {
         match self {
             Preset::Samsung850Pro => 4.0,
-            Preset::ScalaAfaFemu => 1.0,
+            Preset::ScalaAfaFemu | Preset::Hdd => 1.0,
             Preset::Intel750 => 8.0,
             Preset::Samsung980Pro | Preset::Samsung850Evo | Preset::Sata | Preset::NvmeGen4 | Preset::Qlc => 16.0,
+            Preset::SeagateSmr => 16.0,
         }
     }
 
@@ -154,16 +168,23 @@ impl Preset {
                 (RandomRead, 98.0, "data sheets of the class"),
                 (RandomWrite, 88.0, "data sheets of the class"),
             ],
+            Preset::Hdd => vec![
+                (SequentialRead, 200.0, "data sheets of the class"),
+                (SequentialWrite, 200.0, "data sheets of the class"),
+                (SingleRead, 0.079, "data sheets of the class: 8.5 ms seek, half a turn"),
+            ],
+            Preset::SeagateSmr => vec![
+                (SequentialRead, 190.0, "data sheet"),
+                (SequentialWrite, 190.0, "data sheet"),
+                (RandomWrite64k, 83.9, "SALSA, Figure 4 (80 MiB/s)"),
+                (RandomWriteSteady64k, 0.205, "SALSA, Figure 4 (200 KiB/s)"),
+            ],
         }
     }
 
     /// How it is made.
     pub fn config(self) -> ModelConfig {
-        ModelConfig::Ssd(self.ssd())
-    }
-
-    fn ssd(self) -> SsdConfig {
-        match self {
+        let flash = match self {
             Preset::Samsung850Pro => SsdConfig {
                 capacity: whole_blocks(120 * GB),
                 spare: 0.26,
@@ -246,7 +267,10 @@ impl Preset {
                 slc: Some(slc(42 * GB, false, 350)),
                 ..sata("qlc", 560 * MB, 530 * MB)
             },
-        }
+            Preset::Hdd => return ModelConfig::Disk(presets::nearline()),
+            Preset::SeagateSmr => return ModelConfig::Disk(presets::seagate_archive()),
+        };
+        ModelConfig::Ssd(flash)
     }
 }
 
