@@ -51,8 +51,9 @@ dd if=/dev/urandom of="$DIR/d1" bs=1M seek=2 count=24 conv=notrunc oflag=direct 
 scrub "dd of urandom"
 jq -e '.report.wrong_blocks + .report.wrong_parity + .report.wrong_headers > 0' "$DIR/scrub.json" >/dev/null ||
     fail "the scrub found nothing where 24 MiB had been overwritten"
-# What lay in segments that were open then is found by the next one.
 scrub "a scrub"
+jq -e '.report.wrong_blocks + .report.wrong_parity + .report.wrong_headers == 0' "$DIR/scrub.json" >/dev/null ||
+    fail "the scrub before left damage behind"
 alive "corruption"
 
 # Truncated: what lies behind the end can be neither read nor written. The member goes, another takes its place.

@@ -254,7 +254,23 @@ impl Reactor {
         ALL_STREAMS.into_iter().filter_map(|stream| self.writer(stream).borrow_mut().leave(self, group)).collect()
     }
 
-    /// Ends the segments of all streams, for closing the array.
+    /// Ends the segments of all streams of all reactors: what was written before this is in segments that nobody appends
+    /// to any more.
+    pub(crate) async fn end_all_segments(self: &Rc<Self>) {
+        self.peers.ask_others(self, |ticket| ToOwner::EndSegments { ticket }).await;
+        // The checkpoint under way should not need more segments than it counted on.
+        loop {
+            let done = self.home().checkpoint_done.wait();
+            if !self.home().checkpointing.get() {
+                break;
+            }
+            done.await;
+        }
+        self.end_segments();
+        self.drain(&ALL_STREAMS).await;
+    }
+
+    /// Ends the segments of all streams of this reactor.
     pub(crate) fn end_segments(self: &Rc<Self>) {
         for stream in ALL_STREAMS {
             self.writer(stream).borrow_mut().close_segments(self);

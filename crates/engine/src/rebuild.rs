@@ -17,7 +17,7 @@ use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 use crate::job::{Job, JobState};
 use crate::member::Departure;
 use crate::member_state;
-use crate::peers::{ALL_STREAMS, ToOwner};
+
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 
@@ -127,17 +127,8 @@ impl Reactor {
         if fresh.is_empty() {
             return;
         }
-        self.peers.ask_others(self, |ticket| ToOwner::EndSegments { ticket }).await;
-        // The one under way should not need more segments than it counted on.
-        loop {
-            let done = self.home().checkpoint_done.wait();
-            if !self.home().checkpointing.get() {
-                break;
-            }
-            done.await;
-        }
-        self.end_segments();
-        self.drain(&ALL_STREAMS).await;
+        let _step = self.shared.during("rebuild: prepare");
+        self.end_all_segments().await;
         for fill in fresh {
             fill.prepared.set(true);
             fill.job.set_left(self.left_for(fill.member));
@@ -200,6 +191,7 @@ impl Reactor {
             .filter(|fill| fill.is_prepared())
             .map(|fill| (fill.member, self.first_lacking(fill.member)))
             .collect();
+        let _step = (!reached.is_empty()).then(|| self.shared.during("rebuild: record"));
         if reached.is_empty() || self.flush_everything().await.is_err() {
             return;
         }
@@ -223,15 +215,18 @@ impl Reactor {
     async fn finish_fills(self: &Rc<Self>) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
         let full: Vec<_> = self.fills().into_iter().filter(nothing_lacks).collect();
+        let _step = (!full.is_empty()).then(|| self.shared.during("rebuild: finish"));
         if full.is_empty() || self.flush_everything().await.is_err() {
             return false;
         }
         for fill in &full {
             let shared = &self.shared.members[fill.member.index()];
-            assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
+            let left = self.left_segments(fill.member);
+            // One that left service during the flush lacks what was begun since.
             if !shared.end_filling() {
                 continue;
             }
+            assert_eq!(left, 0, "what was begun since has the column");
             let mut state = self.home().state.borrow_mut();
             let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
             let desc = members.nth(fill.member.index()).expect("members are numbered without gaps");

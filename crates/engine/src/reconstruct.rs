@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use cygnus_format::{MapEntry, Place};
 use cygnus_parity as parity;
-use cygnus_runtime::{Buf, BufSlice, OpFuture};
-use cygnus_types::BLOCK;
+use cygnus_runtime::{Buf, BufSlice, DeviceIx, OpFuture};
+use cygnus_types::{BLOCK, MemberIx};
 
 use crate::reactor::Reactor;
 use crate::read_path::ReadMark;
@@ -14,6 +14,7 @@ use crate::shared::count;
 /// The other columns of some rows, on their way.
 pub(crate) struct RowReads {
     columns: Vec<Option<(Buf, OpFuture)>>,
+    without_slow: bool,
     _mark: ReadMark,
 }
 
@@ -22,11 +23,13 @@ pub(crate) struct Rows {
     /// The wanted column, in its first row.
     place: Place,
     columns: Vec<Option<Buf>>,
+    /// Whether slow columns were left out, since there are enough others.
+    without_slow: bool,
 }
 
 impl RowReads {
     pub(crate) async fn ended(self, place: Place) -> Rows {
-        Rows { place, columns: crate::scan::ended(self.columns).await }
+        Rows { place, columns: crate::scan::ended(self.columns).await, without_slow: self.without_slow }
     }
 }
 
@@ -34,32 +37,51 @@ impl Reactor {
     /// Reads `blocks` rows from that of `place` on, all columns but its own. Slow ones only where that many are needed.
     pub(crate) fn start_rows(self: &Rc<Self>, place: &Place, blocks: usize) -> RowReads {
         let geometry = self.shared.layout.geometry();
-        let rotation = self.rotation(place.segment);
-        let device = |logical: u8, slow_too: bool| {
-            let physical = crate::stripe::physical_column(rotation, logical);
-            let (member, _) = self.shared.member(place.group, physical);
-            let dev = self.device_holding(member, place.segment).filter(|_| physical != place.column)?;
-            (slow_too || !self.is_slow(dev)).then_some((member, dev))
-        };
-        let quick = (0..geometry.width()).filter(|&logical| device(logical, false).is_some()).count();
-        let slow_too = quick < usize::from(geometry.data);
+        let others = (0..geometry.width()).filter_map(|logical| self.other_column(place, logical));
+        let quick = others.filter(|&(_, dev)| !self.is_slow(dev)).count();
+        self.start_columns(place, blocks, quick < usize::from(geometry.data))
+    }
+
+    /// Member and device of a logical column, unless it is that of `place` or not to be had.
+    fn other_column(&self, place: &Place, logical: u8) -> Option<(MemberIx, DeviceIx)> {
+        let physical = crate::stripe::physical_column(self.rotation(place.segment), logical);
+        let (member, _) = self.shared.member(place.group, physical);
+        let dev = self.device_holding(member, place.segment).filter(|_| physical != place.column)?;
+        Some((member, dev))
+    }
+
+    fn start_columns(self: &Rc<Self>, place: &Place, blocks: usize, slow_too: bool) -> RowReads {
+        let geometry = self.shared.layout.geometry();
         let offset = geometry.device_offset(place.segment.0, place.row);
+        let mut without_slow = false;
         let columns = (0..geometry.width())
             .map(|logical| {
-                let (member, dev) = device(logical, slow_too)?;
+                let (member, dev) = self.other_column(place, logical)?;
+                if !slow_too && self.is_slow(dev) {
+                    without_slow = true;
+                    return None;
+                }
                 let buf = self.rt.alloc(blocks * BLOCK);
                 count(&self.shared.members[member.index()].counters.read, (blocks * BLOCK) as u64);
                 let op = self.rt.read(dev, offset, buf.full());
                 Some((buf, op))
             })
             .collect();
-        RowReads { columns, _mark: ReadMark::new(self, place.group) }
+        RowReads { columns, without_slow, _mark: ReadMark::new(self, place.group) }
     }
 
     /// Rebuilds a block from the other columns of its row.
     pub(crate) async fn rebuild_block(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> bool {
         let rows = self.start_rows(place, 1).ended(*place).await;
-        self.restore(&rows, 0, entry, into)
+        if self.restore(&rows, 0, entry, into) {
+            return true;
+        }
+        if !rows.without_slow {
+            return false;
+        }
+        // One of the quick columns is wrong too: now the slow ones are needed.
+        let all = self.start_columns(place, 1, true).ended(*place).await;
+        self.restore(&all, 0, entry, into)
     }
 
     /// Restores the wanted column's block of the `nth` row, if that can be made to match the checksum.

@@ -1,7 +1,7 @@
 //! Recovery, steps "scan" and "replay": what was written after the checkpoint is found by the stripes' headers and put
 //! into the maps; of several writes of a block the newest sequence wins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use cygnus_format::{CheckpointRoot, Discard, Kind, MapEntry, Place, RootUse};
@@ -107,7 +107,8 @@ impl Reactor {
         let watermarks = watermarks(&stripes);
         let mut candidates = Vec::new();
         let mut discards: Vec<Discard> = Vec::new();
-        let mut segments = std::collections::BTreeSet::new();
+        let mut segments = BTreeSet::new();
+        let mut broken = BTreeSet::new();
         for stripe in stripes {
             let common = stripe.common;
             segments.insert((common.group, common.segment));
@@ -119,12 +120,17 @@ impl Reactor {
                 None
             } else {
                 result.tail_stripes += 1;
-                Some(self.judge_stripe(&stripe).await)
-            };
-            if let Some(verdict) = &verdict {
+                let mut verdict = self.judge_stripe(&stripe).await;
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
-            }
+                // Stripes are found along their segment. What leads to those behind a torn one may be a single header.
+                if !verdict.consistent {
+                    broken.insert((common.group, common.segment));
+                } else if !broken.contains(&(common.group, common.segment)) {
+                    verdict.stays();
+                }
+                Some(verdict)
+            };
             if !stripe.discards.is_empty() {
                 let seg = self.shared.segments.index(common.group, common.segment);
                 self.shared.segments.note_discard(seg, common.stripe_seq);

@@ -48,8 +48,13 @@ impl Reactor {
     pub(crate) async fn restore_segment(self: &Rc<Self>, seg: SegIx) {
         let (group, segment) = self.shared.segments.locate(seg);
         let targets: Rc<[Target]> = self.targets(group, segment).into();
+        if targets.is_empty() {
+            // It left service while the rebuilder waited for something else; its job ends when that comes round.
+            return;
+        }
         let live = u64::from(self.shared.segments.live(seg));
         let _pin = Pin::new(self, seg);
+        let _step = self.shared.during("rebuild: restore");
         let (stripes, end_row) = self.stripes_of(group, segment).await;
         let interrupted = Rc::new(Cell::new(false));
         for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, {

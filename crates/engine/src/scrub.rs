@@ -104,9 +104,7 @@ impl Reactor {
         if let Some(running) = home.scrubbing.get() {
             return running;
         }
-        let segments = self.segments_to_scrub();
-        let total = segments.len() as u64 * self.bytes_of_segment();
-        let job = home.jobs.begin(&self.rt, JobKind::Scrub, home.state.borrow().name.clone(), total);
+        let job = home.jobs.begin(&self.rt, JobKind::Scrub, home.state.borrow().name.clone(), 0);
         let id = job.id();
         home.scrubbing.set(Some(id));
         let report = ScrubReport { started_unix: now_unix, ..ScrubReport::default() };
@@ -120,7 +118,7 @@ impl Reactor {
             checkpoint_damaged: false,
             suspects: BTreeMap::new(),
         };
-        self.rt.spawn(scrub.run(segments));
+        self.rt.spawn(scrub.run());
         id
     }
 
@@ -147,11 +145,11 @@ impl Reactor {
 }
 
 impl Scrub {
-    async fn run(mut self, segments: Vec<SegIx>) {
+    async fn run(mut self) {
         let ended = {
             let reactor = self.reactor.clone();
             let _step = reactor.shared.during("scrub");
-            self.work(segments).await
+            self.work().await
         };
         self.report.took = self.reactor.rt.now().since(self.begun);
         self.report.complete = ended == JobState::Done;
@@ -164,7 +162,14 @@ impl Scrub {
         home.scrub_ended.notify();
     }
 
-    async fn work(&mut self, segments: Vec<SegIx>) -> JobState {
+    async fn work(&mut self) -> JobState {
+        if let Some(end) = self.early_end() {
+            return end;
+        }
+        // What is damaged already must be found, wherever it lies.
+        self.reactor.end_all_segments().await;
+        let segments = self.reactor.segments_to_scrub();
+        self.job.set_left(segments.len() as u64 * self.reactor.bytes_of_segment());
         for seg in segments {
             if let Some(end) = self.early_end() {
                 return end;

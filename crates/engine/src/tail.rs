@@ -2,7 +2,9 @@
 //!
 //! A block that matches its checksum was written; one that does not, and that the parity cannot restore, was not, and
 //! since no flush covered it, nobody was promised it. A stripe that is not wholly consistent cannot protect its blocks
-//! any more: they are kept in memory and written anew before the array goes into service.
+//! any more: they are kept in memory and written anew before the array goes into service. So are those of the stripes
+//! behind it in its segment, which are found by way of its headers, and these may be on fewer columns than a loss of m
+//! members leaves.
 
 use std::rc::Rc;
 
@@ -15,7 +17,7 @@ use crate::columns::Columns;
 use crate::reactor::Reactor;
 use crate::scan::FoundStripe;
 
-/// A block that exists: physical column, row below the header, and the data if its stripe is not consistent.
+/// A block that exists: physical column, row below the header, and the data if it must be written anew.
 pub(crate) type Existing = (u8, u32, Option<Box<[u8]>>);
 
 /// What reading a stripe of the tail showed.
@@ -25,6 +27,14 @@ pub(crate) struct Verdict {
     pub blocks: Vec<Existing>,
     /// Blocks that do not exist.
     pub lost: usize,
+}
+
+impl Verdict {
+    /// The stripe protects its blocks: they stay where they are.
+    pub(crate) fn stays(&mut self) {
+        assert!(self.consistent);
+        self.blocks.iter_mut().for_each(|(_, _, data)| *data = None);
+    }
 }
 
 impl Reactor {
@@ -73,9 +83,6 @@ impl Reactor {
                     lost += 1;
                 }
             }
-        }
-        if consistent {
-            blocks.iter_mut().for_each(|(_, _, data)| *data = None);
         }
         Verdict { consistent, blocks, lost }
     }

@@ -46,7 +46,7 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
     };
     let mut usable = Vec::new();
     for member in &members {
-        if let Some(finding) = stale(member, &newest) {
+        if let Some(finding) = passing(member, &newest).or_else(|| stale(member, &newest)) {
             findings.push(finding);
             continue;
         }
@@ -72,14 +72,29 @@ fn newest_of(members: &[Member]) -> Option<Superblock> {
     members.iter().map(|m| &m.newest).filter(|s| !s.is_joining()).max_by_key(|s| crate::assemble::rank(s)).cloned()
 }
 
+/// A device of a group that never came, or has gone: nothing of the array is missing.
+fn passing(member: &Member, newest: &Superblock) -> Option<Finding> {
+    let own = &member.newest;
+    let known = newest.state.members().any(|m| m.uuid == own.member_uuid);
+    match () {
+        () if own.array != newest.array => None,
+        () if known && newest.state.has_left(own.member) => {
+            Some(no_member(&member.device, "has left the array with its R-group: leave it out"))
+        }
+        () if !known && own.is_joining() => Some(no_member(
+            &member.device,
+            "was about to be added, and that was cut short: leave it out, or add it again",
+        )),
+        () => None,
+    }
+}
+
 /// A member that did not go along: the state says so, or it is older than any member in service can be.
 fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
     let (device, own) = (&member.device.name, &member.newest);
     let desc = newest.state.members().find(|m| m.uuid == own.member_uuid);
     let why = match desc.map(|m| m.state) {
         _ if own.array != newest.array || newest.state.lists(SPARE, own.member_uuid) => return None,
-        Some(_) if newest.state.has_left(own.member) => "has left the array with its R-group".to_string(),
-        None if own.is_joining() => "was about to be added, and that was cut short".to_string(),
         None => "was replaced by another device".to_string(),
         Some(MemberState::Missing) => "was missing while the array was written to".to_string(),
         Some(MemberState::Failed) => "failed while the array was written to".to_string(),

@@ -119,15 +119,19 @@ impl<'a> Rows<'a> {
     fn report_block(&self, logical: usize, row: u32, restored: bool, result: &mut SegmentResult) {
         let place = self.place(logical, row);
         let absent = self.window.is_absent(place.column);
-        if !absent && !self.window.any_unreadable(place.column, place.row, 1) {
-            self.checker.blame(place, |counters| &counters.corrupt);
-        }
         let (device, offset) = self.checker.locate(place);
         let entry = self.entry(logical, row);
         let current = entry.is_some_and(|e| self.is_current(e, place));
         if absent && (restored || !current) {
             // That the member is missing has been said; nobody needs the block, or it can be had.
             return;
+        }
+        if !current && self.common().rotation.parity == 0 {
+            // A crash may have torn it, and recovery has left the stripe, since no parity counts on it.
+            return;
+        }
+        if !absent && !self.window.any_unreadable(place.column, place.row, 1) {
+            self.checker.blame(place, |counters| &counters.corrupt);
         }
         let what = match entry {
             Some(e) if e.kind() == Kind::Void => "a slot that was never filled".to_string(),

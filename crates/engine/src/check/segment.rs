@@ -10,7 +10,7 @@ use super::maps::Matched;
 use super::window::Window;
 use super::{Checker, Finding, FindingKind, points_to, rows};
 use crate::scan::{FoundStripe, merge};
-use crate::segments::SegIx;
+use crate::segments::{SegIx, SegState};
 use crate::shared::VolumeState;
 
 /// What checking a segment gave, and sums of it.
@@ -57,7 +57,11 @@ struct BadCopy {
 pub(super) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segment: SegmentId) -> SegmentResult {
     let shared = &checker.reactor.shared;
     let geometry = *shared.layout.geometry();
-    let use_of = || (shared.segments.state(seg), shared.segments.seq(seg));
+    let use_of = || match shared.segments.state(seg) {
+        // Cleaning gave it up: the same blocks are in it.
+        SegState::Damaged => (SegState::Sealed, shared.segments.seq(seg)),
+        state => (state, shared.segments.seq(seg)),
+    };
     let begun_as = use_of();
     let is_same = || use_of() == begun_as && !(checker.beside_guests && checker.reactor.is_ending());
     let mut result = SegmentResult { segments: 1, ..SegmentResult::default() };

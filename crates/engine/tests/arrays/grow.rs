@@ -1,8 +1,9 @@
 //! R-groups that are added while the array serves.
 
-use cygnus_engine::{Array, ArrayError, GroupError, GroupRole, check, inspect};
+use cygnus_engine::{Array, ArrayError, GroupError, GroupRole, Volume, VolumeError, check, inspect};
+use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::GroupId;
+use cygnus_types::{ByteSize, GroupId};
 
 use crate::common::*;
 use crate::sessions::*;
@@ -180,4 +181,71 @@ fn a_device_that_dies_meanwhile_leaves_the_array_as_it_was() {
         array.close().await.unwrap();
     });
     assert_clean(&world, &old);
+}
+
+/// Writes block after block until there is no space; says how many there was space for.
+async fn write_until_full(rt: &Runtime, volume: &Volume) -> u64 {
+    let mut buf = rt.alloc(4096);
+    for at in 0.. {
+        buf.bytes_mut().copy_from_slice(&block(at));
+        match volume.write(at * 4096, buf.full()).await {
+            Ok(_) => {}
+            Err(VolumeError::NoSpace { .. }) => return at,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    unreachable!("the volume is larger than the array")
+}
+
+#[test]
+fn a_full_array_goes_on_for_ever_and_has_three_ways_out() {
+    for groups in [1, 2] {
+        let world = World::new(5);
+        let disks = make(&world, groups, 2, 1, 3);
+        let members = groups * 3;
+        let blocks = session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices[..members], &options()).await.unwrap();
+            let size = ByteSize(array.status().usable.0 * 2);
+            let big = array.create_volume("big", size, 0).await.unwrap();
+            let blocks = write_until_full(&rt, &big).await;
+            assert_eq!(blocks * 4096, array.status().usable.0);
+            // Overwriting needs cleaning, again and again, and no space.
+            for i in 0..blocks * 3 {
+                put(&rt, &big, rt.rng_u64() % blocks, i).await;
+                if i % 4000 == 0 {
+                    big.flush().await.unwrap();
+                    array.invariants().unwrap();
+                }
+            }
+            big.flush().await.unwrap();
+            for at in 0..blocks {
+                put(&rt, &big, at, at + 1).await;
+            }
+            big.flush().await.unwrap();
+            blocks
+        });
+        world.cut_power();
+        world.restore_power();
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices[..members], &options()).await.unwrap();
+            let (big, small) = (array.volume("big").unwrap(), array.volume("v").unwrap());
+            assert_eq!(write_until_full(&rt, &small).await, 0, "still full");
+            let buf = rt.alloc(4096);
+            for at in (0..blocks).step_by(97) {
+                assert!(big.read(at * 4096, buf.full()).await.unwrap().bytes() == block(at + 1));
+            }
+            big.trim(0, 50 * 4096).await.unwrap();
+            assert_eq!(write_until_full(&rt, &small).await, 50, "what was trimmed");
+            array.add_groups(&devices[members..], false).await.unwrap();
+            assert!(
+                write_until_full(&rt, &array.create_volume("w", ByteSize(64 * MIB), 0).await.unwrap()).await > 5000
+            );
+            let mapped = array.status().mapped;
+            array.delete_volume("big").await.unwrap();
+            assert!(array.status().mapped.0 <= mapped.0 - (blocks - 50) * 4096);
+            array.invariants().unwrap();
+            array.close().await.unwrap();
+        });
+        assert_clean(&world, &disks);
+    }
 }

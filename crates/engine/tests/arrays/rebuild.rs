@@ -2,7 +2,7 @@
 
 use cygnus_engine::{Array, ArrayHealth, JobKind, JobState, MemberError};
 use cygnus_format::MemberState;
-use cygnus_sim::{DiskId, World};
+use cygnus_sim::{DiskId, FaultRates, World};
 use cygnus_types::{MemberIx, Nanos, ReactorId};
 
 use crate::common::*;
@@ -323,4 +323,59 @@ fn an_old_copy_of_a_member_gets_what_it_lacks() {
             verify(&rt, &array.volume("v").unwrap(), |at| at + 2).await;
         }
     });
+}
+
+/// The new device, and then one that it is filled from, die after each number of operations: in the wiping, the
+/// restoring, the records of progress and the last steps.
+#[test]
+fn a_device_may_die_at_any_moment_of_a_rebuild() {
+    let (mut refused, mut failed, mut done) = (0, 0, 0);
+    for (dying, step, most) in [(5, 1, 80), (2, 4, 260)] {
+        for operations in (1..most).step_by(step) {
+            match rebuild_while_one_dies(dying, operations) {
+                None => refused += 1,
+                Some(JobState::Done) => done += 1,
+                Some(_) => failed += 1,
+            }
+        }
+    }
+    assert!(refused > 10 && failed > 5 && done > 10, "{refused} refused, {failed} failed, {done} done");
+}
+
+/// Member 1 of 3 + 2 is replaced by device 5, and the device `dying` dies after so many operations. How the rebuild
+/// ended, if it began; nothing written before or meanwhile may be lost.
+fn rebuild_while_one_dies(dying: usize, operations: u64) -> Option<JobState> {
+    const FEW: u64 = 300;
+    let world = World::new(operations);
+    let disks = make(&world, 1, 3, 2, 1);
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..5], &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for at in 0..FEW {
+            put(&rt, &volume, at, at).await;
+        }
+        world.kill(disks[1]);
+        while states(&array)[1] != MemberState::Missing {
+            put(&rt, &volume, 0, 0).await;
+            volume.flush().await.unwrap();
+        }
+        let taken = world.stats(disks[dying]);
+        let taken = taken.reads + taken.writes + taken.flushes + taken.trims;
+        let dies_after = Some(taken + operations);
+        world.set_faults(disks[dying], FaultRates { dies_after, ..FaultRates::default() });
+        let (mut end, mut overwritten) = (None, 0);
+        if let Ok(job) = array.replace(MemberIx(1), &devices[5], false).await {
+            overwritten = FEW / 4;
+            for at in 0..overwritten {
+                put(&rt, &volume, at, at + 9).await;
+            }
+            end = Some(ended(&rt, &array, job).await.state);
+        }
+        for at in 0..FEW {
+            let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+            let tag = if at < overwritten { at + 9 } else { at };
+            assert!(data.bytes() == block(tag), "block {at}, device {dying} dead after {operations} operations");
+        }
+        end
+    })
 }

@@ -205,3 +205,29 @@ fn an_array_opens_without_a_member_that_hangs() {
         array.close().await.unwrap();
     });
 }
+
+/// A member is gone, another slow, and what a third has is wrong: the slow one must be waited for.
+#[test]
+fn a_slow_column_is_read_when_a_quick_one_proves_wrong() {
+    let world = World::new(5);
+    let disks = make(&world, 4, 2, 2);
+    session(&world, &disks, |rt, devices| {
+        let (world, disks) = (world.clone(), disks.clone());
+        async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            fill(&rt, &volume).await;
+            world.slow_down(disks[1], 100);
+            read_randomly(&rt, &volume, 8, 800).await;
+            assert_eq!(slow_members(&array.status()), ["d1"]);
+            world.kill(disks[0]);
+            for offset in (MIB..16 * MIB).step_by(4096) {
+                world.flip_bit(disks[2], offset + 77, 1);
+            }
+            for at in (0..BLOCKS).step_by(5) {
+                let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+                assert!(data.bytes() == block(at), "block {at}");
+            }
+        }
+    });
+}
