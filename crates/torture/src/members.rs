@@ -47,7 +47,7 @@ impl Members {
             let disk = world.add_disk(DiskConfig::new(format!("d{n}"), shape.device_bytes()));
             Member { disk, spoiled: false, gone: false, saved: None, faults: FaultRates::default() }
         };
-        Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.members()).map(member).collect() }
+        Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.devices()).map(member).collect() }
     }
 
     /// All devices, by member.
@@ -92,14 +92,13 @@ impl Members {
     /// Lets something happen to a member.
     pub(crate) fn harm(&mut self, harm: Harm, running: bool) -> Done {
         let Harm { member: n, what } = harm;
-        let harmless = matches!(what, What::Slow(_) | What::Saved);
-        if !harmless && !self.may_harm(n) {
+        if !what.is_harmless() && !self.may_harm(n) {
             return Done::Refused;
         }
         journal::tell(format!("{} {harm}", self.world.now()));
         let (world, member) = (&self.world, &mut self.members[n]);
         let disk = member.disk;
-        member.spoiled |= !harmless;
+        member.spoiled |= !what.is_harmless();
         match what {
             What::Lost => {
                 member.gone = true;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::Poll;
 
-use cygnus_runtime::{Halt, Rng};
+use cygnus_runtime::{DeviceInfo, Halt, Rng};
 use cygnus_sim::{Cluster, DiskId, World};
 use cygnus_types::{BLOCK, Nanos};
 
@@ -14,13 +14,18 @@ use crate::client::{Client, Shared};
 use crate::coverage::{self, Coverage};
 use crate::journal;
 use crate::members::{Done, Members};
+use crate::regroup::{self, Regrouping};
 use crate::scrub::scrub_and_judge;
-use crate::story::{Admin, Cycle, Ending, Harm, Script, Story};
+use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story};
 use crate::tally::Tally;
 use crate::truth::Truth;
 
-/// After so much virtual time a request that has no answer is lost. Generous: the slowest honest one takes milliseconds.
-pub(crate) const PATIENCE: Nanos = Nanos::secs(20);
+/// After so much virtual time a request that has no answer is lost. Generous: the slowest honest one takes some seconds,
+/// those that a hung device is given among them.
+pub(crate) const PATIENCE: Nanos = Nanos::secs(120);
+
+/// How long the engine waits for a device: devices hang for less and for more than that.
+const HUNG_AFTER: Nanos = Nanos::secs(1);
 
 /// A volume as the run knows it.
 #[derive(Clone, Debug)]
@@ -69,6 +74,8 @@ struct Run<'a> {
 struct Session {
     cluster: Cluster,
     array: Array,
+    /// All that the opening was given.
+    devices: Vec<DeviceInfo>,
 }
 
 /// Either the power went, or something is wrong.
@@ -135,16 +142,25 @@ impl<'a> Run<'a> {
         // A last look, with nothing going on.
         let session = self.open(&Cycle::default())?;
         self.verify(&session)?;
+        let leaving = regroup::settled(session.cluster.reactor(0).clone(), session.array.home().clone());
+        self.wait(&session, leaving).map_err(|trouble| match trouble {
+            Trouble::PowerCut => "the power went unplanned".to_owned(),
+            Trouble::Failure(text) => format!("waiting for R-groups to leave: {text}"),
+        })?;
+        self.verify(&session)?;
         self.close(session, None)?;
         self.check()
     }
 
     fn cluster(&self, disks: &[DiskId]) -> Cluster {
-        Cluster::new(&self.world, self.story.shape.reactors, disks)
+        let reactors = self.story.shape.reactors;
+        let cluster = Cluster::new(&self.world, reactors, disks);
+        (0..reactors).for_each(|n| cluster.reactor(n.into()).set_patience(HUNG_AFTER));
+        cluster
     }
 
     fn make_array(&mut self) -> Result<(), String> {
-        let disks = self.members.disks();
+        let disks = self.members.disks()[..self.story.shape.members()].to_vec();
         let cluster = self.cluster(&disks);
         let (rt, infos, shape) = (cluster.reactor(0).clone(), self.world.infos(&disks), self.story.shape.clone());
         let made = cluster.run(async move { crate::array::create(&rt, &infos, &shape).await });
@@ -225,7 +241,9 @@ impl<'a> Run<'a> {
     /// Lets clients loose on the volumes until they are done or time is up.
     fn torment(&mut self, session: &Session, cycle: &Cycle) -> Result<(), Trouble> {
         let promised: u64 = self.volumes.iter().map(|v| v.size).sum();
-        self.shared.may_fill.set(promised > session.array.usable());
+        let shrinks = cycle.regroups.iter().any(|(_, what)| matches!(what, Regroup::Retire(_)));
+        self.shared.may_fill.set(promised > session.array.usable() || shrinks);
+        self.regroup(session, cycle);
         for script in &cycle.clients {
             self.start(session, script).map_err(Trouble::Failure)?;
         }
@@ -266,6 +284,23 @@ impl<'a> Run<'a> {
         self.tally.checkpoints += traffic.checkpoints;
         self.tally.reconstructed += traffic.reconstructed;
         waited
+    }
+
+    /// Lets R-groups come and go beside the clients.
+    fn regroup(&mut self, session: &Session, cycle: &Cycle) {
+        let spoils = cycle.during.iter().any(|(_, harm)| !harm.what.is_harmless());
+        for &(at, what) in &cycle.regroups {
+            self.tally.regrouped += 1;
+            let regrouping = Regrouping {
+                rt: session.cluster.reactor(0).clone(),
+                array: session.array.home().clone(),
+                shared: self.shared.clone(),
+                devices: session.devices.clone(),
+                width: self.story.shape.width(),
+                harmed: self.ruined || self.members.any_spoiled() || spoils,
+            };
+            session.cluster.reactor(0).spawn(regrouping.make(at, what));
+        }
     }
 
     fn start(&mut self, session: &Session, script: &Script) -> Result<(), String> {
@@ -313,7 +348,7 @@ impl<'a> Run<'a> {
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {
-                    let session = Session { cluster, array };
+                    let session = Session { cluster, array, devices: self.world.infos(&disks) };
                     let array = session.array.home().clone();
                     self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
                     if self.world.is_powered() {
@@ -434,6 +469,8 @@ impl<'a> Run<'a> {
         let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
         self.tally.checks += 1;
         let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
+            // Devices that were never added, or have been let go.
+            _ if kind == "not-a-member" && self.story.shape.more > 0 => true,
             (true, _) => kind != "count" && kind != "unaccounted",
             (false, true) => !NEVER.contains(&kind),
             (false, false) => false,

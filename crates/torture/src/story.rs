@@ -6,6 +6,7 @@
 //! the story carries.
 
 mod draw;
+mod growth;
 mod scrubs;
 mod shrink;
 mod text;
@@ -16,6 +17,7 @@ use cygnus_types::Nanos;
 
 #[cfg(test)]
 pub(crate) use draw::Habits;
+pub(crate) use growth::Regroup;
 pub(crate) use scrubs::Scrubs;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
@@ -42,6 +44,8 @@ pub(crate) struct Shape {
     /// Segments of each group.
     pub(crate) segments: u32,
     pub(crate) reactors: u16,
+    /// R-groups that can be added: their devices are there, with the numbers that their members will have.
+    pub(crate) more: u16,
 }
 
 impl Shape {
@@ -53,6 +57,11 @@ impl Shape {
     /// Member devices in all.
     pub(crate) fn members(&self) -> usize {
         usize::from(self.groups) * self.width()
+    }
+
+    /// Devices in all, those of groups that can be added too.
+    pub(crate) fn devices(&self) -> usize {
+        usize::from(self.groups + self.more) * self.width()
     }
 
     /// Members of a group.
@@ -77,6 +86,8 @@ pub(crate) struct Cycle {
     pub(crate) clients: Vec<Script>,
     /// What happens to the devices while clients are at work.
     pub(crate) during: Vec<(Nanos, Harm)>,
+    /// R-groups that come and go meanwhile.
+    pub(crate) regroups: Vec<(Nanos, Regroup)>,
     pub(crate) ending: Ending,
 }
 
@@ -109,6 +120,13 @@ pub(crate) enum What {
     Saved,
     /// The copy is put back.
     PutBack,
+}
+
+impl What {
+    /// Whether the member is as good as before, and uses up none of its group's parity.
+    pub(crate) fn is_harmless(self) -> bool {
+        matches!(self, Self::Slow(_) | Self::Saved)
+    }
 }
 
 /// What a device does wrong by itself.

@@ -27,6 +27,8 @@ pub struct Tally {
     pub faults_met: u64,
     /// Volumes made, deleted or resized after the start.
     pub administered: u64,
+    /// Times that R-groups were to be added or retired.
+    pub regrouped: u64,
     /// Submissions and completions of device operations.
     pub device_steps: u64,
     /// Looks at the engine's invariants.
@@ -91,6 +93,7 @@ impl Tally {
             blocks_damaged,
             faults_met,
             administered,
+            regrouped,
             device_steps,
             inspections,
             checks,

@@ -21,7 +21,7 @@ pub(crate) struct Truth {
     /// k + m, and m.
     pub(crate) width: usize,
     pub(crate) parity: usize,
-    /// Contents that were ruined wherever they were when it happened: volume, block, and the map's checksum of it.
+    /// Contents that were beyond redundancy where they were, once: volume, block, and the map's checksum of it.
     ruined: Rc<RefCell<BTreeSet<(String, u64, u32)>>>,
 }
 
@@ -42,7 +42,8 @@ impl Truth {
             return Err(format!("and block {block} is not mapped"));
         };
         // The copy that cleaning had made was ruined before a crash, and the place from which it came, to which recovery
-        // goes back, had been given away in the meantime.
+        // goes back, had been given away in the meantime. Or the member that had it was away then, and has been filled
+        // since, with what the others made of it.
         if self.ruined.borrow().contains(&(volume.to_owned(), block, at.map_crc)) && !at.intact {
             return Ok(());
         }
@@ -61,34 +62,39 @@ impl Truth {
         }
     }
 
+    /// Takes down whose contents a row cannot give back any more without these members.
+    async fn note_ruined(&self, array: &Array, at: &BlockLocation, ruined: &[usize]) {
+        let online: Vec<bool> = array.status().members.iter().map(|member| member.is_online()).collect();
+        let gone = |&member: &usize| {
+            ruined.contains(&member) || !online[member] || !self.world.is_sound(self.disks[member], at.offset)
+        };
+        if self.row(at).iter().filter(|member| gone(member)).count() <= self.parity {
+            return;
+        }
+        for volume in array.volume_names() {
+            let blocks = array.volume(&volume).map_or(0, |v| v.size()) / BLOCK as u64;
+            for block in 0..blocks {
+                let Some(of) = array.locate(&volume, Lba(block)).await else { continue };
+                let is_of_row = (of.group, of.offset) == (at.group, at.offset);
+                if is_of_row && gone(&self.row(&of)[0]) {
+                    self.ruined.borrow_mut().insert((volume.clone(), block, of.map_crc));
+                }
+            }
+        }
+    }
+
     /// Spoils a mapped block's own column and others of its row, `columns` in all.
     pub(crate) async fn ruin(&self, array: &Array, volume: &str, block: u64, columns: usize, rng: &mut Rng) {
         let Some(at) = array.locate(volume, Lba(block)).await else { return };
         journal::tell(format!("    {volume} block {block} at byte {} of d{} and its row", at.offset, self.row(&at)[0]));
-        let mut members = self.row(&at);
-        members.truncate(columns);
-        if columns > self.parity {
-            self.remember(array, &members, at.offset).await;
-        }
-        for member in members {
+        let ruined: Vec<usize> = self.row(&at).into_iter().take(columns).collect();
+        self.note_ruined(array, &at, &ruined).await;
+        for member in ruined {
             let disk = self.disks[member];
             if rng.chance(1, 2) {
                 self.world.fail_reads(disk, at.offset..at.offset + BLOCK as u64);
             } else {
                 self.world.flip_bit(disk, at.offset + rng.below(BLOCK as u64), rng.below(8) as u8);
-            }
-        }
-    }
-
-    /// Notes every block that is in these members' columns of a row.
-    async fn remember(&self, array: &Array, members: &[usize], offset: u64) {
-        for volume in array.volume_names() {
-            let blocks = array.volume(&volume).map_or(0, |volume| volume.size() / BLOCK as u64);
-            for block in 0..blocks {
-                let Some(at) = array.locate(&volume, Lba(block)).await else { continue };
-                if at.offset == offset && members.contains(&self.row(&at)[0]) {
-                    self.ruined.borrow_mut().insert((volume.clone(), block, at.map_crc));
-                }
             }
         }
     }

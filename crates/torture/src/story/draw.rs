@@ -110,6 +110,7 @@ impl Shape {
             over_provision_permille: pick(rng, &[50, 200, 400]),
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
+            more: 0,
         }
     }
 }
@@ -188,6 +189,7 @@ impl Story {
         };
         let mut story = draw.story();
         super::scrubs::draw(&mut story, seed);
+        super::growth::draw(&mut story, seed);
         story
     }
 }
@@ -248,7 +250,7 @@ impl Draw {
     }
 
     fn harm(&mut self, member: usize, what: What) -> Harm {
-        self.spoiled[member] |= !matches!(what, What::Slow(_) | What::Saved);
+        self.spoiled[member] |= !what.is_harmless();
         Harm { member, what }
     }
 
@@ -317,7 +319,7 @@ impl Draw {
     fn harms_during(&mut self) -> Vec<(Nanos, Harm)> {
         let mut harms = Vec::new();
         let n = self.rng.below(self.shape.members() as u64) as usize;
-        let factor = if self.rng.chance(1, 8) { 20 } else { 1 };
+        let factor = if self.rng.chance(1, 8) { pick(&mut self.rng, &[20, 100]) } else { 1 };
         harms.push((Nanos::ZERO, self.harm(n, What::Slow(factor))));
         if !self.temper.harms || !self.rng.chance(1, 3) || !self.may_harm(n) {
             return harms;
@@ -326,7 +328,7 @@ impl Draw {
             0 => What::Lost,
             1 => What::FailsWrites,
             2 => What::Full,
-            3 => What::Hangs(Nanos::millis(pick(&mut self.rng, &[1, 100, 2_000]))),
+            3 => What::Hangs(Nanos::millis(pick(&mut self.rng, &[1, 100, 2_000, 1_000_000]))),
             _ => self.misbehaviour(),
         };
         let at = some_time(&mut self.rng);

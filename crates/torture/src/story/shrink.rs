@@ -61,6 +61,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
             self.thin(|story| &mut story.cycles[n].clients);
             self.thin(|story| &mut story.cycles[n].at_rest);
             self.thin(|story| &mut story.cycles[n].during);
+            self.thin(|story| &mut story.cycles[n].regroups);
             self.thin(|story| &mut story.cycles[n].ruins);
             self.thin(|story| &mut story.cycles[n].cuts);
             self.attempt(|story| story.cycles[n].admin = None);
@@ -103,6 +104,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
 
     fn simplify_shape(&mut self) {
         self.attempt(|story| story.shape.reactors = 1);
+        while self.attempt(Story::fewer_to_add) {}
         while self.attempt(|story| story.fewer_groups()) {}
         while self.attempt(|story| story.shape.geometry.data = (story.shape.geometry.data - 1).max(1)) {}
         self.attempt(|story| story.shape.geometry.chunk_blocks = 1);
@@ -164,7 +166,17 @@ impl Story {
             return;
         }
         self.shape.groups -= 1;
-        let members = self.shape.members();
+        self.forget_members();
+    }
+
+    /// One group less that can be added.
+    fn fewer_to_add(&mut self) {
+        self.shape.more = self.shape.more.saturating_sub(1);
+        self.forget_members();
+    }
+
+    fn forget_members(&mut self) {
+        let members = self.shape.devices();
         for cycle in &mut self.cycles {
             cycle.at_rest.retain(|harm| harm.member < members);
             cycle.during.retain(|(_, harm)| harm.member < members);

@@ -24,7 +24,9 @@ use cygnus_format::Geometry;
 use cygnus_policy::ParityPlacement;
 use cygnus_types::Nanos;
 
-use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Scrubs, Shape, Story, What};
+use super::{
+    Admin, Cycle, Ending, Harm, Manner, Regroup, Request, RequestKind, Ruin, Script, Scrubs, Shape, Story, What,
+};
 
 const TITLE: &str = "cygnus torture story 1";
 
@@ -82,7 +84,11 @@ impl Display for Shape {
             self.segments,
             self.over_provision_permille,
             self.reactors,
-        )
+        )?;
+        if self.more > 0 {
+            write!(f, " more {}", self.more)?;
+        }
+        Ok(())
     }
 }
 
@@ -114,6 +120,7 @@ impl Display for Cycle {
             requests.iter().try_for_each(|request| writeln!(f, "    {request}"))?;
         }
         self.during.iter().try_for_each(|(at, harm)| writeln!(f, "  at {} {harm}", at.0))?;
+        self.regroups.iter().try_for_each(|(at, what)| writeln!(f, "  at {} {what}", at.0))?;
         match self.ending {
             Ending::PowerCut(None) => writeln!(f, "  end power-cut"),
             Ending::PowerCut(Some(steps)) => writeln!(f, "  end power-cut {steps}"),
@@ -121,6 +128,15 @@ impl Display for Cycle {
             Ending::Kill(at, true) => writeln!(f, "  end kill {} power-cut", at.0),
             Ending::Clean(None) => writeln!(f, "  end clean"),
             Ending::Clean(Some(steps)) => writeln!(f, "  end clean cut {steps}"),
+        }
+    }
+}
+
+impl Display for Regroup {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Add => f.write_str("add"),
+            Self::Retire(group) => write!(f, "retire {group}"),
         }
     }
 }
@@ -175,6 +191,11 @@ impl<'a> Words<'a> {
             word if word == name => self.value(),
             other => Err(format!("{other:?} where {name:?} belongs")),
         }
+    }
+
+    /// The next word, left where it is.
+    fn peek(&self) -> Option<&'a str> {
+        self.0.clone().next()
     }
 
     fn end(mut self) -> Result<(), String> {
@@ -233,8 +254,9 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     };
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
+    let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     words.end()?;
-    Ok(Shape { preset, groups, geometry, placement, over_provision_permille, segments, reactors })
+    Ok(Shape { preset, groups, geometry, placement, over_provision_permille, segments, reactors, more })
 }
 
 impl Story {
@@ -253,7 +275,7 @@ impl Story {
             }
             _ => {}
         }
-        let members = self.shape.members();
+        let members = self.shape.devices();
         let cycle = self.cycles.last_mut().ok_or("this belongs into a cycle")?;
         cycle.add_line(keyword, words, members)
     }
@@ -292,7 +314,14 @@ impl Cycle {
             }),
             "at" => {
                 let at = Nanos(words.value()?);
-                self.during.push((at, parse_harm(&mut words, members)?));
+                match words.peek() {
+                    Some("add") => {
+                        words.next()?;
+                        self.regroups.push((at, Regroup::Add));
+                    }
+                    Some("retire") => self.regroups.push((at, Regroup::Retire(words.named("retire")?))),
+                    _ => self.during.push((at, parse_harm(&mut words, members)?)),
+                }
             }
             "end" => self.ending = parse_ending(&mut words)?,
             other => {

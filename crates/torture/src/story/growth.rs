@@ -1,0 +1,44 @@
+//! Stories in which R-groups come and go. Drawn apart from the rest, so that a seed without them stays what it was.
+
+use cygnus_runtime::Rng;
+use cygnus_types::Nanos;
+
+use super::{Harm, Story, What};
+
+/// One story in so many has it.
+const ONE_IN: u64 = 5;
+
+/// A change of the R-groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Regroup {
+    /// The next one is added.
+    Add,
+    /// This one is to leave.
+    Retire(u16),
+}
+
+/// Adds groups that come and go, if the seed says so.
+pub(super) fn draw(story: &mut Story, seed: u64) {
+    let mut rng = Rng::new(seed ^ 0x6772_6f77);
+    if !rng.chance(1, ONE_IN) {
+        return;
+    }
+    let shape = &mut story.shape;
+    shape.more = 1 + rng.below(2) as u16;
+    let (groups, first, devices) = (shape.groups + shape.more, shape.members(), shape.devices());
+    let may_die = shape.geometry.parity > 0 && rng.chance(1, 3);
+    for cycle in &mut story.cycles {
+        for _ in 0..rng.below(3) {
+            // Mostly early: clients are done after some milliseconds.
+            let magnitude = rng.below(23);
+            let at = Nanos(rng.below(1 << magnitude));
+            let what = if rng.chance(1, 2) { Regroup::Add } else { Regroup::Retire(rng.below(groups.into()) as u16) };
+            cycle.regroups.push((at, what));
+        }
+        if may_die && rng.chance(1, 3) {
+            let member = first + rng.below((devices - first) as u64) as usize;
+            let what = if rng.chance(1, 2) { What::Lost } else { What::FailsWrites };
+            cycle.during.push((Nanos(rng.below(1 << 22)), Harm { member, what }));
+        }
+    }
+}
