@@ -8,7 +8,7 @@ use cygnus_types::{BLOCK, zeros};
 
 use crate::error::Stop;
 use crate::scenario::AgingSection;
-use crate::store::{RequestError, Store};
+use crate::store::{RequestError, Store, blank};
 use crate::testbed::Seat;
 
 /// Bytes of a sequential write.
@@ -27,7 +27,7 @@ async fn write_all(seat: &Seat, len: usize, next: impl FnMut() -> Option<u64> + 
         let (rt, store) = (seat.rt.clone(), seat.store.clone());
         let (next, failure, running, ended) = (next.clone(), failure.clone(), running.clone(), ended.clone());
         seat.rt.spawn(async move {
-            let buf = rt.alloc(len).full();
+            let buf = blank(&rt, len);
             loop {
                 let offset = (*next.borrow_mut())();
                 let Some(offset) = offset else { break };

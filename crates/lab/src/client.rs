@@ -9,7 +9,7 @@ use cygnus_types::{Nanos, zeros};
 use cygnus_workload::{Kind, Request, Source};
 
 use crate::link::{Link, Way};
-use crate::store::RequestError;
+use crate::store::{RequestError, blank};
 use crate::tally::{Key, Tally};
 use crate::testbed::{Seat, Testbed};
 
@@ -135,7 +135,7 @@ impl Client {
             Kind::Read => store.read(offset, rt.alloc(len).full()).await?,
             Kind::Write => match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
                 Some(result) => result?,
-                None => store.write(offset, rt.alloc(len).full()).await?,
+                None => store.write(offset, blank(rt, len)).await?,
             },
             Kind::Flush => store.flush().await?,
             Kind::Trim => store.trim(offset, u64::from(request.len)).await?,

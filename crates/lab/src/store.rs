@@ -6,7 +6,7 @@ use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, Volum
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_sim::Cluster;
-use cygnus_types::{BLOCK, ByteSize, zeros};
+use cygnus_types::{BLOCK, ByteSize};
 
 use crate::error::Stop;
 use crate::scenario::{ArrayKind, ArraySection, VolumeSize};
@@ -168,9 +168,7 @@ impl Store {
             Store::InPlace { raid, rt, .. } => {
                 for at in (offset..offset + len).step_by(ZEROS as usize) {
                     let piece = (offset + len - at).min(ZEROS) as usize;
-                    let buf = rt.alloc(piece).slice(0..piece);
-                    buf.copy_from(0, zeros::of_len(piece).expect("there are that many"));
-                    raid.write(at, buf).await?;
+                    raid.write(at, blank(rt, piece)).await?;
                 }
             }
         }
@@ -254,6 +252,14 @@ fn role_name(role: GroupRole) -> &'static str {
         GroupRole::Cleaning => "cleaning",
         GroupRole::BackEnd => "back-end",
     }
+}
+
+/// A buffer of zeros that are known to be zeros. One from the pool may still hold what it was used for before, which would
+/// be kept as if it were the clients' data.
+pub(crate) fn blank(rt: &Runtime, len: usize) -> BufSlice {
+    let buf = rt.alloc(len).full();
+    buf.zero(0..len);
+    buf
 }
 
 fn volume_size(wanted: VolumeSize, usable: ByteSize, raw: ByteSize) -> Result<ByteSize, Stop> {

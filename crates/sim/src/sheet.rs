@@ -35,15 +35,20 @@ impl Sheet {
     }
 
     pub(crate) fn write(&mut self, first: u64, buf: &BufSlice) {
-        let real = buf.blank_from().div_ceil(BLOCK);
         self.clear(first..first + (buf.len() / BLOCK) as u64);
-        for n in 0..real {
+        // Behind what follows there are only zeros.
+        let mut end = 0;
+        for n in 0..buf.blank_from().div_ceil(BLOCK) {
             let bytes = buf.part(n * BLOCK..(n + 1) * BLOCK);
             // Zeros may lie before something real in a buffer, which only knows from where on it is blank.
             if Some(bytes) != zeros::of_len(BLOCK) {
                 self.blocks.insert(first + n as u64, Packed::new(bytes, &mut self.scratch));
+                end = (n + 1) * BLOCK;
             }
         }
+        // A buffer that held something real at its end once would never be known to be blank again: whoever used it next
+        // would copy, checksum and add up zeros. This changes none of its bytes.
+        buf.zero(end..buf.len());
     }
 
     /// Makes a range zeros.
@@ -81,6 +86,7 @@ mod tests {
         stripe.part_mut(3 * BLOCK..4 * BLOCK).fill(0);
         sheet.write(20, &stripe.full());
         assert_eq!(sheet.blocks.range(20..).count(), 1, "zeros are not kept, known or not");
+        assert_eq!(stripe.full().blank_from(), BLOCK, "and known from then on");
         sheet.clear(20..24);
         sheet.clear(0..12);
         sheet.write(14, &stripe.slice(BLOCK..2 * BLOCK));

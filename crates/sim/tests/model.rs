@@ -160,5 +160,6 @@ fn a_blank_device_returns_what_was_written() {
         assert_eq!(firsts, [7, 0, 3, 0]);
     })
     .expect("it ends");
-    assert_eq!(world.memory().1, 2 * BLOCK as u64);
+    // Two blocks of equal words, packed.
+    assert!((1..BLOCK as u64).contains(&world.memory().1), "{:?}", world.memory());
 }
