@@ -63,6 +63,9 @@ pub enum BenchError {
     /// A server could not be loaded.
     #[error(transparent)]
     Load(#[from] cygnus_target::loadgen::LoadError),
+    /// A simulation did not come to its end.
+    #[error("the simulation failed: {0}")]
+    Simulation(String),
     /// Our own server did not start.
     #[error("the server did not start: {0}")]
     Server(String),

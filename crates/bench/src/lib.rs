@@ -11,6 +11,7 @@ mod raw;
 mod recovery;
 mod report;
 mod servers;
+mod simulation;
 mod stages;
 
 pub use engine::{BenchError, EngineOptions, run_engine};
@@ -18,4 +19,5 @@ pub use floor::Floor;
 pub use recovery::{Figure, run_recovery};
 pub use report::{EngineReport, Row};
 pub use servers::{PeerOptions, PeerRow, run_peers};
+pub use simulation::{SimOptions, SimReport, SimRow, run_sim};
 pub use stages::{Stage, Stages, run_stages};

@@ -1,11 +1,13 @@
 //! `cygnus bench`: what the measuring crates find, as tables.
 
-use crate::args::bench::{BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, PeersBenchArgs, RecoveryBenchArgs};
+use crate::args::bench::{
+    BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, PeersBenchArgs, RecoveryBenchArgs, SimBenchArgs,
+};
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_bench::{
-    EngineOptions, EngineReport, Figure, PeerOptions, PeerRow, Row, Stages, run_engine, run_peers, run_recovery,
-    run_stages,
+    EngineOptions, EngineReport, Figure, PeerOptions, PeerRow, Row, SimOptions, SimReport, Stages, run_engine,
+    run_peers, run_recovery, run_sim, run_stages,
 };
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
@@ -20,6 +22,7 @@ pub fn run(args: &BenchArgs, output: Output) -> Result<(), Failure> {
         BenchCommand::Engine(args) => engine(args, output),
         BenchCommand::Peers(args) => peers(args, output),
         BenchCommand::Recovery(args) => recovery(args, output),
+        BenchCommand::Sim(args) => sim(args, output),
         BenchCommand::Nbd(args) => nbd(args, output),
     }
 }
@@ -172,6 +175,43 @@ fn recovery(args: &RecoveryBenchArgs, output: Output) -> Result<(), Failure> {
         }
         table.render(paint)
     })
+}
+
+fn sim(args: &SimBenchArgs, output: Output) -> Result<(), Failure> {
+    let options = SimOptions { drive: args.drive.clone(), scale: args.scale, duration: args.duration.0.into() };
+    let report = run_sim(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
+    output.answer(&report, |paint| sim_text(&report, paint))
+}
+
+fn sim_text(report: &SimReport, paint: Paint) -> String {
+    let columns = ["REQUESTS", "PROCESSOR", "PER CPU SECOND", "LIMIT", "TIMES MQSIM"];
+    let heads = [&[("SIMULATED", Align::Left)][..], &columns.map(|name| (name, Align::Right))].concat();
+    let mut table = Table::new(&[&heads[..], &[("THE LIMIT IS", Align::Left)]].concat());
+    for row in &report.rows {
+        let limit = if row.limit.is_empty() { String::new() } else { show::count(row.limit_per_cpu_second as u64) };
+        let cells = [
+            row.name.clone(),
+            show::count(row.requests),
+            format!("{:.2} s", row.cpu_seconds),
+            show::count(row.per_cpu_second as u64),
+            limit,
+            format!("{:.1}", row.per_cpu_second / row.mqsim_per_cpu_second),
+            row.limit.clone(),
+        ];
+        table.row(cells.map(|text| (Tone::Normal, text)).into());
+    }
+    format!(
+        "{}\n{}Write amplification: cleaning {:.2}, drives {:.2}\n\
+         Memory per TB of drives: {:.2} GiB, of it translation {:.2} GiB, headers and maps on the drives {:.2} GiB\n\
+         MQSim was measured another time, on one drive: random writes without collection, random reads\n",
+        paint.tone(Tone::Heading, &report.shape),
+        table.render(paint),
+        report.cleaning_amplification,
+        report.drive_amplification,
+        report.resident_gib_per_tb,
+        report.translation_gib_per_tb,
+        report.contents_gib_per_tb,
+    )
 }
 
 /// What `bench nbd` answers.

@@ -1,8 +1,10 @@
 //! `cygnus bench ...`
 
 use super::values::{Raid, Size, Span, parse_whole_blocks};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use cygnus_nbd::NbdUri;
+use cygnus_ssd::Preset;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -10,6 +12,7 @@ Examples:
   cygnus bench engine --stages
   cygnus bench peers
   cygnus bench recovery
+  cygnus bench sim
   cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock'";
 
 /// `cygnus bench`
@@ -37,6 +40,10 @@ pub enum BenchCommand {
     Peers(PeersBenchArgs),
     /// What opening an array costs, after a clean stop and after a crash, and what its map costs in memory
     Recovery(RecoveryBenchArgs),
+    /// The simulation: an array on eight modelled drives in the steady state of random writes
+    ///
+    /// Simulated writes per second, for the whole, for the array on drives without flash, and for the drives alone, and the memory for each terabyte of drives.
+    Sim(SimBenchArgs),
     /// NBD servers, ours or others, with the same batching client
     ///
     /// Loads each export with random requests from one thread that sends and receives in batches, so that the client is not the limit. Writes destroy what is on the export.
@@ -90,6 +97,24 @@ pub struct RecoveryBenchArgs {
     /// Size of each of the five devices in memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_whole_blocks)]
     pub device_size: Size,
+}
+
+fn drives() -> PossibleValuesParser {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name))
+}
+
+/// `cygnus bench sim`
+#[derive(Debug, Args)]
+pub struct SimBenchArgs {
+    /// Drive preset, as in scenarios
+    #[arg(long, value_name = "NAME", default_value = "850-pro", value_parser = drives())]
+    pub drive: String,
+    /// How many times smaller than the real one each drive is
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
+    pub scale: u32,
+    /// Virtual time to measure
+    #[arg(long, value_name = "TIME", default_value = "4s")]
+    pub duration: Span,
 }
 
 const NBD_EXAMPLES: &str = "\
