@@ -365,3 +365,38 @@ fn ready_is_told_to_systemd_and_to_a_descriptor() {
     assert!(server.signal(libc::SIGTERM).success());
     assert_eq!(receive(), "STOPPING=1");
 }
+
+#[test]
+fn groups_come_and_go() {
+    let place = Place::new("groups");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let refused = place.fails("array add tank --create 64MiB d6 d7 d8 d9");
+    assert!(refused.contains("give 2 more, or leave out 1, which can be added as a spare"), "{refused}");
+    assert!(!place.0.join("d6").exists(), "what was made for it is gone");
+    assert!(place.ok("array add tank --create 64MiB d6 d7 d8").contains("R-group 2 with"));
+    assert_eq!(place.json("array status tank")["devices"].as_array().unwrap().len(), 9);
+    place.ok("array check tank");
+
+    let mut server = place.serve("serve tank --nbd unix:tank.sock --reactors 2");
+    fs::File::create(place.0.join("d9")).unwrap().set_len(96 << 20).unwrap();
+    let added = place.json("array add tank --create 64MiB d9 d10 d11");
+    assert_eq!((&added["groups"][0]["index"], &added["groups"][0]["unused_bytes"]), (&3.into(), &(32 << 20).into()));
+    assert!(added["capacity_bytes"].as_u64() > added["capacity_before_bytes"].as_u64());
+    // By one of its members.
+    let job = place.json("array retire tank d4 --wait");
+    assert_eq!((&job["job"]["kind"], &job["job"]["state"]), (&"retire".into(), &"done".into()));
+    let status = place.json("array status tank");
+    let groups: Vec<_> = status["groups"].as_array().unwrap().iter().map(|group| group["index"].as_u64()).collect();
+    assert_eq!(groups, [Some(0), Some(2), Some(3)]);
+    assert_eq!((&status["state"], status["devices"].as_array().unwrap().len()), (&"healthy".into(), 9));
+    assert!(place.fails("array retire tank 1").contains("retired already"));
+    assert!(server.signal(libc::SIGTERM).success());
+
+    for member in ["d3", "d4", "d5"] {
+        fs::remove_file(place.0.join(member)).unwrap();
+    }
+    let stopped = place.json("array status tank");
+    assert_eq!((&stopped["state"], stopped["devices"].as_array().unwrap().len()), (&"healthy".into(), 9));
+    assert!(place.ok("array check tank").contains("consistent"));
+}

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use cygnus_format::Geometry;
 use cygnus_runtime::{IoErrorKind, Rng};
 use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
+use cygnus_ssd::{Model, ModelConfig, Preset};
 use cygnus_types::BLOCK;
 
 use crate::coverage;
@@ -43,8 +44,13 @@ pub(crate) enum Done {
 impl Members {
     pub(crate) fn new(world: &World, shape: &Shape) -> Self {
         world.watch_faults(coverage::met);
+        let model = shape.modelled.then(|| drive_of(shape.device_bytes()));
         let member = |n| {
-            let disk = world.add_disk(DiskConfig::new(format!("d{n}"), shape.device_bytes()));
+            let config = DiskConfig::new(format!("d{n}"), shape.device_bytes());
+            let disk = match &model {
+                Some(model) => world.add_modelled(config, model.clone()),
+                None => world.add_disk(config),
+            };
             Member { disk, spoiled: false, gone: false, saved: None, faults: FaultRates::default() }
         };
         Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.devices()).map(member).collect() }
@@ -126,6 +132,14 @@ impl Members {
         }
         if matches!(what, What::Unreadable(_) | What::Flip(..)) { Done::Damaged } else { Done::Other }
     }
+}
+
+/// A drive with the speed of a SATA drive's flash, and so few and small erase blocks that some megabytes fill it.
+fn drive_of(bytes: u64) -> Model {
+    let ModelConfig::Ssd(mut config) = Preset::Samsung850Pro.config() else { unreachable!("it is a drive of flash") };
+    (config.capacity, config.spare) = (bytes.max(16 << 20), 0.5);
+    (config.flash.channels, config.flash.dies_per_channel, config.flash.pages_per_block) = (2, 2, 8);
+    Model::new(ModelConfig::Ssd(config)).expect("there is spare flash enough")
 }
 
 fn rate_of(faults: &mut FaultRates, manner: Manner) -> &mut u32 {

@@ -46,6 +46,8 @@ pub(crate) struct Shape {
     pub(crate) reactors: u16,
     /// R-groups that can be added: their devices are there, with the numbers that their members will have.
     pub(crate) more: u16,
+    /// Whether the members take as long as a modelled drive does, with its cache and collection, instead of some time.
+    pub(crate) modelled: bool,
 }
 
 impl Shape {

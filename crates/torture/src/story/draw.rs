@@ -111,6 +111,7 @@ impl Shape {
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
             more: 0,
+            modelled: false,
         }
     }
 }
@@ -190,6 +191,8 @@ impl Story {
         let mut story = draw.story();
         super::scrubs::draw(&mut story, seed);
         super::growth::draw(&mut story, seed);
+        // Apart from the rest too.
+        story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
     }
 }

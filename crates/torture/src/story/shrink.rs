@@ -104,6 +104,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
 
     fn simplify_shape(&mut self) {
         self.attempt(|story| story.shape.reactors = 1);
+        self.attempt(|story| story.shape.modelled = false);
         while self.attempt(Story::fewer_to_add) {}
         while self.attempt(|story| story.fewer_groups()) {}
         while self.attempt(|story| story.shape.geometry.data = (story.shape.geometry.data - 1).max(1)) {}

@@ -15,7 +15,8 @@
 //!   end power-cut 600
 //! ```
 //!
-//! Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! The array's line goes on with `more 1` where one R-group can be added, and with `drives modelled` where members are
+//! modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -88,7 +89,7 @@ impl Display for Shape {
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
         }
-        Ok(())
+        f.write_str(if self.modelled { " drives modelled" } else { "" })
     }
 }
 
@@ -255,8 +256,14 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
+    let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
+    let modelled = match drives.as_deref() {
+        None => false,
+        Some("modelled") => true,
+        Some(other) => return Err(format!("drives are not {other:?}")),
+    };
     words.end()?;
-    Ok(Shape { preset, groups, geometry, placement, over_provision_permille, segments, reactors, more })
+    Ok(Shape { preset, groups, geometry, placement, over_provision_permille, segments, reactors, more, modelled })
 }
 
 impl Story {
