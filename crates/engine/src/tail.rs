@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use cygnus_format::{Kind, StripeCommon};
 use cygnus_parity as parity;
-use cygnus_runtime::Buf;
+use cygnus_runtime::{Buf, IoErrorKind};
 use cygnus_types::BLOCK;
 
 use crate::columns::Columns;
@@ -38,7 +38,8 @@ impl Verdict {
 }
 
 impl Reactor {
-    /// Rows of all columns below the headers, by physical column; `None` where a column cannot be read.
+    /// Rows of all columns below the headers, by physical column; `None` where a column cannot be read. A block that its
+    /// device cannot read is zeros, which its checksum tells, and costs its column no other.
     pub(crate) async fn read_stripe(self: &Rc<Self>, common: &StripeCommon) -> Vec<Option<Buf>> {
         let bytes = common.rows as usize * BLOCK;
         let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
@@ -52,7 +53,33 @@ impl Reactor {
                 })
             })
             .collect();
-        crate::scan::ended(reads).await
+        let mut columns = Vec::with_capacity(reads.len());
+        for (column, read) in (0..).zip(reads) {
+            columns.push(match read {
+                None => None,
+                Some((buf, op)) => match op.await {
+                    Ok(_) => Some(buf),
+                    Err(error) if error.kind == IoErrorKind::Medium => self.read_singly(common, column).await,
+                    Err(_) => None,
+                },
+            });
+        }
+        columns
+    }
+
+    /// The rows of a column, block by block.
+    async fn read_singly(self: &Rc<Self>, common: &StripeCommon, column: u8) -> Option<Buf> {
+        let dev = self.device_holding(self.shared.layout.member(common.group, column), common.segment)?;
+        let mut whole = self.rt.alloc(common.rows as usize * BLOCK);
+        for (row, into) in (common.first_data_row()..).zip(whole.bytes_mut().chunks_exact_mut(BLOCK)) {
+            let buf = self.rt.alloc(BLOCK);
+            let offset = self.shared.layout.geometry().device_offset(common.segment.0, row);
+            match self.rt.read(dev, offset, buf.full()).await {
+                Ok(_) => into.copy_from_slice(buf.bytes()),
+                Err(_) => into.fill(0),
+            }
+        }
+        Some(whole)
     }
 
     /// Reads and judges a stripe.

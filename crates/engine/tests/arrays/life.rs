@@ -4,7 +4,7 @@ use cygnus_engine::{Array, ArrayError, CreateOptions, Volume, VolumeError, creat
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Lba};
 
 use crate::sessions::*;
 
@@ -309,4 +309,28 @@ fn a_superblock_that_cannot_be_read_costs_no_more_than_its_member() {
     let text = error.to_string();
     assert!(matches!(error, ArrayError::TooManyMissing { .. }), "{text}");
     assert!(text.contains("d1") && text.contains("d2") && text.contains("bring back"), "{text}");
+}
+
+/// In a stripe that no flush is known to cover, with no parity: its neighbours in the column have nothing but themselves.
+#[test]
+fn a_block_that_recovery_cannot_read_costs_no_other() {
+    let world = World::new(6);
+    let disks = make(&world, Preset::LogRaid, 1, 2, 0, 24 * MIB);
+    let bad = session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for at in 0..40 {
+            put(&rt, &volume, at * 4096, &block(at)).await.unwrap();
+        }
+        volume.flush().await.unwrap();
+        array.locate("v", Lba(17)).await.expect("it was written")
+    });
+    world.fail_reads(disks[bad.member.index()], bad.offset..bad.offset + 4096);
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for at in (0..40).filter(|&at| at != 17) {
+            assert!(get(&rt, &volume, at * 4096, 4096).await.unwrap() == block(at), "block {at}");
+        }
+    });
 }
