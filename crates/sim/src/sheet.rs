@@ -10,14 +10,14 @@ use std::ops::Range;
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, zeros};
 
-use crate::packed::{Packed, Scratch};
+use crate::packed::Packed;
 
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Sheet {
     blocks: BTreeMap<u64, Packed>,
     /// Room for packing.
-    scratch: Scratch,
+    scratch: Vec<u8>,
 }
 
 impl Sheet {

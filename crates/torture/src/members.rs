@@ -17,6 +17,12 @@ struct Member {
     disk: DiskId,
     /// It came to harm, and uses up a parity column of its group.
     spoiled: bool,
+    /// It came to harm at any time.
+    harmed: bool,
+    /// It is a new device, and has come to no harm since.
+    renewed: bool,
+    /// How it was when it was new.
+    blank: Rc<Saved>,
     /// It is not given to the array when that is opened.
     gone: bool,
     saved: Option<Rc<Saved>>,
@@ -51,7 +57,17 @@ impl Members {
                 Some(model) => world.add_modelled(config, model.clone()),
                 None => world.add_disk(config),
             };
-            Member { disk, spoiled: false, gone: false, saved: None, faults: FaultRates::default() }
+            let blank = Rc::new(world.save(disk));
+            Member {
+                disk,
+                spoiled: false,
+                harmed: false,
+                renewed: false,
+                blank,
+                gone: false,
+                saved: None,
+                faults: FaultRates::default(),
+            }
         };
         Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.devices()).map(member).collect() }
     }
@@ -80,7 +96,16 @@ impl Members {
 
     /// Whether any member has come to harm.
     pub(crate) fn any_spoiled(&self) -> bool {
-        self.members.iter().any(|m| m.spoiled)
+        self.members.iter().any(|m| m.harmed)
+    }
+
+    /// The array says of these, having been opened, that they lack nothing; what was new then is as good as the others.
+    pub(crate) fn are_online(&mut self, online: &[bool]) {
+        for (member, &online) in self.members.iter_mut().zip(online) {
+            if member.renewed && online {
+                (member.spoiled, member.renewed) = (false, false);
+            }
+        }
     }
 
     /// By member: whether its device does what it is told, whatever happened to it before.
@@ -98,13 +123,15 @@ impl Members {
     /// Lets something happen to a member.
     pub(crate) fn harm(&mut self, harm: Harm, running: bool) -> Done {
         let Harm { member: n, what } = harm;
-        if !what.is_harmless() && !self.may_harm(n) {
+        if !what.is_harmless() && !self.may_harm(n) || what == What::New && running {
             return Done::Refused;
         }
         journal::tell(format!("{} {harm}", self.world.now()));
         let (world, member) = (&self.world, &mut self.members[n]);
         let disk = member.disk;
-        member.spoiled |= !what.is_harmless();
+        if !what.is_harmless() {
+            (member.spoiled, member.harmed, member.renewed) = (true, true, what == What::New);
+        }
         match what {
             What::Lost => {
                 member.gone = true;
@@ -129,8 +156,26 @@ impl Members {
                     world.put_back(disk, saved);
                 }
             }
+            What::New => {}
+        }
+        if what == What::New {
+            self.renew(n);
         }
         if matches!(what, What::Unreadable(_) | What::Flip(..)) { Done::Damaged } else { Done::Other }
+    }
+
+    /// Puts a new device into a member's place: one that holds nothing, does what it is told, and is given to the array.
+    fn renew(&mut self, n: usize) {
+        let (world, member) = (&self.world, &mut self.members[n]);
+        let disk = member.disk;
+        world.put_back(disk, &member.blank);
+        world.revive(disk);
+        world.fail_writes(disk, None);
+        world.fill_up(disk, false);
+        world.release(disk);
+        world.slow_down(disk, 1);
+        world.set_faults(disk, FaultRates::default());
+        (member.faults, member.gone, member.saved) = (FaultRates::default(), false, None);
     }
 }
 

@@ -1,11 +1,11 @@
-//! R-groups that are added and retired while clients are at work.
+//! R-groups that are added and retired, and members that are replaced, while clients are at work.
 
 use std::rc::Rc;
 
 use cygnus_engine::{Array as Engine, GroupError};
-use cygnus_format::GroupState;
+use cygnus_format::{GroupState, MemberState};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{GroupId, Nanos};
+use cygnus_types::{GroupId, MemberIx, Nanos};
 
 use crate::client::Shared;
 use crate::journal;
@@ -13,6 +13,9 @@ use crate::story::Regroup;
 
 /// How often to look whether a group has left.
 const LOOK: Nanos = Nanos::millis(1);
+
+/// How often to look whether a member has been filled.
+const LOOKS: u32 = 50;
 
 /// What a change needs to know.
 pub(crate) struct Regrouping {
@@ -33,6 +36,7 @@ impl Regrouping {
         let result = match what {
             Regroup::Add => self.add().await,
             Regroup::Retire(group) => self.array.retire(GroupId(group)).await.map(drop),
+            Regroup::Replace(member) => return self.replace(member).await,
         };
         match result {
             Ok(()) => journal::tell(format!("{} {what}: done or begun", self.rt.now())),
@@ -43,11 +47,32 @@ impl Regrouping {
         }
     }
 
+    /// The device in a member's place takes its part, unless it does so already or nothing is there; waits until it lacks
+    /// nothing, or for long enough.
+    async fn replace(&self, member: usize) {
+        let Some(device) = self.device(member) else { return };
+        let result = self.array.replace(MemberIx(member as u16), &device, true).await;
+        let what = Regroup::Replace(member);
+        match result {
+            Ok(_) => journal::tell(format!("{} {what}: begun", self.rt.now())),
+            Err(error) => return journal::tell(format!("{} {what}: {error}", self.rt.now())),
+        }
+        let filling = || self.array.status().members[member].state == MemberState::Rebuilding;
+        for _ in 0..LOOKS {
+            if filling() {
+                self.rt.sleep(LOOK).await;
+            }
+        }
+    }
+
+    fn device(&self, n: usize) -> Option<DeviceInfo> {
+        self.devices.iter().find(|device| device.name == format!("d{n}")).cloned()
+    }
+
     /// The next group's devices are the next ones, so that a device has the number of its member.
     async fn add(&self) -> Result<(), GroupError> {
         let first = self.array.status().members.len();
-        let named = |n| self.devices.iter().find(|device| device.name == format!("d{n}")).cloned();
-        let devices: Vec<DeviceInfo> = (first..first + self.width).filter_map(named).collect();
+        let devices: Vec<DeviceInfo> = (first..first + self.width).filter_map(|n| self.device(n)).collect();
         if devices.len() < self.width {
             return Ok(());
         }

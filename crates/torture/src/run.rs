@@ -16,7 +16,7 @@ use crate::journal;
 use crate::members::{Done, Members};
 use crate::regroup::{self, Regrouping};
 use crate::scrub::scrub_and_judge;
-use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story};
+use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
 use crate::tally::Tally;
 use crate::truth::Truth;
 
@@ -205,7 +205,11 @@ impl<'a> Run<'a> {
     }
 
     fn harm(&mut self, harm: Harm, running: bool) {
-        match self.members.harm(harm, running) {
+        let done = self.members.harm(harm, running);
+        if matches!(harm.what, What::New | What::PutBack) && !matches!(done, Done::Refused) {
+            self.truth.is_filled_from_now_on(harm.member);
+        }
+        match done {
             Done::Lost => self.tally.members_lost += 1,
             Done::Damaged => self.tally.blocks_damaged += 1,
             Done::Refused | Done::Other => {}
@@ -299,7 +303,11 @@ impl<'a> Run<'a> {
                 width: self.story.shape.width(),
                 harmed: self.ruined || self.members.any_spoiled() || spoils,
             };
-            session.cluster.reactor(0).spawn(regrouping.make(at, what));
+            match what {
+                // Waited for like a client: it takes longer than these.
+                Regroup::Replace(_) => self.shared.spawn(session.cluster.reactor(0), regrouping.make(at, what)),
+                Regroup::Add | Regroup::Retire(_) => session.cluster.reactor(0).spawn(regrouping.make(at, what)),
+            }
         }
     }
 
@@ -352,6 +360,8 @@ impl<'a> Run<'a> {
                     let array = session.array.home().clone();
                     self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
                     if self.world.is_powered() {
+                        let members = session.array.home().status().members;
+                        self.members.are_online(&members.iter().map(|member| member.is_online()).collect::<Vec<_>>());
                         self.settle_volumes(&session)?;
                         self.shared.inspect()?;
                         return Ok(session);

@@ -72,14 +72,18 @@ impl Judge<'_> {
     }
 
     async fn whole(&self, volume: &str, block: u64) -> Result<(), String> {
+        let Some(suspect) = self.wrong(volume, block).await else { return Ok(()) };
+        // Cleaning may have moved it while its old place was looked at.
         match self.wrong(volume, block).await {
-            Some(what) => Err(format!("after a whole scrub, block {block} of {volume}: {what}")),
-            None => Ok(()),
+            Some(still) if still == suspect => {
+                Err(format!("after a whole scrub, block {block} of {volume}: {}", still.1))
+            }
+            _ => Ok(()),
         }
     }
 
-    /// What is wrong with anything that the block depends on.
-    async fn wrong(&self, volume: &str, block: u64) -> Option<String> {
+    /// The block's place, and what is wrong with anything that it depends on.
+    async fn wrong(&self, volume: &str, block: u64) -> Option<(u64, String)> {
         let at = self.array.locate(volume, Lba(block)).await?;
         // Written or moved since the scrub began, and perhaps in memory still, on the way to where something old is wrong.
         let is_open = |s: &SegmentInfo| (s.group, s.segment) == (at.group, at.segment) && s.state == "open";
@@ -90,7 +94,7 @@ impl Judge<'_> {
             return None;
         }
         let Some(summary) = at.summary else {
-            return Some("no header describes it".into());
+            return Some((at.offset, "no header describes it".into()));
         };
         let header = self.geometry.header_blocks(self.geometry.full_rows_at(summary.stripe_row));
         let header = (0..header).map(|n| (summary.stripe_row + n, "the header of its stripe"));
@@ -98,7 +102,7 @@ impl Judge<'_> {
         for (row, what) in needed {
             let offset = self.geometry.device_offset(at.segment.0, row);
             if let Some(member) = self.unsound(&at, offset) {
-                return Some(format!("{what} is not as it was written at byte {offset} of d{member}"));
+                return Some((at.offset, format!("{what} is not as it was written at byte {offset} of d{member}")));
             }
         }
         None

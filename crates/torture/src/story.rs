@@ -7,6 +7,7 @@
 
 mod draw;
 mod growth;
+mod renewal;
 mod scrubs;
 mod shrink;
 mod text;
@@ -88,7 +89,7 @@ pub(crate) struct Cycle {
     pub(crate) clients: Vec<Script>,
     /// What happens to the devices while clients are at work.
     pub(crate) during: Vec<(Nanos, Harm)>,
-    /// R-groups that come and go meanwhile.
+    /// R-groups that come and go meanwhile, and members that are replaced.
     pub(crate) regroups: Vec<(Nanos, Regroup)>,
     pub(crate) ending: Ending,
 }
@@ -122,6 +123,8 @@ pub(crate) enum What {
     Saved,
     /// The copy is put back.
     PutBack,
+    /// A new device is in its place, blank and without faults; nobody has told the array. Only while that is stopped.
+    New,
 }
 
 impl What {

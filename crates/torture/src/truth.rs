@@ -23,11 +23,18 @@ pub(crate) struct Truth {
     pub(crate) parity: usize,
     /// Contents that were beyond redundancy where they were, once: volume, block, and the map's checksum of it.
     ruined: Rc<RefCell<BTreeSet<(String, u64, u32)>>>,
+    /// Members that got what they hold, or part of it, from the others.
+    filled: Rc<RefCell<BTreeSet<usize>>>,
 }
 
 impl Truth {
     pub(crate) fn new(world: World, disks: Vec<DiskId>, width: usize, parity: usize) -> Self {
-        Self { world, disks, width, parity, ruined: Rc::default() }
+        Self { world, disks, width, parity, ruined: Rc::default(), filled: Rc::default() }
+    }
+
+    /// Where a row is beyond redundancy when a member is filled, that gets something, and something wrong.
+    pub(crate) fn is_filled_from_now_on(&self, member: usize) {
+        self.filled.borrow_mut().insert(member);
     }
 
     /// The members of a block's row, its own first.
@@ -52,8 +59,9 @@ impl Truth {
             !status.members[member].is_online() || !self.world.is_sound(self.disks[member], at.offset)
         };
         let row = self.row(&at);
-        let gone = row.iter().filter(|member| broken(member)).count();
-        match broken(&row[0]) && gone > self.parity {
+        let own = broken(&row[0]) || (self.filled.borrow().contains(&row[0]) && !at.intact);
+        let gone = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
+        match own && gone > self.parity {
             true => Ok(()),
             false => Err(format!(
                 "and block {block} at byte {} of d{} has lost {gone} of {} columns, of which the parity covers {}",

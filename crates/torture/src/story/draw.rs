@@ -191,6 +191,7 @@ impl Story {
         let mut story = draw.story();
         super::scrubs::draw(&mut story, seed);
         super::growth::draw(&mut story, seed);
+        super::renewal::draw(&mut story, seed);
         // Apart from the rest too.
         story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story

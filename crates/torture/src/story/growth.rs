@@ -8,13 +8,15 @@ use super::{Harm, Story, What};
 /// One story in so many has it.
 const ONE_IN: u64 = 5;
 
-/// A change of the R-groups.
+/// A change of the R-groups or of a member's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Regroup {
     /// The next one is added.
     Add,
     /// This one is to leave.
     Retire(u16),
+    /// The device that is in this member's place now, a new one or its own, takes its part.
+    Replace(usize),
 }
 
 /// Adds groups that come and go, if the seed says so.

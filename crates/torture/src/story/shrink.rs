@@ -6,7 +6,7 @@
 
 use cygnus_types::{BLOCK, Nanos};
 
-use super::{Ending, RequestKind, Story};
+use super::{Ending, Regroup, RequestKind, Story};
 
 /// Worlds in which a story is tried before it counts as one that ends well.
 const WORLDS: u64 = 4;
@@ -181,6 +181,7 @@ impl Story {
         for cycle in &mut self.cycles {
             cycle.at_rest.retain(|harm| harm.member < members);
             cycle.during.retain(|(_, harm)| harm.member < members);
+            cycle.regroups.retain(|(_, what)| !matches!(what, Regroup::Replace(member) if *member >= members));
         }
     }
 }

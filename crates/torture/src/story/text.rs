@@ -138,6 +138,7 @@ impl Display for Regroup {
         match self {
             Self::Add => f.write_str("add"),
             Self::Retire(group) => write!(f, "retire {group}"),
+            Self::Replace(member) => write!(f, "replace {member}"),
         }
     }
 }
@@ -169,6 +170,7 @@ impl Display for Harm {
             What::Slow(factor) => write!(f, "slow {factor}"),
             What::Saved => f.write_str("saved"),
             What::PutBack => f.write_str("put-back"),
+            What::New => f.write_str("new"),
         }
     }
 }
@@ -326,6 +328,7 @@ impl Cycle {
                         words.next()?;
                         self.regroups.push((at, Regroup::Add));
                     }
+                    Some("replace") => self.regroups.push((at, Regroup::Replace(words.named("replace")?))),
                     Some("retire") => self.regroups.push((at, Regroup::Retire(words.named("retire")?))),
                     _ => self.during.push((at, parse_harm(&mut words, members)?)),
                 }
@@ -367,6 +370,7 @@ fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
         "slow" => What::Slow(words.value()?),
         "saved" => What::Saved,
         "put-back" => What::PutBack,
+        "new" => What::New,
         other => {
             let manner = known(&MANNERS, other).ok_or_else(|| format!("{other:?} happens to no member"))?;
             What::Misbehaves(manner, words.value()?)
