@@ -3,8 +3,9 @@
 
 use cygnus_format::superblock::SUPERBLOCK_MAGIC;
 use cygnus_format::{
-    ArrayState, CheckpointRoot, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
-    RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc, crc32c, probe_with_tail,
+    ArrayState, CheckpointRoot, FORMAT_VERSION, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors,
+    MemberState, PolicyValue, RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc, crc32c,
+    probe_with_tail,
 };
 use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 use libfuzzer_sys::fuzz_target;
@@ -60,7 +61,9 @@ fn good() -> Superblock {
         geometry,
         over_provisioning_permille: 200,
         policies: ["a", "b"].map(|name| PolicyValue { name: name.into(), value: 1 }).into(),
-        groups: [[1, 2, 3], [4, 5, 6]].map(|m| GroupDesc { segments: 9, state: GroupState::InService, members: m.map(member).into() }).into(),
+        groups: [[1, 2, 3], [4, 5, 6]]
+            .map(|m| GroupDesc { segments: 9, state: GroupState::InService, members: m.map(member).into() })
+            .into(),
         spares: vec![SpareDesc { uuid: uuid(8), size_bytes: 1 << 30 }],
         session: 1,
         clean: false,
@@ -90,7 +93,7 @@ fn sealed(input: &[u8]) -> Vec<u8> {
     bytes.resize(input.len().clamp(1, SUPERBLOCK_SLOT as usize).next_multiple_of(4096), 0);
     let length = bytes.len() as u32;
     bytes[..8].copy_from_slice(&SUPERBLOCK_MAGIC);
-    bytes[12..14].copy_from_slice(&1_u16.to_le_bytes());
+    bytes[12..14].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
     bytes[16..20].copy_from_slice(&length.to_le_bytes());
     bytes[32..48].fill(0);
     let crc = crc32c(&bytes[12..]);

@@ -256,6 +256,7 @@ impl Run {
         let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
         self.at_depth(count, move |i| {
             let (data, volume) = (piece(&ring, i), volume.clone());
+            announce(&volume, i + 1, blocks);
             async move { write(&volume, scatter(i, blocks) * BLOCK as u64, data).await }
         })
         .await
@@ -271,6 +272,7 @@ impl Run {
         let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
         self.at_depth(count, move |i| {
             let (into, volume) = (piece(&ring, i), volume.clone());
+            announce(&volume, i + 1, blocks);
             async move { volume.read(scatter(i, blocks) * BLOCK as u64, into).await.map(drop) }
         })
         .await
@@ -295,6 +297,11 @@ impl Run {
 fn piece(ring: &BufSlice, i: u64) -> BufSlice {
     let at = i as usize % RING * BLOCK;
     ring.slice(at..at + BLOCK)
+}
+
+/// Says which request follows, as a server does that sees the next one of its queue.
+fn announce(volume: &Volume, i: u64, blocks: u64) {
+    volume.announce(scatter(i, blocks) * BLOCK as u64);
 }
 
 async fn write(volume: &Volume, offset: u64, data: BufSlice) -> Result<(), VolumeError> {

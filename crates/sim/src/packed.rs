@@ -2,8 +2,8 @@
 //! to the next, and a terabyte of drives has four million of them.
 //!
 //! A block is taken as 64-bit words. What is kept of each is its difference from the word three before it, the same
-//! field of the record before: for every eight words a byte that says which differ, and the differences in as many
-//! bytes as they need. Any contents survive; what has no such records just takes more room.
+//! field of the record before: how many bytes that needs, in half a byte, and then those bytes. Any contents survive; what
+//! has no such records just takes more room. There is nothing to decide on the way, so it goes as fast as memory.
 
 use cygnus_types::BLOCK;
 
@@ -11,14 +11,25 @@ use cygnus_types::BLOCK;
 const WORDS: usize = BLOCK / 8;
 /// Words in a record of a stripe's header.
 const RECORD: usize = 3;
-/// Words for which one byte says which differ.
-const GROUP: usize = 8;
+/// Bytes that hold the lengths of all differences.
+const LENGTHS: usize = WORDS / 2;
+/// Whole words are stored and loaded, whatever the length of the last one.
+const SLACK: usize = 8;
 
-/// A block of 4 KiB, packed.
+/// Room to pack a block in.
+pub(crate) struct Scratch(Box<[u8; LENGTHS + BLOCK + SLACK]>);
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self(Box::new([0; LENGTHS + BLOCK + SLACK]))
+    }
+}
+
+/// A block of 4 KiB, packed: lengths, differences, slack.
 pub(crate) struct Packed(Box<[u8]>);
 
-fn word(bytes: &[u8], n: usize) -> u64 {
-    u64::from_le_bytes(bytes[n * 8..n * 8 + 8].try_into().expect("eight bytes"))
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// Small differences in either direction become small numbers.
@@ -30,62 +41,49 @@ fn unfold(folded: u64) -> u64 {
     (folded >> 1) ^ (folded & 1).wrapping_neg()
 }
 
-/// Appends a number, seven bits to a byte.
-fn put(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
+/// Bytes that a number needs, 0 to 8.
+fn length(number: u64) -> usize {
+    (71 - number.leading_zeros() as usize) / 8
 }
 
-fn take(bytes: &mut std::slice::Iter<u8>) -> u64 {
-    let (mut number, mut shift) = (0, 0);
-    loop {
-        let byte = *bytes.next().expect("what was packed ends with a whole number");
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return number;
-        }
-        shift += 7;
-    }
+/// The lowest `length` bytes of a number.
+fn lowest(number: u64, length: usize) -> u64 {
+    if length == 8 { number } else { number & ((1 << (8 * length)) - 1) }
 }
 
 impl Packed {
-    /// Packs a block. `scratch` is room to work in, whatever it holds.
-    pub(crate) fn new(block: &[u8], scratch: &mut Vec<u8>) -> Self {
+    /// Packs a block.
+    pub(crate) fn new(block: &[u8], scratch: &mut Scratch) -> Self {
         assert_eq!(block.len(), BLOCK, "contents come in whole blocks");
-        scratch.clear();
+        let out = &mut scratch.0;
         let mut before = [0; RECORD];
-        for group in 0..WORDS / GROUP {
-            let mask = scratch.len();
-            scratch.push(0);
-            for bit in 0..GROUP {
-                let n = group * GROUP + bit;
-                let word = word(block, n);
-                let difference = word.wrapping_sub(std::mem::replace(&mut before[n % RECORD], word));
-                if difference != 0 {
-                    scratch[mask] |= 1 << bit;
-                    put(scratch, fold(difference));
-                }
+        let mut at = LENGTHS;
+        for pair in 0..LENGTHS {
+            let mut lengths = 0;
+            for half in 0..2 {
+                let word = word(block, (pair * 2 + half) * 8);
+                let folded = fold(word.wrapping_sub(before[0]));
+                before = [before[1], before[2], word];
+                let length = length(folded);
+                lengths |= length << (4 * half);
+                out[at..at + 8].copy_from_slice(&folded.to_le_bytes());
+                at += length;
             }
+            out[pair] = lengths as u8;
         }
-        Self(scratch.as_slice().into())
+        Self(out[..at + SLACK].into())
     }
 
     /// Gives the block back.
     pub(crate) fn unpack(&self, block: &mut [u8; BLOCK]) {
-        let mut bytes = self.0.iter();
         let mut before = [0u64; RECORD];
-        for group in 0..WORDS / GROUP {
-            let mask = *bytes.next().expect("there is a byte for every group");
-            for bit in 0..GROUP {
-                let n = group * GROUP + bit;
-                if mask & (1 << bit) != 0 {
-                    before[n % RECORD] = before[n % RECORD].wrapping_add(unfold(take(&mut bytes)));
-                }
-                block[n * 8..n * 8 + 8].copy_from_slice(&before[n % RECORD].to_le_bytes());
-            }
+        let mut at = LENGTHS;
+        for n in 0..WORDS {
+            let length = usize::from(self.0[n / 2] >> (4 * (n % 2)) & 0xf);
+            let word = before[0].wrapping_add(unfold(lowest(word(&self.0, at), length)));
+            before = [before[1], before[2], word];
+            block[n * 8..n * 8 + 8].copy_from_slice(&word.to_le_bytes());
+            at += length;
         }
     }
 
@@ -102,7 +100,7 @@ mod tests {
     use super::*;
 
     fn packs(block: &[u8]) -> usize {
-        let packed = Packed::new(block, &mut vec![7; 3]);
+        let packed = Packed::new(block, &mut Scratch::default());
         let mut back = [0xee; BLOCK];
         packed.unpack(&mut back);
         assert!(back == block);
@@ -114,8 +112,8 @@ mod tests {
         let mut rng = Rng::new(1);
         let mut noise = [0; BLOCK];
         rng.fill(&mut noise);
-        assert!(packs(&noise) <= WORDS / GROUP + WORDS * 10);
-        assert_eq!(packs(&[0; BLOCK]), WORDS / GROUP);
+        assert!(packs(&noise) <= LENGTHS + BLOCK + SLACK);
+        assert_eq!(packs(&[0; BLOCK]), LENGTHS + SLACK);
         let extremes = [u64::MAX, 0, 1 << 63, 1, u64::MAX - 1, i64::MAX as u64];
         let block: Vec<u8> = (0..WORDS).flat_map(|_| extremes[rng.below(6) as usize].to_le_bytes()).collect();
         packs(&block);

@@ -10,14 +10,14 @@ use std::ops::Range;
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, zeros};
 
-use crate::packed::Packed;
+use crate::packed::{Packed, Scratch};
 
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Sheet {
     blocks: BTreeMap<u64, Packed>,
     /// Room for packing.
-    scratch: Vec<u8>,
+    scratch: Scratch,
 }
 
 impl Sheet {

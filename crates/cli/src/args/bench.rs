@@ -29,7 +29,8 @@ pub struct BenchArgs {
 pub enum BenchCommand {
     /// The engine on one core with devices in memory, beside the limits of this machine
     ///
-    /// Prints nanoseconds for each block, and the floor that copying, checksums and parity set in the same run.
+    /// Prints nanoseconds for each block, and the floor that copying, checksums and parity set in the same run. As the
+    /// server does, the benchmark announces each random request while the one before it is at work.
     Engine(EngineBenchArgs),
     /// Our NBD server beside nbdkit and qemu-nbd: the same core, the same client, all data in memory
     ///
