@@ -17,7 +17,6 @@ use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 use crate::job::{Job, JobState};
 use crate::member::Departure;
 use crate::member_state;
-
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 
