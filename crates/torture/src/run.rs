@@ -4,6 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::Poll;
 
+use cygnus_engine::ScrubReport;
 use cygnus_runtime::{DeviceInfo, Halt, Rng};
 use cygnus_sim::{Cluster, DiskId, World};
 use cygnus_types::{BLOCK, Nanos};
@@ -15,7 +16,7 @@ use crate::coverage::{self, Coverage};
 use crate::journal;
 use crate::members::{Done, Members};
 use crate::regroup::{self, Regrouping};
-use crate::scrub::scrub_and_judge;
+use crate::scrub::Judge;
 use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
 use crate::tally::Tally;
 use crate::truth::Truth;
@@ -219,16 +220,28 @@ impl<'a> Run<'a> {
     /// Scrubs to the end and looks at the devices.
     fn scrub(&mut self, session: &Session) -> Result<(), String> {
         journal::tell(format!("{} scrub", self.world.now()));
-        let (array, truth, geometry) = (session.array.home().clone(), self.truth.clone(), self.story.shape.geometry);
-        let reliable = self.members.reliable();
-        let work = async move { scrub_and_judge(&array, &truth, geometry, &reliable).await };
-        match self.wait(session, work) {
-            Ok(judged) => judged?,
-            Err(Trouble::Failure(text)) => return Err(format!("in the scrub: {text}")),
-            Err(Trouble::PowerCut) => return Err("the power went unplanned".into()),
+        let (array, geometry) = (session.array.home(), self.story.shape.geometry);
+        let judge = Judge::new(array, &self.truth, geometry, self.members.reliable());
+        let first = self.scrub_once(session)?;
+        let verdict = {
+            let (judge, first) = (judge.clone(), first.clone());
+            // To look at every block takes its time where devices are slow: no patience ends.
+            session.cluster.run(async move { judge.judge(&first).await })
+        };
+        if verdict.map_err(|_| "the power went unplanned")?? {
+            let again = self.scrub_once(session)?;
+            judge.judge_again(&first, &again)?;
         }
         self.tally.scrubs += 1;
         self.shared.inspect()
+    }
+
+    fn scrub_once(&self, session: &Session) -> Result<ScrubReport, String> {
+        let array = session.array.home().clone();
+        self.wait(session, async move { array.scrub(0).await }).map_err(|trouble| match trouble {
+            Trouble::Failure(text) => format!("in the scrub: {text}"),
+            Trouble::PowerCut => "the power went unplanned".into(),
+        })
     }
 
     fn ruin(&mut self, session: &Session, cycle: &Cycle) {

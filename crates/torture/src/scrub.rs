@@ -1,80 +1,89 @@
 //! Scrubs in a run, and what must be true when one has got to its end: whatever a current block depends on is whole on
 //! the devices, as far as redundancy went. The judge is the truth, not what the scrub says of itself.
 
-use cygnus_engine::{Array, BlockLocation, ScrubReport, SegmentInfo};
+use cygnus_engine::{Array, ArrayStatus, BlockLocation, ScrubReport, SegmentInfo};
 use cygnus_format::Geometry;
 use cygnus_types::{BLOCK, Lba};
 
 use crate::truth::Truth;
 
-/// Scrubs to the end, and judges.
-///
-/// `reliable`, by member: whether the device does what it is told. Of the others anything may be wrong again at once.
-pub(crate) async fn scrub_and_judge(
-    array: &Array,
-    truth: &Truth,
+/// Judges a scrub. Made before it begins.
+#[derive(Clone)]
+pub(crate) struct Judge {
+    array: Array,
+    truth: Truth,
     geometry: Geometry,
-    reliable: &[bool],
-) -> Result<(), String> {
-    let report = array.scrub(0).await;
-    let status = array.status();
-    if status.fault.is_some() {
-        return Ok(());
+    /// By member: whether the device does what it is told. Of the others anything may be wrong again at once.
+    reliable: Vec<bool>,
+    before: ArrayStatus,
+}
+
+impl Judge {
+    pub(crate) fn new(array: &Array, truth: &Truth, geometry: Geometry, reliable: Vec<bool>) -> Self {
+        Self { array: array.clone(), truth: truth.clone(), geometry, reliable, before: array.status() }
     }
-    if !report.complete {
-        return Err("the scrub ended before it was done, though the array goes on".into());
-    }
-    lost_are_lost(array, truth, &report).await?;
-    let counted: Vec<usize> =
-        (0..status.members.len()).filter(|&n| reliable[n] && status.members[n].is_online()).collect();
-    if report.without_room > 0 {
-        return Ok(());
-    }
-    let judge = Judge { array, truth, geometry, counted };
-    judge.all_whole().await?;
-    // With nothing left to mend there is nothing to find.
-    if report.lost == 0 && reliable.iter().all(|&reliable| reliable) {
-        let again = array.scrub(0).await;
-        let same_members = array.status().members.iter().zip(&status.members).all(|(a, b)| a.state == b.state);
-        if again.complete && again.found() > 0 && same_members {
-            return Err(format!("a second scrub finds what the first should have mended: {again:?} after {report:?}"));
+
+    /// Judges the scrub that has just ended. The answer is whether another one would have nothing to find.
+    pub(crate) async fn judge(&self, report: &ScrubReport) -> Result<bool, String> {
+        let status = self.array.status();
+        if status.fault.is_some() {
+            return Ok(false);
         }
+        if !report.complete {
+            return Err("the scrub ended before it was done, though the array goes on".into());
+        }
+        self.lost_are_lost(report).await?;
+        if report.without_room > 0 {
+            return Ok(false);
+        }
+        self.all_whole(&self.counted(&status)).await?;
+        Ok(report.lost == 0 && self.reliable.iter().all(|&reliable| reliable) && self.same_members(&status))
     }
-    Ok(())
-}
 
-/// What the scrub gave up must be beyond redundancy.
-async fn lost_are_lost(array: &Array, truth: &Truth, report: &ScrubReport) -> Result<(), String> {
-    for block in &report.lost_blocks {
-        let excuse = truth.excuse(array, &block.volume, block.lba.0).await;
-        excuse.map_err(|why| format!("the scrub gave up block {} of {} {why}", block.lba.0, block.volume))?;
+    /// Judges another scrub, which had nothing to find after `first`.
+    pub(crate) fn judge_again(&self, first: &ScrubReport, again: &ScrubReport) -> Result<(), String> {
+        if again.complete && again.found() > 0 && self.same_members(&self.array.status()) {
+            return Err(format!("a second scrub finds what the first should have mended: {again:?} after {first:?}"));
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-struct Judge<'a> {
-    array: &'a Array,
-    truth: &'a Truth,
-    geometry: Geometry,
-    /// Members whose contents count.
-    counted: Vec<usize>,
-}
+    fn same_members(&self, status: &ArrayStatus) -> bool {
+        let same = status.members.iter().zip(&self.before.members).all(|(a, b)| a.state == b.state);
+        same && status.members.len() == self.before.members.len()
+    }
 
-impl Judge<'_> {
-    async fn all_whole(&self) -> Result<(), String> {
+    /// Members whose contents count: one that came online meanwhile was not looked at before.
+    fn counted(&self, status: &ArrayStatus) -> Vec<usize> {
+        let online = |status: &ArrayStatus, n: usize| status.members.get(n).is_some_and(|m| m.is_online());
+        (0..status.members.len())
+            .filter(|&n| self.reliable[n] && online(&self.before, n) && online(status, n))
+            .collect()
+    }
+
+    /// What the scrub gave up must be beyond redundancy.
+    async fn lost_are_lost(&self, report: &ScrubReport) -> Result<(), String> {
+        for block in &report.lost_blocks {
+            let excuse = self.truth.excuse(&self.array, &block.volume, block.lba.0).await;
+            excuse.map_err(|why| format!("the scrub gave up block {} of {} {why}", block.lba.0, block.volume))?;
+        }
+        Ok(())
+    }
+
+    async fn all_whole(&self, counted: &[usize]) -> Result<(), String> {
         for name in self.array.volume_names() {
             let Some(volume) = self.array.volume(&name) else { continue };
             for block in 0..volume.size() / BLOCK as u64 {
-                self.whole(&name, block).await?;
+                self.whole(&name, block, counted).await?;
             }
         }
         Ok(())
     }
 
-    async fn whole(&self, volume: &str, block: u64) -> Result<(), String> {
-        let Some(suspect) = self.wrong(volume, block).await else { return Ok(()) };
+    async fn whole(&self, volume: &str, block: u64, counted: &[usize]) -> Result<(), String> {
+        let Some(suspect) = self.wrong(volume, block, counted).await else { return Ok(()) };
         // Cleaning may have moved it while its old place was looked at.
-        match self.wrong(volume, block).await {
+        match self.wrong(volume, block, counted).await {
             Some(still) if still == suspect => {
                 Err(format!("after a whole scrub, block {block} of {volume}: {}", still.1))
             }
@@ -83,14 +92,14 @@ impl Judge<'_> {
     }
 
     /// The block's place, and what is wrong with anything that it depends on.
-    async fn wrong(&self, volume: &str, block: u64) -> Option<(u64, String)> {
+    async fn wrong(&self, volume: &str, block: u64, counted: &[usize]) -> Option<(u64, String)> {
         let at = self.array.locate(volume, Lba(block)).await?;
         // Written or moved since the scrub began, and perhaps in memory still, on the way to where something old is wrong.
         let is_open = |s: &SegmentInfo| (s.group, s.segment) == (at.group, at.segment) && s.state == "open";
         if self.array.segments().iter().any(is_open) {
             return None;
         }
-        if self.truth.excuse(self.array, volume, block).await.is_ok() {
+        if self.truth.excuse(&self.array, volume, block).await.is_ok() {
             return None;
         }
         let Some(summary) = at.summary else {
@@ -101,17 +110,17 @@ impl Judge<'_> {
         let needed = header.chain([(at.row, "its row")]);
         for (row, what) in needed {
             let offset = self.geometry.device_offset(at.segment.0, row);
-            if let Some(member) = self.unsound(&at, offset) {
+            if let Some(member) = self.unsound(&at, offset, counted) {
                 return Some((at.offset, format!("{what} is not as it was written at byte {offset} of d{member}")));
             }
         }
         None
     }
 
-    fn unsound(&self, at: &BlockLocation, offset: u64) -> Option<usize> {
+    fn unsound(&self, at: &BlockLocation, offset: u64, counted: &[usize]) -> Option<usize> {
         let (group, width) = (usize::from(at.group.0), usize::from(self.geometry.width()));
         let members = group * width..(group + 1) * width;
-        let mut counted = self.counted.iter().copied().filter(|member| members.contains(member));
+        let mut counted = counted.iter().copied().filter(|member| members.contains(member));
         counted.find(|&member| !self.truth.world.is_sound(self.truth.disks[member], offset))
     }
 }
