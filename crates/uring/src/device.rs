@@ -40,9 +40,9 @@ pub(crate) enum Backing {
     Memory(Memory),
 }
 
-/// How long a device may be claimed before it counts as in use. The kernel lets go of the files of an io_uring some
-/// milliseconds *after* their process is gone, killed or not, and whoever comes next is faster than that.
-const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a device may be claimed before it counts as in use. The kernel lets go of the files of an io_uring some time
+/// *after* a process that was killed is gone: milliseconds, on a busy machine seconds. Whoever comes next is faster.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(4);
 const RELEASE_POLL: Duration = Duration::from_millis(10);
 
 struct Inner {
