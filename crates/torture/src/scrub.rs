@@ -117,9 +117,14 @@ impl Judge {
         None
     }
 
+    /// A member that does not hold what was written there, of those on which a block depends: its own, and with parity all
+    /// that its parity is made of.
     fn unsound(&self, at: &BlockLocation, offset: u64, counted: &[usize]) -> Option<usize> {
         let (group, width) = (usize::from(at.group.0), usize::from(self.geometry.width()));
-        let members = group * width..(group + 1) * width;
+        let members = match self.geometry.parity {
+            0 => at.member.index()..at.member.index() + 1,
+            _ => group * width..(group + 1) * width,
+        };
         let mut counted = counted.iter().copied().filter(|member| members.contains(member));
         counted.find(|&member| !self.truth.world.is_sound(self.truth.disks[member], offset))
     }
