@@ -97,6 +97,11 @@ impl Truth {
         journal::tell(format!("    {volume} block {block} at byte {} of d{} and its row", at.offset, self.row(&at)[0]));
         let ruined: Vec<usize> = self.row(&at).into_iter().take(columns).collect();
         self.note_ruined(array, &at, &ruined).await;
+        // That took its time: by now the block may have moved, and its row may be another one.
+        let still = array.locate(volume, Lba(block)).await;
+        if still.is_none_or(|now| (now.group, now.offset, now.map_crc) != (at.group, at.offset, at.map_crc)) {
+            return;
+        }
         for member in ruined {
             let disk = self.disks[member];
             if rng.chance(1, 2) {
