@@ -43,7 +43,8 @@ impl RawServer {
             pin_thread(core)?;
             // In huge pages, as those of our memory devices.
             let pages = Pages::zeroed(size);
-            // SAFETY: a mapping of `size` bytes of zeros, which nobody else knows and which outlives the slice.
+            // SAFETY: a mapping of `size` bytes, zeros and so valid; no other pointer into it is made, and `pages` lives to the
+            // end of this closure, longer than the slice.
             let memory = unsafe { std::slice::from_raw_parts_mut(pages.start().as_ptr(), size) };
             memory.chunks_mut(BLOCK).for_each(|block| block[0] = 1);
             serve(&listener, memory, &stopped, &spinning)

@@ -67,8 +67,8 @@ impl Map {
         if entries.is_null() {
             return None;
         }
-        // SAFETY: a non-null pointer is that of a mapping of CHUNK_ENTRIES entries, zeros at first, which are valid ones;
-        // it lives as long as we.
+        // SAFETY: a non-null pointer is that of a mapping of CHUNK_ENTRIES entries, aligned to a page, zeros at first, which
+        // are valid atomics; it is unmapped only when we are dropped, and changed only through the atomics.
         Some(unsafe { std::slice::from_raw_parts(entries, CHUNK_ENTRIES as usize) })
     }
 
@@ -194,7 +194,8 @@ impl Drop for Map {
     fn drop(&mut self) {
         for slot in &self.chunks {
             if let Some(entries) = NonNull::new(slot.load(Ordering::Acquire)) {
-                // SAFETY: made and forgotten in `chunk_or_make`; `self` is going, so nobody else can reach it.
+                // SAFETY: `chunk_or_make` made it of this length and forgot the owner, so it has no other; `self` is going, and
+                // with it all borrows of the chunk.
                 drop(unsafe { Pages::from_start(entries.cast(), CHUNK_BYTES) });
             }
         }

@@ -9,7 +9,8 @@ pub struct Pages {
     len: usize,
 }
 
-// SAFETY: plain memory, owned; who may touch what is up to the owner, as with any allocation.
+// SAFETY: a mapping belongs to the process and not to a thread, so any thread may unmap it. What is in it is touched only by
+// unsafe code of the owner.
 unsafe impl Send for Pages {}
 // SAFETY: as above; through a shared reference only the address is to be had.
 unsafe impl Sync for Pages {}
@@ -23,10 +24,12 @@ impl Pages {
     pub fn zeroed(len: usize) -> Self {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh anonymous mapping touches no existing memory.
+        // SAFETY: without MAP_FIXED the kernel chooses an address where nothing is mapped, so no existing memory is touched; a
+        // failure is an answer, asserted below.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED, "no memory for {len} bytes: {}", std::io::Error::last_os_error());
-        // SAFETY: advice about our own mapping; huge pages are a wish, so its failure means nothing.
+        // SAFETY: the range is the mapping just made. This advice changes how it is backed, never what it holds; it is a wish,
+        // so its failure means nothing.
         unsafe { libc::madvise(start, len, libc::MADV_HUGEPAGE) };
         Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len }
     }
@@ -47,7 +50,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and the owner promises that nothing points into it any more.
+        // SAFETY: `start` and `len` are those of one mapping, made by `zeroed` and owned by this alone, so it is unmapped once
+        // and whole. Pointers into it are only made by unsafe code of the owner, which must not use them any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
