@@ -76,17 +76,17 @@ fn newest_of(members: &[Member]) -> Option<Superblock> {
 fn passing(member: &Member, newest: &Superblock) -> Option<Finding> {
     let own = &member.newest;
     let known = newest.state.members().any(|m| m.uuid == own.member_uuid);
-    match () {
-        () if own.array != newest.array => None,
-        () if known && newest.state.has_left(own.member) => {
-            Some(no_member(&member.device, "has left the array with its R-group: leave it out"))
-        }
-        () if !known && own.is_joining() => Some(no_member(
-            &member.device,
-            "was about to be added, and that was cut short: leave it out, or add it again",
-        )),
-        () => None,
+    if own.array != newest.array {
+        return None;
     }
+    let why = if known && newest.state.has_left(own.member) {
+        "has left the array with its R-group: leave it out"
+    } else if !known && own.is_joining() {
+        "was about to be added, and that was cut short: leave it out, or add it again"
+    } else {
+        return None;
+    };
+    Some(no_member(&member.device, why))
 }
 
 /// A member that did not go along: the state says so, or it is older than any member in service can be.
