@@ -125,10 +125,11 @@ pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<
     assemble_members(members, wanted, remarks)
 }
 
-/// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so.
+/// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so:
+/// by a later opening, or by whom they missed.
 pub(crate) fn rank(superblock: &Superblock) -> impl Ord + use<> {
     let without = superblock.state.members().filter(|m| m.state != MemberState::Online).count();
-    (superblock.generation, without)
+    (superblock.generation, superblock.state.session, without)
 }
 
 /// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put

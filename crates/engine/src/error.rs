@@ -91,6 +91,36 @@ pub enum MemberError {
     /// Something is being done about it already.
     #[error("{0} is being filled already: wait for that job, or cancel it")]
     Rebuilding(String),
+    /// It does not work any more: there is nothing to be drained.
+    #[error(
+        "{device} is {state}: what it held is restored from the other members when a spare or another device takes its \
+         place: 'cygnus array spare add' or 'cygnus array replace'"
+    )]
+    NotOnline {
+        /// Path.
+        device: String,
+        /// Its state in a word.
+        state: &'static str,
+    },
+    /// No spare can take over from the member.
+    #[error(
+        "no spare of at least {need} is free to take over from {device}: add one with 'cygnus array spare add', and drain \
+         it again"
+    )]
+    NoFittingSpare {
+        /// Path.
+        device: String,
+        /// What is needed.
+        need: ByteSize,
+    },
+    /// The spare is about to take over from a member.
+    #[error("{spare} is being filled to take over from {member}: cancel that job first")]
+    Successor {
+        /// The spare, as it was named.
+        spare: String,
+        /// Path of the member.
+        member: String,
+    },
     /// The superblock has no room for another one.
     #[error("the array has as many spares as its superblock holds: remove one first")]
     TooManySpares,

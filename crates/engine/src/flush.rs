@@ -55,10 +55,9 @@ impl Reactor {
     pub(crate) async fn flush_devices(self: &Rc<Self>) {
         let mut flushes: Vec<(MemberIx, DeviceIx, OpFuture)> = Vec::new();
         for (ix, state) in self.shared.members.iter().enumerate() {
-            let member = MemberIx(ix as u16);
-            let Some(dev) = self.device_in_service(member) else { continue };
-            if state.take_dirty() {
-                flushes.push((member, dev, self.rt.flush(dev)));
+            if state.device().is_some() && state.take_dirty() {
+                let member = MemberIx(ix as u16);
+                flushes.extend(state.devices_to_write().map(|dev| (member, dev, self.rt.flush(dev))));
             }
         }
         for (member, dev, flush) in flushes {

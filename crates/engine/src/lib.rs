@@ -17,6 +17,7 @@ mod cleaner;
 mod columns;
 mod commit;
 mod create;
+mod drain;
 mod error;
 mod flush;
 mod grow;

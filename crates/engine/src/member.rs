@@ -49,7 +49,10 @@ pub(crate) struct MemberShared {
     /// Every stripe below this sequence was durable on it when it left.
     left_at: AtomicU64,
     device: AtomicU32,
-    /// One bit for each segment of its group: whether its column is whole. Only looked at while it is being filled.
+    /// The device that is to take over from its own, and gets all that is written to that.
+    successor: AtomicU32,
+    /// One bit for each segment of its group: whether its column is whole, on the device that is being filled. Only looked
+    /// at while one is: its own, or its successor.
     whole: Box<[AtomicU64]>,
     dirty: AtomicBool,
     pub counters: MemberCounters,
@@ -74,6 +77,7 @@ impl MemberShared {
             gone: AtomicBool::new(true),
             left_at: AtomicU64::new(had_below),
             device: AtomicU32::new(device.map_or(NO_DEVICE, |d| d.ix.0.into())),
+            successor: AtomicU32::new(NO_DEVICE),
             whole: (0..segments.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             dirty: AtomicBool::new(false),
             counters: MemberCounters::default(),
@@ -106,7 +110,8 @@ impl MemberShared {
         }
     }
 
-    fn is_whole(&self, segment: SegmentId) -> bool {
+    /// Whether the device that is being filled in its place has its column of a segment.
+    pub(crate) fn is_whole(&self, segment: SegmentId) -> bool {
         self.whole[segment.0 as usize / 64].load(Ordering::Acquire) & (1 << (segment.0 % 64)) != 0
     }
 
@@ -128,7 +133,26 @@ impl MemberShared {
 
     /// The device, in service or not.
     pub(crate) fn known_device(&self) -> Option<DeviceIx> {
-        Some(self.device.load(Ordering::Acquire)).filter(|&ix| ix != NO_DEVICE).map(|ix| DeviceIx(ix as u16))
+        device_of(self.device.load(Ordering::Acquire))
+    }
+
+    /// The device that is to take over from its own, if one is being filled for that.
+    pub(crate) fn successor(&self) -> Option<DeviceIx> {
+        device_of(self.successor.load(Ordering::Acquire))
+    }
+
+    /// Whether a device is being filled in its place: a segment that begins now has its column there from the start.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.is_filling() || self.successor().is_some()
+    }
+
+    /// Where its column is to be written: its own device, if that is in service, and the successor beside it.
+    #[inline]
+    pub(crate) fn devices_to_write(&self) -> impl Iterator<Item = DeviceIx> + use<> {
+        // The successor first: whoever finds none because it has just taken over then finds it to be the device.
+        let successor = self.successor();
+        let own = self.device();
+        own.into_iter().chain(successor.filter(|_| own.is_some() && own != successor))
     }
 
     /// Takes the member out of service; says whether it was in service before. `durable`: below this sequence it has
@@ -153,12 +177,37 @@ impl MemberShared {
 
     /// From now on it gets all writes. Nothing counts as whole yet.
     pub(crate) fn begin_filling(&self, device: &DeviceInfo) {
-        for word in &self.whole {
-            word.store(0, Ordering::Release);
-        }
+        self.forget_whole();
         self.name.write().expect("no holder panics").clone_from(&device.name);
         self.device.store(device.ix.0.into(), Ordering::Release);
         self.service.store(Service::Filling as u8, Ordering::Release);
+    }
+
+    fn forget_whole(&self) {
+        self.whole.iter().for_each(|word| word.store(0, Ordering::Release));
+    }
+
+    /// From now on `dev` gets whatever is written to the member's device. Nothing counts as whole there yet.
+    pub(crate) fn begin_succession(&self, dev: DeviceIx) {
+        self.forget_whole();
+        self.successor.store(dev.0.into(), Ordering::Release);
+    }
+
+    /// `dev` gets nothing beside the member's device any more; says whether it did.
+    pub(crate) fn end_succession(&self, dev: DeviceIx) -> bool {
+        self.successor.compare_exchange(dev.0.into(), NO_DEVICE, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The successor takes over from the member's device, which is returned. `None` if either has failed meanwhile.
+    pub(crate) fn succeed(&self, successor: &DeviceInfo) -> Option<DeviceIx> {
+        if !self.is_online() || self.successor() != Some(successor.ix) {
+            return None;
+        }
+        self.name.write().expect("no holder panics").clone_from(&successor.name);
+        // Everybody looks for a successor first, and so finds the new device as the one or as the other.
+        let was = self.device.swap(successor.ix.0.into(), Ordering::AcqRel);
+        self.end_succession(successor.ix);
+        device_of(was)
     }
 
     /// Everything was restored. `false` if it has left service meanwhile.
@@ -187,8 +236,7 @@ impl MemberShared {
     /// Its group has left the array, and it with it. Says which device it had.
     pub(crate) fn release(&self) -> Option<DeviceIx> {
         self.service.store(Service::Out as u8, Ordering::Release);
-        let was = self.device.swap(NO_DEVICE, Ordering::AcqRel);
-        (was != NO_DEVICE).then_some(DeviceIx(was as u16))
+        device_of(self.device.swap(NO_DEVICE, Ordering::AcqRel))
     }
 
     /// Something was written that a flush must cover.
@@ -200,4 +248,8 @@ impl MemberShared {
     pub(crate) fn take_dirty(&self) -> bool {
         self.dirty.swap(false, Ordering::AcqRel)
     }
+}
+
+fn device_of(number: u32) -> Option<DeviceIx> {
+    (number != NO_DEVICE).then_some(DeviceIx(number as u16))
 }

@@ -7,7 +7,9 @@
 //! | failed | it did not do what was asked; not believed until somebody says so | rebuilding |
 //! | rebuilding | gets all writes, is read where its column is whole | online, missing, failed |
 //!
-//! A *spare* is no member yet: it takes a lost member's place as "rebuilding". A *stale* device is one that comes back as
+//! A *spare* is no member yet: it takes a lost member's place as "rebuilding". Or it is filled beside a member that is
+//! online, as its *successor*: that is no state of the member, which is online before and after, nor of the spare, which a
+//! crash leaves a spare; one commit gives the member's identity to the other device ([`crate::drain`]). A *stale* device is one that comes back as
 //! a member that is missing or failed. The states are in the superblocks; a change is made here and nowhere else.
 //!
 //! | R-group | means | next |

@@ -24,10 +24,10 @@ pub(crate) struct Spare {
 pub(crate) struct Claim<'a>(&'a Reactor, MemberIx);
 
 impl<'a> Claim<'a> {
-    /// `None` if somebody else has it, or the member is being filled already.
+    /// `None` if somebody else has it, or the member is being filled or drained already.
     pub(crate) fn new(reactor: &'a Reactor, member: MemberIx) -> Option<Self> {
-        let rebuilding = reactor.desc(member).state == MemberState::Rebuilding;
-        (!rebuilding && reactor.home().claimed.borrow_mut().insert(member)).then_some(Self(reactor, member))
+        let busy = reactor.desc(member).state == MemberState::Rebuilding || reactor.is_drained(member);
+        (!busy && reactor.home().claimed.borrow_mut().insert(member)).then_some(Self(reactor, member))
     }
 }
 
@@ -73,21 +73,25 @@ impl Reactor {
         *self.home().state.borrow().members().nth(member.index()).expect("members are numbered without gaps")
     }
 
+    /// Changes what the next superblocks say of a member.
+    pub(crate) fn change_desc(&self, member: MemberIx, change: impl FnOnce(&mut MemberDesc)) {
+        let mut state = self.home().state.borrow_mut();
+        let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
+        change(members.nth(member.index()).expect("members are numbered without gaps"));
+    }
+
     /// Begins to fill a member that is out of service: from now on it gets all writes, and the rebuilder sees to the
     /// rest. Returns the number of the job.
     pub(crate) fn begin_fill(&self, member: MemberIx, candidate: Candidate) -> u64 {
         let home = self.home();
         let Candidate { device, new_uuid, holds } = candidate;
-        {
-            let mut state = home.state.borrow_mut();
-            let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-            let desc = members.nth(member.index()).expect("members are numbered without gaps");
+        self.change_desc(member, |desc| {
             member_state::change(desc, MemberState::Rebuilding);
             desc.holds = holds;
             if let Some(uuid) = new_uuid {
                 (desc.uuid, desc.size_bytes) = (uuid, device.size);
             }
-        }
+        });
         let shared = &self.shared.members[member.index()];
         if new_uuid.is_some() {
             shared.forget_errors();
@@ -103,14 +107,23 @@ impl Reactor {
         id
     }
 
-    /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a segment begins, that
-    /// somebody could take for something current.
+    /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a
+    /// segment begins, that somebody could take for something current.
     pub(crate) async fn prepare(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
+        self.zero(device, SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize)).into()).await?;
+        self.clear_headers(segments, device).await
+    }
+
+    /// Zeros where segments begin.
+    pub(crate) async fn clear_headers(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
         let geometry = *self.shared.layout.geometry();
-        let superblocks = SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize));
-        let headers = (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK));
+        self.zero(device, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
+        self.rt.flush(device.ix).await.map(drop)
+    }
+
+    async fn zero(self: &Rc<Self>, device: &DeviceInfo, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
         let (reactor, dev) = (self.clone(), device.ix);
-        let written = for_each(&self.rt, superblocks.into_iter().chain(headers).collect(), move |(offset, bytes)| {
+        let written = for_each(&self.rt, ranges, move |(offset, bytes)| {
             let reactor = reactor.clone();
             async move {
                 let buf = reactor.rt.alloc(bytes).full();
@@ -118,8 +131,7 @@ impl Reactor {
                 reactor.rt.write(dev, offset, buf).await.map(drop)
             }
         });
-        written.await.into_iter().collect::<Result<(), _>>()?;
-        self.rt.flush(device.ix).await.map(drop)
+        written.await.into_iter().collect()
     }
 
     /// A member that is lost for now, and the smallest spare that can take its place. Groups that lack most come first;
@@ -139,11 +151,16 @@ impl Reactor {
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
         lost.sort_by_key(|&ix| std::cmp::Reverse(self.shared.lacking_in(self.shared.layout.column_of(ix).0)));
         lost.into_iter().find_map(|member| {
-            let need = self.bytes_needed(member);
-            let spares = home.spares.borrow();
-            let fitting = spares.iter().filter(|spare| spare.device.size >= need);
-            Some((member, fitting.min_by_key(|spare| spare.device.size)?.clone()))
+            Some((member, self.fitting_spare(member)?))
         })
+    }
+
+    /// The smallest spare that is large enough for a member and not about to take over from another one.
+    pub(crate) fn fitting_spare(&self, member: MemberIx) -> Option<Spare> {
+        let need = self.bytes_needed(member);
+        let spares = self.home().spares.borrow();
+        let fitting = spares.iter().filter(|spare| spare.device.size >= need && self.takes_over_from(spare.uuid).is_none());
+        fitting.min_by_key(|spare| spare.device.size).cloned()
     }
 
     /// The least size of a member's device.
@@ -153,11 +170,9 @@ impl Reactor {
     }
 
     async fn promote(self: &Rc<Self>, member: MemberIx, spare: Spare) -> Result<(), String> {
-        let home = self.home();
         let Some(_claim) = Claim::new(self, member) else { return Ok(()) };
         // Whether it works or not, it is no spare any more.
-        home.spares.borrow_mut().retain(|s| s.uuid != spare.uuid);
-        home.state.borrow_mut().spares.retain(|s| s.uuid != spare.uuid);
+        self.forget_spare(spare.uuid);
         let (group, _) = self.shared.layout.column_of(member);
         match self.prepare(self.shared.layout.segments(group), &spare.device).await {
             Ok(()) => {
@@ -172,10 +187,18 @@ impl Reactor {
     /// A spare's device failed: it is none any more.
     pub(crate) fn spare_failed(&self, dev: DeviceIx, doing: &str, error: IoError) {
         let home = self.home();
-        let failed: Vec<Spare> = home.spares.borrow_mut().extract_if(.., |spare| spare.device.ix == dev).collect();
-        for spare in failed {
-            home.state.borrow_mut().spares.retain(|s| s.uuid != spare.uuid);
+        let failed = home.spares.borrow().iter().find(|spare| spare.device.ix == dev).cloned();
+        if let Some(spare) = failed {
+            self.forget_spare(spare.uuid);
             self.shared.log(format!("spare {} is out of service: {doing} failed: {error}", spare.device.name));
+            // It may have been about to take over from somebody.
+            home.members_changed.notify();
         }
+    }
+
+    /// A device is no spare any more.
+    pub(crate) fn forget_spare(&self, uuid: Uuid) {
+        self.home().spares.borrow_mut().retain(|spare| spare.uuid != uuid);
+        self.home().state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
     }
 }

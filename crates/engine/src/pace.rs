@@ -9,7 +9,7 @@ use cygnus_policy::{HedgeBudget, LatencyHistogram, LatencyRule, Pace};
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoClass};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
-use crate::member::Departure;
+use crate::member::{Departure, MemberShared};
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::shared::count;
@@ -195,13 +195,6 @@ impl Reactor {
         let dev = self.shared.members[member.index()].known_device();
         dev.map_or(0, |dev| self.paces.with(dev, |_, device| device.turned_slow))
     }
-
-    /// Nobody waits any more for what a member has in flight here.
-    pub(crate) fn give_up_on(&self, member: MemberIx) {
-        if let Some(dev) = self.shared.members[member.index()].known_device() {
-            self.rt.give_up(dev);
-        }
-    }
 }
 
 impl DeviceWatch for Reactor {
@@ -213,11 +206,14 @@ impl DeviceWatch for Reactor {
 
     fn hung(&self, dev: DeviceIx) {
         let members = (0..).map(MemberIx).zip(self.shared.members.iter());
-        for (member, state) in members.filter(|(_, state)| state.known_device() == Some(dev)) {
-            count(&state.counters.read_errors, 1);
+        let concerned = |state: &MemberShared| [state.known_device(), state.successor()].contains(&Some(dev));
+        for (member, state) in members.filter(|(_, state)| concerned(state)) {
+            if state.known_device() == Some(dev) {
+                count(&state.counters.read_errors, 1);
+            }
             let why = format!("it hangs: no answer for {}", self.rt.patience());
             self.take_out(member, dev, Departure::Failed, &why);
-            self.peers.tell_others(self, || ToOwner::GiveUp { member });
+            self.peers.tell_others(self, || ToOwner::GiveUp { dev });
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cygnus_format::Stream;
-use cygnus_runtime::{Message, OneshotReceiver, OneshotSender, oneshot};
-use cygnus_types::{BLOCK, GroupId, MemberIx, ReactorId};
+use cygnus_runtime::{DeviceIx, Message, OneshotReceiver, OneshotSender, oneshot};
+use cygnus_types::{BLOCK, GroupId, ReactorId};
 
 use crate::reactor::{HOME, Reactor};
 use crate::segments::SegIx;
@@ -37,8 +37,8 @@ pub(crate) enum ToOwner {
     Hold { ticket: u64 },
     /// Append again.
     Release,
-    /// A member hangs: nobody is to wait any more for what it has taken.
-    GiveUp { member: MemberIx },
+    /// A device hangs: nobody is to wait any more for what it has taken.
+    GiveUp { dev: DeviceIx },
     /// End all segments: the array closes, or a member wants to have the next ones from their first stripe on.
     EndSegments { ticket: u64 },
     /// End the segments that lie in a group, and give back those granted there and not begun.
@@ -225,7 +225,7 @@ impl Reactor {
                 self.hold.set(false);
                 self.progress.notify();
             }
-            ToOwner::GiveUp { member } => self.give_up_on(member),
+            ToOwner::GiveUp { dev } => self.rt.give_up(dev),
             ToOwner::LeaveGroup { ticket, group } => {
                 let grants = self.leave_group(group);
                 let reactor = self.clone();

@@ -180,7 +180,10 @@ impl Reactor {
 
     /// A write or flush of a member failed: what it should hold it may not hold, so it leaves service.
     pub(crate) fn write_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
-        count(&self.shared.members[member.index()].counters.write_errors, 1);
+        let state = &self.shared.members[member.index()];
+        if state.known_device() == Some(dev) {
+            count(&state.counters.write_errors, 1);
+        }
         self.member_failed(member, dev, doing, error);
     }
 
@@ -190,16 +193,22 @@ impl Reactor {
     }
 
     /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered. When
-    /// `dev` is not the member's device any more, nothing happens.
+    /// `dev` is its successor, the member loses that and nothing else; when it is neither any more, nothing happens.
     pub(crate) fn take_out(&self, member: MemberIx, dev: DeviceIx, departure: Departure, why: &str) {
         // Read while it is in service: what later flushes make durable, it may not have.
         let durable = self.shared.durable();
         let state = &self.shared.members[member.index()];
-        if state.known_device() != Some(dev) || !state.leave(departure, durable) {
+        if state.known_device() == Some(dev) {
+            if !state.leave(departure, durable) {
+                return;
+            }
+            self.shared.log(format!("{} is out of service: {why}", state.name()));
+            self.shared.membership_changed();
+        } else if state.end_succession(dev) {
+            self.shared.log(format!("the device that is to take over from {} is out of service: {why}", state.name()));
+        } else {
             return;
         }
-        self.shared.log(format!("{} is out of service: {why}", state.name()));
-        self.shared.membership_changed();
         match &self.home {
             Some(home) => home.members_changed.notify(),
             None => self.peers.tell_home(self, ToHome::MembersChanged),

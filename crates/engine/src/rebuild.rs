@@ -5,6 +5,9 @@
 //! column is whole is read from the member; others are not. When nothing lacks any more, everything is made durable
 //! and only then does the member count as online.
 //!
+//! A member that still works may be filled too, or rather a spare that is to take over from it: see [`crate::drain`]. Then
+//! nothing lacks redundancy, so it comes last.
+//!
 //! How far it has come is in the superblocks ([`Holdings`]): a rebuild that was cut short, even by the loss of the
 //! member for a while, goes on where it was, and a member that was only away gets what was written meanwhile.
 
@@ -12,11 +15,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cygnus_format::{Holdings, MemberState};
+use cygnus_runtime::DeviceIx;
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::job::{Job, JobState};
 use crate::member::Departure;
 use crate::member_state;
+use crate::membership::Spare;
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 
@@ -25,9 +30,11 @@ const RECORD_AFTER: u32 = 32;
 /// Longest time between two records.
 const RECORD_WITHIN: Nanos = Nanos::secs(10);
 
-/// A member being filled.
+/// A member being filled, or the device that is to take over from one.
 pub(crate) struct Fill {
     pub member: MemberIx,
+    /// The spare that is filled to take over from the member, which is in service; `None`: the member itself is filled.
+    pub successor: Option<Spare>,
     /// What it had when this began.
     pub had: Holdings,
     pub job: Job,
@@ -37,7 +44,12 @@ pub(crate) struct Fill {
 
 impl Fill {
     pub(crate) fn new(member: MemberIx, had: Holdings, job: Job) -> Self {
-        Self { member, had, job, prepared: Cell::new(false) }
+        Self { member, successor: None, had, job, prepared: Cell::new(false) }
+    }
+
+    /// For a spare that is to take over from the member.
+    pub(crate) fn of_successor(member: MemberIx, spare: Spare, job: Job) -> Self {
+        Self { successor: Some(spare), ..Self::new(member, Holdings::default(), job) }
     }
 
     pub(crate) fn is_prepared(&self) -> bool {
@@ -59,11 +71,12 @@ impl Reactor {
         let mut recorded = Recorded { at: self.rt.now(), segments: 0 };
         while !home.stop.get() {
             let changed = home.members_changed.wait();
+            self.end_fills(self.shared.fault()).await;
             let settled = match self.shared.fault() {
                 None => self.settle_members().await,
                 Some(why) => Err(why),
             };
-            self.drop_ended_fills(settled.err());
+            self.end_fills(settled.err()).await;
             self.prepare_fills().await;
             match self.most_endangered_segment() {
                 Some(seg) => {
@@ -90,7 +103,7 @@ impl Reactor {
         (self.shared.layout.segments(GroupId(0)) / 8).clamp(1, RECORD_AFTER)
     }
 
-    fn fills(&self) -> Vec<Rc<Fill>> {
+    pub(crate) fn fills(&self) -> Vec<Rc<Fill>> {
         self.home().fills.borrow().clone()
     }
 
@@ -99,23 +112,56 @@ impl Reactor {
         self.home().stop.get() || self.shared.fault().is_some() || fill.job.is_cancelled()
     }
 
-    /// Ends the jobs of members that have left service, or all of them when the array takes no writes any more.
-    fn drop_ended_fills(&self, fault: Option<String>) {
+    /// Ends the jobs of devices that have left service, or all of them when the array takes no writes any more.
+    async fn end_fills(self: &Rc<Self>, fault: Option<String>) {
+        let mut drain_given_up = false;
         for fill in self.fills() {
-            let state = &self.shared.members[fill.member.index()];
-            if fill.job.is_cancelled()
-                && let Some(dev) = state.device()
-            {
-                self.take_out(fill.member, dev, Departure::Failed, "filling it was cancelled");
-            }
             let end = match &fault {
                 _ if fill.job.is_cancelled() => JobState::Cancelled,
                 Some(why) => JobState::Failed(why.clone()),
-                None if !state.is_filling() => JobState::Failed(format!("{} is out of service", state.name())),
-                None => continue,
+                None => match self.why_it_cannot_go_on(&fill) {
+                    Some(why) => JobState::Failed(why),
+                    None => continue,
+                },
             };
-            fill.job.end(end);
-            self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, &fill));
+            let state = &self.shared.members[fill.member.index()];
+            match (&fill.successor, state.device()) {
+                (Some(spare), _) => {
+                    self.give_up_drain(&fill, spare);
+                    drain_given_up = true;
+                }
+                (None, Some(dev)) if fill.job.is_cancelled() => {
+                    self.take_out(fill.member, dev, Departure::Failed, "filling it was cancelled");
+                }
+                (None, _) => {}
+            }
+            self.end_fill(&fill, end);
+        }
+        if drain_given_up {
+            // What is on its way to that device must not land on what it will hold as somebody else's.
+            let _ = self.flush_everything().await;
+        }
+    }
+
+    fn end_fill(&self, fill: &Rc<Fill>, end: JobState) {
+        self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, fill));
+        fill.job.end(end);
+    }
+
+    fn why_it_cannot_go_on(&self, fill: &Fill) -> Option<String> {
+        let state = &self.shared.members[fill.member.index()];
+        match &fill.successor {
+            Some(spare) => self.why_drain_cannot_go_on(fill, spare),
+            None => (!state.is_filling()).then(|| format!("{} is out of service", state.name())),
+        }
+    }
+
+    /// The device that is filled, while that can go on.
+    pub(crate) fn filled_device(&self, fill: &Fill) -> Option<DeviceIx> {
+        let state = &self.shared.members[fill.member.index()];
+        match &fill.successor {
+            Some(spare) => state.successor().filter(|&dev| dev == spare.device.ix && state.is_online()),
+            None => state.device().filter(|_| state.is_filling()),
         }
     }
 
@@ -127,8 +173,16 @@ impl Reactor {
             return;
         }
         let _step = self.shared.during("rebuild: prepare");
-        self.end_all_segments().await;
+        let mut begun = Vec::new();
         for fill in fresh {
+            let begins = match &fill.successor {
+                Some(spare) => self.begin_succession(&fill, spare).await,
+                None => true,
+            };
+            begun.extend(begins.then_some(fill));
+        }
+        self.end_all_segments().await;
+        for fill in begun {
             fill.prepared.set(true);
             fill.job.set_left(self.left_for(fill.member));
         }
@@ -141,11 +195,11 @@ impl Reactor {
         lacking.map(|seg| self.share_of_member(u64::from(self.shared.segments.live(seg)))).sum()
     }
 
-    /// Whether a member being filled lacks its column of a segment that holds something.
+    /// Whether the device being filled in a member's place lacks its column of a segment that holds something.
     fn lacks(&self, member: MemberIx, seg: SegIx) -> bool {
         let holds_something =
             matches!(self.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged);
-        holds_something && !self.shared.members[member.index()].has(self.shared.segments.locate(seg).1)
+        holds_something && !self.shared.members[member.index()].is_whole(self.shared.segments.locate(seg).1)
     }
 
     /// The segment to restore next: one of which most columns are lacking.
@@ -187,7 +241,7 @@ impl Reactor {
         let reached: Vec<(MemberIx, u32)> = self
             .fills()
             .iter()
-            .filter(|fill| fill.is_prepared())
+            .filter(|fill| fill.is_prepared() && fill.successor.is_none())
             .map(|fill| (fill.member, self.first_lacking(fill.member)))
             .collect();
         let _step = (!reached.is_empty()).then(|| self.shared.during("rebuild: record"));
@@ -201,7 +255,7 @@ impl Reactor {
             for (member, restored) in reached {
                 let desc = &mut *members[member.index()];
                 // One that goes on where it was has to come as far again first.
-                if self.is_filling(member) && restored >= desc.holds.restored {
+                if self.shared.members[member.index()].is_filling() && restored >= desc.holds.restored {
                     (desc.holds.restored, desc.holds.restored_below) = (restored, below);
                 }
             }
@@ -210,7 +264,7 @@ impl Reactor {
         let _ = self.commit_state().await;
     }
 
-    /// Members that lack nothing any more become online. Says whether any did.
+    /// Members that lack nothing any more become online, and spares that lack nothing take over. Says whether any did.
     async fn finish_fills(self: &Rc<Self>) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
         let full: Vec<_> = self.fills().into_iter().filter(nothing_lacks).collect();
@@ -218,32 +272,46 @@ impl Reactor {
         if full.is_empty() || self.flush_everything().await.is_err() {
             return false;
         }
+        let mut relieved = Vec::new();
         for fill in &full {
-            let shared = &self.shared.members[fill.member.index()];
-            let left = self.left_segments(fill.member);
             // One that left service during the flush lacks what was begun since.
-            if !shared.end_filling() {
-                continue;
+            if self.filled_device(fill).is_some() {
+                assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
             }
-            assert_eq!(left, 0, "what was begun since has the column");
-            let mut state = self.home().state.borrow_mut();
-            let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-            let desc = members.nth(fill.member.index()).expect("members are numbered without gaps");
-            member_state::change(desc, MemberState::Online);
-            self.shared.membership_changed();
-            self.shared.log(format!("{} is online as member {}", shared.name(), fill.member.0));
+            match &fill.successor {
+                Some(spare) => relieved.extend(self.hand_over(fill.member, spare).map(|was| (fill.member, was))),
+                None => self.come_online(fill.member),
+            }
         }
         let recorded = self.commit_state().await;
+        if recorded.is_ok() && !relieved.is_empty() {
+            self.dismiss_relieved(relieved).await;
+        }
         for fill in full {
-            self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, &fill));
-            let online = self.shared.members[fill.member.index()].is_online();
-            fill.job.end(match &recorded {
-                Ok(()) if online => JobState::Done,
-                Ok(()) => JobState::Failed("it left service at the end".into()),
+            let state = &self.shared.members[fill.member.index()];
+            let end = match &recorded {
+                // A drain that has not come to its end goes on, or ends elsewhere.
+                _ if fill.successor.as_ref().is_some_and(|spare| !self.has_taken_over(fill.member, spare)) => continue,
+                Ok(()) if state.is_online() => JobState::Done,
+                Ok(()) => JobState::Failed(format!("{} left service at the end", state.name())),
                 Err(why) => JobState::Failed(why.clone()),
-            });
+            };
+            // Part of what was to be done then has been overwritten meanwhile.
+            fill.job.set_left(0);
+            self.end_fill(&fill, end);
         }
         true
+    }
+
+    /// A member that lacks nothing any more becomes online, unless it has left service.
+    fn come_online(&self, member: MemberIx) {
+        let shared = &self.shared.members[member.index()];
+        if !shared.end_filling() {
+            return;
+        }
+        self.change_desc(member, |desc| member_state::change(desc, MemberState::Online));
+        self.shared.membership_changed();
+        self.shared.log(format!("{} is online as member {}", shared.name(), member.0));
     }
 
     fn left_segments(&self, member: MemberIx) -> usize {

@@ -92,8 +92,11 @@ impl Array {
             let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
                 return Err(MemberError::NoSpare(name.into()));
             };
-            home.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
-            home.state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
+            if let Some(member) = self.reactor.takes_over_from(uuid) {
+                let member = self.reactor.shared.members[member.index()].name();
+                return Err(MemberError::Successor { spare: name.into(), member });
+            }
+            self.reactor.forget_spare(uuid);
             self.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             if let Some(spare) = present {
                 crate::create::wipe(&self.reactor.rt, &spare.device).await?;

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cygnus_format::{Entry, Stream, Summary};
-use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
+use cygnus_types::{BLOCK, GroupId, SegmentId};
 
 use crate::columns::Columns;
 use crate::parallel::for_each_of;
@@ -19,7 +19,7 @@ use crate::shared::count;
 /// Stripes restored at a time: enough to read, compute and write at once, few enough that guests find their way in.
 const STRIPES_AT_ONCE: usize = 4;
 
-/// A column to be restored.
+/// A column to be restored, on its member's device or on that of a successor.
 struct Target {
     fill: Rc<Fill>,
     column: u8,
@@ -75,14 +75,10 @@ impl Reactor {
             return;
         }
         self.end_column(segment, end_row, &targets).await;
-        for Target { fill, .. } in targets.iter().filter(|t| self.is_filling(t.fill.member)) {
+        for Target { fill, .. } in targets.iter().filter(|t| self.filled_device(&t.fill).is_some()) {
             self.shared.members[fill.member.index()].set_whole(segment, true);
             fill.job.advance(self.share_of_member(live));
         }
-    }
-
-    pub(crate) fn is_filling(&self, member: MemberIx) -> bool {
-        self.shared.members[member.index()].is_filling()
     }
 
     /// What a member has of so many blocks in its group, in bytes.
@@ -94,8 +90,8 @@ impl Reactor {
         let fills = self.home().fills.borrow();
         let here = fills.iter().filter(|fill| fill.is_prepared()).filter_map(|fill| {
             let (of, column) = self.shared.layout.column_of(fill.member);
-            let state = &self.shared.members[fill.member.index()];
-            let lacks = of == group && state.is_filling() && !state.has(segment);
+            let whole = self.shared.members[fill.member.index()].is_whole(segment);
+            let lacks = of == group && self.filled_device(fill).is_some() && !whole;
             lacks.then(|| Target { fill: fill.clone(), column })
         });
         here.collect()
@@ -113,7 +109,8 @@ impl Reactor {
 
     async fn restore_stripe(self: &Rc<Self>, stripe: &FoundStripe, targets: &[Target]) {
         let common = stripe.common;
-        let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq) && self.is_filling(t.fill.member);
+        let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq);
+        let lacks = |t: &&Target| lacks(t) && self.filled_device(&t.fill).is_some();
         let targets: Vec<&Target> = targets.iter().filter(lacks).collect();
         if targets.is_empty() {
             return;
@@ -121,23 +118,16 @@ impl Reactor {
         let rows = if self.is_needed(stripe) { common.rows } else { 0 };
         let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
         self.throttle(column_bytes as u64).await;
-        let mut columns = Columns::new(&common, self.read_stripe(&common).await);
-        if rows > 0 {
-            columns.fill_missing();
-            self.report_lost(stripe, columns.heal(&stripe.entries));
-        }
+        let contents = if rows > 0 { self.contents(stripe, &targets).await } else { vec![Vec::new(); targets.len()] };
         let mut writes = Vec::new();
-        for target in targets {
-            let (member, state) = self.shared.member(common.group, target.column);
-            let Some(dev) = state.device() else { continue };
+        for (target, contents) in targets.into_iter().zip(contents) {
+            let Some(dev) = self.filled_device(&target.fill) else { continue };
             let mut buf = self.rt.alloc(column_bytes);
             let (header, data) = buf.bytes_mut().split_at_mut(common.header_bytes());
             encode_header(stripe, target.column, header);
-            if rows > 0 {
-                data.copy_from_slice(&columns.whole(target.column));
-            }
+            data.copy_from_slice(&contents);
             let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
-            writes.push((member, dev, self.rt.write(dev, offset, buf.full())));
+            writes.push((target.fill.member, dev, self.rt.write(dev, offset, buf.full())));
         }
         for (member, dev, write) in writes {
             let state = &self.shared.members[member.index()];
@@ -149,6 +139,25 @@ impl Reactor {
                 Err(error) => self.member_failed(member, dev, "restoring its data", error),
             }
         }
+    }
+
+    /// What the targets' columns should hold below their headers: as the member itself has it where that still works and
+    /// can be believed, else as all columns together have it.
+    async fn contents(self: &Rc<Self>, stripe: &FoundStripe, targets: &[&Target]) -> Vec<Vec<u8>> {
+        let mut contents = Vec::new();
+        for target in targets {
+            let drained = target.fill.successor.is_some();
+            contents.push(if drained { self.own_column(stripe, target.column).await } else { None });
+        }
+        if contents.iter().any(Option::is_none) {
+            let mut columns = Columns::new(&stripe.common, self.read_stripe(&stripe.common).await);
+            columns.fill_missing();
+            self.report_lost(stripe, columns.heal(&stripe.entries));
+            for (contents, target) in contents.iter_mut().zip(targets) {
+                contents.get_or_insert_with(|| columns.whole(target.column));
+            }
+        }
+        contents.into_iter().flatten().collect()
     }
 
     /// Whether a stripe holds anything that somebody may want to read.
@@ -184,7 +193,7 @@ impl Reactor {
         }
         for target in targets {
             let state = &self.shared.members[target.fill.member.index()];
-            let Some(dev) = state.device() else { continue };
+            let Some(dev) = self.filled_device(&target.fill) else { continue };
             let buf = self.rt.alloc(BLOCK).full();
             buf.zero(0..BLOCK);
             let offset = geometry.device_offset(segment.0, end_row);

@@ -473,7 +473,7 @@ impl Shared {
     pub(crate) fn begin_segment(&self, group: GroupId, segment: SegmentId) {
         for column in 0..self.layout.geometry().width() {
             let (_, member) = self.member(group, column);
-            member.set_whole(segment, member.device().is_some());
+            member.set_whole(segment, member.is_filled());
         }
     }
 

@@ -233,10 +233,11 @@ impl Reactor {
         for &seg in &segs {
             let (group, segment) = self.shared.segments.locate(seg);
             for column in 0..geometry.width() {
-                let (member, state) = self.shared.member(group, column);
-                let Some(dev) = self.device_in_service(member) else { continue };
-                count(&state.counters.trimmed, geometry.segment_bytes());
-                trims.push(self.rt.trim(dev, geometry.device_offset(segment.0, 0), geometry.segment_bytes()));
+                let (_, state) = self.shared.member(group, column);
+                for dev in state.devices_to_write() {
+                    count(&state.counters.trimmed, geometry.segment_bytes());
+                    trims.push(self.rt.trim(dev, geometry.device_offset(segment.0, 0), geometry.segment_bytes()));
+                }
             }
         }
         for trim in trims {

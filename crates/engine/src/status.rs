@@ -106,6 +106,8 @@ pub struct MemberStatus {
     pub group: GroupId,
     /// Path, or "member N" if it is missing.
     pub name: String,
+    /// Path of the spare that is being filled to take over from it.
+    pub successor: Option<String>,
     /// Identity.
     pub uuid: Uuid,
     /// Size.
@@ -342,6 +344,7 @@ impl Reactor {
             member,
             group: self.shared.layout.column_of(member).0,
             name: state.name(),
+            successor: self.successor_name(member),
             uuid: desc.uuid,
             size: ByteSize(desc.size_bytes),
             // The superblocks may not know yet that it has left.

@@ -378,9 +378,10 @@ fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
     let mut writes = Vec::with_capacity(usize::from(reactor.shared.layout.geometry().width()));
     for (column, buf) in stripe.column_writes() {
         let (member, state) = reactor.shared.member(place.group, column);
-        let Some(dev) = state.device() else { continue };
         let bytes = buf.len() as u64;
-        writes.push(ColumnWrite { member, dev, bytes, op: reactor.rt.write(dev, offset, buf) });
+        for dev in state.devices_to_write() {
+            writes.push(ColumnWrite { member, dev, bytes, op: reactor.rt.write(dev, offset, buf.clone()) });
+        }
     }
     writes
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod common;
+mod drain;
 mod grow;
 mod life;
 mod reactors;
