@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Member files under a running fio --verify are corrupted, truncated, deleted and made inaccessible; scrub, replace and a spare mend all of it, and fio never notices.
+# Member files under a running fio --verify are corrupted, truncated, deleted and made inaccessible; scrub, replace, drain and a spare mend all of it, and fio never notices.
 . "$(dirname "$0")/common.sh"
 need fio jq nbdinfo
 only_on cygnus "the stand-ins have no members"
@@ -70,6 +70,20 @@ cygnus "$DIR" array spare add tank "$DIR/spare" --create "$MEMBER_SIZE" >/dev/nu
 cygnus "$DIR" array spare list tank | grep -q "$DIR/spare" || fail "the spare is not listed"
 scrub "deletion"
 
+# About to fail: a spare takes over from a member that still works; then nobody misses it.
+cygnus "$DIR" array drain tank 4 >"$DIR/drain.log" 2>&1 || { cat "$DIR/drain.log" >&2 && fail "array drain"; }
+if cygnus "$DIR" array spare remove tank "$DIR/spare" >/dev/null 2>&1; then fail "a spare that takes over can be removed"; fi
+wait_healthy 60
+jq -e --arg path "$DIR/spare" '.devices[4].path == $path' "$DIR/status.json" >/dev/null || fail "the spare has not taken over"
+jq -e '[.jobs[] | select(.kind == "drain")][0].state == "done"' "$DIR/status.json" >/dev/null || fail "the drain is not done"
+dd if=/dev/urandom of="$DIR/d4" bs=1M count=64 conv=notrunc oflag=direct status=none
+code=0
+cygnus "$DIR" array drain tank 4 >"$DIR/drain.log" 2>&1 || code=$?
+((code == 1)) && grep -q "array spare add" "$DIR/drain.log" || fail "a drain without a spare: $(cat "$DIR/drain.log")"
+cygnus "$DIR" array spare add tank "$DIR/d4" --force >/dev/null || fail "the drained device as a spare"
+alive "a drain"
+scrub "a drain"
+
 touch "$DIR/enough"
 wait "$FIO"
 alive "all of it"
@@ -80,7 +94,7 @@ kill -TERM "$SERVER"
 wait "$SERVER" || fail "SIGTERM: the server ended with an error"
 start
 wait_healthy 30
-cygnus "$DIR" array spare list tank | grep -q "$DIR/spare" && fail "the spare is still one"
+cygnus "$DIR" array spare list tank | grep -q "$DIR/d4" && fail "the spare is still one"
 
 # Inaccessible: chmod 000 (for anybody but root), and back again with what the member lacks.
 kill -TERM "$SERVER"

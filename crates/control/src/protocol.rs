@@ -60,6 +60,11 @@ pub enum Request {
         #[serde(default)]
         force: bool,
     },
+    /// Move a member's place to a spare while the member works. Answered by [`Response::Job`].
+    Drain {
+        /// The member: its index, or its path.
+        member: String,
+    },
     /// Keep a device ready to take a lost member's place.
     SpareAdd {
         /// Its absolute path.
@@ -282,6 +287,7 @@ mod tests {
             (prop::collection::vec(".{0,40}", 0..4), any::<bool>())
                 .prop_map(|(devices, force)| Request::GroupAdd { devices, force }),
             ".{0,40}".prop_map(|group| Request::GroupRetire { group }),
+            ".{0,40}".prop_map(|member| Request::Drain { member }),
             any::<u64>().prop_map(|id| Request::CancelJob { id }),
             (".{0,40}", any::<u64>()).prop_map(|(name, size)| Request::VolumeCreate { name, size }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),

@@ -97,10 +97,14 @@ fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
 
 fn errors_sentence(array: &str, device: &DeviceStatus) -> Option<String> {
     let (io, path) = (&device.io, &device.path);
+    if let Some(successor) = &device.successor {
+        return Some(format!(
+            "{successor} is being filled to take over from {path}, which stays in service until then."
+        ));
+    }
     if let Some(why) = &device.suspect {
         return Some(format!(
-            "{path} is suspect: {why}. Replace it before it fails ('cygnus array replace {array} {path} NEW'), or move its \
-             data off it ('cygnus array drain {array} {path}')."
+            "{path} is suspect: {why}. Before it fails, have a spare take over from it: 'cygnus array drain {array} {path}'."
         ));
     }
     let wrong = io.checksum_errors + io.parity_errors;
@@ -251,6 +255,7 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
     for device in &status.devices {
         let slow = device.pace.is_some_and(|pace| pace.slow);
         let (tone, state) = match device.state {
+            DeviceState::Online if device.successor.is_some() => (Tone::Warning, "draining"),
             DeviceState::Online if slow => (Tone::Warning, "slow"),
             DeviceState::Online => (Tone::Good, device.state.word()),
             _ => (Tone::Bad, device.state.word()),

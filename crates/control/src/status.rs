@@ -283,6 +283,9 @@ pub struct DeviceStatus {
     pub path: String,
     /// Whether it works.
     pub state: DeviceState,
+    /// The spare that is being filled to take over from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<String>,
     /// Its size in bytes; 0 when missing.
     pub size_bytes: u64,
     /// What was done with it since the array was opened.

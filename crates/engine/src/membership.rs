@@ -150,16 +150,15 @@ impl Reactor {
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
         lost.sort_by_key(|&ix| std::cmp::Reverse(self.shared.lacking_in(self.shared.layout.column_of(ix).0)));
-        lost.into_iter().find_map(|member| {
-            Some((member, self.fitting_spare(member)?))
-        })
+        lost.into_iter().find_map(|member| Some((member, self.fitting_spare(member)?)))
     }
 
     /// The smallest spare that is large enough for a member and not about to take over from another one.
     pub(crate) fn fitting_spare(&self, member: MemberIx) -> Option<Spare> {
         let need = self.bytes_needed(member);
         let spares = self.home().spares.borrow();
-        let fitting = spares.iter().filter(|spare| spare.device.size >= need && self.takes_over_from(spare.uuid).is_none());
+        let fitting =
+            spares.iter().filter(|spare| spare.device.size >= need && self.takes_over_from(spare.uuid).is_none());
         fitting.min_by_key(|spare| spare.device.size).cloned()
     }
 

@@ -76,6 +76,13 @@ pub enum ArrayCommand {
     /// come back, only what it lacks is.
     #[command(after_help = REPLACE_EXAMPLES)]
     Replace(ReplaceArgs),
+    /// Have a spare take over from a member that still works, before that fails
+    ///
+    /// Works on a served array; clients go on meanwhile, and no redundancy is lost: the member stays in service until the
+    /// spare holds all that it holds. Then it is free for other use. Only live data is copied. 'cygnus array cancel' calls
+    /// it off.
+    #[command(after_help = DRAIN_EXAMPLES)]
+    Drain(DrainArgs),
     /// Spares: devices kept ready to take a lost member's place by themselves
     Spare {
         #[command(subcommand)]
@@ -134,6 +141,12 @@ Examples:
   cygnus array replace tank 4 /dev/nvme9n1 --wait       member 4, whatever became of it
   cygnus array replace tank d4 new --create 1GiB        by path, with a file made for it
   cygnus array replace tank 4 d4                        its own device, come back after it failed";
+
+const DRAIN_EXAMPLES: &str = "\
+Examples:
+  cygnus array spare add tank /dev/nvme9n1              a spare at least as large as the member
+  cygnus array drain tank /dev/nvme4n1 --wait           it takes over from nvme4n1
+  cygnus array drain tank 4                             the member by its number";
 
 const DUMP_EXAMPLES: &str = "\
 Examples:
@@ -249,6 +262,19 @@ pub struct ReplaceArgs {
     /// Use NEW although it holds something, which is lost, and although OLD still works
     #[arg(long)]
     pub force: bool,
+}
+
+/// `cygnus array drain`
+#[derive(Debug, Args)]
+pub struct DrainArgs {
+    /// The array
+    pub name: ArrayName,
+    /// The member: its number as 'array status' shows it, or its path
+    #[arg(value_name = "DEVICE")]
+    pub member: String,
+    /// Wait until the spare has taken over, and show how far it has come
+    #[arg(short, long)]
+    pub wait: bool,
 }
 
 /// The verbs of spares.

@@ -234,6 +234,7 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
             MemberState::Missing => DeviceState::Missing,
             MemberState::Rebuilding => DeviceState::Rebuilding,
         },
+        successor: member.successor.clone(),
         size_bytes: member.size.0,
         io: counters(member),
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),

@@ -21,6 +21,7 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(
         ArrayCommand::Add(args) => grow::add(&args, context),
         ArrayCommand::Retire(args) => grow::retire(&args, context),
         ArrayCommand::Replace(args) => replace::run(&args, context),
+        ArrayCommand::Drain(args) => replace::drain(&args, context),
         ArrayCommand::Spare { command } => replace::spare(command, context),
         ArrayCommand::Scrub { name, wait } => scrub::run(&name, wait, context),
         ArrayCommand::Cancel { name, job } => job::cancel(&name, job, context),

@@ -1,8 +1,8 @@
-//! `cygnus array replace` and `cygnus array spare`: on a served array, since whoever serves it has the devices.
+//! `cygnus array replace`, `drain` and `spare`: on a served array, since whoever serves it has the devices.
 
 use super::create::NewFiles;
 use super::{Context, job, status};
-use crate::args::array::{ReplaceArgs, SpareCommand};
+use crate::args::array::{DrainArgs, ReplaceArgs, SpareCommand};
 use crate::args::values::{ArrayName, Size};
 use crate::failure::Failure;
 use cygnus_control::paint::{Paint, Tone};
@@ -20,6 +20,13 @@ pub fn run(args: &ReplaceArgs, context: &Context) -> Result<(), Failure> {
     let request = Request::Replace { member: member(&args.member)?, device, force: args.force };
     let job = job::begin(&mut serve, &request)?;
     made.keep();
+    job::conclude(&mut serve, job, args.wait, context)
+}
+
+/// `cygnus array drain`
+pub fn drain(args: &DrainArgs, context: &Context) -> Result<(), Failure> {
+    let mut serve = context.require_served(&args.name, "drain a member")?;
+    let job = job::begin(&mut serve, &Request::Drain { member: member(&args.member)? })?;
     job::conclude(&mut serve, job, args.wait, context)
 }
 

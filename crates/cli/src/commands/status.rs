@@ -76,6 +76,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
             group: (index / width) as u32,
             path: place(found.as_ref(), index, record),
             state: device_state(desc.state, found.as_ref()),
+            successor: None,
             size_bytes: found.as_ref().map_or(0, |member| member.size),
             io: DeviceCounters::default(),
             rates: DeviceRates::default(),

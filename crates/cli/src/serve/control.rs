@@ -68,11 +68,9 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
         Request::VolumeList => return Response::Volumes { volumes: home.volumes() },
         Request::Replace { member, device, force } => {
-            return match home.replace(&member, &device, force).await {
-                Ok(id) => job(home, id),
-                Err(why) => Response::error(ErrorKind::Failed, why),
-            };
+            return begun(home, home.replace(&member, &device, force).await);
         }
+        Request::Drain { member } => return begun(home, home.drain(&member).await),
         Request::SpareAdd { device, force } => return done(home.add_spare(&device, force).await),
         Request::SpareRemove { spare } => return done(home.remove_spare(&spare).await),
         Request::GroupAdd { devices, force } => {
@@ -82,12 +80,7 @@ async fn carry_out(home: &Home, request: Request) -> Response {
             };
         }
         Request::Scrub => return job(home, home.array.start_scrub(backend::now_unix())),
-        Request::GroupRetire { group } => {
-            return match home.retire(&group).await {
-                Ok(id) => job(home, id),
-                Err(why) => Response::error(ErrorKind::Failed, why),
-            };
-        }
+        Request::GroupRetire { group } => return begun(home, home.retire(&group).await),
         Request::Job { id } => return job(home, id),
         Request::CancelJob { id } => {
             return match home.array.cancel_job(id) {
@@ -124,6 +117,14 @@ async fn carry_out(home: &Home, request: Request) -> Response {
 fn done(result: Result<(), String>) -> Response {
     match result {
         Ok(()) => Response::Done,
+        Err(why) => Response::error(ErrorKind::Failed, why),
+    }
+}
+
+/// What became of the attempt to start a job.
+fn begun(home: &Home, result: Result<u64, String>) -> Response {
+    match result {
+        Ok(id) => job(home, id),
         Err(why) => Response::error(ErrorKind::Failed, why),
     }
 }

@@ -90,6 +90,12 @@ impl Home {
         Ok(job)
     }
 
+    /// See [`cygnus_control::protocol::Request::Drain`]; returns the number of the job.
+    pub async fn drain(&self, member: &str) -> Result<u64, String> {
+        let member = self.member(member)?;
+        self.array.drain(member).await.map_err(|error| error.to_string())
+    }
+
     /// See [`cygnus_control::protocol::Request::SpareAdd`].
     pub async fn add_spare(&self, path: &str, force: bool) -> Result<(), String> {
         let device = self.device(path).await?;

@@ -10,6 +10,7 @@ fn device(index: u32, state: DeviceState) -> DeviceStatus {
         group: index / 3,
         path: format!("/srv/d{index}"),
         state,
+        successor: None,
         size_bytes: if state == DeviceState::Missing { 0 } else { 1 << 30 },
         io: DeviceCounters { read_bytes: 3 << 20, written_bytes: 5 << 20, ..Default::default() },
         rates: DeviceRates { read: 1e6, cleaning_read: 11e6, written: 40e6 },
@@ -141,6 +142,16 @@ fn a_suspect_device_is_to_be_replaced() {
     assert_eq!(sentences.len(), 1);
     assert!(sentences[0].starts_with("/srv/d4 is suspect: 70 of its blocks"), "{sentences:?}");
     assert!(sentences[0].contains("cygnus array drain tank /srv/d4"), "{sentences:?}");
+}
+
+#[test]
+fn a_device_that_is_being_drained_is_no_news_any_more() {
+    let mut status = tank(&[]);
+    status.devices[4].suspect = Some("70 of its blocks were unreadable or wrong".into());
+    status.devices[4].successor = Some("/srv/s1".into());
+    let sentences = complaints(&status);
+    assert_eq!(sentences, ["/srv/s1 is being filled to take over from /srv/d4, which stays in service until then."]);
+    assert!(array(&status, Paint::Plain).lines().any(|line| line.contains("draining") && line.ends_with("/srv/d4")));
 }
 
 #[test]
