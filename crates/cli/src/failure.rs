@@ -20,6 +20,9 @@ pub enum Failure {
     /// The running `serve` did not answer, or refused.
     #[error(transparent)]
     Control(#[from] ClientError),
+    /// Experiments that were run, and are not as published.
+    #[error("not as published: {0}; the verdicts say where and why")]
+    Deviates(String),
     /// Anything else that went wrong, in a sentence with its remedy.
     #[error("{0}")]
     Failed(String),

@@ -13,6 +13,7 @@ mod demo;
 mod dump;
 mod failure;
 mod generate;
+mod lab;
 mod members;
 mod notify;
 mod ondisk;
@@ -57,6 +58,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
         Command::Sim(command) => sim::run(&command, output),
+        Command::Lab(command) => lab::run(&command, output),
         Command::Trace(command) => trace::run(&command, output),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man(args) => generate::man(&args),

@@ -60,6 +60,14 @@ pub enum LabError {
         /// When, in virtual time since the world began.
         at: cygnus_types::Nanos,
     },
+    /// A result could not be read.
+    #[error("{path}: {error}; run the experiment again, or give the directory that 'cygnus lab run' wrote to", path = path.display())]
+    Read {
+        /// Which file.
+        path: std::path::PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
     /// A result could not be written.
     #[error("{path}: {error}", path = path.display())]
     Write {

@@ -4,15 +4,19 @@
 //! clients' workload, and optionally what the array's core and the clients' network cost. [`run`] plays it through for
 //! one array and gives an [`Outcome`]; [`write_files`] turns that into CSV and JSON.
 //!
+//! An [`Experiment`] is a published figure: scenarios, what to draw of their outcomes, and what must hold.
+//!
 //! An outcome is a pure function of the scenario and a seed: no wall clock, no thread, no platform's mathematics, and
 //! numbers are written so that the same run gives the same bytes everywhere. Users' data are zeros that nobody looks at
 //! (see [`cygnus_runtime::BufPool::blank`]); stripe headers, maps and superblocks are real.
 
 mod aging;
+mod chart;
 mod client;
 mod drive;
 mod error;
 mod examples;
+mod experiment;
 mod files;
 mod link;
 mod outcome;
@@ -21,11 +25,17 @@ mod sampler;
 mod scenario;
 mod store;
 mod summary;
+mod swan;
 mod tally;
 mod testbed;
 
+pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel, Scheme};
 pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
+pub use experiment::{
+    About, Bound, Check, EXPERIMENTS, Experiment, Findings, Laboratory, Measured, Number, Provenance, Published, Scale,
+    Stage, Trial, Trialled, Verdict, experiment, page, read_verdict, write_experiment,
+};
 pub use files::write_files;
 pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, Sample};
 pub use run::{Progress, run};

@@ -5,6 +5,7 @@
 pub mod array;
 pub mod bench;
 pub mod demo;
+pub mod lab;
 pub mod plan;
 pub mod serve;
 pub mod sim;
@@ -153,6 +154,9 @@ pub enum Command {
     /// Run the engine on modelled drives in virtual time: what would this array do?
     #[command(subcommand)]
     Sim(sim::SimCommand),
+    /// Draw published figures anew on modelled drives, and judge how alike they are
+    #[command(subcommand)]
+    Lab(lab::LabCommand),
     /// Search for bugs: whole arrays under power cuts and lost members, in virtual time
     ///
     /// Runs arrays on modelled devices, cuts the power, removes members, and compares each read with what it may return. A seed decides everything, and tells the same story each time.

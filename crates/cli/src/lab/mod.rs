@@ -1,0 +1,62 @@
+//! `cygnus lab`: published figures, drawn anew.
+
+mod bar;
+mod calibration;
+mod report;
+mod run;
+
+use crate::args::lab::LabCommand;
+use crate::failure::Failure;
+use crate::output::Output;
+use cygnus_control::paint::Tone;
+use cygnus_control::table::{Align, Table};
+use cygnus_lab::{EXPERIMENTS, LabError};
+use serde::Serialize;
+
+/// Does it.
+pub fn run(command: &LabCommand, output: Output) -> Result<(), Failure> {
+    match command {
+        LabCommand::List => list(output),
+        LabCommand::Run(args) => run::run(args, output),
+        LabCommand::Report(args) => report::run(args, output),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Listed {
+    experiments: Vec<Line>,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    id: &'static str,
+    title: &'static str,
+    published: &'static str,
+    scale: f64,
+}
+
+fn list(output: Output) -> Result<(), Failure> {
+    let line = |about: cygnus_lab::About| Line {
+        id: about.id,
+        title: about.title,
+        published: about.published,
+        scale: about.divisor,
+    };
+    let listed = Listed { experiments: EXPERIMENTS.iter().map(|experiment| line(experiment.about())).collect() };
+    output.answer(&listed, |paint| {
+        let heads = [("EXPERIMENT", Align::Left), ("SCALE", Align::Right), ("FIGURE", Align::Left)];
+        let mut table = Table::new(&heads);
+        for line in &listed.experiments {
+            let cells = [line.id.into(), format!("1/{}", line.scale), line.title.into()];
+            table.row(cells.map(|text| (Tone::Normal, text)).into());
+        }
+        table.render(paint)
+    })
+}
+
+fn failure(error: LabError) -> Failure {
+    match error {
+        LabError::Scenario(error) => Failure::Usage(error.to_string()),
+        error => Failure::of(error),
+    }
+}

@@ -1,0 +1,48 @@
+use super::*;
+
+fn chart() -> Chart {
+    let line = |name, scheme, at: f64| Line::new(name, scheme, (0..5).map(|n| (f64::from(n), at)).collect());
+    let lines = vec![line("SWAN", Scheme::Swan, 800.0), line("Log-RAID", Scheme::LogRaid, 400.0)];
+    let panel = Panel::lines(Axis::linear("time (s)"), Axis::linear("MB/s"), lines);
+    Chart::single("fig", "Writes & reads", panel.marked(vec![Mark::Level { at: 500.0, label: "paper".into() }]))
+}
+
+#[test]
+fn a_chart_has_axes_units_legend_and_what_was_published() {
+    let svg = chart().svg();
+    for part in ["time (s)", "MB/s", "SWAN", "Log-RAID", "paper", "Writes &amp; reads", Scheme::Swan.colour()] {
+        assert!(svg.contains(part), "{part} is missing");
+    }
+    assert_eq!(svg.matches("<polyline").count(), 2);
+}
+
+#[test]
+fn a_higher_value_is_drawn_higher() {
+    let svg = chart().svg();
+    let first_y = |curve: &str| -> f64 {
+        let points = curve.split("points=\"").nth(1).expect("a curve has points");
+        points.split([',', ' ']).nth(1).and_then(|y| y.parse().ok()).expect("a point has two numbers")
+    };
+    let curves: Vec<&str> = svg.split("<polyline").skip(1).collect();
+    assert!(first_y(curves[0]) < first_y(curves[1]));
+}
+
+#[test]
+fn points_and_bars_are_a_table() {
+    assert!(chart().csv().starts_with("panel,series,x,y\n,SWAN,0,800\n,SWAN,1,800\n"));
+    let bars = vec![Bars::new("SWAN", Scheme::Swan, vec![1.5, 0.25])];
+    let panel = Panel::bars(Axis::linear("ms"), vec!["A".into(), "B, C".into()], bars);
+    let csv = Chart::single("bars", "", panel.titled("one")).csv();
+    assert_eq!(csv, "panel,series,x,y\none,SWAN,A,1.5\none,SWAN,\"B, C\",0.25\n");
+}
+
+#[test]
+fn many_points_of_one_pixel_keep_their_extremes() {
+    let points = (0..100_000).map(|n| (f64::from(n), if n == 5000 { 9.0 } else { 1.0 })).collect();
+    let panel = Panel::lines(Axis::linear("s"), Axis::linear("ms"), vec![Line::new("x", Scheme::Raw, points)]);
+    let svg = Chart::single("many", "", panel).svg();
+    assert!(svg.len() < 200_000, "{}", svg.len());
+    let spike = svg.split("points=\"").nth(1).expect("a curve").split(' ').filter_map(|point| point.split_once(','));
+    let highest = spike.filter_map(|(_, y)| y.trim_end_matches("\"/>\n</g>").parse::<f64>().ok()).fold(1e9, f64::min);
+    assert!(highest < 100.0, "{highest}");
+}

@@ -1,0 +1,184 @@
+//! All verdicts as one page that needs nothing but itself.
+
+use std::fmt::Write;
+
+use super::{Check, Number, Verdict};
+use crate::chart::escape;
+
+/// Where the results come from.
+#[derive(Clone, Debug)]
+pub struct Provenance {
+    /// Version of the program.
+    pub version: String,
+    /// Its commit.
+    pub commit: String,
+}
+
+const STYLE: &str = "\
+body{font:15px/1.5 Helvetica,Arial,sans-serif;color:#222;max-width:1080px;margin:2rem auto;padding:0 1rem}\
+h1{margin-bottom:.2rem}h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1.2rem}\
+table{border-collapse:collapse;margin:.8rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;\
+border-bottom:1px solid #eee}th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
+.holds{color:#00704f;font-weight:600}.deviates{color:#b34700;font-weight:600}.absent{color:#777}\
+.published{color:#555;max-width:52rem}.why{color:#b34700}svg{max-width:100%;height:auto}\
+a{color:#0072b2}footer{margin-top:3rem;color:#777}";
+
+/// A section of the page: a verdict with its charts, or the id and title of an experiment that was not run.
+pub type Section<'a> = (&'a str, &'a str, Option<(Verdict, Vec<String>)>);
+
+/// The page. `calibration` is a fragment of HTML about the modelled drives.
+pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> String {
+    let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
+    let mut say = |text: String| out.push_str(&text);
+    say("<meta name=\"viewport\" content=\"width=device-width\"><title>Cygnus: figures reproduced</title>\n".into());
+    say(format!("<style>{STYLE}</style></head><body>\n<h1>Published figures, redrawn</h1>\n"));
+    say("<p>Every figure below was made by the product's own engine on modelled drives in virtual time. Drives are \
+         calibrated on their data sheets, never on what a paper measured on an array. What a check allows was stated \
+         before its result was known; where ours differs, the page says so. Each scheme has the same colour \
+         everywhere; grey is what was published.</p>\n"
+        .into());
+    let runs: Vec<_> = sections.iter().filter_map(|(_, _, run)| run.as_ref()).collect();
+    let holding = runs.iter().filter(|(verdict, _)| verdict.holds).count();
+    say(format!(
+        "<p>Cygnus {}, commit {}. {} of {} experiments were run; {holding} hold, {} deviate.</p>\n",
+        escape(&from.version),
+        escape(&from.commit),
+        runs.len(),
+        sections.len(),
+        runs.len() - holding
+    ));
+    say(overview(sections));
+    for (id, title, run) in sections {
+        match run {
+            Some((verdict, charts)) => say(section(verdict, charts)),
+            None => say(format!(
+                "<h2 id=\"{id}\">{id}: {}</h2>\n<p class=\"absent\">Not run: cygnus lab run {id}</p>\n",
+                escape(title)
+            )),
+        }
+    }
+    say("<h2 id=\"drives\">The modelled drives</h2>\n".into());
+    say(calibration.to_owned());
+    say("</body></html>\n".into());
+    out
+}
+
+fn overview(sections: &[Section]) -> String {
+    let mut out =
+        String::from("<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th></tr>");
+    for (id, title, run) in sections {
+        let (class, word, checks) = match run {
+            Some((verdict, _)) => {
+                let held = verdict.checks.iter().filter(|check| check.holds).count();
+                (verdict.word(), verdict.word(), format!("{held} of {}", verdict.checks.len()))
+            }
+            None => ("absent", "not run", String::new()),
+        };
+        let title = escape(title);
+        writeln!(
+            out,
+            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{title}</td><td class=\"{class}\">{word}</td>\
+             <td class=\"n\">{checks}</td></tr>"
+        )
+        .expect("strings take text");
+    }
+    out + "</table>\n"
+}
+
+fn section(verdict: &Verdict, charts: &[String]) -> String {
+    let (id, word) = (&verdict.id, verdict.word());
+    let mut out = format!(
+        "<h2 id=\"{id}\">{id}: {} <span class=\"{word}\">{word}</span></h2>\n<p class=\"published\">{}</p>\n",
+        escape(&verdict.title),
+        escape(&verdict.published)
+    );
+    for (n, chart) in charts.iter().enumerate() {
+        // Clips are known by name all over a page.
+        let own = format!("{}-{n}-c", id.replace('/', "-"));
+        let svg = chart.replace("id=\"c", &format!("id=\"{own}")).replace("url(#c", &format!("url(#{own}"));
+        writeln!(out, "<p>{svg}</p>").expect("strings take text");
+    }
+    out += &checks(&verdict.checks);
+    out += &numbers(&verdict.numbers);
+    out += &trials(verdict);
+    for note in &verdict.notes {
+        writeln!(out, "<p>{}</p>", escape(note)).expect("strings take text");
+    }
+    let scale =
+        if verdict.scale == 1.0 { "the paper's size".into() } else { format!("1/{} of the paper's", verdict.scale) };
+    writeln!(out, "<p class=\"absent\">Drives and times: {scale}. Seed {}.</p>", verdict.seed)
+        .expect("strings take text");
+    out
+}
+
+fn checks(checks: &[Check]) -> String {
+    let mut out =
+        String::from("<table><tr><th>check</th><th>allowed</th><th class=\"n\">measured</th><th></th></tr>\n");
+    for check in checks {
+        let (class, word) = if check.holds { ("holds", "holds") } else { ("deviates", "deviates") };
+        let why = check.explanation.as_ref();
+        let why = why.map_or(String::new(), |why| format!("<br><span class=\"why\">{}</span>", escape(why)));
+        writeln!(
+            out,
+            "<tr><td>{}{why}</td><td>{}</td><td class=\"n\">{}</td><td class=\"{class}\">{word}</td></tr>",
+            escape(&check.claim),
+            check.bound,
+            digits(check.measured)
+        )
+        .expect("strings take text");
+    }
+    out + "</table>\n"
+}
+
+fn numbers(numbers: &[Number]) -> String {
+    if numbers.is_empty() {
+        return String::new();
+    }
+    let heads = "<th class=\"n\">paper</th><th class=\"n\">ours</th><th></th><th class=\"n\">off by</th>";
+    let mut out = format!("<table><tr><th>number</th>{heads}</tr>\n");
+    for number in numbers {
+        let paper = number.paper.as_ref();
+        let off = paper.and_then(|paper| paper.deviation(number.ours));
+        let off = off.map_or(String::new(), |off| format!("{:+.0} %", off * 100.0 + 0.0));
+        let paper = paper.map_or(String::new(), |paper| escape(&paper.to_string()));
+        writeln!(
+            out,
+            "<tr><td>{}</td><td class=\"n\">{paper}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{off}</td></tr>",
+            escape(&number.what),
+            digits(number.ours),
+            escape(&number.unit)
+        )
+        .expect("strings take text");
+    }
+    out + "</table>\n"
+}
+
+fn trials(verdict: &Verdict) -> String {
+    let heads = ["MB/s written", "MB/s read", "variation", "array WA", "drive WA", "victims valid"];
+    let heads: String = heads.iter().map(|head| format!("<th class=\"n\">{head}</th>")).collect();
+    let mut out = format!("<table><tr><th>array</th><th>drives</th>{heads}</tr>\n");
+    for trial in &verdict.trials {
+        let cells = [
+            digits(trial.write_mb_s),
+            digits(trial.read_mb_s),
+            format!("{:.1} %", trial.variation_percent),
+            format!("{:.2}", trial.array_wa),
+            format!("{:.2}", trial.drive_wa),
+            format!("{:.0} %", trial.victims_valid_percent),
+        ];
+        let cells: String = cells.iter().map(|cell| format!("<td class=\"n\">{cell}</td>")).collect();
+        let (name, drives) = (escape(&trial.name), escape(&trial.drives));
+        writeln!(out, "<tr><td>{name}</td><td>{drives}</td>{cells}</tr>").expect("strings take text");
+    }
+    out + "</table>\n"
+}
+
+/// Three digits or a little more.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 || v == 0.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}

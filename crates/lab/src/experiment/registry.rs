@@ -1,0 +1,35 @@
+//! All experiments, in the order of the papers.
+
+use super::Experiment;
+use crate::swan;
+
+/// See the module's text.
+pub const EXPERIMENTS: &[&dyn Experiment] = &[&swan::Fig4a, &swan::Fig5];
+
+/// The experiment of that id.
+pub fn experiment(id: &str) -> Option<&'static dyn Experiment> {
+    EXPERIMENTS.iter().copied().find(|experiment| experiment.about().id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+    use crate::experiment::Scale;
+
+    #[test]
+    fn experiments_have_ids_of_their_own_and_scenarios_that_make_sense() {
+        for (n, experiment) in EXPERIMENTS.iter().enumerate() {
+            let about = experiment.about();
+            assert!(EXPERIMENTS[..n].iter().all(|other| other.about().id != about.id), "{} twice", about.id);
+            assert_eq!(about.id.split('/').count(), 2, "{}", about.id);
+            for divisor in [1.0, about.divisor, about.divisor * 2.0] {
+                for trial in experiment.setup(Scale::new(divisor).expect("it is in bounds")) {
+                    let parsed = Scenario::parse(about.id, &trial.scenario);
+                    let scenario = parsed.unwrap_or_else(|error| panic!("{error}:\n{}", trial.scenario));
+                    assert_eq!(scenario.arrays().len(), 1, "{} {}: one array for a trial", about.id, trial.name);
+                }
+            }
+        }
+    }
+}

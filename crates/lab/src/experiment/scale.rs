@@ -1,0 +1,60 @@
+//! How much smaller than the paper's an experiment is.
+
+/// Drives are this many times smaller than the paper's, and what takes time in proportion to their size is as much
+/// shorter. What makes a drive fast or slow stays: rates and latencies compare with the paper's as they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale(f64);
+
+/// Blocks of flash that a die should keep: with fewer, each is so large a part of the drive that collection cannot
+/// work as it does in a large one.
+const BLOCKS_PER_DIE: f64 = 150.0;
+
+impl Scale {
+    /// The paper's own size.
+    pub const FULL: Scale = Scale(1.0);
+
+    /// So many times smaller, from 1 to 4096.
+    ///
+    /// # Errors
+    /// In words, when it is not.
+    pub fn new(divisor: f64) -> Result<Self, String> {
+        match (1.0..=4096.0).contains(&divisor) {
+            true => Ok(Self(divisor)),
+            false => Err(format!("a scale of {divisor}: from 1, the paper's size, to 4096 times smaller")),
+        }
+    }
+
+    /// How many times smaller.
+    pub fn divisor(self) -> f64 {
+        self.0
+    }
+
+    /// A span of the paper in seconds, as a scenario writes it.
+    pub fn seconds(self, papers: f64) -> String {
+        format!("{:.3}s", papers / self.0)
+    }
+
+    /// A span here, in seconds, in the paper's seconds.
+    pub fn papers_seconds(self, ns: u64) -> f64 {
+        ns as f64 / 1e9 * self.0
+    }
+
+    /// The `[devices]` section of a drive preset whose dies have `blocks` blocks of `pages` pages each.
+    ///
+    /// A small drive gets small blocks before it gets few, and each of them is erased in proportion: so the share of
+    /// time that goes into erasing stays, and so does the number of blocks among which collection chooses.
+    pub fn devices(self, preset: &str, blocks: f64, pages: u32) -> String {
+        let mut smaller = 1;
+        while f64::from(smaller) * 2.0 <= self.0 && blocks * f64::from(smaller) / self.0 < BLOCKS_PER_DIE {
+            smaller *= 2;
+        }
+        let smaller = smaller.min(pages / 8);
+        let scale = self.0;
+        let mut text = format!("[devices]\npreset = \"{preset}\"\nscale = {scale:?}\n");
+        if smaller > 1 {
+            let (pages, erase) = (pages / smaller, 4000 / smaller);
+            text += &format!("override.ssd.flash = {{ pages_per_block = {pages}, t_erase = \"{erase}us\" }}\n");
+        }
+        text
+    }
+}

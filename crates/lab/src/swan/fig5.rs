@@ -1,0 +1,74 @@
+//! Figure 5: random writes over time, one log over eight drives beside four groups of two.
+
+use super::common::{log_raid0, swan0, variation, writes_after_cleaning_began, writes_over_time, written};
+use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
+use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
+
+/// See the module's text.
+pub struct Fig5;
+
+/// Two drives at 400 MB/s each (section 5), less the header of each stripe (one block in 65).
+const FRONT_END: f64 = 800.0 * 64.0 / 65.0;
+
+impl Experiment for Fig5 {
+    fn about(&self) -> About {
+        About {
+            id: "swan/fig5",
+            title: "Random writes over time: Log-RAID0 and SWAN0 on eight drives",
+            published: "Figure 5 and section 5.1: 8 KiB random writes to eight 850 PRO. Log-RAID0 starts with the rate \
+                        of all eight and, once its space has been written through, falls and fluctuates between 300 \
+                        and 750 MB/s (introduction). SWAN0 as four groups of two sustains about 800 MB/s, the full rate \
+                        of two drives.",
+            divisor: 64.0,
+        }
+    }
+
+    fn setup(&self, scale: Scale) -> Vec<Trial> {
+        let trial = |name, scheme, array: String| Trial::new(name, scheme, writes_after_cleaning_began(scale, &array));
+        vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
+    }
+
+    fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
+        let [log, swan] = trials else { unreachable!("as many as were set up") };
+        let panel = |trialled: &Trialled, marks| {
+            let line =
+                Line::new(&trialled.trial.name, trialled.trial.scheme, writes_over_time(scale, trialled.outcome));
+            Panel::lines(Axis::linear("time, as in the paper (s)"), Axis::linear("user writes (MB/s)"), vec![line])
+                .titled(&trialled.trial.name)
+                .marked(marks)
+        };
+        let band = Mark::Band { from: 300.0, to: 750.0, label: "published: 300 to 750".into() };
+        let level = Mark::Level { at: 800.0, label: "published: about 800".into() };
+        let panels = vec![panel(log, vec![band]), panel(swan, vec![level])];
+        Findings {
+            charts: vec![Chart::grid("throughput", self.about().title, 1, (760.0, 220.0), panels)],
+            numbers: vec![
+                Number::beside("SWAN0, sustained", "MB/s", Published::About(800.0), written(swan)),
+                Number::beside("Log-RAID0, once cleaning", "MB/s", Published::Range(300.0, 750.0), written(log)),
+                Number::ours("SWAN0, coefficient of variation", "%", variation(swan)),
+                Number::ours("Log-RAID0, coefficient of variation", "%", variation(log)),
+            ],
+            checks: vec![
+                // The model of section 3.4 says that two groups would do at this utilisation; these are four.
+                Check::new(
+                    "SWAN0 sustains this share of its front-end's raw rate",
+                    Bound::AtLeast(0.95),
+                    written(swan) / FRONT_END,
+                ),
+                Check::new("SWAN0's coefficient of variation, %", Bound::AtMost(5.0), variation(swan)),
+                Check::new(
+                    "two drives beat eight: SWAN0 / Log-RAID0",
+                    Bound::AtLeast(1.0),
+                    written(swan) / written(log),
+                ),
+                Check::new("Log-RAID0 within what is published, MB/s", Bound::Between(300.0, 750.0), written(log)),
+                Check::new(
+                    "Log-RAID0's variation is this many times SWAN0's",
+                    Bound::AtLeast(2.0),
+                    variation(log) / variation(swan).max(0.1),
+                ),
+            ],
+            notes: Vec::new(),
+        }
+    }
+}

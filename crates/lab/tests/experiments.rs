@@ -1,0 +1,48 @@
+//! A small experiment, to the byte: what it finds, draws and writes down is the same wherever it runs.
+
+use std::fs;
+use std::path::Path;
+
+use cygnus_lab::{Laboratory, Provenance, Scale, experiment, page, read_verdict, write_experiment};
+
+const ID: &str = "swan/fig5";
+
+/// FNV-1a, of 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[test]
+fn a_small_figure_is_as_it_was_and_makes_a_page() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("experiments");
+    let figure = experiment(ID).expect("it is registered");
+    let scale = Scale::new(512.0).expect("it is in bounds");
+    let (verdict, findings) =
+        Laboratory::default().conduct(figure, scale, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let written = write_experiment(&dir, &verdict, &findings).unwrap_or_else(|error| panic!("{error}"));
+    let mut hashes = String::new();
+    for name in ["verdict.json", "throughput.csv", "throughput.svg"] {
+        let bytes = fs::read(written.join(name)).expect("it was just written");
+        hashes += &format!("{:016x}  {name}\n", hash(&bytes));
+    }
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/experiments.txt");
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&kept, &hashes).expect("the source can be written");
+    }
+    assert_eq!(
+        fs::read_to_string(&kept).expect("it is part of the source"),
+        hashes,
+        "the figure is not as it was. If engine, models or the experiment changed, that is right: run this test with \
+         UPDATE_SNAPSHOTS=1, and look at the verdict. If only the machine changed, something depends on it."
+    );
+
+    let read = read_verdict(&dir, ID).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(read.as_ref().map(|(verdict, _)| verdict), Some(&verdict));
+    assert!(read_verdict(&dir, "swan/none").is_ok_and(|none| none.is_none()));
+    let from = Provenance { version: "0".into(), commit: "c0ffee".into() };
+    let page = page(&[(ID, "Title", read), ("swan/none", "Not yet", None)], "<p>drives</p>", &from);
+    for part in ["<svg", "c0ffee", "cygnus lab run swan/none", verdict.word(), "<p>drives</p>"] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    assert!(!page.contains("src="), "it needs nothing but itself");
+}
