@@ -33,6 +33,8 @@ pub(crate) struct WriteCache {
     /// Dirty slots of all streams that are not dead.
     live: u32,
     in_flight: u32,
+    /// Dirty slots that are dead.
+    dead: u32,
     /// Slots in use per epoch, from `first_epoch` on.
     in_use: VecDeque<u32>,
     first_epoch: u64,
@@ -47,6 +49,7 @@ impl WriteCache {
             closed_streams: Vec::new(),
             live: 0,
             in_flight: 0,
+            dead: 0,
             in_use: VecDeque::from([0]),
             first_epoch: 0,
         }
@@ -74,6 +77,7 @@ impl WriteCache {
         self.slots[slot as usize].lpn = DEAD;
         self.streams[self.slots[slot as usize].stream as usize].live -= 1;
         self.live -= 1;
+        self.dead += 1;
     }
 
     /// Takes up to `n` dirty pages of a stream, oldest first, for a program.
@@ -83,6 +87,7 @@ impl WriteCache {
             let Some(slot) = self.streams[stream as usize].dirty.pop_front() else { break };
             let lpn = self.slots[slot as usize].lpn;
             if lpn == DEAD {
+                self.dead -= 1;
                 self.give_back(slot);
                 continue;
             }
@@ -118,12 +123,16 @@ impl WriteCache {
 
     /// Drops dead slots at the heads, so that the heads are pages that wait.
     pub(crate) fn drop_dead(&mut self) {
+        if self.dead == 0 {
+            return;
+        }
         for stream in 0..self.streams.len() {
             while let Some(&slot) = self.streams[stream].dirty.front() {
                 if self.slots[slot as usize].lpn != DEAD {
                     break;
                 }
                 self.streams[stream].dirty.pop_front();
+                self.dead -= 1;
                 self.give_back(slot);
             }
         }
@@ -185,12 +194,15 @@ impl WriteCache {
         self.first_epoch > epoch
     }
 
+    /// Whether a stream's oldest waiting page belongs to an epoch or one before.
+    pub(crate) fn is_old(&self, stream: u32, epoch: u64) -> bool {
+        let stream = &self.streams[stream as usize];
+        let oldest = stream.dirty.front().map(|&slot| self.slots[slot as usize].epoch);
+        stream.live > 0 && oldest.is_some_and(|oldest| oldest <= epoch)
+    }
+
     /// A stream whose oldest waiting page belongs to an epoch or one before.
     pub(crate) fn oldest_of(&self, epoch: u64) -> Option<u32> {
-        let is_old = |stream: &Stream| {
-            let oldest = stream.dirty.front().map(|&slot| self.slots[slot as usize].epoch);
-            stream.live > 0 && oldest.is_some_and(|oldest| oldest <= epoch)
-        };
-        (0..).zip(&self.streams).find(|(_, stream)| is_old(stream)).map(|(at, _)| at)
+        (0..self.streams.len() as u32).find(|&stream| self.is_old(stream, epoch))
     }
 }

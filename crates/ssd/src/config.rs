@@ -53,8 +53,18 @@ pub enum Mapping {
     /// Any page anywhere.
     #[default]
     Page,
+    /// Each page at a fixed place of its block, overwrites in log blocks that are merged with it (BAST).
+    Block(BlockLayout),
     /// The host's business: sequential zones.
     Zoned(ZoneLayout),
+}
+
+/// Block mapping. The watermarks of [`Gc`] have no meaning with it; its `wear_spread` has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockLayout {
+    /// Log blocks of each die. They come out of the spare, with one more that merges go to.
+    pub log_blocks: u32,
 }
 
 /// Host-managed zones.
@@ -244,8 +254,8 @@ pub enum ConfigError {
     },
     /// The collector could not work.
     #[error(
-        "drive {drive}: {blocks} blocks per die leave {spare} beyond the capacity, but open blocks and the high \
-         watermark need {needed}; give more spare, smaller blocks or lower watermarks"
+        "drive {drive}: {blocks} blocks per die leave {spare} beyond the capacity, but open blocks, log blocks and the \
+         high watermark need {needed}; give more spare, smaller blocks, lower watermarks or fewer log blocks"
     )]
     TooLittleSpare {
         /// The drive.
@@ -418,14 +428,32 @@ impl SsdConfig {
         self.require(map.t_fetch.0, "time to fetch a map page")?;
         self.require(map.t_write.0, "time to write a map page")?;
         self.require(u64::from(map.parallel), "map fetches at a time")?;
-        self.contradiction(self.zone_layout().is_some(), "zones have no map to be cached", "leave one out")
+        let is_paged = self.mapping == Mapping::Page;
+        self.contradiction(!is_paged, "only a page-mapped drive has a map to be cached", "leave one out")
     }
 
     /// The zones, if the drive has any.
     pub(crate) fn zone_layout(&self) -> Option<ZoneLayout> {
         match self.mapping {
             Mapping::Zoned(layout) => Some(layout),
-            Mapping::Page => None,
+            Mapping::Page | Mapping::Block(_) => None,
+        }
+    }
+
+    /// Blocks of a die that are neither data nor free for anything: open ones, and what the collector needs.
+    fn blocks_needed(&self) -> Result<u32, ConfigError> {
+        match self.mapping {
+            // One being erased.
+            Mapping::Zoned(_) => Ok(1),
+            Mapping::Block(BlockLayout { log_blocks }) => {
+                self.require(u64::from(log_blocks), "log blocks")?;
+                self.at_most(u64::from(log_blocks), 1 << 16, "log blocks")?;
+                self.contradiction(self.slc.is_some(), "block mapping has no SLC buffer", "leave one out")?;
+                self.contradiction(self.handles > 1, "block mapping has no placement handles", "leave one out")?;
+                Ok(log_blocks + 1)
+            }
+            // The open blocks, and the block that the next victim's pages go to.
+            Mapping::Page => Ok(self.gc.high.saturating_add(u32::from(self.handles) + 2)),
         }
     }
 
@@ -448,7 +476,6 @@ impl SsdConfig {
     }
 
     fn blocks(&self, dies: u64, row: u64, pages_per_block: u64) -> Result<Shape, ConfigError> {
-        let gc = &self.gc;
         let unit = row * u64::from(self.flash.pages_per_program);
         let zone = self.zone_pages(dies, unit, pages_per_block)?;
         let pages = self.capacity / BLOCK as u64;
@@ -467,8 +494,7 @@ impl SsdConfig {
         let slc_reserved = self.slc.as_ref().map_or(0, |slc| if slc.reserved { slc_blocks } else { 0 });
         let blocks_per_die = data_blocks + slc_reserved;
         self.at_most(blocks_per_die * dies * pages_per_block, (1 << 31) - 2, "flash in pages of 4096 bytes")?;
-        // The open blocks, and the block that the next victim's pages go to; with zones, one being erased.
-        let needed = if zone > 0 { 1 } else { gc.high + u32::from(self.handles) + 2 };
+        let needed = self.blocks_needed()?;
         let spare = data_blocks.saturating_sub(per_die(logical)) as u32;
         if spare < needed {
             let blocks = data_blocks as u32;
@@ -486,7 +512,7 @@ impl SsdConfig {
             slc_blocks: slc_blocks as u32,
             slc_reserved: slc_reserved as u32,
             cache_slots: (self.cache.bytes / BLOCK as u64) as u32,
-            streams: if zone > 0 { 0 } else { u32::from(self.handles) },
+            streams: if self.mapping == Mapping::Page { u32::from(self.handles) } else { 0 },
             zone: zone as u32,
         })
     }

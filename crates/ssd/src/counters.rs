@@ -17,13 +17,13 @@ pub struct Counters {
     pub merged_writes: u64,
     /// Pages programmed for the host.
     pub programmed_host: u64,
-    /// Pages programmed by garbage collection, folding and wear-levelling.
+    /// Pages programmed by garbage collection, folding, merges and wear-levelling.
     pub programmed_gc: u64,
     /// Pages left empty in programs that could not wait for more data.
     pub padding: u64,
     /// Of all pages programmed, those in SLC mode.
     pub programmed_slc: u64,
-    /// Pages read by garbage collection.
+    /// Pages read by garbage collection and merges.
     pub gc_reads: u64,
     /// Pages of the map fetched from flash.
     pub map_reads: u64,
@@ -37,6 +37,12 @@ pub struct Counters {
     pub suspensions: u64,
     /// Zones reset.
     pub zone_resets: u64,
+    /// Merges of a block-mapped drive that copied nothing.
+    pub switch_merges: u64,
+    /// Those that completed a log block.
+    pub partial_merges: u64,
+    /// Those that copied a logical block to another flash block, moves for the sake of wear included.
+    pub full_merges: u64,
 }
 
 impl Counters {
@@ -70,6 +76,9 @@ impl Counters {
             wear_moves: self.wear_moves - earlier.wear_moves,
             suspensions: self.suspensions - earlier.suspensions,
             zone_resets: self.zone_resets - earlier.zone_resets,
+            switch_merges: self.switch_merges - earlier.switch_merges,
+            partial_merges: self.partial_merges - earlier.partial_merges,
+            full_merges: self.full_merges - earlier.full_merges,
         }
     }
 }

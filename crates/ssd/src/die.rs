@@ -173,9 +173,10 @@ impl Ssd {
         if self.zones.is_some() {
             return self.feed_zones();
         }
+        let is_block_mapped = self.block_map.is_some();
         // Each once: a die that declines goes to the back of the list.
         for _ in 0..self.idle.len() {
-            if self.next_stream().is_none() {
+            if !is_block_mapped && self.next_stream().is_none() {
                 break;
             }
             let die = self.idle.pop_front().expect("as many as counted");

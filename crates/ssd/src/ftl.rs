@@ -172,9 +172,14 @@ impl Ftl {
         block.programmed = block.filled;
     }
 
+    /// Whether all pages of a block are assigned.
+    pub(crate) fn is_full(&self, block: u32) -> bool {
+        u32::from(self.block(block).filled) >= self.capacity(block)
+    }
+
     /// Closes an open block if it is full; true then.
     pub(crate) fn close_if_full(&mut self, block: u32) -> bool {
-        if u32::from(self.block(block).filled) < self.capacity(block) {
+        if !self.is_full(block) {
             return false;
         }
         self.closings = self.closings.wrapping_add(1);
@@ -294,7 +299,7 @@ impl Ftl {
     }
 
     /// The least worn closed block, if it lags behind the most worn block of the die by more than `spread`.
-    fn too_young(&self, die: u32, spread: u32) -> Option<u32> {
+    pub(crate) fn too_young(&self, die: u32, spread: u32) -> Option<u32> {
         let (young, block) = self.closed_blocks(die).min_by_key(|(_, block)| block.erases)?;
         let oldest = self.blocks_of(die).map(|b| self.block(b).erases).max()?;
         (oldest > block.erases + spread).then_some(young)

@@ -62,6 +62,9 @@ impl Ssd {
         if self.zones.is_some() {
             return self.program_zone(die);
         }
+        if self.block_map.is_some() {
+            return self.block_work(die);
+        }
         let free = self.ftl.free(die);
         let in_debt = free < self.config.gc.low && self.dies[die as usize].collector.debt > 0;
         let is_short = free <= self.reserve();

@@ -17,7 +17,8 @@
 //! * *Flash*: channels, dies, planes. A die does one thing at a time: sense (tR), program a unit of all planes and all
 //!   cell pages (tPROG, after the unit came over the channel), erase (tBERS). Reads go first and may suspend programs
 //!   and erases.
-//! * *Translation*: page mapped, 4 KiB; each die has its own open blocks, free blocks and garbage collector.
+//! * *Translation*: page mapped, 4 KiB; each die has its own open blocks, free blocks and garbage collector. Or block
+//!   mapped with log blocks, or zones of the host's.
 //! * *Map cache*: optionally the map itself is in flash, and only part of it in memory, or only part of that dirty; a
 //!   server fetches and writes back map pages.
 //! * *Garbage collection*: greedy or cost-benefit victims; below the low watermark it runs in step with host writes
@@ -32,6 +33,7 @@
 //! [`Preset`] has drives fitted to published figures, [`Device::precondition`] puts one into the steady state of random
 //! writes at once, [`Workload`] measures it.
 
+mod block_map;
 mod cache;
 mod calibrate;
 mod config;
@@ -43,6 +45,7 @@ mod event;
 mod ftl;
 mod gc;
 mod map_cache;
+mod merge;
 mod model;
 mod power;
 mod precondition;
@@ -58,7 +61,8 @@ mod zone_table;
 
 pub use calibrate::Calibration;
 pub use config::{
-    Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, ZoneLayout,
+    BlockLayout, Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend,
+    VictimPolicy, ZoneLayout,
 };
 pub use counters::Counters;
 pub use device::{Command, Convert, Device, DeviceError, Done, Features, Hint, Precondition, Zone, ZoneState};

@@ -25,6 +25,9 @@ impl Ssd {
         if let Some(zones) = &mut self.zones {
             zones.cut();
         }
+        if let Some(map) = &mut self.block_map {
+            map.lose_power(!self.config.cache.protected);
+        }
         if let Some(map) = &mut self.map {
             map.lose_power();
         }

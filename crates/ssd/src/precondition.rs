@@ -149,6 +149,9 @@ impl Ssd {
         if let Some(map) = &mut self.map {
             map.settle(pages, (0..map.pages_of(pages)).rev(), false);
         }
+        if let Some(map) = &mut self.block_map {
+            map.settle(self.ftl.shape.blocks_per_die, pages.div_ceil(dies * per_block));
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use cygnus_types::{BLOCK, Nanos};
 
+use crate::block_map::BlockMap;
 use crate::cache::WriteCache;
-use crate::config::{ConfigError, SsdConfig};
+use crate::config::{BlockLayout, ConfigError, Mapping, SsdConfig};
 use crate::counters::Counters;
 use crate::device::{Command, Device, DeviceError, Done, Features, Precondition, Zone};
 use crate::die::{Channel, Die};
@@ -66,6 +67,8 @@ pub struct Ssd {
     pub(crate) ftl: Ftl,
     /// Host-managed zones, instead of a translation of the drive's own.
     pub(crate) zones: Option<Zones>,
+    /// Logical blocks, if the drive is block mapped.
+    pub(crate) block_map: Option<BlockMap>,
     /// Where the map itself is, if not all of it is always in memory.
     pub(crate) map: Option<PagedMap>,
     pub(crate) cache: WriteCache,
@@ -100,6 +103,10 @@ impl Ssd {
         Ok(Ssd {
             cache: WriteCache::new(shape.cache_slots, shape.streams),
             zones: config.zone_layout().map(|layout| Zones::new(layout, shape.zone, shape.logical)),
+            block_map: match config.mapping {
+                Mapping::Block(BlockLayout { log_blocks }) => Some(BlockMap::new(log_blocks, &shape)),
+                Mapping::Page | Mapping::Zoned(_) => None,
+            },
             map: config.map.clone().map(|map| PagedMap::new(map, shape.logical)),
             ftl: Ftl::new(shape),
             counters: Counters::default(),
@@ -111,8 +118,8 @@ impl Ssd {
             transits: Vec::new(),
             unused: Vec::new(),
             outstanding: 0,
-            // Into a zone the data must come in order.
-            link_chunk: if config.zone_layout().is_some() { u32::MAX } else { LINK_CHUNK },
+            // Into a zone the data must come in order, and into a log block it should.
+            link_chunk: if config.mapping == Mapping::Page { LINK_CHUNK } else { u32::MAX },
             outside: VecDeque::new(),
             firmware: VecDeque::new(),
             links: Default::default(),
@@ -288,6 +295,7 @@ impl Ssd {
                 Some(stream) => stream,
                 None => return true,
             },
+            (None, _) if self.block_map.is_some() => self.block_stream(lpn),
             (None, Command::Write { hint, .. }) => u32::from(hint.handle) % self.ftl.shape.streams,
             (None, _) => 0,
         };
@@ -302,6 +310,8 @@ impl Ssd {
         self.counters.host_writes += 1;
         if let Some(zones) = &mut self.zones {
             zones.arrived(lpn);
+        } else if self.block_map.is_some() {
+            self.arrived_for_block(lpn);
         }
         true
     }
@@ -325,6 +335,9 @@ impl Ssd {
                 self.cache.kill(slot);
             }
             self.ftl.trim(lpn);
+        }
+        if self.block_map.is_some() {
+            self.drop_trimmed_blocks(transit.lba, transit.pages);
         }
         self.finish(at);
         // A trim of what waited in the cache makes room, and may be all that a flush waited for.
@@ -455,7 +468,7 @@ impl Device for Ssd {
         Features {
             zones: zones.map_or(0, |zones| zones.table.count()),
             open_zones: zones.map_or(0, |zones| zones.table.limit()),
-            handles: if zones.is_some() { 1 } else { self.ftl.shape.streams as u16 },
+            handles: self.config.handles,
             protected: self.config.cache.protected,
             ..Features::default()
         }
@@ -481,6 +494,8 @@ impl Device for Ssd {
         match how {
             _ if self.zones.is_some() => {}
             Precondition::Sequential { share } => self.precondition_sequential(share),
+            // Merges put everything in its place again and again.
+            Precondition::Random { share, .. } if self.block_map.is_some() => self.precondition_sequential(share),
             Precondition::Random { share, seed } => self.precondition_random(share, seed),
         }
     }
@@ -501,6 +516,9 @@ impl Device for Ssd {
         self.ftl.check();
         if let Some(map) = &self.map {
             map.check();
+        }
+        if let Some(map) = &self.block_map {
+            self.check_blocks(map);
         }
     }
 }
