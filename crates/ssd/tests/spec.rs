@@ -1,6 +1,6 @@
 //! Devices as scenario files describe them.
 
-use cygnus_ssd::{DeviceSpec, ModelConfig, Preset};
+use cygnus_ssd::{BlockLayout, DeviceSpec, Mapping, ModelConfig, Preset};
 use cygnus_types::Nanos;
 
 fn resolve(text: &str) -> Result<ModelConfig, String> {
@@ -18,6 +18,16 @@ fn a_preset_can_be_scaled_and_overridden() {
     assert_eq!((config.spare, config.flash.t_read), (0.3, Nanos(50_500)));
     let small = resolve("preset = '850-pro'\ncapacity = '10GB'").unwrap();
     assert!(small.capacity().abs_diff(10_000_000_000) < 8192);
+}
+
+#[test]
+fn the_mappings_of_the_documentation_can_be_said() {
+    let text = "preset = '850-pro'\nscale = 32\noverride.ssd.mapping = { block = { log_blocks = 4 } }";
+    let config = resolve(text).unwrap().ssd().unwrap();
+    assert_eq!(config.mapping, Mapping::Block(BlockLayout { log_blocks: 4 }));
+    let text = "preset = '850-pro'\n\
+        override.ssd = { mapping = { zoned = { dies = 12, open = 8 } }, cache = { protected = true } }";
+    assert!(matches!(resolve(text).unwrap().ssd().unwrap().mapping, Mapping::Zoned(_)));
 }
 
 #[test]
@@ -41,6 +51,9 @@ fn nonsense_is_refused_with_a_remedy() {
         ("preset = '850-pro'\n[override.ssd]\nflash.t_raed = '1us'", "unknown field `t_raed`"),
         ("preset = '850-pro'\n[override.ssd]\nflash.t_read = '1 fortnight'", "not a time"),
         ("preset = '850-pro'\n[override.ssd]\nspare = 0.001", "more spare"),
+        ("preset = '850-pro'\n[override.ssd]\nmapping = { block = { logs = 1 } }", "unknown field `logs`"),
+        ("preset = '850-pro'\n[override.ssd]\nmapping = { block = { log_blocks = 5000 } }", "fewer log blocks"),
+        ("preset = '850-pro'\n[override.ssd]\nmapping = 'sector'", "unknown variant `sector`"),
     ] {
         let error = resolve(text).unwrap_err();
         assert!(error.contains(complaint), "{text:?} gave {error:?}");
