@@ -21,6 +21,9 @@ use crate::writer::{Appended, Publish};
 /// Dead blocks between live ones that are read along rather than paying for another request: 32 KiB.
 const READ_THROUGH: u32 = 8;
 
+/// Entries by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
+const AHEAD: usize = 16;
+
 /// How blocks are to be moved.
 pub(crate) struct Moving {
     /// The stream that takes them.
@@ -130,7 +133,13 @@ impl Reactor {
         let layout = &self.shared.layout;
         let mut volume: Option<Arc<VolumeState>> = None;
         let mut live = Vec::new();
+        let mut coming = stripe.blocks().skip(AHEAD);
         for (column, row, entry) in stripe.blocks() {
+            if let (Some((.., next)), Some(volume)) = (coming.next(), &volume)
+                && next.volume() == volume.id
+            {
+                volume.map.prefetch(next.lba());
+            }
             if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
                 continue;
             }

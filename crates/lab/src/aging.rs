@@ -19,7 +19,17 @@ const DEPTH: usize = 32;
 const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// Writes at offsets that `next` gives until it gives no more.
-async fn write_all(seat: &Seat, len: usize, next: impl FnMut() -> Option<u64> + 'static) -> Result<(), RequestError> {
+async fn write_all(
+    seat: &Seat,
+    len: usize,
+    mut next: impl FnMut() -> Option<u64> + 'static,
+) -> Result<(), RequestError> {
+    let (store, mut ahead) = (seat.store.clone(), next());
+    let next = move || {
+        let offset = std::mem::replace(&mut ahead, next())?;
+        ahead.iter().for_each(|&ahead| store.announce(ahead));
+        Some(offset)
+    };
     let next = Rc::new(RefCell::new(next));
     let failure = Rc::new(Cell::new(None));
     let (running, ended) = (Rc::new(Cell::new(DEPTH)), Rc::new(Event::new()));

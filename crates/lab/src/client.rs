@@ -65,6 +65,8 @@ struct Client {
     /// Number of the source's name.
     name: u16,
     source: RefCell<Box<dyn Source>>,
+    /// Taken from the source before its time, and announced.
+    ahead: Cell<Option<Request>>,
     outstanding: Cell<u32>,
     /// A flush waits for what was issued before it, or is being carried out: nothing is issued.
     barrier: Cell<bool>,
@@ -74,13 +76,14 @@ struct Client {
 }
 
 /// Starts a client's workers, on the core that serves it.
-pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, source: Box<dyn Source>) {
+pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn Source>) {
     let (depth, schedule) = (source.depth(), source.schedule());
     let end = schedule.duration.map_or(shared.end, |span| shared.end.min(shared.start + span));
     let client = Rc::new(Client {
         shared: shared.clone(),
         seat: seat.clone(),
         name: shared.number(source.name()),
+        ahead: Cell::new(source.next()),
         source: RefCell::new(source),
         outstanding: Cell::new(0),
         barrier: Cell::new(false),
@@ -165,12 +168,23 @@ impl Client {
         if self.seat.rt.now() >= self.end {
             return None;
         }
-        let request = self.source.borrow_mut().next()?;
+        let request = self.next()?;
         if request.kind == Kind::Flush {
             self.barrier.set(true);
             self.until(|| self.outstanding.get() == 0).await;
         }
         self.outstanding.set(self.outstanding.get() + 1);
+        Some(request)
+    }
+
+    /// The request that was announced; announces the one after it. That only spares the simulation a wait for memory.
+    fn next(&self) -> Option<Request> {
+        let request = self.ahead.take()?;
+        let ahead = self.source.borrow_mut().next();
+        if let Some(ahead) = &ahead {
+            self.seat.store.announce(ahead.offset);
+        }
+        self.ahead.set(ahead);
         Some(request)
     }
 

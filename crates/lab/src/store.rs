@@ -129,6 +129,13 @@ impl Store {
         Ok(())
     }
 
+    /// Says that a request for `offset` follows soon. Changes nothing but how long it takes to simulate that.
+    pub fn announce(&self, offset: u64) {
+        if let Store::Log { volume, .. } = self {
+            volume.announce(offset);
+        }
+    }
+
     /// Writes if that needs no waiting.
     pub fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), RequestError>> {
         match self {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::bits::Bits;
 use crate::config::{Eviction, Shape, VictimPolicy};
 
 /// No block.
@@ -52,8 +53,11 @@ pub(crate) struct Ftl {
     pub(crate) shape: Shape,
     /// Per logical page: 0 nowhere, else a page or slot + 1. Zeros cost no memory until written.
     map: Vec<u32>,
-    /// Per flash page: 0 invalid, else the logical page + 1.
-    reverse: Vec<u32>,
+    /// Flash pages that hold current data. By this alone a page becomes invalid: the set of a whole drive stays in the
+    /// processor's cache, `owners` does not.
+    current: Bits,
+    /// Per flash page that is current: its logical page. Written and read in the order of the pages only.
+    owners: Vec<u32>,
     blocks: Vec<Block>,
     /// Per die: free blocks, SLC blocks in use.
     free: Vec<u32>,
@@ -70,7 +74,8 @@ impl Ftl {
         let empty = Block { valid: 0, filled: 0, programmed: 0, life: Life::Free, slc: false, erases: 0, closed: 0 };
         Self {
             map: vec![0; shape.logical as usize],
-            reverse: vec![0; blocks * shape.pages_per_block as usize],
+            current: Bits::none(blocks * shape.pages_per_block as usize),
+            owners: vec![0; blocks * shape.pages_per_block as usize],
             blocks: vec![empty; blocks],
             free: vec![shape.blocks_per_die; shape.dies as usize],
             slc: vec![0; shape.dies as usize],
@@ -92,7 +97,12 @@ impl Ftl {
 
     /// The logical page that a flash page holds, if it is current.
     pub(crate) fn owner(&self, ppn: u32) -> Option<u32> {
-        self.reverse[ppn as usize].checked_sub(1)
+        self.current.contains(ppn).then(|| self.owners[ppn as usize])
+    }
+
+    /// Flash pages of a range that hold current data, with their logical pages.
+    pub(crate) fn current(&self, pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.current.within(pages).map(|ppn| (ppn, self.owners[ppn as usize]))
     }
 
     pub(crate) fn block_of(&self, ppn: u32) -> u32 {
@@ -157,7 +167,8 @@ impl Ftl {
         target.filled += 1;
         target.valid += 1;
         self.map[lpn as usize] = ppn + 1;
-        self.reverse[ppn as usize] = lpn + 1;
+        self.current.insert(ppn);
+        self.owners[ppn as usize] = lpn;
         ppn
     }
 
@@ -193,7 +204,7 @@ impl Ftl {
     /// The copy of a logical page in flash, if any, becomes invalid. Cache entries are the caller's business.
     fn forget(&mut self, lpn: u32) {
         if let Place::Flash(ppn) = self.place(lpn) {
-            self.reverse[ppn as usize] = 0;
+            self.current.remove(ppn);
             let block = self.block_of(ppn);
             self.blocks[block as usize].valid -= 1;
         }
@@ -217,19 +228,15 @@ impl Ftl {
         ppn - self.first_page(block) >= u32::from(self.block(block).programmed)
     }
 
-    /// The first row of a block, at or after page `cursor`, with current pages in it.
-    pub(crate) fn next_row(&self, block: u32, cursor: u32) -> Option<Range<u32>> {
+    /// The first row of a block, at or after page `cursor`, with current pages in it: its pages within the block, and
+    /// how many are current.
+    pub(crate) fn next_row(&self, block: u32, cursor: u32) -> Option<(Range<u32>, u32)> {
         let (first, row) = (self.first_page(block), self.shape.row);
-        let end = first + u32::from(self.block(block).filled);
-        let mut at = first + cursor;
-        while at < end {
-            let row_end = (at + row).min(end);
-            if self.reverse[at as usize..row_end as usize].iter().any(|&entry| entry != 0) {
-                return Some(at - first..row_end - first);
-            }
-            at = row_end;
-        }
-        None
+        let filled = u32::from(self.block(block).filled);
+        let found = self.current.within(first + cursor..first + filled).next()? - first;
+        let start = found - (found - cursor) % row;
+        let end = (start + row).min(filled);
+        Some((start..end, self.current.count(first + found..first + end)))
     }
 
     /// The next block of a die to collect; becomes a victim. Second: whether that is for the sake of wear only.
@@ -340,7 +347,8 @@ impl Ftl {
         for page in 0..self.shape.pages_per_block {
             if let Some(lpn) = owner(page) {
                 self.map[lpn as usize] = first + page + 1;
-                self.reverse[(first + page) as usize] = lpn + 1;
+                self.current.insert(first + page);
+                self.owners[(first + page) as usize] = lpn;
                 valid += 1;
             }
         }
@@ -353,12 +361,13 @@ impl Ftl {
 
     /// Bytes of state.
     pub(crate) fn memory(&self) -> u64 {
-        (size_of_val(&*self.map) + size_of_val(&*self.reverse) + size_of_val(&*self.blocks)) as u64
+        let tables = size_of_val(&*self.map) + size_of_val(&*self.owners) + size_of_val(&*self.blocks);
+        (tables + self.current.memory()) as u64
     }
 
     /// Flash pages.
     pub(crate) fn pages(&self) -> u64 {
-        self.reverse.len() as u64
+        self.owners.len() as u64
     }
 
     /// Checks the two maps against one another and the counts against the maps.

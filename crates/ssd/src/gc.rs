@@ -141,14 +141,13 @@ impl Ssd {
     fn read_victim(&mut self, die: u32) -> bool {
         let victim = self.dies[die as usize].collector.victim;
         let cursor = self.dies[die as usize].collector.cursor;
-        let Some(row) = self.ftl.next_row(victim, cursor) else {
+        let Some((row, pages)) = self.ftl.next_row(victim, cursor) else {
             let collector = &mut self.dies[die as usize].collector;
             collector.drained.push(victim);
             collector.victim = NO_BLOCK;
             return false;
         };
         let first = self.ftl.first_page(victim);
-        let pages = row.clone().filter(|page| self.ftl.owner(first + page).is_some()).count() as u32;
         let slc = self.ftl.block(victim).slc;
         let collector = &mut self.dies[die as usize].collector;
         collector.cursor = row.end;
@@ -163,7 +162,7 @@ impl Ssd {
         let collector = &mut self.dies[die as usize].collector;
         let (from, to) = collector.row;
         let ftl = &self.ftl;
-        collector.gathered.extend((from..to).filter_map(|ppn| ftl.owner(ppn).map(|lpn| (ppn, lpn))));
+        collector.gathered.extend(ftl.current(from..to));
     }
 
     /// Programs a unit of gathered pages; false if there are none.

@@ -33,6 +33,7 @@
 //! [`Preset`] has drives fitted to published figures, [`Device::precondition`] puts one into the steady state of random
 //! writes at once, [`Workload`] measures it.
 
+mod bits;
 mod block_map;
 mod cache;
 mod calibrate;

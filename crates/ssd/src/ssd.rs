@@ -272,24 +272,22 @@ impl Ssd {
         self.cache.drop_dead();
         while let Some(&(at, pages)) = self.admitting.front() {
             let transit = self.transits[at as usize];
-            if !self.admit_page(&transit) {
+            let arrived = transit.lba + transit.cached..transit.lba + transit.cached + pages;
+            let admitted = arrived.take_while(|&lpn| self.admit_page(&transit, lpn)).count() as u32;
+            self.transits[at as usize].cached += admitted;
+            if admitted < pages {
+                self.admitting[0].1 -= admitted;
                 break;
             }
-            self.transits[at as usize].cached += 1;
-            if pages > 1 {
-                self.admitting[0].1 -= 1;
-            } else {
-                self.admitting.pop_front();
-            }
-            if transit.cached + 1 == transit.pages {
+            self.admitting.pop_front();
+            if transit.cached + admitted == transit.pages {
                 self.written(at);
             }
         }
         self.feed_dies();
     }
 
-    fn admit_page(&mut self, transit: &Transit) -> bool {
-        let lpn = transit.lba + transit.cached;
+    fn admit_page(&mut self, transit: &Transit, lpn: u32) -> bool {
         let stream = match (&self.zones, transit.command) {
             (Some(zones), _) => match zones.arrival(lpn, transit.generation) {
                 Some(stream) => stream,
