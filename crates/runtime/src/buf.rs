@@ -27,10 +27,19 @@ const ALIGN: usize = BLOCK;
 /// The place behind which a buffer is blank, where none is known.
 const NOWHERE: u32 = u32::MAX;
 
+/// Where a buffer's memory comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Arena,
+    Heap,
+    /// A mapping of its own: a buffer that is mostly blank takes memory only where it is not.
+    Mapping,
+}
+
 struct Chunk {
     memory: NonNull<u8>,
     class: u8,
-    in_arena: bool,
+    home: Home,
     refs: Cell<u32>,
     /// Everything from here on is zeros. Only ever wrong on the safe side.
     blank_from: Cell<u32>,
@@ -154,22 +163,29 @@ fn allocate(bytes: usize) -> NonNull<u8> {
     NonNull::new(memory).unwrap_or_else(|| std::alloc::handle_alloc_error(layout(bytes)))
 }
 
+/// Memory that is only there where it is written to; for [`Pages::from_start`] to give back.
+fn map(bytes: usize) -> NonNull<u8> {
+    let pages = std::mem::ManuallyDrop::new(Pages::sparse(bytes));
+    pages.start()
+}
+
 impl Pool {
     fn make(&self, class: usize) -> NonNull<Chunk> {
         let bytes = class_bytes(class);
         let used = self.arena_used.get();
         let arena = self.arena.as_ref().filter(|_| used + bytes <= self.arena_len);
-        let (memory, in_arena) = match arena {
+        let (memory, home) = match arena {
             Some(arena) => {
                 self.arena_used.set(used + bytes);
                 // SAFETY: the sum was just checked to stay within the arena.
-                (unsafe { arena.start().add(used) }, true)
+                (unsafe { arena.start().add(used) }, Home::Arena)
             }
-            None => (allocate(bytes), false),
+            None if self.blank => (map(bytes), Home::Mapping),
+            None => (allocate(bytes), Home::Heap),
         };
         // Fresh memory is zeros.
         let blank_from = Cell::new(if self.blank { 0 } else { NOWHERE });
-        let chunk = Chunk { memory, class: class as u8, in_arena, refs: Cell::new(0), blank_from };
+        let chunk = Chunk { memory, class: class as u8, home, refs: Cell::new(0), blank_from };
         NonNull::from(Box::leak(Box::new(chunk)))
     }
 }
@@ -180,9 +196,13 @@ impl Drop for Pool {
         for chunk in self.free.get_mut().iter().flatten() {
             // SAFETY: made by Box::leak in `make`, and on a free list exactly once.
             let chunk = unsafe { Box::from_raw(chunk.as_ptr()) };
-            if !chunk.in_arena {
+            let bytes = class_bytes(chunk.class as usize);
+            match chunk.home {
+                Home::Arena => {}
                 // SAFETY: allocated in `allocate` with this very layout.
-                unsafe { dealloc(chunk.memory.as_ptr(), layout(class_bytes(chunk.class as usize))) };
+                Home::Heap => unsafe { dealloc(chunk.memory.as_ptr(), layout(bytes)) },
+                // SAFETY: made by `map` of as many bytes, whose owner was forgotten there.
+                Home::Mapping => drop(unsafe { Pages::from_start(chunk.memory, bytes) }),
             }
         }
     }
@@ -383,7 +403,7 @@ impl BufSlice {
 
     /// Whether this memory lies in the pool's arena (the region a driver may have registered).
     pub fn in_arena(&self) -> bool {
-        self.buf.chunk().in_arena
+        self.buf.chunk().home == Home::Arena
     }
 }
 

@@ -22,6 +22,16 @@ impl Pages {
     /// # Panics
     /// When the system has no more memory to give, like any allocation.
     pub fn zeroed(len: usize) -> Self {
+        Self::advised(len, libc::MADV_HUGEPAGE)
+    }
+
+    /// As [`Pages::zeroed`], for what will mostly be left untouched: in small pages, of which each takes memory only when
+    /// it is written to.
+    pub fn sparse(len: usize) -> Self {
+        Self::advised(len, libc::MADV_NOHUGEPAGE)
+    }
+
+    fn advised(len: usize, advice: libc::c_int) -> Self {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: without MAP_FIXED the kernel chooses an address where nothing is mapped, so no existing memory is touched; a
@@ -30,14 +40,14 @@ impl Pages {
         assert_ne!(start, libc::MAP_FAILED, "no memory for {len} bytes: {}", std::io::Error::last_os_error());
         // SAFETY: the range is the mapping just made. This advice changes how it is backed, never what it holds; it is a wish,
         // so its failure means nothing.
-        unsafe { libc::madvise(start, len, libc::MADV_HUGEPAGE) };
+        unsafe { libc::madvise(start, len, advice) };
         Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len }
     }
 
     /// A mapping whose owner was forgotten and kept only the address.
     ///
     /// # Safety
-    /// `start` is that of a mapping of `len` bytes made by [`Pages::zeroed`], and nobody else owns it.
+    /// `start` is that of a mapping of `len` bytes made by [`Pages::zeroed`] or [`Pages::sparse`], and nobody else owns it.
     pub unsafe fn from_start(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len }
     }
@@ -50,7 +60,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: `start` and `len` are those of one mapping, made by `zeroed` and owned by this alone, so it is unmapped once
+        // SAFETY: `start` and `len` are those of one mapping, made by `advised` and owned by this alone, so it is unmapped once
         // and whole. Pointers into it are only made by unsafe code of the owner, which must not use them any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }

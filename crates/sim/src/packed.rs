@@ -1,10 +1,11 @@
 //! Blocks kept small: the engine's own blocks are tables of 24-byte records whose fields hardly differ from one record
 //! to the next, and a terabyte of drives has four million of them.
 //!
-//! A block is taken as 64-bit words, three to a record, eight records to a group. What is kept of each word is its difference
-//! from the same field of the record before; and the eight differences of a field take as many bytes each as the largest
-//! of them needs. Any contents survive; what has no such records just takes more room. Within a group there is nothing to
-//! decide, so it goes as fast as memory.
+//! A block is taken as 64-bit words, three to a record, eight records to a group. What is kept of each word is where its
+//! bits differ from the same field of the record before; and of the eight differences of a field those bytes that are not
+//! zero in all of them, from the first to the last. Any contents survive; what has no such records just takes more room.
+//! Within a group there is nothing to decide, so it goes as fast as memory. (Bits and not sums: addresses and checksums
+//! share words, and what is the same in all entries must cost nothing on either side.)
 
 use cygnus_types::BLOCK;
 
@@ -17,8 +18,8 @@ const RECORDS: usize = 8;
 const GROUP: usize = FIELDS * RECORDS;
 /// Groups in a block; the last one has fewer words of its own.
 const GROUPS: usize = WORDS.div_ceil(GROUP);
-/// Bytes that tell how many bytes a field of a group takes: half a byte for each, two bytes for a group.
-const LENGTHS: usize = 2 * GROUPS;
+/// Bytes that tell which bytes of its words are kept of each field of a group.
+const LENGTHS: usize = FIELDS * GROUPS;
 /// Whole words are stored and loaded, whatever the length of the last one.
 const SLACK: usize = 8;
 
@@ -34,26 +35,38 @@ impl Default for Scratch {
     }
 }
 
-/// A block of 4 KiB, packed: lengths, differences, slack.
+/// A block of 4 KiB, packed: what is kept, differences, slack.
 pub(crate) struct Packed(Box<[u8]>);
 
-/// Small differences in either direction become small numbers.
-fn fold(difference: u64) -> u64 {
-    (difference << 1) ^ ((difference as i64 >> 63) as u64)
+/// Which bytes of a field's differences are kept: so many, behind so many that are zero in all of them.
+#[derive(Clone, Copy)]
+struct Kept {
+    skipped: usize,
+    length: usize,
 }
 
-fn unfold(folded: u64) -> u64 {
-    (folded >> 1) ^ (folded & 1).wrapping_neg()
-}
+impl Kept {
+    /// What differences need whose bits are in `all`.
+    fn of(all: u64) -> Self {
+        if all == 0 {
+            return Self { skipped: 0, length: 0 };
+        }
+        let skipped = all.trailing_zeros() as usize / 8;
+        Self { skipped, length: 8 - all.leading_zeros() as usize / 8 - skipped }
+    }
 
-/// Bytes that a number needs, 0 to 8.
-fn length(number: u64) -> usize {
-    (71 - number.leading_zeros() as usize) / 8
-}
+    fn byte(self) -> u8 {
+        (self.skipped << 4 | self.length) as u8
+    }
 
-/// The bits of as many bytes.
-fn mask(length: usize) -> u64 {
-    if length == 8 { u64::MAX } else { (1 << (8 * length)) - 1 }
+    fn from_byte(byte: u8) -> Self {
+        Self { skipped: usize::from(byte >> 4), length: usize::from(byte & 0xf) }
+    }
+
+    /// The bits of the bytes that are kept, moved down.
+    fn mask(self) -> u64 {
+        if self.length == 8 { u64::MAX } else { (1 << (8 * self.length)) - 1 }
+    }
 }
 
 impl Packed {
@@ -69,22 +82,21 @@ impl Packed {
         let mut before = [0; FIELDS];
         let mut at = LENGTHS;
         for (n, group) in words.chunks_exact(GROUP).enumerate() {
-            let mut lengths = 0_u16;
             for field in 0..FIELDS {
                 let mut last = before[field];
-                let folded: [u64; RECORDS] = std::array::from_fn(|record| {
+                let differences: [u64; RECORDS] = std::array::from_fn(|record| {
                     let word = group[record * FIELDS + field];
-                    fold(word.wrapping_sub(std::mem::replace(&mut last, word)))
+                    word ^ std::mem::replace(&mut last, word)
                 });
                 before[field] = last;
-                let length = length(folded.iter().fold(0, |all, number| all | number));
-                lengths |= (length as u16) << (4 * field);
-                for (record, number) in folded.iter().enumerate() {
-                    out[at + record * length..][..8].copy_from_slice(&number.to_le_bytes());
+                let kept = Kept::of(differences.iter().fold(0, |all, difference| all | difference));
+                out[FIELDS * n + field] = kept.byte();
+                for (record, difference) in differences.iter().enumerate() {
+                    let bytes = (difference >> (8 * kept.skipped)).to_le_bytes();
+                    out[at + record * kept.length..][..8].copy_from_slice(&bytes);
                 }
-                at += RECORDS * length;
+                at += RECORDS * kept.length;
             }
-            out[2 * n..2 * n + 2].copy_from_slice(&lengths.to_le_bytes());
         }
         Self(out[..at + SLACK].into())
     }
@@ -94,19 +106,18 @@ impl Packed {
         let mut before = [0u64; FIELDS];
         let mut at = LENGTHS;
         for (n, group) in block.chunks_mut(GROUP * 8).enumerate() {
-            let lengths = u16::from_le_bytes(self.0[2 * n..2 * n + 2].try_into().expect("two bytes"));
             for (field, word) in before.iter_mut().enumerate() {
-                let length = usize::from(lengths >> (4 * field) & 0xf);
+                let kept = Kept::from_byte(self.0[FIELDS * n + field]);
                 for record in 0..RECORDS {
-                    let from = at + record * length;
-                    let folded = u64::from_le_bytes(self.0[from..from + 8].try_into().expect("eight bytes"));
-                    *word = word.wrapping_add(unfold(folded & mask(length)));
+                    let from = at + record * kept.length;
+                    let bytes = u64::from_le_bytes(self.0[from..from + 8].try_into().expect("eight bytes"));
+                    *word ^= (bytes & kept.mask()) << (8 * kept.skipped);
                     let to = (record * FIELDS + field) * 8;
                     if let Some(bytes) = group.get_mut(to..to + 8) {
                         bytes.copy_from_slice(&word.to_le_bytes());
                     }
                 }
-                at += RECORDS * length;
+                at += RECORDS * kept.length;
             }
         }
     }

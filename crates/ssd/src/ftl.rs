@@ -161,8 +161,24 @@ impl Ftl {
 
     /// Assigns the next page of an open block to a logical page, whose old copy is dropped.
     pub(crate) fn assign(&mut self, block: u32, lpn: u32) -> u32 {
-        let ppn = self.first_page(block) + u32::from(self.block(block).filled);
         self.forget(lpn);
+        self.put(block, lpn)
+    }
+
+    /// Assigns the next page of an open block to the logical page that a flash page holds. Where its copy is now is
+    /// known, so the map is only written: what a random page of it says would have to be waited for.
+    pub(crate) fn relocate(&mut self, block: u32, from: u32) -> u32 {
+        debug_assert_eq!(
+            self.owner(from).map(|lpn| self.place(lpn)),
+            Some(Place::Flash(from)),
+            "only current pages move"
+        );
+        self.invalidate(from);
+        self.put(block, self.owners[from as usize])
+    }
+
+    fn put(&mut self, block: u32, lpn: u32) -> u32 {
+        let ppn = self.first_page(block) + u32::from(self.block(block).filled);
         let target = &mut self.blocks[block as usize];
         target.filled += 1;
         target.valid += 1;
@@ -204,10 +220,14 @@ impl Ftl {
     /// The copy of a logical page in flash, if any, becomes invalid. Cache entries are the caller's business.
     fn forget(&mut self, lpn: u32) {
         if let Place::Flash(ppn) = self.place(lpn) {
-            self.current.remove(ppn);
-            let block = self.block_of(ppn);
-            self.blocks[block as usize].valid -= 1;
+            self.invalidate(ppn);
         }
+    }
+
+    fn invalidate(&mut self, ppn: u32) {
+        self.current.remove(ppn);
+        let block = self.block_of(ppn);
+        self.blocks[block as usize].valid -= 1;
     }
 
     /// The logical page is in the cache from now on.

@@ -176,9 +176,9 @@ impl Ssd {
         let unit = self.ftl.unit(block);
         let mut pages = 0;
         while pages < unit
-            && let Some((_, lpn)) = self.dies[die as usize].collector.gathered.pop_front()
+            && let Some((from, lpn)) = self.dies[die as usize].collector.gathered.pop_front()
         {
-            self.ftl.assign(block, lpn);
+            self.ftl.relocate(block, from);
             self.relocated_in_map(lpn);
             pages += 1;
         }
