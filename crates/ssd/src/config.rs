@@ -40,6 +40,27 @@ pub struct SsdConfig {
     /// Placement handles, each with erase blocks of its own; at least 1.
     #[serde(default = "one")]
     pub handles: u16,
+    /// Out-of-band bytes that the host can have programmed with each 4 KiB page, besides those of the drive's own.
+    #[serde(default)]
+    pub oob: u16,
+    /// The engine that computes parity inside the drive, if the host can use it.
+    #[serde(default)]
+    pub xor: Option<XorEngine>,
+}
+
+/// An engine that combines blocks inside the drive, one command at a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct XorEngine {
+    /// Rate at which it takes operands in.
+    #[serde(with = "units::size")]
+    pub rate: u64,
+    /// Time of each command besides.
+    #[serde(with = "units::time")]
+    pub latency: Nanos,
+    /// Memory for operands and results; commands that find none wait.
+    #[serde(with = "units::size")]
+    pub buffer: u64,
 }
 
 fn one() -> u16 {
@@ -409,6 +430,7 @@ impl SsdConfig {
             return Err(ConfigError::Spare { drive: self.name.clone(), spare: self.spare.to_string() });
         }
         self.check_map()?;
+        self.check_xor()?;
         self.at_most(self.capacity / block, 1 << 31, "capacity in pages of 4096 bytes")?;
         self.at_most(self.cache.bytes / block, 1 << 30, "write cache in pages of 4096 bytes")?;
         let dies = u64::from(flash.channels) * u64::from(flash.dies_per_channel);
@@ -455,6 +477,14 @@ impl SsdConfig {
             // The open blocks, and the block that the next victim's pages go to.
             Mapping::Page => Ok(self.gc.high.saturating_add(u32::from(self.handles) + 2)),
         }
+    }
+
+    fn check_xor(&self) -> Result<(), ConfigError> {
+        let Some(xor) = &self.xor else { return Ok(()) };
+        self.require(xor.rate, "rate of the XOR engine")?;
+        self.require(xor.buffer / BLOCK as u64 / 2, "XOR buffer in pairs of pages of 4096 bytes")?;
+        let is_zoned = self.zone_layout().is_some();
+        self.contradiction(is_zoned, "zones cannot be converted in place, they are only appended to", "leave one out")
     }
 
     fn contradiction(&self, if_so: bool, what: &'static str, remedy: &'static str) -> Result<(), ConfigError> {

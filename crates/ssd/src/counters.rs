@@ -37,6 +37,10 @@ pub struct Counters {
     pub suspensions: u64,
     /// Zones reset.
     pub zone_resets: u64,
+    /// Parities computed inside the drive.
+    pub conversions: u64,
+    /// Pages of such parity.
+    pub parity_writes: u64,
     /// Merges of a block-mapped drive that copied nothing.
     pub switch_merges: u64,
     /// Those that completed a log block.
@@ -76,6 +80,8 @@ impl Counters {
             wear_moves: self.wear_moves - earlier.wear_moves,
             suspensions: self.suspensions - earlier.suspensions,
             zone_resets: self.zone_resets - earlier.zone_resets,
+            conversions: self.conversions - earlier.conversions,
+            parity_writes: self.parity_writes - earlier.parity_writes,
             switch_merges: self.switch_merges - earlier.switch_merges,
             partial_merges: self.partial_merges - earlier.partial_merges,
             full_merges: self.full_merges - earlier.full_merges,

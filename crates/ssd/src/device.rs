@@ -12,6 +12,10 @@ pub struct Hint {
     pub handle: u16,
     /// Backup copies that will soon be invalid (ScalaAFA section 4.3): the SLC buffer keeps them rather than folding them.
     pub transient: bool,
+    /// Out-of-band bytes that come with each block and go into its page by the same program operation (ScalaAFA section
+    /// 5.4); at most [`Features::oob_bytes`]. They are part of the block's contents: whoever keeps those keeps these with
+    /// the same version of the data, and a power cut loses both or none.
+    pub oob: u16,
 }
 
 /// What the host asks for. Addresses and lengths in blocks of 4 KiB.
@@ -63,7 +67,17 @@ pub enum Command {
     },
     /// Report all zones; the answer is [`Device::zone`] at completion.
     ReportZones,
+    /// Vendor command: the out-of-band bytes of blocks, without their data, as a host reads them that lost its maps.
+    /// Costs the senses of a read, and hardly any transfer.
+    ReadOob {
+        /// First block.
+        lba: u64,
+        /// Blocks, at least 1.
+        blocks: u32,
+    },
     /// Vendor command of ScalaAFA (section 4.2): read `chunks` neighbouring chunks, write their parity, forget the chunks.
+    /// The parity is of data and out-of-band bytes alike, and durable at completion; cut short, the command leaves the
+    /// chunks as they were.
     Convert(Convert),
 }
 
@@ -116,6 +130,30 @@ pub enum DeviceError {
         blocks: u64,
         /// Blocks the device has.
         capacity: u64,
+    },
+    /// More out-of-band bytes than a page has room for.
+    #[error("{bytes} out-of-band bytes per block do not fit, the device takes {limit}; send fewer")]
+    OobTooLong {
+        /// As asked for.
+        bytes: u16,
+        /// What it takes.
+        limit: u16,
+    },
+    /// A conversion that would overwrite what it reads.
+    #[error("the chunks at block {from} and their parity at block {to} overlap; choose another place")]
+    Overlap {
+        /// First block of the chunks.
+        from: u64,
+        /// First block of the parity.
+        to: u64,
+    },
+    /// A conversion with more operands than the XOR engine's memory holds.
+    #[error("a conversion of {blocks} blocks with its result exceeds the XOR buffer of {limit}; use smaller chunks")]
+    NoRoomToConvert {
+        /// Blocks of operands and result.
+        blocks: u64,
+        /// Blocks that the buffer holds.
+        limit: u64,
     },
     /// The device has no such command.
     #[error("the device has no command \"{command}\"; look at its features first")]

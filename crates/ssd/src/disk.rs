@@ -163,6 +163,7 @@ impl Disk {
             Command::ResetZone { .. } => Err(DeviceError::Unsupported { command: "zone reset" }),
             Command::FinishZone { .. } => Err(DeviceError::Unsupported { command: "zone finish" }),
             Command::ReportZones => Err(DeviceError::Unsupported { command: "zone report" }),
+            Command::ReadOob { .. } => Err(DeviceError::Unsupported { command: "read OOB" }),
             Command::Convert(_) => Err(DeviceError::Unsupported { command: "convert" }),
         }
     }
@@ -201,7 +202,7 @@ impl Disk {
                     Err(error) => self.refuse(at, error),
                 }
             }
-            Command::Convert(_) => unreachable!("refused at submission"),
+            Command::Convert(_) | Command::ReadOob { .. } => unreachable!("refused at submission"),
         }
     }
 

@@ -25,6 +25,7 @@
 //!   (each program of host data owes the relocations that pay for it), at the reserve it runs alone; idle dies collect
 //!   up to the high watermark.
 //! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector.
+//! * *XOR engine*: optionally parity of blocks is computed inside the drive; a server with a buffer of its own.
 //! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
 //!
 //! [`Disk`] models disks in the same way: an arm that serves one access at a time, a write buffer, and where tracks are
@@ -57,13 +58,14 @@ mod spec;
 mod ssd;
 mod units;
 mod workload;
+mod xor;
 mod zone;
 mod zone_table;
 
 pub use calibrate::Calibration;
 pub use config::{
     BlockLayout, Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend,
-    VictimPolicy, ZoneLayout,
+    VictimPolicy, XorEngine, ZoneLayout,
 };
 pub use counters::Counters;
 pub use device::{Command, Convert, Device, DeviceError, Done, Features, Hint, Precondition, Zone, ZoneState};

@@ -172,7 +172,7 @@ impl Ssd {
         let Some(map) = &self.map else { return true };
         let transit = self.transits[at as usize];
         let changes = match transit.command {
-            Command::Read { .. } => false,
+            Command::Read { .. } | Command::ReadOob { .. } => false,
             Command::Write { .. } | Command::Trim { .. } | Command::Convert(_) => true,
             _ => return true,
         };

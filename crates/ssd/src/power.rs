@@ -8,6 +8,7 @@ use crate::device::Command;
 use crate::die::Work;
 use crate::ftl::Place;
 use crate::ssd::{Ssd, Transit};
+use crate::xor::Xor;
 
 impl Ssd {
     pub(crate) fn lose_power(&mut self) -> Vec<u64> {
@@ -42,14 +43,16 @@ impl Ssd {
         let mut is_live = vec![true; self.transits.len()];
         self.unused.iter().for_each(|&at| is_live[at as usize] = false);
         let live = self.transits.iter().zip(is_live).filter_map(|(transit, live)| live.then_some(transit));
-        let is_write = |transit: &&Transit| match transit.command {
-            Command::Write { .. } => !transit.is_refused(),
+        let written = |transit: &Transit| match transit.command {
+            Command::Write { .. } if !transit.is_refused() => transit.lba..transit.lba + transit.pages,
             // Before it is accepted it has no place that could be lost.
-            Command::Append { .. } => transit.appended.is_some(),
-            _ => false,
+            Command::Append { .. } if transit.appended.is_some() => transit.lba..transit.lba + transit.pages,
+            Command::Convert(convert) if !transit.is_refused() => {
+                convert.destination as u32..convert.destination as u32 + convert.chunk
+            }
+            _ => 0..0,
         };
-        let writes = live.filter(is_write);
-        writes.flat_map(|transit| transit.lba + transit.cached..transit.lba + transit.pages).map(u64::from).collect()
+        live.flat_map(|transit| written(transit).skip(transit.cached as usize)).map(u64::from).collect()
     }
 
     /// Pages whose newest version is in the cache or in a program that is not over.
@@ -97,5 +100,6 @@ impl Ssd {
         self.links.iter_mut().for_each(|link| link.clear());
         self.admitting.clear();
         self.flushes.clear();
+        self.xor.iter_mut().for_each(Xor::clear);
     }
 }

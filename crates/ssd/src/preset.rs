@@ -5,7 +5,9 @@
 
 use cygnus_types::Nanos;
 
-use crate::config::{Cache, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy};
+use crate::config::{
+    Cache, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, XorEngine,
+};
 use crate::disk::presets;
 use crate::model::ModelConfig;
 
@@ -236,6 +238,9 @@ impl Preset {
                     ..flash(8, 12, 1_200 * MB, (40, 200))
                 },
                 slc: Some(slc(4 * GB, true, 77)),
+                // Section 5.4: 72 bits per chunk. Section 6.1: 64 KiB of parity from 6 chunks in 20 us.
+                oob: 9,
+                xor: Some(XorEngine { rate: 6 * 65_536 * 50_000, latency: Nanos::ZERO, buffer: 4 << 20 }),
                 ..nvme("scalaafa-femu", 7_500 * MB, 7_500 * MB)
             },
             Preset::Sata => SsdConfig {
@@ -322,6 +327,8 @@ fn sata(name: &str, read_rate: u64, write_rate: u64) -> SsdConfig {
         mapping: Mapping::Page,
         map: None,
         handles: 1,
+        oob: 0,
+        xor: None,
     }
 }
 

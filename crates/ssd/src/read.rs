@@ -1,13 +1,13 @@
 //! Host reads: from pages to senses of dies.
 
+use crate::device::Command;
 use crate::die::Piece;
 use crate::ftl::Place;
 use crate::ssd::Ssd;
 
 impl Ssd {
-    /// Splits a read into senses: neighbouring pages of one row of a block share one.
-    pub(crate) fn read(&mut self, at: u32, lba: u32, pages: u32) {
-        self.counters.host_reads += u64::from(pages);
+    /// Splits what is to be read into senses: neighbouring pages of one row of a block share one.
+    pub(crate) fn sense_range(&mut self, at: u32, lba: u32, pages: u32) {
         let row = self.ftl.shape.row;
         let mut pieces = 0;
         // The sense being put together: block, row in it, pages.
@@ -37,13 +37,15 @@ impl Ssd {
         self.transit_mut(at).pieces = pieces;
         match sense {
             Some(ready) => self.sense(at, ready),
-            None => self.link_up(at),
+            None => self.read_to_memory(at),
         }
     }
 
     fn sense(&mut self, at: u32, (block, _, pages): (u32, u32, u16)) {
         let die = self.ftl.die_of(block);
         let slc = self.ftl.block(block).slc;
+        // A few bytes per page are not worth a transfer of their own.
+        let pages = if matches!(self.transits[at as usize].command, Command::ReadOob { .. }) { 0 } else { pages };
         self.read_arrives(die, Piece { transit: at, pages, slc });
     }
 
@@ -52,7 +54,15 @@ impl Ssd {
         let transit = self.transit_mut(at);
         transit.pieces -= 1;
         if transit.pieces == 0 {
-            self.link_up(at);
+            self.read_to_memory(at);
+        }
+    }
+
+    /// All that was to be read is in the controller.
+    fn read_to_memory(&mut self, at: u32) {
+        match self.transits[at as usize].command {
+            Command::Convert(_) => self.operands_read(at),
+            _ => self.link_up(at),
         }
     }
 }

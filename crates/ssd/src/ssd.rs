@@ -13,6 +13,7 @@ use crate::die::{Channel, Die};
 use crate::event::EventQueue;
 use crate::ftl::{Ftl, Place};
 use crate::map_cache::PagedMap;
+use crate::xor::Xor;
 use crate::zone::Zones;
 
 /// Pages that a command moves over the link before others get a turn.
@@ -33,6 +34,8 @@ pub(crate) enum Stage {
     Map { waiter: u32 },
     /// A command's completion reaches the host.
     Complete(u32),
+    /// The XOR engine is done with the first command of its queue.
+    Xor,
 }
 
 /// A command on its way through the drive.
@@ -71,6 +74,8 @@ pub struct Ssd {
     pub(crate) block_map: Option<BlockMap>,
     /// Where the map itself is, if not all of it is always in memory.
     pub(crate) map: Option<PagedMap>,
+    /// What computes parity, if anything does.
+    pub(crate) xor: Option<Xor>,
     pub(crate) cache: WriteCache,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue<Stage>,
@@ -108,6 +113,7 @@ impl Ssd {
                 Mapping::Page | Mapping::Zoned(_) => None,
             },
             map: config.map.clone().map(|map| PagedMap::new(map, shape.logical)),
+            xor: config.xor.clone().map(Xor::new),
             ftl: Ftl::new(shape),
             counters: Counters::default(),
             events: EventQueue::default(),
@@ -159,9 +165,14 @@ impl Ssd {
             }
         };
         match *command {
-            Command::Read { lba, blocks } | Command::Write { lba, blocks, .. } | Command::Trim { lba, blocks } => {
-                inside(lba, u64::from(blocks))
+            Command::Write { hint, .. } if hint.oob > self.config.oob => {
+                Err(DeviceError::OobTooLong { bytes: hint.oob, limit: self.config.oob })
             }
+            Command::ReadOob { .. } if self.config.oob == 0 => Err(DeviceError::Unsupported { command: "read OOB" }),
+            Command::Read { lba, blocks }
+            | Command::Write { lba, blocks, .. }
+            | Command::Trim { lba, blocks }
+            | Command::ReadOob { lba, blocks } => inside(lba, u64::from(blocks)),
             Command::Flush => Ok(()),
             Command::Append { blocks, .. } if self.zones.is_some() => inside(0, u64::from(blocks)),
             Command::ResetZone { .. } | Command::FinishZone { .. } | Command::ReportZones if self.zones.is_some() => {
@@ -171,7 +182,7 @@ impl Ssd {
             Command::ResetZone { .. } => Err(DeviceError::Unsupported { command: "zone reset" }),
             Command::FinishZone { .. } => Err(DeviceError::Unsupported { command: "zone finish" }),
             Command::ReportZones => Err(DeviceError::Unsupported { command: "zone report" }),
-            Command::Convert(_) => Err(DeviceError::Unsupported { command: "convert" }),
+            Command::Convert(convert) => self.refuse_convert(&convert, inside),
         }
     }
 
@@ -200,7 +211,11 @@ impl Ssd {
     pub(crate) fn carry_out(&mut self, at: u32) {
         let transit = self.transits[at as usize];
         match transit.command {
-            Command::Read { .. } => self.read(at, transit.lba, transit.pages),
+            Command::Read { .. } => {
+                self.counters.host_reads += u64::from(transit.pages);
+                self.sense_range(at, transit.lba, transit.pages);
+            }
+            Command::ReadOob { .. } => self.sense_range(at, transit.lba, transit.pages),
             Command::Write { .. } | Command::Append { .. } => self.write(at),
             Command::Trim { .. } => self.trim(at),
             Command::Flush => {
@@ -211,7 +226,7 @@ impl Ssd {
                 self.transits[at as usize].result = self.manage_zones(transit.command);
                 self.finish(at);
             }
-            Command::Convert(_) => unreachable!("refused at submission"),
+            Command::Convert(_) => self.convert(at),
         }
     }
 
@@ -227,7 +242,7 @@ impl Ssd {
 
     /// Puts a command in the queue of its link.
     pub(crate) fn link_up(&mut self, at: u32) {
-        let is_read = matches!(self.transits[at as usize].command, Command::Read { .. });
+        let is_read = matches!(self.transits[at as usize].command, Command::Read { .. } | Command::ReadOob { .. });
         let link = usize::from(is_read && !self.config.host.shared);
         self.links[link].push_back(at);
         if self.links[link].len() == 1 {
@@ -238,11 +253,16 @@ impl Ssd {
     fn begin_chunk(&mut self, link: usize) {
         let transit = &self.transits[self.links[link][0] as usize];
         let pages = (transit.pages - transit.moved).min(self.link_chunk);
-        let rate = match transit.command {
-            Command::Read { .. } => self.config.host.read_rate,
-            _ => self.config.host.write_rate,
+        let host = &self.config.host;
+        let takes = match transit.command {
+            Command::Read { .. } => transfer_time(pages, host.read_rate),
+            Command::ReadOob { .. } => time_of(u64::from(pages) * u64::from(self.config.oob), host.read_rate),
+            Command::Write { hint, .. } if hint.oob > 0 => {
+                time_of(u64::from(pages) * (BLOCK as u64 + u64::from(hint.oob)), host.write_rate)
+            }
+            _ => transfer_time(pages, host.write_rate),
         };
-        self.events.push(self.now + transfer_time(pages, rate), Stage::Link(link as u8));
+        self.events.push(self.now + takes, Stage::Link(link as u8));
     }
 
     fn link_done(&mut self, link: u8) {
@@ -297,15 +317,17 @@ impl Ssd {
             (None, Command::Write { hint, .. }) => u32::from(hint.handle) % self.ftl.shape.streams,
             (None, _) => 0,
         };
+        let is_parity = matches!(transit.command, Command::Convert(_));
+        let count = if is_parity { &mut self.counters.parity_writes } else { &mut self.counters.host_writes };
         // An overwrite of a page that waits, and must not be split from an earlier flush, takes the same slot.
         if matches!(self.ftl.place(lpn), Place::Cache(_)) {
-            self.counters.host_writes += 1;
+            *count += 1;
             self.counters.merged_writes += 1;
             return true;
         }
         let Some(slot) = self.cache.insert(lpn, stream) else { return false };
         self.ftl.cached(lpn, slot);
-        self.counters.host_writes += 1;
+        *count += 1;
         if let Some(zones) = &mut self.zones {
             zones.arrived(lpn);
         } else if self.block_map.is_some() {
@@ -316,7 +338,7 @@ impl Ssd {
 
     fn written(&mut self, at: u32) {
         match self.transits[at as usize].command {
-            Command::Write { fua: true, .. } => self.flush(at),
+            Command::Write { fua: true, .. } | Command::Convert(_) => self.flush(at),
             _ => self.finish(at),
         }
     }
@@ -328,23 +350,28 @@ impl Ssd {
             // A hint without meaning here: only a reset gives space back.
             return self.finish(at);
         }
-        for lpn in transit.lba..transit.lba + transit.pages {
+        self.forget_range(transit.lba, transit.pages);
+        self.finish(at);
+        // A trim of what waited in the cache makes room, and may be all that a flush waited for.
+        self.admit();
+    }
+
+    /// Pages are nowhere from now on.
+    pub(crate) fn forget_range(&mut self, lba: u32, pages: u32) {
+        for lpn in lba..lba + pages {
             if let Place::Cache(slot) = self.ftl.place(lpn) {
                 self.cache.kill(slot);
             }
             self.ftl.trim(lpn);
         }
         if self.block_map.is_some() {
-            self.drop_trimmed_blocks(transit.lba, transit.pages);
+            self.drop_trimmed_blocks(lba, pages);
         }
-        self.finish(at);
-        // A trim of what waited in the cache makes room, and may be all that a flush waited for.
-        self.admit();
     }
 
     fn flush(&mut self, at: u32) {
         if self.config.cache.protected || self.cache.is_empty() {
-            return self.finish(at);
+            return self.flushed(at);
         }
         let epoch = self.cache.close_epoch();
         self.flushes.push_back((at, epoch));
@@ -358,7 +385,15 @@ impl Ssd {
                 break;
             }
             self.flushes.pop_front();
-            self.finish(at);
+            self.flushed(at);
+        }
+    }
+
+    /// What a command wrote, or what was written before it, is durable.
+    fn flushed(&mut self, at: u32) {
+        match self.transits[at as usize].command {
+            Command::Convert(_) => self.converted(at),
+            _ => self.finish(at),
         }
     }
 
@@ -393,9 +428,11 @@ impl Device for Ssd {
         assert!(now >= self.now, "a command from the past: {now:?} < {:?}", self.now);
         self.now = now;
         let (lba, pages) = match command {
-            Command::Read { lba, blocks } | Command::Write { lba, blocks, .. } | Command::Trim { lba, blocks } => {
-                (lba as u32, blocks)
-            }
+            Command::Read { lba, blocks }
+            | Command::Write { lba, blocks, .. }
+            | Command::Trim { lba, blocks }
+            | Command::ReadOob { lba, blocks } => (lba as u32, blocks),
+            Command::Convert(convert) => (convert.source as u32, convert.source_blocks() as u32),
             Command::Append { blocks, .. } => (0, blocks),
             _ => (0, 0),
         };
@@ -444,6 +481,7 @@ impl Device for Ssd {
                 Stage::Die { die, ticket } => self.die_done(u32::from(die), ticket),
                 Stage::Map { waiter } => self.map_done(waiter),
                 Stage::Complete(at) => self.complete(at, done),
+                Stage::Xor => self.xor_done(),
             }
         }
         self.now = self.now.max(now);
@@ -468,7 +506,8 @@ impl Device for Ssd {
             open_zones: zones.map_or(0, |zones| zones.table.limit()),
             handles: self.config.handles,
             protected: self.config.cache.protected,
-            ..Features::default()
+            convert: self.xor.is_some(),
+            oob_bytes: u32::from(self.config.oob),
         }
     }
 
@@ -519,6 +558,10 @@ impl Device for Ssd {
             self.check_blocks(map);
         }
     }
+}
+
+fn time_of(bytes: u64, rate: u64) -> Nanos {
+    Nanos((bytes * 1_000_000_000).div_ceil(rate))
 }
 
 /// Time for so many pages at a rate in bytes per second.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use cygnus_ssd::{
-    BlockLayout, Cache, Command, Device, DeviceError, Done, Hint, Mapping, Precondition, Preset, Ssd, SsdConfig,
-    ZoneLayout,
+    BlockLayout, Cache, Command, Convert, Device, DeviceError, Done, Hint, Mapping, Precondition, Preset, Ssd,
+    SsdConfig, XorEngine, ZoneLayout,
 };
 use cygnus_types::Nanos;
 use proptest::prelude::*;
@@ -37,6 +37,10 @@ fn drive() -> impl Strategy<Value = SsdConfig> {
         config.cache = Cache { bytes: cache * 4096, protected };
         (config.mapping, config.handles) = (mapping, handles);
         (config.gc.reserve, config.gc.low, config.gc.high) = (1, 1 + watermark, 1 + 2 * watermark);
+        config.oob = [0, 16][pages as usize % 2];
+        let is_zoned = matches!(mapping, Mapping::Zoned(_));
+        let buffer = 4096 * (cache + 2);
+        config.xor = (pages % 5 > 1 && !is_zoned).then_some(XorEngine { rate: 1 << 30, latency: Nanos(500), buffer });
         config.gc.wear_spread = (watermark == 2).then_some(2);
         if slc > 0 {
             let blocks = u64::from(channels * dies * planes * page * programs);
@@ -61,12 +65,16 @@ fn step() -> impl Strategy<Value = Step> {
         lba,
         blocks,
         fua,
-        hint: Hint { handle, transient: false },
+        hint: Hint { handle, oob: 8 * handle, ..Hint::default() },
     });
     let command = prop_oneof![
         2 => range.clone().prop_map(|(lba, blocks)| Command::Read { lba, blocks }),
         8 => write,
-        2 => range.prop_map(|(lba, blocks)| Command::Trim { lba, blocks }),
+        2 => range.clone().prop_map(|(lba, blocks)| Command::Trim { lba, blocks }),
+        1 => range.prop_map(|(lba, blocks)| Command::ReadOob { lba, blocks }),
+        1 => (0_u64..300, 0_u64..300, 0_u32..8, 0_u32..5).prop_map(|(source, destination, chunk, chunks)| {
+            Command::Convert(Convert { source, destination, chunk, chunks, parity_row: 0 })
+        }),
         1 => Just(Command::Flush),
         2 => (0_u32..40, 0_u32..20).prop_map(|(zone, blocks)| Command::Append { zone, blocks }),
         1 => (0_u32..40).prop_map(|zone| Command::ResetZone { zone }),
@@ -133,7 +141,7 @@ fn run(ssd: &mut Ssd, steps: &[Step]) -> Result<Vec<Done>, TestCaseError> {
     if !had_cut && !resets {
         prop_assert_eq!(counters.host_writes, pages);
     }
-    prop_assert!(counters.programmed_host + counters.merged_writes <= counters.host_writes);
+    prop_assert!(counters.programmed_host + counters.merged_writes <= counters.host_writes + counters.parity_writes);
     prop_assert!(counters.programmed_slc <= counters.nand_writes());
     for done in &all {
         if let Err(DeviceError::OutOfRange { lba, blocks, capacity }) = done.result {

@@ -250,7 +250,7 @@ fn placement_handles_keep_lifetimes_apart() {
             } else {
                 (id % 1_024, 0)
             };
-            let hint = Hint { handle, transient: false };
+            let hint = Hint { handle, ..Hint::default() };
             ssd.submit(ssd.now(), id, Command::Write { lba, blocks: 1, fua: false, hint });
             let mut done = Vec::new();
             while ssd.outstanding() > 8 {
