@@ -133,9 +133,10 @@ pub(crate) fn rank(superblock: &Superblock) -> impl Ord + use<> {
 }
 
 /// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put
-/// back. A clean stop ends with two superblock writes, and every member in service has at least the first.
+/// back. A clean stop ends with two superblock writes, and every member in service has at least the first. A spare that has
+/// become a member may have missed no more than the write that says so.
 pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
-    newest.state.clean && own.generation + 1 < newest.generation
+    (newest.state.clean || own.member == SPARE) && own.generation + 1 < newest.generation
 }
 
 /// As [`assemble`], when the superblocks are known.
@@ -242,9 +243,9 @@ pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) 
     if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
         return Ok(None);
     }
-    let was_online = own.state.members().nth(member.index()).is_some_and(|d| d.state == MemberState::Online);
-    if !was_online {
-        return Err("it is an old copy of a device that was being rebuilt");
+    let then = own.state.members().nth(member.index());
+    if !then.is_some_and(|desc| desc.uuid == own.member_uuid && desc.state == MemberState::Online) {
+        return Err("it is an old copy of a device that was being rebuilt, or was a spare");
     }
     // What a checkpoint covers was durable when its root was written.
     Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))

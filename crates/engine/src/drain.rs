@@ -21,7 +21,7 @@ use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 use crate::array::Array;
 use crate::error::{ArrayError, MemberError};
 use crate::job::JobKind;
-use crate::membership::{Claim, Spare};
+use crate::membership::{Claim, Spare, Taken};
 use crate::reactor::Reactor;
 use crate::rebuild::Fill;
 use crate::scan::FoundStripe;
@@ -153,6 +153,7 @@ impl Reactor {
         let _ = self.commit_state().await;
         // If the new one fails so soon, what the old one holds may be wanted after all.
         devices.retain(|(member, _)| self.shared.members[member.index()].is_online());
+        let _taken = Taken::new(self, devices.iter().map(|(_, (dev, _))| *dev).collect());
         self.forget_released(&devices.into_iter().map(|(_, device)| device).collect::<Vec<_>>()).await;
     }
 

@@ -16,6 +16,7 @@ use crate::assemble::{Found, inspect};
 use crate::create::{check_sizes, describe_group};
 use crate::error::{ArrayError, GroupError};
 use crate::member::MemberShared;
+use crate::membership::Taken;
 use crate::open::usable_blocks;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
@@ -61,6 +62,7 @@ impl Array {
             let _turn = Turn::take(reactor)?;
             let width = usize::from(reactor.shared.layout.geometry().width());
             self.check_new(devices, width)?;
+            let _taken = Taken::new(reactor, devices.iter().map(|device| device.ix).collect());
             if !force {
                 self.refuse_used_by_others(devices).await?;
             }
@@ -196,7 +198,10 @@ impl Reactor {
     /// Whether a device is a member in service or a spare.
     pub(crate) fn is_in_use(&self, dev: cygnus_runtime::DeviceIx) -> bool {
         let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));
-        in_service || self.home().spares.borrow().iter().any(|spare| spare.device.ix == dev)
+        let home = self.home();
+        in_service
+            || home.taken.borrow().contains(&dev)
+            || home.spares.borrow().iter().any(|spare| spare.device.ix == dev)
     }
 
     /// What volumes may hold, after groups came or began to leave.

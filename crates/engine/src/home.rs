@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use cygnus_format::ArrayState;
-use cygnus_runtime::Event;
+use cygnus_runtime::{DeviceIx, Event};
 use cygnus_types::{MemberIx, Uuid};
 
 use crate::assemble::Returning;
@@ -37,6 +37,8 @@ pub(crate) struct Home {
     pub arrivals: RefCell<Vec<Returning>>,
     /// Members for whose place a device is being made ready.
     pub claimed: RefCell<BTreeSet<MemberIx>>,
+    /// Devices that are being made ready for some use.
+    pub taken: RefCell<BTreeSet<DeviceIx>>,
     /// Members being filled.
     pub fills: RefCell<Vec<Rc<Fill>>>,
     /// Segments that must not be given back now, because columns of them are being restored.
@@ -88,6 +90,7 @@ impl Home {
             spares: RefCell::default(),
             arrivals: RefCell::default(),
             claimed: RefCell::default(),
+            taken: RefCell::default(),
             fills: RefCell::default(),
             pinned: RefCell::default(),
             unpinned: Event::new(),

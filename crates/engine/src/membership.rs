@@ -27,13 +27,31 @@ impl<'a> Claim<'a> {
     /// `None` if somebody else has it, or the member is being filled or drained already.
     pub(crate) fn new(reactor: &'a Reactor, member: MemberIx) -> Option<Self> {
         let busy = reactor.desc(member).state == MemberState::Rebuilding || reactor.is_drained(member);
-        (!busy && reactor.home().claimed.borrow_mut().insert(member)).then_some(Self(reactor, member))
+        // Made only if it is got: one that is dropped gives the place back.
+        (!busy && reactor.home().claimed.borrow_mut().insert(member)).then(|| Self(reactor, member))
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         self.0.home().claimed.borrow_mut().remove(&self.1);
+    }
+}
+
+/// Devices that are being made ready for some use; nobody else gets them meanwhile.
+pub(crate) struct Taken<'a>(&'a Reactor, Vec<DeviceIx>);
+
+impl<'a> Taken<'a> {
+    /// The devices must not be in use; see [`Reactor::is_in_use`].
+    pub(crate) fn new(reactor: &'a Reactor, devices: Vec<DeviceIx>) -> Self {
+        reactor.home().taken.borrow_mut().extend(&devices);
+        Self(reactor, devices)
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.home().taken.borrow_mut().retain(|dev| !self.1.contains(dev));
     }
 }
 
@@ -170,8 +188,10 @@ impl Reactor {
 
     async fn promote(self: &Rc<Self>, member: MemberIx, spare: Spare) -> Result<(), String> {
         let Some(_claim) = Claim::new(self, member) else { return Ok(()) };
+        let _step = self.shared.during("spare: promote");
         // Whether it works or not, it is no spare any more.
         self.forget_spare(spare.uuid);
+        let _taken = Taken::new(self, vec![spare.device.ix]);
         let (group, _) = self.shared.layout.column_of(member);
         match self.prepare(self.shared.layout.segments(group), &spare.device).await {
             Ok(()) => {

@@ -172,7 +172,8 @@ impl Reactor {
         if fresh.is_empty() {
             return;
         }
-        let _step = self.shared.during("rebuild: prepare");
+        let drains = fresh.iter().all(|fill| fill.successor.is_some());
+        let _step = self.shared.during(if drains { "drain: prepare" } else { "rebuild: prepare" });
         let mut begun = Vec::new();
         for fill in fresh {
             let begins = match &fill.successor {
@@ -268,7 +269,9 @@ impl Reactor {
     async fn finish_fills(self: &Rc<Self>) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
         let full: Vec<_> = self.fills().into_iter().filter(nothing_lacks).collect();
-        let _step = (!full.is_empty()).then(|| self.shared.during("rebuild: finish"));
+        let drains = full.iter().any(|fill| fill.successor.is_some());
+        let name = if drains { "drain: hand over" } else { "rebuild: finish" };
+        let _step = (!full.is_empty()).then(|| self.shared.during(name));
         if full.is_empty() || self.flush_everything().await.is_err() {
             return false;
         }

@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::assemble::{Found, held_below, inspect};
 use crate::error::{ArrayError, MemberError};
 use crate::member::Departure;
-use crate::membership::{Candidate, Claim, Spare};
+use crate::membership::{Candidate, Claim, Spare, Taken};
 use crate::work::Work;
 
 impl Array {
@@ -32,6 +32,7 @@ impl Array {
                 return Err(MemberError::Left(member));
             }
             self.check_candidate(device, reactor.bytes_needed(member))?;
+            let _taken = Taken::new(reactor, vec![device.ix]);
             let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
             let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
             let own = self.own_holdings(member, device).await?;
@@ -63,6 +64,7 @@ impl Array {
             let home = reactor.home();
             let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
             self.check_candidate(device, members.min().expect("an array has members"))?;
+            let _taken = Taken::new(reactor, vec![device.ix]);
             if !force {
                 self.refuse_used(device).await?;
             }

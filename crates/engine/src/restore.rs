@@ -54,7 +54,8 @@ impl Reactor {
         }
         let live = u64::from(self.shared.segments.live(seg));
         let _pin = Pin::new(self, seg);
-        let _step = self.shared.during("rebuild: restore");
+        let drains = targets.iter().all(|target| target.fill.successor.is_some());
+        let _step = self.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
         let (stripes, end_row) = self.stripes_of(group, segment).await;
         let interrupted = Rc::new(Cell::new(false));
         for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, {

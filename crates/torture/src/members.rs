@@ -1,8 +1,9 @@
-//! The members of the array under torture: their devices, what has happened to them, and what may still happen.
+//! The devices of the array under torture, members and spares: what has happened to them, and what may still happen.
 
 use std::rc::Rc;
 
-use cygnus_format::Geometry;
+use cygnus_engine::ArrayStatus;
+use cygnus_format::{Geometry, GroupState};
 use cygnus_runtime::{IoErrorKind, Rng};
 use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
 use cygnus_ssd::{Model, ModelConfig, Preset};
@@ -12,9 +13,13 @@ use crate::coverage;
 use crate::journal;
 use crate::story::{Harm, Manner, Shape, What};
 
-/// One member.
+/// One device.
 struct Member {
     disk: DiskId,
+    /// The R-group that it belongs to; a spare may come to belong to any.
+    group: Option<usize>,
+    /// Another device has its place for good.
+    relieved: bool,
     /// It came to harm, and uses up a parity column of its group.
     spoiled: bool,
     /// It came to harm at any time.
@@ -33,6 +38,7 @@ struct Member {
 pub(crate) struct Members {
     world: World,
     geometry: Geometry,
+    /// By number of the device, which is at first that of its place.
     members: Vec<Member>,
 }
 
@@ -60,6 +66,8 @@ impl Members {
             let blank = Rc::new(world.save(disk));
             Member {
                 disk,
+                group: (n < shape.places()).then_some(n / shape.width()),
+                relieved: false,
                 spoiled: false,
                 harmed: false,
                 renewed: false,
@@ -72,9 +80,14 @@ impl Members {
         Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.devices()).map(member).collect() }
     }
 
-    /// All devices, by member.
+    /// All devices, by number.
     pub(crate) fn disks(&self) -> Vec<DiskId> {
         self.members.iter().map(|m| m.disk).collect()
+    }
+
+    /// The devices of a stopped array, in any order: those that are not gone, and have not left it.
+    pub(crate) fn left(&self) -> Vec<DiskId> {
+        self.members.iter().filter(|m| !m.gone && !m.relieved).map(|m| m.disk).collect()
     }
 
     /// The devices that an opening is given, in any order: those that are not gone, or with `stale` all of them.
@@ -89,9 +102,10 @@ impl Members {
         disks
     }
 
-    fn group(&self, n: usize) -> &[Member] {
-        let width = usize::from(self.geometry.width());
-        &self.members[n / width * width..(n / width + 1) * width]
+    /// Devices of a group that have come to harm, spares that may be in it counted.
+    fn spent(&self, group: usize) -> usize {
+        let counts = |m: &&Member| m.spoiled && !m.relieved && m.group.is_none_or(|of| of == group);
+        self.members.iter().filter(counts).count()
     }
 
     /// Whether any member has come to harm.
@@ -99,25 +113,42 @@ impl Members {
         self.members.iter().any(|m| m.harmed)
     }
 
-    /// The array says of these, having been opened, that they lack nothing; what was new then is as good as the others.
-    pub(crate) fn are_online(&mut self, online: &[bool]) {
-        for (member, &online) in self.members.iter_mut().zip(online) {
-            if member.renewed && online {
-                (member.spoiled, member.renewed) = (false, false);
+    /// The array, having been opened, says which devices are in which places. A new one that lacks nothing is as good as the
+    /// others; one whose place another one has does not count any more.
+    pub(crate) fn are_placed(&mut self, status: &ArrayStatus) {
+        let width = usize::from(self.geometry.width());
+        for (group, places) in status.members.chunks(width).enumerate() {
+            if status.groups[group].state == GroupState::Retired {
+                continue;
+            }
+            let there: Vec<usize> =
+                places.iter().filter(|p| p.is_online()).filter_map(|p| device_of(&p.name)).collect();
+            for &n in &there {
+                let device = &mut self.members[n];
+                device.group = Some(group);
+                if device.renewed {
+                    (device.spoiled, device.renewed) = (false, false);
+                }
+            }
+            if there.len() == width {
+                let of_group = (0..).zip(&mut self.members).filter(|(_, device)| device.group == Some(group));
+                of_group.for_each(|(n, device)| device.relieved |= !there.contains(&n));
             }
         }
     }
 
-    /// By member: whether its device does what it is told, whatever happened to it before.
+    /// By device: whether it does what it is told, whatever happened to it before.
     pub(crate) fn reliable(&self) -> Vec<bool> {
         self.members.iter().map(|m| m.faults == FaultRates::default()).collect()
     }
 
-    /// Whether a member may come to harm: it has already, or its group has parity to spare. A story that was made
+    /// Whether a device may come to harm: it has already, or its group has parity to spare. A story that was made
     /// shorter or written by hand may ask for more.
     fn may_harm(&self, n: usize) -> bool {
-        let spent = self.group(n).iter().filter(|m| m.spoiled).count();
-        self.members[n].spoiled || spent < usize::from(self.geometry.parity)
+        let to_spare = |group: usize| self.spent(group) < usize::from(self.geometry.parity);
+        let device = &self.members[n];
+        let groups = self.members.iter().filter_map(|m| m.group).max().map_or(0, |last| last + 1);
+        device.spoiled || device.relieved || device.group.map_or_else(|| (0..groups).all(to_spare), to_spare)
     }
 
     /// Lets something happen to a member.
@@ -177,6 +208,11 @@ impl Members {
         world.set_faults(disk, FaultRates::default());
         (member.faults, member.gone, member.saved) = (FaultRates::default(), false, None);
     }
+}
+
+/// The number of a device by its name.
+pub(crate) fn device_of(name: &str) -> Option<usize> {
+    name.strip_prefix('d')?.parse().ok()
 }
 
 /// A drive with the speed of a SATA drive's flash, and so few and small erase blocks that some megabytes fill it.

@@ -1,8 +1,8 @@
-//! R-groups that are added and retired, and members that are replaced, while clients are at work.
+//! R-groups that are added and retired, and members that are replaced or drained, while clients are at work.
 
 use std::rc::Rc;
 
-use cygnus_engine::{Array as Engine, GroupError};
+use cygnus_engine::{Array as Engine, GroupError, JobState, MemberError};
 use cygnus_format::{GroupState, MemberState};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos};
@@ -25,6 +25,8 @@ pub(crate) struct Regrouping {
     /// All devices that there are.
     pub(crate) devices: Vec<DeviceInfo>,
     pub(crate) width: usize,
+    /// Places for members; the devices of higher numbers can be spares.
+    pub(crate) places: usize,
     /// Whether any device has come to harm: then a change may fail.
     pub(crate) harmed: bool,
 }
@@ -37,11 +39,13 @@ impl Regrouping {
             Regroup::Add => self.add().await,
             Regroup::Retire(group) => self.array.retire(GroupId(group)).await.map(drop),
             Regroup::Replace(member) => return self.replace(member).await,
+            Regroup::Spare(n) => return self.add_spare(n).await,
+            Regroup::Drain(member) => return self.drain(member).await,
         };
         match result {
             Ok(()) => journal::tell(format!("{} {what}: done or begun", self.rt.now())),
             Err(GroupError::Array(error)) if !self.harmed => {
-                self.shared.failure.borrow_mut().get_or_insert(format!("{what}: {error}"));
+                self.fail(format!("{what}: {error}"));
             }
             Err(error) => journal::tell(format!("{} {what}: {error}", self.rt.now())),
         }
@@ -51,6 +55,11 @@ impl Regrouping {
     /// nothing, or for long enough.
     async fn replace(&self, member: usize) {
         let Some(device) = self.device(member) else { return };
+        let now = &self.array.status().members[member];
+        if now.is_online() && now.name != device.name {
+            // A spare has the place, and works.
+            return;
+        }
         let result = self.array.replace(MemberIx(member as u16), &device, true).await;
         let what = Regroup::Replace(member);
         match result {
@@ -65,6 +74,42 @@ impl Regrouping {
         }
     }
 
+    async fn add_spare(&self, n: usize) {
+        let Some(device) = self.device(self.places + n) else { return };
+        let what = Regroup::Spare(n);
+        match self.array.add_spare(&device, true).await {
+            Ok(()) => journal::tell(format!("{} {what}: done", self.rt.now())),
+            Err(MemberError::Array(error)) if !self.harmed => self.fail(format!("{what}: {error}")),
+            Err(error) => journal::tell(format!("{} {what}: {error}", self.rt.now())),
+        }
+    }
+
+    /// A spare, if there is one, is to take over from a member; waits until it has, or for long enough. Where nothing has
+    /// come to harm, nothing may keep it from that.
+    async fn drain(&self, member: usize) {
+        if member >= self.array.status().members.len() {
+            return;
+        }
+        let what = Regroup::Drain(member);
+        let id = match self.array.drain(MemberIx(member as u16)).await {
+            Ok(id) => id,
+            Err(MemberError::Array(error)) if !self.harmed => return self.fail(format!("{what}: {error}")),
+            Err(error) => return journal::tell(format!("{} {what}: {error}", self.rt.now())),
+        };
+        journal::tell(format!("{} {what}: begun", self.rt.now()));
+        for _ in 0..LOOKS {
+            match self.array.jobs().into_iter().find(|job| job.id == id).map(|job| job.state) {
+                Some(JobState::Running) => self.rt.sleep(LOOK).await,
+                Some(JobState::Failed(why)) if !self.harmed => return self.fail(format!("{what}: {why}")),
+                _ => return,
+            }
+        }
+    }
+
+    fn fail(&self, text: String) {
+        self.shared.failure.borrow_mut().get_or_insert(text);
+    }
+
     fn device(&self, n: usize) -> Option<DeviceInfo> {
         self.devices.iter().find(|device| device.name == format!("d{n}")).cloned()
     }
@@ -72,7 +117,8 @@ impl Regrouping {
     /// The next group's devices are the next ones, so that a device has the number of its member.
     async fn add(&self) -> Result<(), GroupError> {
         let first = self.array.status().members.len();
-        let devices: Vec<DeviceInfo> = (first..first + self.width).filter_map(|n| self.device(n)).collect();
+        let numbers = first..(first + self.width).min(self.places);
+        let devices: Vec<DeviceInfo> = numbers.filter_map(|n| self.device(n)).collect();
         if devices.len() < self.width {
             return Ok(());
         }

@@ -119,6 +119,9 @@ impl<'a> Run<'a> {
         let (width, parity) = (story.shape.width(), usize::from(story.shape.geometry.parity));
         let truth = Truth::new(world.clone(), members.disks(), width, parity);
         members.disks().iter().for_each(|&disk| plant.into_disk(&world, disk));
+        if story.shape.spares > 0 {
+            (0..story.shape.places()).for_each(|member| truth.is_filled_from_now_on(member));
+        }
         Self {
             story,
             rng,
@@ -314,12 +317,17 @@ impl<'a> Run<'a> {
                 shared: self.shared.clone(),
                 devices: session.devices.clone(),
                 width: self.story.shape.width(),
+                places: self.story.shape.places(),
                 harmed: self.ruined || self.members.any_spoiled() || spoils,
             };
             match what {
                 // Waited for like a client: it takes longer than these.
-                Regroup::Replace(_) => self.shared.spawn(session.cluster.reactor(0), regrouping.make(at, what)),
-                Regroup::Add | Regroup::Retire(_) => session.cluster.reactor(0).spawn(regrouping.make(at, what)),
+                Regroup::Replace(_) | Regroup::Drain(_) => {
+                    self.shared.spawn(session.cluster.reactor(0), regrouping.make(at, what))
+                }
+                Regroup::Add | Regroup::Retire(_) | Regroup::Spare(_) => {
+                    session.cluster.reactor(0).spawn(regrouping.make(at, what))
+                }
             }
         }
     }
@@ -373,8 +381,7 @@ impl<'a> Run<'a> {
                     let array = session.array.home().clone();
                     self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
                     if self.world.is_powered() {
-                        let members = session.array.home().status().members;
-                        self.members.are_online(&members.iter().map(|member| member.is_online()).collect::<Vec<_>>());
+                        self.members.are_placed(&session.array.home().status());
                         self.settle_volumes(&session)?;
                         self.shared.inspect()?;
                         return Ok(session);
@@ -485,7 +492,7 @@ impl<'a> Run<'a> {
     /// nothing that redundancy does not mend.
     fn check(&mut self) -> Result<(), String> {
         const NEVER: [&str; 6] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted"];
-        let disks = self.members.given(false, &mut self.rng);
+        let disks = self.members.left();
         let cluster = self.cluster(&disks);
         let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&disks));
         let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
@@ -493,7 +500,7 @@ impl<'a> Run<'a> {
         self.tally.checks += 1;
         let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
             // Devices that were never added, or have been let go.
-            _ if kind == "not-a-member" && self.story.shape.more > 0 => true,
+            _ if kind == "not-a-member" && self.story.shape.more + self.story.shape.spares > 0 => true,
             (true, _) => kind != "count" && kind != "unaccounted",
             (false, true) => !NEVER.contains(&kind),
             (false, false) => false,

@@ -5,6 +5,7 @@ use cygnus_engine::{Array, ArrayStatus, BlockLocation, ScrubReport, SegmentInfo}
 use cygnus_format::Geometry;
 use cygnus_types::{BLOCK, Lba};
 
+use crate::members::device_of;
 use crate::truth::Truth;
 
 /// Judges a scrub. Made before it begins.
@@ -13,7 +14,7 @@ pub(crate) struct Judge {
     array: Array,
     truth: Truth,
     geometry: Geometry,
-    /// By member: whether the device does what it is told. Of the others anything may be wrong again at once.
+    /// By device: whether it does what it is told. Of the others anything may be wrong again at once.
     reliable: Vec<bool>,
     before: ArrayStatus,
 }
@@ -49,16 +50,21 @@ impl Judge {
     }
 
     fn same_members(&self, status: &ArrayStatus) -> bool {
-        let same = status.members.iter().zip(&self.before.members).all(|(a, b)| a.state == b.state);
+        let same =
+            status.members.iter().zip(&self.before.members).all(|(a, b)| (a.state, &a.name) == (b.state, &b.name));
         same && status.members.len() == self.before.members.len()
     }
 
     /// Members whose contents count: one that came online meanwhile was not looked at before.
     fn counted(&self, status: &ArrayStatus) -> Vec<usize> {
-        let online = |status: &ArrayStatus, n: usize| status.members.get(n).is_some_and(|m| m.is_online());
-        (0..status.members.len())
-            .filter(|&n| self.reliable[n] && online(&self.before, n) && online(status, n))
-            .collect()
+        let online = |status: &ArrayStatus, n: usize| {
+            status.members.get(n).filter(|m| m.is_online()).and_then(|m| device_of(&m.name))
+        };
+        let counts = |n: &usize| {
+            let device = online(status, *n);
+            device == online(&self.before, *n) && device.is_some_and(|device| self.reliable[device])
+        };
+        (0..status.members.len()).filter(counts).collect()
     }
 
     /// What the scrub gave up must be beyond redundancy.
@@ -126,6 +132,7 @@ impl Judge {
             _ => group * width..(group + 1) * width,
         };
         let mut counted = counted.iter().copied().filter(|member| members.contains(member));
-        counted.find(|&member| !self.truth.world.is_sound(self.truth.disks[member], offset))
+        let status = self.array.status();
+        counted.find(|&member| !self.truth.is_sound(&status, member, offset))
     }
 }

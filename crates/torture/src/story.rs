@@ -10,6 +10,7 @@ mod growth;
 mod renewal;
 mod scrubs;
 mod shrink;
+mod standby;
 mod text;
 
 use cygnus_format::{DATA_START, Geometry};
@@ -47,6 +48,8 @@ pub(crate) struct Shape {
     pub(crate) reactors: u16,
     /// R-groups that can be added: their devices are there, with the numbers that their members will have.
     pub(crate) more: u16,
+    /// Devices beside those of groups, which can be made spares. Their numbers follow.
+    pub(crate) spares: u16,
     /// Whether the members take as long as a modelled drive does, with its cache and collection, instead of some time.
     pub(crate) modelled: bool,
 }
@@ -62,9 +65,14 @@ impl Shape {
         usize::from(self.groups) * self.width()
     }
 
-    /// Devices in all, those of groups that can be added too.
-    pub(crate) fn devices(&self) -> usize {
+    /// Places for members in all, those of groups that can be added too. At first each has the device of its number.
+    pub(crate) fn places(&self) -> usize {
         usize::from(self.groups + self.more) * self.width()
+    }
+
+    /// Devices in all.
+    pub(crate) fn devices(&self) -> usize {
+        self.places() + usize::from(self.spares)
     }
 
     /// Members of a group.
@@ -89,12 +97,12 @@ pub(crate) struct Cycle {
     pub(crate) clients: Vec<Script>,
     /// What happens to the devices while clients are at work.
     pub(crate) during: Vec<(Nanos, Harm)>,
-    /// R-groups that come and go meanwhile, and members that are replaced.
+    /// R-groups that come and go meanwhile, and members whose devices change.
     pub(crate) regroups: Vec<(Nanos, Regroup)>,
     pub(crate) ending: Ending,
 }
 
-/// Something happens to a member.
+/// Something happens to a device: a member's, as long as its place is not another one's, or a spare's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Harm {
     pub(crate) member: usize,

@@ -5,19 +5,20 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cygnus_engine::{Array, BlockLocation};
+use cygnus_engine::{Array, ArrayStatus, BlockLocation};
 use cygnus_runtime::Rng;
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, Lba};
 
 use crate::journal;
+use crate::members::device_of;
 
 /// See the module's text.
 #[derive(Clone)]
 pub(crate) struct Truth {
     pub(crate) world: World,
-    /// By member.
-    pub(crate) disks: Vec<DiskId>,
+    /// By number.
+    disks: Vec<DiskId>,
     /// k + m, and m.
     pub(crate) width: usize,
     pub(crate) parity: usize,
@@ -35,6 +36,12 @@ impl Truth {
     /// Where a row is beyond redundancy when a member is filled, that gets something, and something wrong.
     pub(crate) fn is_filled_from_now_on(&self, member: usize) {
         self.filled.borrow_mut().insert(member);
+    }
+
+    /// Whether the device that is in a member's place now holds what was written there.
+    pub(crate) fn is_sound(&self, status: &ArrayStatus, member: usize, offset: u64) -> bool {
+        let disk = device_of(&status.members[member].name).map(|n| self.disks[n]);
+        disk.is_some_and(|disk| self.world.is_sound(disk, offset))
     }
 
     /// The members of a block's row, its own first.
@@ -55,9 +62,8 @@ impl Truth {
             return Ok(());
         }
         let status = array.status();
-        let broken = |&member: &usize| {
-            !status.members[member].is_online() || !self.world.is_sound(self.disks[member], at.offset)
-        };
+        let broken =
+            |&member: &usize| !status.members[member].is_online() || !self.is_sound(&status, member, at.offset);
         let row = self.row(&at);
         let own = broken(&row[0]) || (self.filled.borrow().contains(&row[0]) && !at.intact);
         let gone = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
@@ -72,9 +78,10 @@ impl Truth {
 
     /// Takes down whose contents a row cannot give back any more without these members.
     async fn note_ruined(&self, array: &Array, at: &BlockLocation, ruined: &[usize]) {
-        let online: Vec<bool> = array.status().members.iter().map(|member| member.is_online()).collect();
+        let status = array.status();
         let gone = |&member: &usize| {
-            ruined.contains(&member) || !online[member] || !self.world.is_sound(self.disks[member], at.offset)
+            let online = status.members[member].is_online();
+            ruined.contains(&member) || !online || !self.is_sound(&status, member, at.offset)
         };
         if self.row(at).iter().filter(|member| gone(member)).count() <= self.parity {
             return;
@@ -102,8 +109,9 @@ impl Truth {
         if still.is_none_or(|now| (now.group, now.offset, now.map_crc) != (at.group, at.offset, at.map_crc)) {
             return;
         }
+        let status = array.status();
         for member in ruined {
-            let disk = self.disks[member];
+            let Some(disk) = device_of(&status.members[member].name).map(|n| self.disks[n]) else { continue };
             if rng.chance(1, 2) {
                 self.world.fail_reads(disk, at.offset..at.offset + BLOCK as u64);
             } else {

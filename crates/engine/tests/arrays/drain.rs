@@ -280,3 +280,35 @@ fn a_power_cut_finds_a_drain_done_or_forgotten() {
     }
     assert!(forgotten > 3 && done > 3, "{forgotten} forgotten, {done} done");
 }
+
+/// A copy of a device from when it was a spare holds nothing of what the member holds that it has become since.
+#[test]
+fn an_old_copy_of_a_spare_is_not_taken_for_the_member() {
+    for crash in [false, true] {
+        let world = World::new(7);
+        let disks = make(&world, 1, 2, 1, 1);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+            fill(&rt, &array.volume("v").unwrap(), 0).await;
+            array.add_spare(&devices[3], false).await.unwrap();
+            array.close().await.unwrap();
+        });
+        let copy = world.save(disks[3]);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let job = array.drain(MemberIx(1)).await.unwrap();
+            assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+            if !crash {
+                array.close().await.unwrap();
+            }
+        });
+        world.put_back(disks[3], &copy);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            assert_eq!(states(&array)[1], MemberState::Missing);
+            let remarks = &array.recovery().remarks;
+            assert!(remarks.iter().any(|r| r.contains("d3 is stale: it is an old copy")), "{remarks:?}");
+            verify(&rt, &array.volume("v").unwrap(), |at| at).await;
+        });
+    }
+}

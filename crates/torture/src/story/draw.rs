@@ -111,6 +111,7 @@ impl Shape {
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
             more: 0,
+            spares: 0,
             modelled: false,
         }
     }
@@ -192,6 +193,7 @@ impl Story {
         super::scrubs::draw(&mut story, seed);
         super::growth::draw(&mut story, seed);
         super::renewal::draw(&mut story, seed);
+        super::standby::draw(&mut story, seed);
         // Apart from the rest too.
         story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story

@@ -17,6 +17,10 @@ pub(crate) enum Regroup {
     Retire(u16),
     /// The device that is in this member's place now, a new one or its own, takes its part.
     Replace(usize),
+    /// This one of the spare devices becomes a spare.
+    Spare(usize),
+    /// A spare is to take over from this member.
+    Drain(usize),
 }
 
 /// Adds groups that come and go, if the seed says so.

@@ -106,6 +106,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.reactors = 1);
         self.attempt(|story| story.shape.modelled = false);
         while self.attempt(Story::fewer_to_add) {}
+        while self.attempt(Story::fewer_spares) {}
         while self.attempt(|story| story.fewer_groups()) {}
         while self.attempt(|story| story.shape.geometry.data = (story.shape.geometry.data - 1).max(1)) {}
         self.attempt(|story| story.shape.geometry.chunk_blocks = 1);
@@ -176,12 +177,22 @@ impl Story {
         self.forget_members();
     }
 
+    /// One device less that can be a spare.
+    fn fewer_spares(&mut self) {
+        self.shape.spares = self.shape.spares.saturating_sub(1);
+        self.forget_members();
+    }
+
     fn forget_members(&mut self) {
-        let members = self.shape.devices();
+        let (devices, places, spares) = (self.shape.devices(), self.shape.places(), usize::from(self.shape.spares));
         for cycle in &mut self.cycles {
-            cycle.at_rest.retain(|harm| harm.member < members);
-            cycle.during.retain(|(_, harm)| harm.member < members);
-            cycle.regroups.retain(|(_, what)| !matches!(what, Regroup::Replace(member) if *member >= members));
+            cycle.at_rest.retain(|harm| harm.member < devices);
+            cycle.during.retain(|(_, harm)| harm.member < devices);
+            cycle.regroups.retain(|(_, what)| match what {
+                Regroup::Replace(member) | Regroup::Drain(member) => *member < places,
+                Regroup::Spare(n) => *n < spares,
+                Regroup::Add | Regroup::Retire(_) => true,
+            });
         }
     }
 }

@@ -15,8 +15,8 @@
 //!   end power-cut 600
 //! ```
 //!
-//! The array's line goes on with `more 1` where one R-group can be added, and with `drives modelled` where members are
-//! modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
+//! with `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -89,6 +89,9 @@ impl Display for Shape {
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
         }
+        if self.spares > 0 {
+            write!(f, " spares {}", self.spares)?;
+        }
         f.write_str(if self.modelled { " drives modelled" } else { "" })
     }
 }
@@ -139,6 +142,8 @@ impl Display for Regroup {
             Self::Add => f.write_str("add"),
             Self::Retire(group) => write!(f, "retire {group}"),
             Self::Replace(member) => write!(f, "replace {member}"),
+            Self::Spare(n) => write!(f, "spare {n}"),
+            Self::Drain(member) => write!(f, "drain {member}"),
         }
     }
 }
@@ -258,6 +263,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
+    let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
     let modelled = match drives.as_deref() {
         None => false,
@@ -265,7 +271,18 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         Some(other) => return Err(format!("drives are not {other:?}")),
     };
     words.end()?;
-    Ok(Shape { preset, groups, geometry, placement, over_provision_permille, segments, reactors, more, modelled })
+    Ok(Shape {
+        preset,
+        groups,
+        geometry,
+        placement,
+        over_provision_permille,
+        segments,
+        reactors,
+        more,
+        spares,
+        modelled,
+    })
 }
 
 impl Story {
@@ -329,6 +346,8 @@ impl Cycle {
                         self.regroups.push((at, Regroup::Add));
                     }
                     Some("replace") => self.regroups.push((at, Regroup::Replace(words.named("replace")?))),
+                    Some("spare") => self.regroups.push((at, Regroup::Spare(words.named("spare")?))),
+                    Some("drain") => self.regroups.push((at, Regroup::Drain(words.named("drain")?))),
                     Some("retire") => self.regroups.push((at, Regroup::Retire(words.named("retire")?))),
                     _ => self.during.push((at, parse_harm(&mut words, members)?)),
                 }
