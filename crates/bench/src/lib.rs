@@ -5,6 +5,7 @@
 
 mod cpu;
 mod engine;
+mod failures;
 mod floor;
 mod null_driver;
 mod raw;
@@ -15,6 +16,7 @@ mod simulation;
 mod stages;
 
 pub use engine::{BenchError, EngineOptions, run_engine};
+pub use failures::{FailureOptions, FailureReport, JobRow, LatencyRow, MachineRow, run_failures};
 pub use floor::Floor;
 pub use recovery::{Figure, run_recovery};
 pub use report::{EngineReport, Row};

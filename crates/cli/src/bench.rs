@@ -1,5 +1,7 @@
 //! `cygnus bench`: what the measuring crates find, as tables.
 
+mod failures;
+
 use crate::args::bench::{
     BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, PeersBenchArgs, RecoveryBenchArgs, SimBenchArgs,
 };
@@ -22,6 +24,7 @@ pub fn run(args: &BenchArgs, output: Output) -> Result<(), Failure> {
         BenchCommand::Engine(args) => engine(args, output),
         BenchCommand::Peers(args) => peers(args, output),
         BenchCommand::Recovery(args) => recovery(args, output),
+        BenchCommand::Failures(args) => failures::run(args, output),
         BenchCommand::Sim(args) => sim(args, output),
         BenchCommand::Nbd(args) => nbd(args, output),
     }

@@ -12,6 +12,7 @@ Examples:
   cygnus bench engine --stages
   cygnus bench peers
   cygnus bench recovery
+  cygnus bench failures
   cygnus bench sim
   cygnus bench nbd 'nbd+unix:///vol0?socket=tank.sock'";
 
@@ -41,6 +42,11 @@ pub enum BenchCommand {
     Peers(PeersBenchArgs),
     /// What opening an array costs, after a clean stop and after a crash, and what its map costs in memory
     Recovery(RecoveryBenchArgs),
+    /// What failures cost: reads without a member or beside a slow one, rebuilds and drains beside clients
+    ///
+    /// Latencies and rates of an array of 8+1 on modelled drives, in virtual time: the same on every machine. Then what a
+    /// reconstructed read costs this machine's processor, and how fast it restores data in memory.
+    Failures(FailuresBenchArgs),
     /// The simulation: an array on eight modelled drives in the steady state of random writes
     ///
     /// Simulated writes per second, for the whole, for the array on drives without flash, and for the drives alone, and the memory for each terabyte of drives.
@@ -116,6 +122,29 @@ pub struct SimBenchArgs {
     /// Virtual time to measure
     #[arg(long, value_name = "TIME", default_value = "4s")]
     pub duration: Span,
+}
+
+/// `cygnus bench failures`
+#[derive(Debug, Args)]
+pub struct FailuresBenchArgs {
+    /// Drive preset, as in scenarios
+    #[arg(long, value_name = "NAME", default_value = "850-pro", value_parser = drives())]
+    pub drive: String,
+    /// Capacity of each modelled drive; what makes it fast or slow stays as it is
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_whole_blocks)]
+    pub drive_size: Size,
+    /// Data in the volume on them
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = parse_whole_blocks)]
+    pub live: Size,
+    /// Requests in flight
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: u16,
+    /// Requests of each latency measurement
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..))]
+    pub requests: u32,
+    /// Size of each of ten devices in memory
+    #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = parse_whole_blocks)]
+    pub device_size: Size,
 }
 
 const NBD_EXAMPLES: &str = "\
