@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use cygnus_format::MapEntry;
 use cygnus_runtime::Pages;
-use cygnus_types::Lba;
+use cygnus_types::{Lba, prefetch};
 
 /// Entries per chunk: 1 GiB of volume.
 const CHUNK_ENTRIES: u64 = 1 << 18;
@@ -46,16 +46,6 @@ fn no_chunks() -> Box<[AtomicPtr<AtomicU64>]> {
         Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, CHUNKS as usize))
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-fn prefetch<T>(at: *const T) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: SSE is part of x86-64; a prefetch reads nothing that a program could see, and never faults.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn prefetch<T>(_: *const T) {}
 
 impl Map {
     pub(crate) fn new() -> Self {
@@ -99,7 +89,7 @@ impl Map {
     #[inline]
     pub(crate) fn prefetch(&self, lba: Lba) {
         if let Some(chunk) = self.chunk(lba) {
-            prefetch(&raw const chunk[(lba.0 % CHUNK_ENTRIES) as usize]);
+            prefetch(&chunk[(lba.0 % CHUNK_ENTRIES) as usize]);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use cygnus_types::prefetch;
+
 use crate::bits::Bits;
 use crate::config::{Eviction, Shape, VictimPolicy};
 
@@ -100,9 +102,13 @@ impl Ftl {
         self.current.contains(ppn).then(|| self.owners[ppn as usize])
     }
 
-    /// Flash pages of a range that hold current data, with their logical pages.
+    /// Flash pages of a range that hold current data, with their logical pages, which are about to move.
     pub(crate) fn current(&self, pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.current.within(pages).map(|ppn| (ppn, self.owners[ppn as usize]))
+        self.current.within(pages).map(|ppn| {
+            let lpn = self.owners[ppn as usize];
+            prefetch(&self.map[lpn as usize]);
+            (ppn, lpn)
+        })
     }
 
     pub(crate) fn block_of(&self, ppn: u32) -> u32 {

@@ -7,6 +7,7 @@
 mod address;
 mod ids;
 mod nanos;
+mod prefetch;
 mod size;
 mod uuid;
 pub mod zeros;
@@ -14,5 +15,6 @@ pub mod zeros;
 pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
 pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};
 pub use nanos::Nanos;
+pub use prefetch::prefetch;
 pub use size::{ByteSize, ParseSizeError};
 pub use uuid::{ParseUuidError, Uuid};
