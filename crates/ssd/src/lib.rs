@@ -34,6 +34,7 @@
 //! [`Preset`] has drives fitted to published figures, [`Device::precondition`] puts one into the steady state of random
 //! writes at once, [`Workload`] measures it.
 
+mod arithmetic;
 mod bits;
 mod block_map;
 mod cache;
@@ -62,6 +63,7 @@ mod xor;
 mod zone;
 mod zone_table;
 
+pub use arithmetic::Arithmetic;
 pub use calibrate::Calibration;
 pub use config::{
     BlockLayout, Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend,

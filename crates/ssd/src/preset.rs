@@ -27,6 +27,8 @@ pub enum Preset {
     Samsung850Evo,
     /// The emulated drive of the ScalaAFA paper.
     ScalaAfaFemu,
+    /// The flash module of the Triple-A paper: eight packages on one ONFi bus, no controller.
+    Fimm,
     /// A SATA drive of no particular make: TLC, 500 GB.
     Sata,
     /// A data-centre PCIe 4 drive of no particular make: TLC, 1.92 TB.
@@ -48,6 +50,8 @@ pub enum Figure {
     SequentialWrite,
     /// The same when the SLC buffer is full, MB/s.
     SequentialWriteAfterSlc,
+    /// The same to a drive in the steady state of random writes, MB/s.
+    SequentialWriteSteady,
     /// 4 KiB random reads at depth 128 (32 on SATA), thousands per second.
     RandomRead,
     /// 4 KiB random writes likewise to 8 GB of a new drive, thousands per second.
@@ -70,12 +74,13 @@ pub enum Figure {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 10] = [
+    pub const ALL: [Preset; 11] = [
         Preset::Samsung850Pro,
         Preset::Intel750,
         Preset::Samsung980Pro,
         Preset::Samsung850Evo,
         Preset::ScalaAfaFemu,
+        Preset::Fimm,
         Preset::Sata,
         Preset::NvmeGen4,
         Preset::Qlc,
@@ -91,6 +96,7 @@ impl Preset {
             Preset::Samsung980Pro => "980-pro",
             Preset::Samsung850Evo => "850-evo",
             Preset::ScalaAfaFemu => "scalaafa-femu",
+            Preset::Fimm => "fimm",
             Preset::Sata => "sata",
             Preset::NvmeGen4 => "nvme-gen4",
             Preset::Qlc => "qlc",
@@ -109,7 +115,7 @@ impl Preset {
         match self {
             Preset::Samsung850Pro => 4.0,
             Preset::ScalaAfaFemu | Preset::Hdd => 1.0,
-            Preset::Intel750 => 8.0,
+            Preset::Intel750 | Preset::Fimm => 8.0,
             Preset::Samsung980Pro | Preset::Samsung850Evo | Preset::Sata | Preset::NvmeGen4 | Preset::Qlc => 16.0,
             Preset::SeagateSmr => 16.0,
         }
@@ -150,6 +156,7 @@ impl Preset {
             Preset::ScalaAfaFemu => {
                 vec![(SequentialRead, 7500.0, "ScalaAFA, Table 1"), (SequentialWrite, 4890.0, "ScalaAFA, Table 1")]
             }
+            Preset::Fimm => vec![(SequentialRead, 800.0, "Triple-A, section 3.3: 16 pins at 400 MT/s")],
             Preset::Sata => vec![
                 (SequentialRead, 560.0, "data sheets of the class"),
                 (SequentialWrite, 530.0, "data sheets of the class"),
@@ -242,6 +249,22 @@ impl Preset {
                 oob: 9,
                 xor: Some(XorEngine { rate: 6 * 65_536 * 50_000, latency: Nanos::ZERO, buffer: 4 << 20 }),
                 ..nvme("scalaafa-femu", 7_500 * MB, 7_500 * MB)
+            },
+            Preset::Fimm => SsdConfig {
+                capacity: whole_blocks(64 * GB),
+                spare: 0.07,
+                // No firmware and no link of its own: the bus is the channel, translation is the array's.
+                controller: Nanos(100),
+                host: Host {
+                    queue_depth: 256,
+                    read_rate: 16 * GB,
+                    write_rate: 16 * GB,
+                    shared: false,
+                    latency: Nanos(500),
+                },
+                cache: Cache { bytes: 2 * 8 * (16 << 10), protected: false },
+                flash: Flash { page: 8 << 10, t_erase: Nanos(3_800_000), ..flash(1, 8, 800 * MB, (75, 1_300)) },
+                ..sata("fimm", GB, GB)
             },
             Preset::Sata => SsdConfig {
                 capacity: whole_blocks(500 * GB),

@@ -560,7 +560,8 @@ impl Device for Ssd {
     }
 }
 
-fn time_of(bytes: u64, rate: u64) -> Nanos {
+/// Time for so many bytes.
+pub(crate) fn time_of(bytes: u64, rate: u64) -> Nanos {
     Nanos((bytes * 1_000_000_000).div_ceil(rate))
 }
 

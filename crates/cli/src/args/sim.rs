@@ -20,6 +20,31 @@ pub enum SimCommand {
         #[arg(value_name = "NAME", default_value = "example")]
         name: String,
     },
+    /// Show a modelled drive: its construction, what follows from it, and how near it comes to published figures
+    ///
+    /// The calibration measures a new drive for each figure, made smaller where that changes nothing, and takes from seconds to minutes. Figures that nobody published are shown too.
+    #[command(after_help = DEVICE_EXAMPLES)]
+    Device(DeviceArgs),
+}
+
+const DEVICE_EXAMPLES: &str = "\
+Examples:
+  cygnus sim device 850-pro
+  cygnus sim device fimm --no-run
+  cygnus sim device --all --json";
+
+/// `cygnus sim device`
+#[derive(Debug, Args)]
+pub struct DeviceArgs {
+    /// A device preset, as scenarios name them
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    pub name: Option<String>,
+    /// All presets
+    #[arg(long, conflicts_with = "name")]
+    pub all: bool,
+    /// Only the construction and the arithmetic, no calibration
+    #[arg(long)]
+    pub no_run: bool,
 }
 
 const RUN_EXAMPLES: &str = "\

@@ -1,6 +1,7 @@
 //! `cygnus sim`: scenarios played through in virtual time.
 
 mod bar;
+mod device;
 mod run;
 mod show;
 
@@ -16,6 +17,7 @@ use serde::Serialize;
 pub fn run(command: &SimCommand, output: Output) -> Result<(), Failure> {
     match command {
         SimCommand::Run(args) => run::run(args, output),
+        SimCommand::Device(args) => device::run(args, output),
         SimCommand::List => list(output),
         SimCommand::Example { name } => example(name, output),
     }
