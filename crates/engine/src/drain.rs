@@ -13,7 +13,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Kind, Role};
+use cygnus_format::{GroupState, Kind, Role};
 use cygnus_parity as parity;
 use cygnus_runtime::DeviceIx;
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
@@ -104,7 +104,11 @@ impl Reactor {
     pub(crate) fn why_drain_cannot_go_on(&self, fill: &Fill, spare: &Spare) -> Option<String> {
         let (state, name) = (&self.shared.members[fill.member.index()], &spare.device.name);
         let is_spare = self.home().spares.borrow().iter().any(|s| s.uuid == spare.uuid);
+        let (group, _) = self.shared.layout.column_of(fill.member);
         match () {
+            () if self.shared.group_state(group) == GroupState::Retired => {
+                Some(format!("{} has left the array with its R-group", state.name()))
+            }
             () if !state.is_online() => Some(format!(
                 "{} has left service before it was drained; what it held is restored from the other members",
                 state.name()
@@ -152,7 +156,10 @@ impl Reactor {
         // The other slot of the new member still says that it is a spare. Should this fail, the next commit does it.
         let _ = self.commit_state().await;
         // If the new one fails so soon, what the old one holds may be wanted after all.
-        devices.retain(|(member, _)| self.shared.members[member.index()].is_online());
+        devices.retain(|(member, _)| {
+            let (group, _) = self.shared.layout.column_of(*member);
+            self.shared.members[member.index()].is_online() || self.shared.group_state(group) == GroupState::Retired
+        });
         let _taken = Taken::new(self, devices.iter().map(|(_, (dev, _))| *dev).collect());
         self.forget_released(&devices.into_iter().map(|(_, device)| device).collect::<Vec<_>>()).await;
     }

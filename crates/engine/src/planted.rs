@@ -17,6 +17,10 @@ pub enum Bug {
     OldestWriteWins,
     /// Scrubs leave blocks where they are whose parity is wrong.
     ScrubForgetsParity,
+    /// A spare that is to take over from a member gets nothing of what is written meanwhile.
+    SuccessorMissesWrites,
+    /// Salvage takes blocks that nobody can read for zeros.
+    SalvageInventsZeros,
 }
 
 #[cfg(debug_assertions)]

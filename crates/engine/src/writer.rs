@@ -12,6 +12,7 @@ use cygnus_format::{Discard, Kind, MapEntry, Stream};
 use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{VolumeState, count};
@@ -379,7 +380,8 @@ fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
     for (column, buf) in stripe.column_writes() {
         let (member, state) = reactor.shared.member(place.group, column);
         let bytes = buf.len() as u64;
-        for dev in state.devices_to_write() {
+        let devices = if planted::is(Bug::SuccessorMissesWrites) { 1 } else { 2 };
+        for dev in state.devices_to_write().take(devices) {
             writes.push(ColumnWrite { member, dev, bytes, op: reactor.rt.write(dev, offset, buf.clone()) });
         }
     }

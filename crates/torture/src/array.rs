@@ -29,7 +29,7 @@ impl Log for Listener {
     }
 }
 
-fn options(reactors: usize) -> OpenOptions {
+pub(crate) fn options(reactors: usize) -> OpenOptions {
     OpenOptions { array: None, reactors, read_only: false, log: Arc::new(Listener) }
 }
 

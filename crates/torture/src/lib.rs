@@ -22,6 +22,7 @@ mod memory;
 mod oracle;
 mod regroup;
 mod run;
+mod salvage;
 mod scrub;
 mod story;
 mod tally;

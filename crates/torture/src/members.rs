@@ -85,9 +85,10 @@ impl Members {
         self.members.iter().map(|m| m.disk).collect()
     }
 
-    /// The devices of a stopped array, in any order: those that are not gone, and have not left it.
-    pub(crate) fn left(&self) -> Vec<DiskId> {
-        self.members.iter().filter(|m| !m.gone && !m.relieved).map(|m| m.disk).collect()
+    /// The devices of a stopped array but for some: those that are not gone, and have not left it.
+    pub(crate) fn left_without(&self, lost: &[usize]) -> Vec<DiskId> {
+        let numbered = (0..).zip(&self.members).filter(|(n, m)| !m.gone && !m.relieved && !lost.contains(n));
+        numbered.map(|(_, m)| m.disk).collect()
     }
 
     /// The devices that an opening is given, in any order: those that are not gone, or with `stale` all of them.
@@ -125,7 +126,7 @@ impl Members {
                 places.iter().filter(|p| p.is_online()).filter_map(|p| device_of(&p.name)).collect();
             for &n in &there {
                 let device = &mut self.members[n];
-                device.group = Some(group);
+                (device.group, device.relieved) = (Some(group), false);
                 if device.renewed {
                     (device.spoiled, device.renewed) = (false, false);
                 }
@@ -135,6 +136,18 @@ impl Members {
                 of_group.for_each(|(n, device)| device.relieved |= !there.contains(&n));
             }
         }
+    }
+
+    /// Whether a device may be made a spare now: one that was relieved only if it has come to no harm.
+    pub(crate) fn becomes_spare(&mut self, n: usize) -> bool {
+        let Some(device) = self.members.get_mut(n) else { return false };
+        if !device.relieved {
+            return true;
+        }
+        if !device.spoiled {
+            (device.group, device.relieved) = (None, false);
+        }
+        !device.spoiled
     }
 
     /// By device: whether it does what it is told, whatever happened to it before.

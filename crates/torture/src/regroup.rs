@@ -100,10 +100,16 @@ impl Regrouping {
         for _ in 0..LOOKS {
             match self.array.jobs().into_iter().find(|job| job.id == id).map(|job| job.state) {
                 Some(JobState::Running) => self.rt.sleep(LOOK).await,
-                Some(JobState::Failed(why)) if !self.harmed => return self.fail(format!("{what}: {why}")),
+                Some(JobState::Failed(why)) if !self.harmed && !self.has_left(member) => {
+                    return self.fail(format!("{what}: {why}"));
+                }
                 _ => return,
             }
         }
+    }
+
+    fn has_left(&self, member: usize) -> bool {
+        self.array.status().groups[member / self.width].state == GroupState::Retired
     }
 
     fn fail(&self, text: String) {

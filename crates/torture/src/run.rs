@@ -16,6 +16,7 @@ use crate::coverage::{self, Coverage};
 use crate::journal;
 use crate::members::{Done, Members};
 use crate::regroup::{self, Regrouping};
+use crate::salvage;
 use crate::scrub::Judge;
 use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
 use crate::tally::Tally;
@@ -153,7 +154,8 @@ impl<'a> Run<'a> {
         })?;
         self.verify(&session)?;
         self.close(session, None)?;
-        self.check()
+        self.check()?;
+        if story.salvage.is_empty() { Ok(()) } else { self.salvage(&story.salvage) }
     }
 
     fn cluster(&self, disks: &[DiskId]) -> Cluster {
@@ -310,6 +312,9 @@ impl<'a> Run<'a> {
     fn regroup(&mut self, session: &Session, cycle: &Cycle) {
         let spoils = cycle.during.iter().any(|(_, harm)| !harm.what.is_harmless());
         for &(at, what) in &cycle.regroups {
+            if matches!(what, Regroup::Spare(n) if !self.members.becomes_spare(self.story.shape.places() + n)) {
+                continue;
+            }
             self.tally.regrouped += 1;
             let regrouping = Regrouping {
                 rt: session.cluster.reactor(0).clone(),
@@ -492,7 +497,7 @@ impl<'a> Run<'a> {
     /// nothing that redundancy does not mend.
     fn check(&mut self) -> Result<(), String> {
         const NEVER: [&str; 6] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted"];
-        let disks = self.members.left();
+        let disks = self.members.left_without(&[]);
         let cluster = self.cluster(&disks);
         let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&disks));
         let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
@@ -509,6 +514,28 @@ impl<'a> Run<'a> {
             None => Ok(()),
             Some((kind, text)) => Err(format!("the check of the stopped array finds damage ({kind}): {text}")),
         }
+    }
+
+    /// Salvages the stopped array without some of its devices.
+    fn salvage(&mut self, lost: &[usize]) -> Result<(), String> {
+        journal::tell(format!("{} salvage without {lost:?}", self.world.now()));
+        let _step = coverage::During::new("salvage");
+        let all = self.members.left_without(&[]);
+        let rest = self.members.left_without(lost);
+        let volumes: Vec<(String, u64)> = self.known_volumes();
+        let cluster = self.cluster(&all);
+        let (rt, infos, truth) = (cluster.reactor(0).clone(), self.world.infos(&all), self.truth.clone());
+        let (names, lost) = (volumes.clone(), lost.to_vec());
+        let beyond = cluster.run(async move { salvage::beyond(&rt, &infos, &truth, &names, &lost).await });
+        let beyond = beyond.map_err(|halt| format!("before the salvage: {halt}"))??;
+        drop(cluster);
+        let numbers = self.volumes.iter().map(|v| (v.name.clone(), v.number)).collect();
+        let cluster = self.cluster(&rest);
+        let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&rest));
+        let judge = salvage::Judge { shared: self.shared.clone(), beyond, numbers, exact: !self.ruined };
+        let judged = cluster.run(async move { judge.salvage(&rt, &infos).await });
+        self.tally.salvages += judged.map_err(|halt| format!("in the salvage: {halt}"))??;
+        Ok(())
     }
 
     fn drop_session(&self, session: Session) {

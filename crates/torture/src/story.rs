@@ -8,6 +8,7 @@
 mod draw;
 mod growth;
 mod renewal;
+mod salvage;
 mod scrubs;
 mod shrink;
 mod standby;
@@ -33,6 +34,8 @@ pub struct Story {
     /// Volumes made at the start: name and size in blocks.
     pub(crate) volumes: Vec<(String, u64)>,
     pub(crate) cycles: Vec<Cycle>,
+    /// Devices that are gone for good when all is over; what can still be had of the volumes is salvaged. None: it is not.
+    pub(crate) salvage: Vec<usize>,
 }
 
 /// What the array is.

@@ -37,6 +37,8 @@ pub struct Tally {
     pub checks: u64,
     /// Scrubs that got to their end, with the devices looked at afterwards.
     pub scrubs: u64,
+    /// Arrays salvaged that were broken beyond redundancy.
+    pub salvages: u64,
     /// Segments cleaned.
     pub victims: u64,
     /// Times that another group became the front end.
@@ -98,6 +100,7 @@ impl Tally {
             inspections,
             checks,
             scrubs,
+            salvages,
             victims,
             rotations,
             checkpoints,

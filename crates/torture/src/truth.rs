@@ -76,6 +76,19 @@ impl Truth {
         }
     }
 
+    /// Whether a block could not be had any more without these devices.
+    pub(crate) async fn is_beyond(&self, array: &Array, volume: &str, block: u64, lost: &[usize]) -> bool {
+        let Some(at) = array.locate(volume, Lba(block)).await else { return false };
+        let status = array.status();
+        let gone = |&member: &usize| {
+            let is_lost = device_of(&status.members[member].name).is_none_or(|n| lost.contains(&n));
+            is_lost || !status.members[member].is_online() || !self.is_sound(&status, member, at.offset)
+        };
+        let row = self.row(&at);
+        let own = gone(&row[0]) || !at.intact;
+        own && usize::from(own) + row[1..].iter().filter(|member| gone(member)).count() > self.parity
+    }
+
     /// Takes down whose contents a row cannot give back any more without these members.
     async fn note_ruined(&self, array: &Array, at: &BlockLocation, ruined: &[usize]) {
         let status = array.status();

@@ -194,6 +194,7 @@ impl Story {
         super::growth::draw(&mut story, seed);
         super::renewal::draw(&mut story, seed);
         super::standby::draw(&mut story, seed);
+        super::salvage::draw(&mut story, seed);
         // Apart from the rest too.
         story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
@@ -210,7 +211,7 @@ impl Draw {
         }
         let volumes = self.volumes.clone();
         let cycles = (0..2 + self.rng.below(4)).map(|_| self.cycle()).collect();
-        Story { world: self.rng.next_u64(), shape: self.shape, volumes, cycles }
+        Story { world: self.rng.next_u64(), shape: self.shape, volumes, cycles, salvage: Vec::new() }
     }
 
     fn new_name(&mut self) -> String {

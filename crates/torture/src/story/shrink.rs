@@ -23,8 +23,9 @@ pub(crate) struct Shrunk {
 
 /// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
 fn class(failure: &str) -> &'static str {
-    const CLASSES: [&str; 10] = [
+    const CLASSES: [&str; 11] = [
         "making the array",
+        "salvage",
         "panic",
         "invariant",
         "check of the stopped array",
@@ -56,6 +57,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
     /// Everything once; whether anything came of it.
     fn pass(&mut self) -> bool {
         let before = self.best.story.clone();
+        self.thin(|story| &mut story.salvage);
         self.thin(|story| &mut story.cycles);
         for n in 0..self.best.story.cycles.len() {
             self.thin(|story| &mut story.cycles[n].clients);
@@ -185,6 +187,7 @@ impl Story {
 
     fn forget_members(&mut self) {
         let (devices, places, spares) = (self.shape.devices(), self.shape.places(), usize::from(self.shape.spares));
+        self.salvage.retain(|device| *device < devices);
         for cycle in &mut self.cycles {
             cycle.at_rest.retain(|harm| harm.member < devices);
             cycle.during.retain(|(_, harm)| harm.member < devices);

@@ -13,6 +13,7 @@
 //!     flush 0 0
 //!   at 100000 d2 hangs 1000000
 //!   end power-cut 600
+//! salvage without d0 d2
 //! ```
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
@@ -68,7 +69,13 @@ impl Display for Story {
         for (name, blocks) in &self.volumes {
             writeln!(f, "volume {name} blocks {blocks}")?;
         }
-        self.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))
+        self.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
+        if self.salvage.is_empty() {
+            return Ok(());
+        }
+        f.write_str("salvage without")?;
+        self.salvage.iter().try_for_each(|n| write!(f, " d{n}"))?;
+        writeln!(f)
     }
 }
 
@@ -231,7 +238,7 @@ impl FromStr for Story {
         let world = world.trim().parse().map_err(|_| StoryError { line, why: "not a number".into() })?;
         let (line, shape) = head("array")?;
         let shape = parse_shape(Words(shape.split_whitespace())).map_err(|why| StoryError { line, why })?;
-        let mut story = Story { world, shape, volumes: Vec::new(), cycles: Vec::new() };
+        let mut story = Story { world, shape, volumes: Vec::new(), cycles: Vec::new(), salvage: Vec::new() };
         for (line, text) in lines {
             story.add_line(text).map_err(|why| StoryError { line, why })?;
         }
@@ -298,6 +305,14 @@ impl Story {
             "cycle" => {
                 self.cycles.push(Cycle::default());
                 return words.end();
+            }
+            "salvage" => {
+                let mut lost = words.named::<String>("without").map(Some)?;
+                while let Some(name) = lost {
+                    self.salvage.push(parse_device(&name, self.shape.devices())?);
+                    lost = words.0.next().map(str::to_owned);
+                }
+                return Ok(());
             }
             _ => {}
         }
@@ -375,10 +390,13 @@ fn parse_request(kind: RequestKind, words: &mut Words<'_>) -> Result<Request, St
     Ok(request)
 }
 
+fn parse_device(name: &str, devices: usize) -> Result<usize, String> {
+    let number = name.strip_prefix('d').and_then(|n| n.parse().ok()).filter(|&n| n < devices);
+    number.ok_or_else(|| format!("{name:?} is none of the {devices} devices"))
+}
+
 fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
-    let name = words.next()?;
-    let member = name.strip_prefix('d').and_then(|n| n.parse().ok()).filter(|&n| n < members);
-    let member = member.ok_or_else(|| format!("{name:?} is none of the {members} members"))?;
+    let member = parse_device(words.next()?, members)?;
     let what = match words.next()? {
         "lost" => What::Lost,
         "unreadable" => What::Unreadable(words.value()?),

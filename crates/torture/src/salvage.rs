@@ -1,0 +1,98 @@
+//! What is left of an array that has lost more than its redundancy: every block that a salvage returns must be right, and
+//! what it gives up must be beyond redundancy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use cygnus_engine::{Array, ArrayError, Salvage, Volume};
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_types::{BLOCK, Lba};
+
+use crate::array::options;
+use crate::client::Shared;
+use crate::truth::Truth;
+
+/// Blocks that are beyond redundancy: volume and block.
+type Beyond = BTreeSet<(String, u64)>;
+
+/// Finds out, on all devices of the stopped array, which blocks cannot be had without those that are about to be lost.
+pub(crate) async fn beyond(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    truth: &Truth,
+    volumes: &[(String, u64)],
+    lost: &[usize],
+) -> Result<Beyond, String> {
+    let mut options = options(1);
+    options.read_only = true;
+    let array =
+        Array::open(rt, devices, &options).await.map_err(|error| format!("opening before a salvage: {error}"))?;
+    let mut beyond = Beyond::new();
+    for (volume, size) in volumes {
+        for block in 0..size / BLOCK as u64 {
+            if truth.is_beyond(&array, volume, block, lost).await {
+                beyond.insert((volume.clone(), block));
+            }
+        }
+    }
+    Ok(beyond)
+}
+
+/// See the module's text.
+pub(crate) struct Judge {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) beyond: Beyond,
+    /// The oracle's numbers of the volumes.
+    pub(crate) numbers: BTreeMap<String, u32>,
+    /// Whether nothing but the loss of the devices keeps the maps from being known.
+    pub(crate) exact: bool,
+}
+
+impl Judge {
+    /// Salvages all volumes; says how many arrays were broken beyond redundancy: one or none.
+    pub(crate) async fn salvage(self, rt: &Runtime, devices: &[DeviceInfo]) -> Result<u64, String> {
+        if devices.is_empty() {
+            return Ok(0);
+        }
+        let salvage = Salvage::open(rt, devices, &options(1)).await;
+        let salvage = match salvage {
+            Ok(salvage) => salvage,
+            // None but spares and strangers is left.
+            Err(ArrayError::NoArray(_)) => return Ok(0),
+            Err(error) => return Err(format!("the salvage: {error}")),
+        };
+        // Without checkpoints blocks may be missing, or older versions.
+        if self.exact && salvage.knows_all_blocks() {
+            for (name, &number) in &self.numbers {
+                let volume = salvage.volume(name).ok_or_else(|| format!("the salvage has no volume {name}"))?;
+                self.judge(rt, &salvage, &volume, number).await?;
+            }
+        }
+        Ok(u64::from(!self.beyond.is_empty()))
+    }
+
+    async fn judge(&self, rt: &Runtime, salvage: &Salvage, volume: &Volume, number: u32) -> Result<(), String> {
+        let name = volume.name();
+        let mut data = salvage.next_data(volume, Lba(0));
+        for block in 0..volume.size() / BLOCK as u64 {
+            let holds_data = data == Some(Lba(block));
+            if holds_data {
+                data = salvage.next_data(volume, Lba(block + 1));
+            }
+            let since = self.shared.oracle.borrow_mut().begin_read(number);
+            let piece = salvage.read(volume, Lba(block), 1).await;
+            let mut oracle = self.shared.oracle.borrow_mut();
+            if piece.lost.is_empty() {
+                let offset = block * BLOCK as u64;
+                let legal = oracle.end_read(number, offset, piece.data.bytes(), since, rt.now());
+                legal.map_err(|violation| format!("in the salvage of {name}: {}", violation.text))?;
+                continue;
+            }
+            oracle.end_failed_read(number, since);
+            if !holds_data || !self.beyond.contains(&(name.to_owned(), block)) {
+                return Err(format!("the salvage gives up block {block} of {name}, which is not beyond redundancy"));
+            }
+        }
+        Ok(())
+    }
+}

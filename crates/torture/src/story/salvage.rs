@@ -1,0 +1,30 @@
+//! Stories whose array is broken beyond redundancy in the end, and salvaged. Drawn apart from the rest, as growth is.
+
+use cygnus_runtime::Rng;
+
+use super::Story;
+
+/// One story in so many has it.
+const ONE_IN: u64 = 6;
+
+/// Breaks the array in the end, if the seed says so.
+pub(super) fn draw(story: &mut Story, seed: u64) {
+    let mut rng = Rng::new(seed ^ 0x7361_6c76);
+    if !rng.chance(1, ONE_IN) {
+        return;
+    }
+    let shape = &story.shape;
+    let width = shape.width();
+    let first = rng.below(shape.groups.into()) as usize * width;
+    let most = (usize::from(shape.geometry.parity) + 2).min(width);
+    let mut left: Vec<usize> = (first..first + width).collect();
+    for _ in 0..1 + rng.below(most as u64) {
+        story.salvage.push(left.swap_remove(rng.below(left.len() as u64) as usize));
+    }
+    if rng.chance(1, 4) {
+        let any = rng.below(shape.devices() as u64) as usize;
+        if !story.salvage.contains(&any) {
+            story.salvage.push(any);
+        }
+    }
+}
