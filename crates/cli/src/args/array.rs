@@ -80,7 +80,7 @@ pub enum ArrayCommand {
     ///
     /// Works on a served array; clients go on meanwhile, and no redundancy is lost: the member stays in service until the
     /// spare holds all that it holds. Then it is free for other use. Only live data is copied. 'cygnus array cancel' calls
-    /// it off.
+    /// it off, and so does a stop or a crash: then the spare is a spare still, and the drain can be begun again.
     #[command(after_help = DRAIN_EXAMPLES)]
     Drain(DrainArgs),
     /// Spares: devices kept ready to take a lost member's place by themselves
