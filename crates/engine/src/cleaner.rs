@@ -75,9 +75,15 @@ impl Reactor {
         worth_it || space.pending.len() >= MOST_PENDING || self.is_tight(group)
     }
 
-    /// Whether a segment may be a victim.
+    /// Whether a segment may be a victim: one that cleaning gave up may be when what it could not read is overwritten.
     fn may_clean(&self, seg: SegIx) -> bool {
-        self.shared.segments.state(seg) == SegState::Sealed && self.may_be_given_back(seg)
+        let table = &self.shared.segments;
+        let is_victim = match table.state(seg) {
+            SegState::Sealed => true,
+            SegState::Damaged => table.live(seg) == 0,
+            _ => false,
+        };
+        is_victim && self.may_be_given_back(seg)
     }
 
     /// Whether nothing but current blocks keeps a segment: nobody works on it, and its discards are covered by a

@@ -9,6 +9,9 @@
 //! taking others, damage in a superblock by writing them again. Blocks beyond redundancy are listed, by volume and
 //! address. They are not remembered: each reading finds them again, and so does the next scrub.
 //!
+//! A member that comes online meanwhile is not looked at again: what it holds has just been restored, from blocks that
+//! match their checksums.
+//!
 //! A scrub gives way to guests, at the pace that the policy gives all background work.
 
 use std::collections::BTreeMap;

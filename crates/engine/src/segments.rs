@@ -25,7 +25,8 @@ pub(crate) enum SegState {
     Pending = 3,
     /// Holds pages of a checkpoint that is still needed.
     Meta = 4,
-    /// Holds blocks that cleaning could not read; left alone so that what is readable stays so.
+    /// Holds blocks that cleaning could not read; left alone so that what is readable stays so, until they are overwritten
+    /// or a scrub finds nothing wrong any more.
     Damaged = 5,
     /// Free, and not given out: its group is on its way into the array or out of it.
     Withheld = 6,

@@ -3,9 +3,11 @@
 use cygnus_engine::{Array, ErrorCounts, FindingKind, LostBlock, ScrubReport, VolumeError};
 use cygnus_format::{Kind, Stream};
 use cygnus_runtime::{Rng, Runtime};
+use cygnus_sim::World;
 use cygnus_types::{BLOCK, Lba, Nanos};
 use proptest::prelude::*;
 
+use crate::common;
 use crate::sample::{B, Sample, Spot, put};
 use crate::sessions::{MIB, options, session};
 
@@ -243,4 +245,39 @@ fn closing_ends_a_scrub_and_a_power_cut_in_it_harms_nothing() {
         assert!(report.complete && report.lost == 0, "seed {seed}: {report:?}");
         assert!(is_consistent(&sample), "seed {seed}");
     }
+}
+
+/// A segment that cleaning gave up is space again as soon as nobody misses what could not be read.
+#[test]
+fn a_segment_that_was_given_up_comes_back_when_its_blocks_are_overwritten() {
+    let world = World::new(11);
+    let disks = common::make(&world, 1, 2, 1, 0);
+    let (flipped, all) = (world.clone(), disks.clone());
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        common::fill(&rt, &volume, 0).await;
+        let at = array.locate("v", Lba(7)).await.unwrap();
+        // Not the same bit everywhere, which would leave the parity right.
+        (0..).zip(all).for_each(|(bit, disk)| flipped.flip_bit(disk, at.offset, bit));
+        let damaged = || array.status().groups[0].damaged;
+        for round in 0..40 {
+            // At random, so that no segment empties by itself.
+            for _ in 0..common::BLOCKS {
+                let block = 8 + rt.rng_u64() % (common::BLOCKS - 8);
+                common::put(&rt, &volume, block, block + round).await;
+            }
+            volume.flush().await.unwrap();
+            if damaged() > 0 {
+                break;
+            }
+        }
+        assert_eq!(damaged(), 1, "cleaning has met it and given it up");
+        for round in 0..40 {
+            common::fill(&rt, &volume, round).await;
+        }
+        assert_eq!(damaged(), 0);
+        array.close().await.unwrap();
+    });
+    common::assert_clean(&world, &disks);
 }
