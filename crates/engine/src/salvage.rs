@@ -74,7 +74,7 @@ impl Salvage {
                     remarks.join("; ")
                 }));
             };
-            let places = places(&newest, candidates, &mut remarks);
+            let (places, some_stale) = places(&newest, candidates, &mut remarks);
             let mut assembly = Assembly {
                 devices: places,
                 returning: Vec::new(),
@@ -90,7 +90,8 @@ impl Salvage {
             // Reads that find damage would repair it.
             reactor.shared.set_fault("it is open for salvage".into());
             let (rescued, from_headers) = maps(&reactor, &assembly.superblock, options, &mut remarks).await;
-            let complete = !(lacking && from_headers);
+            // What a stale member has the headers of was all there is when it left.
+            let complete = !((lacking || some_stale) && from_headers);
             if !complete {
                 remarks.push(
                     "blocks that no readable header names are not known, and others may be older versions".into(),
@@ -201,8 +202,14 @@ async fn look(
     (candidates, nameless)
 }
 
-/// Which device is which member. One that is stale only takes part where its group could not do without.
-fn places(newest: &Superblock, mut candidates: Vec<Candidate>, remarks: &mut Vec<String>) -> Vec<Option<DeviceInfo>> {
+/// Which device is which member. One that is stale only takes part where its group could not do without; says whether any
+/// does.
+fn places(
+    newest: &Superblock,
+    mut candidates: Vec<Candidate>,
+    remarks: &mut Vec<String>,
+) -> (Vec<Option<DeviceInfo>>, bool) {
+    let mut some_stale = false;
     let state = &newest.state;
     let mut places: Vec<Option<DeviceInfo>> = vec![None; state.members().count()];
     candidates.sort_by_key(|c| std::cmp::Reverse(c.superblock.generation));
@@ -230,8 +237,9 @@ fn places(newest: &Superblock, mut candidates: Vec<Candidate>, remarks: &mut Vec
         }
         remarks.push(format!("{} is stale, and is used as member {ix} for want of better", device.name));
         places[ix] = Some(device);
+        some_stale = true;
     }
-    places
+    (places, some_stale)
 }
 
 /// Gives devices without a superblock the vacant places that their stripe headers name.
