@@ -1,15 +1,15 @@
 //! Cleaning: moves what is still valid out of a victim segment, so that the whole of it can be given back.
 //!
-//! Which group and which victim is the policies' choice; here it is carried out, `relocate` does the moving. A victim is
+//! Which group and which victims is the policies' choice (`victims`); here it is carried out, `relocate` does the moving. A victim is
 //! given back only once the copies, and every write that made one of its blocks garbage, are durable.
 
 use std::rc::Rc;
 
 use cygnus_format::{Place, Stream};
-use cygnus_policy::{CleaningView, SegmentView};
 use cygnus_runtime::EventWait;
 use cygnus_types::{GroupId, Nanos};
 
+use crate::parallel::for_each_of;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::relocate::Moving;
@@ -17,10 +17,15 @@ use crate::segments::{SegIx, SegState};
 use crate::shared::count;
 use crate::space::segment_capacity;
 
-/// Victims emptied before the flush that lets them go: a flush cuts a stripe short, so not for each one.
+/// Fewest victims emptied before the flush that lets them go: it cuts the open stripes short, the users' too.
 const BATCH: usize = 4;
-/// Victims emptied after which they go back whatever that costs.
-const MOST_PENDING: usize = 4 * BATCH;
+/// In a large group more of them may wait, one in this many of its segments: flushes are rarer then.
+const BATCH_SHARE: u32 = 32;
+/// So many times as many victims go back whatever that costs.
+const MOST_PENDING: usize = 4;
+/// How long a victim that is emptied beside another one waits for room before it is left for later. Only one may insist:
+/// several that have each taken a part of the room could wait for one another for ever.
+const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 /// Longest time that cleaning gives way to reads before it takes a turn all the same.
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look for new garbage while writers wait and nothing is worth cleaning.
@@ -38,14 +43,16 @@ impl Reactor {
             if self.checkpoint_is_due() {
                 self.start_checkpoint();
             }
-            match self.choose_victim() {
-                Some((group, seg)) => {
-                    self.clean(group, seg).await;
-                    if self.should_release(group) {
+            match self.choose_victims() {
+                Some((group, victims)) => {
+                    self.clean_together(group, victims).await;
+                    if self.is_tight(group) {
                         self.release_pending().await;
+                    } else if self.should_release(group) {
+                        self.start_release();
                     }
                 }
-                None if !home.space.borrow().pending.is_empty() => self.release_pending().await,
+                None if !home.space.borrow().pending.is_empty() && !home.releasing.get() => self.start_release(),
                 None if home.space.borrow().starving > 0 => {
                     if self.blocked_by_discards() {
                         self.start_checkpoint();
@@ -56,8 +63,28 @@ impl Reactor {
                 None => changed.await,
             }
         }
+        while home.releasing.get() {
+            let changed = home.space_changed.wait();
+            if home.releasing.get() {
+                changed.await;
+            }
+        }
         home.cleaner_running.set(false);
         home.cleaner_ended.notify();
+    }
+
+    /// Gives back what was emptied while the cleaner goes on: the flush waits for all that users have written, which under
+    /// load takes longer than to empty the next victims.
+    fn start_release(self: &Rc<Self>) {
+        if self.home().releasing.replace(true) {
+            return;
+        }
+        let reactor = self.clone();
+        self.rt.spawn(async move {
+            reactor.release_pending().await;
+            reactor.home().releasing.set(false);
+            reactor.home().space_changed.notify();
+        });
     }
 
     /// Whether only emptied segments can give relocation in this group the segment it may need next.
@@ -70,20 +97,21 @@ impl Reactor {
     /// less gain than that wastes, cleaning would go on for ever and get nowhere.
     fn should_release(&self, group: GroupId) -> bool {
         let stripe = u64::from(self.shared.layout.geometry().slots(self.shared.layout.geometry().stripe_rows));
+        let batch = BATCH.max((self.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.home().space.borrow();
-        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= BATCH || space.starving > 0);
-        worth_it || space.pending.len() >= MOST_PENDING || self.is_tight(group)
+        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || space.starving > 0);
+        worth_it || space.pending.len() >= MOST_PENDING * batch
     }
 
     /// Whether a segment may be a victim: one that cleaning gave up may be when what it could not read is overwritten.
-    fn may_clean(&self, seg: SegIx) -> bool {
+    pub(crate) fn may_clean(&self, seg: SegIx) -> bool {
         let table = &self.shared.segments;
         let is_victim = match table.state(seg) {
             SegState::Sealed => true,
             SegState::Damaged => table.live(seg) == 0,
             _ => false,
         };
-        is_victim && self.may_be_given_back(seg)
+        is_victim && self.may_be_given_back(seg) && !self.home().victims.borrow().contains(&seg)
     }
 
     /// Whether nothing but current blocks keeps a segment: nobody works on it, and its discards are covered by a
@@ -101,54 +129,39 @@ impl Reactor {
         (0..table.count()).map(SegIx).any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
     }
 
-    fn choose_victim(&self) -> Option<(GroupId, SegIx)> {
-        let shared = &self.shared;
-        let capacity = segment_capacity(&shared.layout);
-        let groups = self.home().space.borrow().views(shared);
-        let best: Vec<_> = (0..groups.len())
-            .map(|g| {
-                let group = GroupId(g as u16);
-                let sealed =
-                    shared.segments.of_group(group).filter(|&seg| groups[g].is_present() && self.may_clean(seg));
-                shared.policies.victim.choose(sealed.map(|seg| SegmentView {
-                    id: shared.segments.locate(seg).1,
-                    live: shared.segments.live(seg),
-                    capacity,
-                }))
-            })
-            .collect();
-        let percents: Vec<_> =
-            best.iter().map(|b| b.map(|v| (u64::from(v.live) * 100 / u64::from(v.capacity)) as u32)).collect();
-        let mut space = self.home().space.borrow_mut();
-        let chosen = shared.policies.cleaning.choose(&CleaningView {
-            groups: &groups,
-            front_end: space.front_end,
-            fresh: space.fresh(),
-            cleaning: space.cleaning,
-            best_victim_percent: &percents,
-            starving: space.starving > 0,
-        });
-        space.cleaning = chosen;
-        let group = GroupId(chosen? as u16);
-        let victim = best[group.index()]?;
-        Some((group, shared.segments.index(group, victim.id)))
+    /// Empties victims of one group at once, so that its devices always have something to do.
+    async fn clean_together(self: &Rc<Self>, group: GroupId, victims: Vec<SegIx>) {
+        let _step = self.shared.during("cleaning");
+        self.aim_relocation_at(group);
+        self.home().victims.borrow_mut().extend(&victims);
+        let (lanes, first, reactor) = (victims.len(), victims[0], self.clone());
+        for_each_of(&self.rt, lanes, victims, move |seg| {
+            let reactor = reactor.clone();
+            async move {
+                let moving = if seg == first { Moving::cleaning() } else { Moving::cleaning_beside(BESIDE_PATIENCE) };
+                reactor.clean(group, seg, &moving).await;
+                reactor.home().victims.borrow_mut().retain(|&victim| victim != seg);
+            }
+        })
+        .await;
+        // Writers may be waiting for the cleaner to get on.
+        self.home().space_changed.notify();
     }
 
     /// Moves every current block out of a victim.
-    async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx) {
+    async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx, moving: &Moving) {
         let shared = &self.shared;
-        let _step = shared.during("cleaning");
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
         count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
         let gain = segment_capacity(&shared.layout).saturating_sub(shared.segments.live(seg));
-        self.aim_relocation_at(group);
         let (_, segment) = shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
         while shared.segments.live(seg) > 0 {
             let Some(stripe) = self.stripe_at(group, segment, row, life).await else { break };
             self.give_way_to_reads(group).await;
-            if self.move_stripe(&stripe, &Moving::cleaning()).await.stopped {
+            let moved = self.move_stripe(&stripe, moving).await;
+            if moved.stopped || moved.without_room > 0 {
                 return;
             }
             row = stripe.common.end_row();
@@ -230,13 +243,16 @@ impl Reactor {
         let pending = {
             let mut space = self.home().space.borrow_mut();
             space.reclaimed = 0;
+            space.releases += 1;
             std::mem::take(&mut space.pending)
         };
         let skip = planted::is(Bug::VictimFreedUnflushed);
         if skip || self.flush_everything().await.is_ok() {
             self.free_segments(pending).await;
         } else {
-            self.home().space.borrow_mut().pending = pending;
+            self.home().space.borrow_mut().pending.extend(pending);
         }
+        self.home().space.borrow_mut().releases -= 1;
+        self.home().space_changed.notify();
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Home {
     pub fills: RefCell<Vec<Rc<Fill>>>,
     /// Segments that must not be given back now, because columns of them are being restored.
     pub pinned: RefCell<BTreeSet<SegIx>>,
+    /// Segments that the cleaner is emptying; few.
+    pub victims: RefCell<Vec<SegIx>>,
     /// Notified when a segment is not pinned any more.
     pub unpinned: Event,
     pub rebuilder_running: Cell<bool>,
@@ -75,6 +77,8 @@ pub(crate) struct Home {
     /// Notified when the cleaner has ended.
     pub cleaner_ended: Event,
     pub cleaner_running: Cell<bool>,
+    /// Segments that were emptied are being given back.
+    pub releasing: Cell<bool>,
 }
 
 impl Home {
@@ -93,6 +97,7 @@ impl Home {
             taken: RefCell::default(),
             fills: RefCell::default(),
             pinned: RefCell::default(),
+            victims: RefCell::default(),
             unpinned: Event::new(),
             rebuilder_running: Cell::new(false),
             committing: Gate::default(),
@@ -112,6 +117,7 @@ impl Home {
             stop: Cell::new(false),
             cleaner_ended: Event::new(),
             cleaner_running: Cell::new(false),
+            releasing: Cell::new(false),
         }
     }
 }

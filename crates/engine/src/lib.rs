@@ -57,6 +57,7 @@ mod stripe;
 mod survey;
 mod tail;
 mod throttle;
+mod victims;
 mod volume;
 mod work;
 mod write_path;

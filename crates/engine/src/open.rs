@@ -167,7 +167,7 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: u
     let segments: u64 = in_service().map(|g| u64::from(g.segments)).sum();
     let by_rule = segments * capacity * (1000 - u64::from(state.over_provisioning_permille)) / 1000;
     let checkpoint = checkpoint_segments(&layout, by_rule.div_ceil(512));
-    let reserved = in_service().count() as u64 * u64::from(policies.relocation_reserve + 1);
+    let reserved: u64 = in_service().map(|group| u64::from(policies.reserve_of(group.segments) + 1)).sum();
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
     let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that

@@ -18,8 +18,10 @@ use crate::scan::FoundStripe;
 use crate::shared::{VolumeState, count};
 use crate::writer::{Appended, Publish};
 
-/// Dead blocks between live ones that are read along rather than paying for another request: 32 KiB.
-const READ_THROUGH: u32 = 8;
+/// Rows to the next live block up to which the dead ones between are read along rather than paying for another request. A
+/// solid state drive moves a block in about the time that another request costs it; reading through more dead blocks made
+/// the link the limit of cleaning.
+const READ_THROUGH: u32 = 1;
 
 /// Entries by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
 const AHEAD: usize = 16;
@@ -42,6 +44,11 @@ impl Moving {
     /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
     pub(crate) fn cleaning() -> Self {
         Self { stream: Stream::Relocation, patience: Cell::new(None), is_news: true }
+    }
+
+    /// As `cleaning`, beside a victim that is: a block that finds no room for so long is left where it is.
+    pub(crate) fn cleaning_beside(patience: Nanos) -> Self {
+        Self { patience: Cell::new(Some(patience)), ..Self::cleaning() }
     }
 
     /// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may

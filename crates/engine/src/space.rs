@@ -7,19 +7,25 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, Layout, Stream};
-use cygnus_policy::{GroupView, PressureView};
-use cygnus_types::{GroupId, ReactorId};
+use cygnus_policy::{GroupView, PressureView, Turn};
+use cygnus_runtime::either;
+use cygnus_types::{GroupId, Nanos, ReactorId};
 
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Shared, count};
 use crate::writer::Grant;
 
+/// How long a writer waits for a group that has enough to give before it takes what there is.
+const PATIENCE: Nanos = Nanos::millis(50);
+
 /// See the module's text.
 pub(crate) struct Space {
     free: Vec<VecDeque<SegIx>>,
     /// Segments emptied whose blocks' new places may not be durable yet.
     pub pending: Vec<SegIx>,
+    /// Rounds under way in which emptied segments are given back.
+    pub releases: u32,
     /// Blocks of space that the pending segments give beyond those that moved out of them.
     pub reclaimed: u64,
     pub front_end: usize,
@@ -29,6 +35,10 @@ pub(crate) struct Space {
     pub recovering: bool,
     /// The group in which the cleaner works.
     pub cleaning: Option<usize>,
+    /// The group that was cleaned last, and the first sequence of segments begun since the cleaner came to it.
+    turn: Option<(usize, u64)>,
+    /// How far the cleaning of that group is.
+    progress: Turn,
     pub next_segment_seq: u64,
     /// Writers that wait for a segment.
     pub starving: u32,
@@ -60,11 +70,14 @@ impl Space {
         let mut space = Self {
             free: vec![VecDeque::new(); groups],
             pending: Vec::new(),
+            releases: 0,
             reclaimed: 0,
             front_end: 0,
             fresh: None,
             recovering: false,
             cleaning: None,
+            turn: None,
+            progress: Turn::default(),
             next_segment_seq,
             starving: 0,
         };
@@ -119,15 +132,48 @@ impl Space {
         shared.segments.of_group(group).filter(withheld).for_each(|seg| self.put_free(shared, seg));
     }
 
+    /// The cleaner works in this group, where it has found so much to free; its turn begins when it comes from another one.
+    pub(crate) fn clean_in_turn(&mut self, group: usize, to_free: u32) {
+        if self.turn.is_none_or(|(cleaned, _)| cleaned != group) {
+            self.turn = Some((group, self.next_segment_seq));
+            self.progress.to_free_at_first = to_free;
+        }
+        self.progress.to_free = to_free;
+    }
+
+    /// The cleaner rests.
+    pub(crate) fn nothing_to_clean(&mut self) {
+        self.progress.to_free = 0;
+    }
+
+    /// Whether writers should wait for the cleaner before they get another segment, where it works for them.
+    fn writers_are_ahead(&self, shared: &Shared) -> bool {
+        let views = self.views(shared);
+        let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return false };
+        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
+        let writable = front_end.free.saturating_sub(front_end.reserve);
+        shared.policies.front_end.is_exclusive()
+            && self.fresh.is_none()
+            && next.is_some()
+            && self.turn.map(|(cleaned, _)| cleaned) == next
+            && Turn { writable, ..self.progress }.writers_are_ahead()
+    }
+
+    /// The first sequence of segments begun in a group's present turn to be cleaned, if it is its turn.
+    pub(crate) fn turn_began(&self, group: usize) -> Option<u64> {
+        self.turn.and_then(|(cleaned, began)| (cleaned == group).then_some(began))
+    }
+
     /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.
     pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
         let pages: u64 = shared.volumes().iter().map(|v| v.page_bound()).sum();
         let in_service = shared.groups_in(GroupState::InService).count() as u64;
         let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(in_service) as u32;
-        let reserve = shared.policies.relocation_reserve + for_checkpoint;
         let view = |group: GroupId| match shared.group_state(group) {
             GroupState::InService => {
-                GroupView { segments: shared.layout.segments(group), free: self.free_in(group.index()), reserve }
+                let segments = shared.layout.segments(group);
+                let reserve = shared.policies.reserve_of(segments) + for_checkpoint;
+                GroupView { segments, free: self.free_in(group.index()), reserve }
             }
             _ => GroupView::ABSENT,
         };
@@ -136,12 +182,24 @@ impl Space {
 
     /// The group with most free segments, if it has more than `reserve`.
     fn emptiest(&self, reserve: u32) -> Option<usize> {
-        let most = (0..self.free.len()).max_by_key(|&g| self.free[g].len())?;
-        Some(most).filter(|&g| self.free_in(g) > reserve)
+        self.emptiest_but(None, reserve)
+    }
+
+    /// The same among all groups but one.
+    fn emptiest_but(&self, not: Option<usize>, reserve: u32) -> Option<usize> {
+        let others = (0..self.free.len()).filter(|&g| Some(g) != not);
+        others.max_by_key(|&g| self.free[g].len()).filter(|&g| self.free_in(g) > reserve)
+    }
+
+    /// Where a checkpoint's pages go: not beside the writes of users, if there is room elsewhere.
+    fn for_meta(&self, shared: &Shared) -> Option<usize> {
+        let reserve = shared.policies.relocation_reserve;
+        let busy = shared.policies.front_end.is_exclusive().then_some(self.front_end);
+        self.emptiest_but(busy, reserve).or_else(|| self.emptiest(reserve))
     }
 
     /// A segment for a stream, if the rules allow one now.
-    fn try_grant(&mut self, shared: &Shared, stream: Stream, owner: ReactorId) -> Option<Grant> {
+    fn try_grant(&mut self, shared: &Shared, stream: Stream, owner: ReactorId, urgent: bool) -> Option<Grant> {
         let group = match stream {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
             Stream::User if self.recovering => self
@@ -149,7 +207,8 @@ impl Space {
                 // What several recoveries that were cut short left behind can take even that.
                 .or_else(|| self.emptiest(0).filter(|&group| self.cleaning != Some(group)))?,
             Stream::User => {
-                let chosen = shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh)?;
+                let chosen =
+                    shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh, urgent)?;
                 self.fresh.take_if(|fresh| *fresh == chosen);
                 if chosen != self.front_end {
                     count(&shared.totals.rotations, 1);
@@ -159,14 +218,15 @@ impl Space {
                 chosen
             }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
-            // cleaned again, and then another one lends it the first.
+            // cleaned again, and then another one lends it the first, unless some are just being given back.
             Stream::Relocation => match self.cleaning? {
                 group if !self.free[group].is_empty() => group,
+                _ if self.releases > 0 => return None,
                 _ => self.emptiest(0)?,
             },
             // The last checkpoint is taken when nothing is relocated any more.
             Stream::Meta if shared.is_closed() => self.emptiest(0)?,
-            Stream::Meta => self.emptiest(shared.policies.relocation_reserve)?,
+            Stream::Meta => self.for_meta(shared)?,
         };
         let seg = self.free[group].pop_front()?;
         let segment_seq = self.next_segment_seq;
@@ -182,9 +242,15 @@ impl Reactor {
     pub(crate) async fn grant_here(self: &Rc<Self>, stream: Stream, owner: ReactorId) -> Option<Grant> {
         let home = self.home();
         let mut counted = false;
+        let urgent_at = self.rt.now() + PATIENCE;
         loop {
             let changed = home.space_changed.wait();
-            let granted = home.space.borrow_mut().try_grant(&self.shared, stream, owner);
+            let urgent = self.rt.now() >= urgent_at;
+            if stream == Stream::User && !urgent && home.space.borrow().writers_are_ahead(&self.shared) {
+                either(changed, self.rt.sleep_until(urgent_at)).await;
+                continue;
+            }
+            let granted = home.space.borrow_mut().try_grant(&self.shared, stream, owner, urgent);
             // Closing still takes a last checkpoint.
             let refused = self.shared.is_closed() && stream != Stream::Meta;
             if granted.is_some() || refused {
@@ -199,7 +265,10 @@ impl Reactor {
                 self.update_pressure();
                 home.space_changed.notify();
             }
-            changed.await;
+            match urgent {
+                true => changed.await,
+                false => either(changed, self.rt.sleep_until(urgent_at)).await,
+            }
         }
     }
 

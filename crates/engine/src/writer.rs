@@ -312,10 +312,15 @@ impl Writer {
     /// that was granted and not begun, which the caller gives back. (A segment left half empty at each change of the
     /// group would cost more space than cleaning gains.)
     pub(crate) fn aim_at(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
-        if self.segment.as_ref().is_some_and(|s| s.grant.group != group) {
+        if let Some(here) = self.segment.as_ref().map(|segment| segment.grant.group).filter(|&here| here != group) {
             self.close_stripe(reactor);
-            let segment = self.segment.take().expect("just seen");
-            self.parked.push((segment, self.next_row));
+            // One that was lent by a group where another is begun already would wait for ever for its turn.
+            if self.parked.iter().any(|(segment, _)| segment.grant.group == here) {
+                self.close_segment(reactor);
+            } else {
+                let segment = self.segment.take().expect("just seen");
+                self.parked.push((segment, self.next_row));
+            }
         }
         if self.segment.is_none()
             && let Some(at) = self.parked.iter().position(|(segment, _)| segment.grant.group == group)

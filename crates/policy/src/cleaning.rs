@@ -1,6 +1,6 @@
 //! Where cleaning works, and when it starts and stops.
 
-use crate::GroupView;
+use crate::{GroupView, SegmentView};
 
 /// What the rule judges.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,9 @@ pub struct CleaningView<'a> {
     pub starving: bool,
 }
 
+/// Groups of the rotation that are kept clean: the next front-end and the one after it.
+const AHEAD: usize = 2;
+
 /// Rule for the group that is cleaned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CleaningScope {
@@ -29,15 +32,41 @@ pub enum CleaningScope {
         /// High watermark.
         stop_percent: u32,
     },
-    /// Only the group that will be front-end next, and only while that pays: a victim with at least `worthless_percent`
+    /// The group that will be front-end next, then the one after it, and only while that pays: a victim with at least `worthless_percent`
     /// valid blocks is left alone (SWAN section 3.2; the order and the end are ours, the paper leaves them open).
     NextFrontEnd {
         /// Valid blocks, in percent, from which a victim is not worth its copies.
         worthless_percent: u32,
+        /// Free segments, in percent of the group's, at which it is clean enough. Space that waits to be written is space
+        /// in which garbage cannot gather: the more of it, the fuller the victims.
+        target_percent: u32,
     },
 }
 
 impl CleaningScope {
+    /// Whether a segment is worth being a victim. In a rotation each is cleaned once in its group's turn: what was moved
+    /// only just now is left alone until the turn comes again, so that its garbage has time to grow and a turn has an
+    /// end. Not while writers wait (`starving`).
+    pub fn may_take(self, segment: &SegmentView, starving: bool) -> bool {
+        match self {
+            CleaningScope::Anywhere { .. } => segment.live_percent() < 100,
+            CleaningScope::NextFrontEnd { worthless_percent, .. } => {
+                segment.live_percent() < worthless_percent && (starving || !segment.of_this_turn)
+            }
+        }
+    }
+
+    /// Segments that are still to be freed in a group in its turn, if there is garbage enough.
+    pub fn still_to_free(self, group: &GroupView) -> u32 {
+        match self {
+            CleaningScope::Anywhere { .. } => group.segments - group.free,
+            CleaningScope::NextFrontEnd { target_percent, .. } => {
+                let target = u64::from(group.segments) * u64::from(target_percent) / 100;
+                (target as u32).max(group.reserve + 1).min(group.segments).saturating_sub(group.free)
+            }
+        }
+    }
+
     /// The group to clean a victim of, or `None` to rest.
     pub fn choose(self, view: &CleaningView) -> Option<usize> {
         match self {
@@ -50,7 +79,7 @@ impl CleaningScope {
                 };
                 (0..view.groups.len()).filter(|&g| wants(g)).min_by_key(|&g| view.groups[g].free)
             }
-            CleaningScope::NextFrontEnd { worthless_percent } => {
+            CleaningScope::NextFrontEnd { worthless_percent, .. } => {
                 let n = view.groups.len();
                 let pays = |g: usize, bound: u32| view.best_victim_percent[g].is_some_and(|p| p < bound);
                 let in_turn =
@@ -59,9 +88,10 @@ impl CleaningScope {
                 let back_ends = || fresh.into_iter().chain(in_turn().filter(move |&g| Some(g) != fresh));
                 let ready = back_ends().any(|g| view.groups[g].writable());
                 if ready && !view.starving {
-                    // The next front-end is made as clean as it pays; the ones after it wait for their turn, so their
-                    // garbage has time to grow.
-                    return back_ends().next().filter(|&g| pays(g, worthless_percent) && !view.groups[g].untouched());
+                    // The next front-end is made as clean as it should be, then the one after it, so that cleaning never
+                    // rests while it is behind; the others wait for their turn, so their garbage has time to grow.
+                    let wants = |&g: &usize| pays(g, worthless_percent) && self.still_to_free(&view.groups[g]) > 0;
+                    return back_ends().take(AHEAD).find(wants);
                 }
                 // Nobody can take over: whatever yields space soonest in rotation order, the front-end itself last.
                 back_ends()
@@ -73,13 +103,6 @@ impl CleaningScope {
     }
 }
 
-impl GroupView {
-    /// Whether nothing has been written here yet.
-    fn untouched(&self) -> bool {
-        self.free == self.segments
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,8 +111,18 @@ mod tests {
         GroupView { segments: 100, free, reserve: 2 }
     }
 
+    #[test]
+    fn swan_cleans_a_segment_once_in_a_turn_unless_writers_wait() {
+        let swan = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
+        let view =
+            |of_this_turn| SegmentView { id: cygnus_types::SegmentId(1), live: 5, capacity: 10, life: 1, of_this_turn };
+        assert!(swan.may_take(&view(false), false) && swan.may_take(&view(true), true));
+        assert!(!swan.may_take(&view(true), false));
+        assert!(CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 }.may_take(&view(true), false));
+    }
+
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
-        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95 };
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
         rule.choose(&CleaningView {
             groups,
             front_end,
@@ -101,11 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn swan_cleans_the_next_front_end_only() {
+    fn swan_cleans_the_next_front_end_first() {
         let groups = [group(50), group(20), group(1)];
         assert_eq!(swan(&groups, 0, &[Some(1), Some(40), Some(2)], false), Some(1));
-        assert_eq!(swan(&groups, 0, &[Some(1), Some(96), Some(2)], false), None, "not worth its copies");
+        assert_eq!(swan(&groups, 0, &[Some(1), Some(96), Some(96)], false), None, "not worth its copies");
         assert_eq!(swan(&groups, 2, &[Some(60), Some(40), Some(2)], false), Some(0));
+        assert_eq!(swan(&[group(50), group(60), group(1)], 0, &[Some(1); 3], false), Some(2), "clean enough");
+        let four = [group(50), group(60), group(60), group(1)];
+        assert_eq!(swan(&four, 0, &[Some(1); 4], false), None, "those far ahead wait");
     }
 
     #[test]
@@ -118,7 +154,7 @@ mod tests {
 
     #[test]
     fn swan_passes_over_groups_that_left_and_waits_for_one_that_was_added() {
-        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95 };
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
         let victims = [Some(40), None, Some(30), None];
         let choose = |groups: &[GroupView], fresh| {
             let (best_victim_percent, cleaning, starving) = (&victims[..groups.len()], None, false);

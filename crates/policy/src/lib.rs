@@ -17,7 +17,7 @@ mod throttle;
 mod victim;
 
 pub use cleaning::{CleaningScope, CleaningView};
-pub use front_end::{FrontEnd, GroupView};
+pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};
 pub use histogram::LatencyHistogram;
 pub use latency::{HedgeBudget, LatencyRule, Pace};

@@ -58,7 +58,8 @@ pub struct Policies {
     pub checkpoint: CheckpointRule,
     /// How fast rebuilds and scrubs go beside guests.
     pub background: Throttle,
-    /// Free segments of each group that only relocation may take, so that cleaning can always proceed.
+    /// Free segments of each group that only relocation may take, so that cleaning can always proceed; see
+    /// [`Policies::reserve_of`].
     pub relocation_reserve: u32,
     /// Which read goes on without its device, and which device is left alone.
     pub latency: LatencyRule,
@@ -146,10 +147,22 @@ impl Preset {
             // SWAN section 3: user writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,
-                cleaning: CleaningScope::NextFrontEnd { worthless_percent: 95 },
+                cleaning: CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 8 },
+                victim: Victim::Oldest,
                 ..shared
             },
         }
+    }
+}
+
+/// A large group keeps one in this many of its segments for relocation, so that its cleaning starts at speed: what it
+/// frees comes back only after a flush, and until then it needs room to move to.
+const RESERVE_SHARE: u32 = 128;
+
+impl Policies {
+    /// Free segments that users leave alone in a group of so many.
+    pub fn reserve_of(&self, segments: u32) -> u32 {
+        self.relocation_reserve + segments / RESERVE_SHARE
     }
 }
 
