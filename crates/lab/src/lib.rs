@@ -23,6 +23,7 @@ mod outcome;
 mod run;
 mod sampler;
 mod scenario;
+mod serial;
 mod store;
 mod summary;
 mod swan;

@@ -144,6 +144,8 @@ pub struct Sample {
     pub moved_blocks: u64,
     /// Bytes that cleaning read from the devices.
     pub cleaning_read_bytes: u64,
+    /// Valid blocks of the segments cleaned, and blocks that they can hold.
+    pub victims: [u64; 2],
     /// Free segments of all groups at its end.
     pub free_segments: u64,
     /// The group that took users' writes at its end, where groups take turns.

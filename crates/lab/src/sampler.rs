@@ -91,6 +91,7 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
         user_blocks: later.user_blocks - earlier.user_blocks,
         moved_blocks: later.moved_blocks - earlier.moved_blocks,
         cleaning_read_bytes: later.cleaning_read_bytes - earlier.cleaning_read_bytes,
+        victims: [later.victim_live - earlier.victim_live, later.victim_capacity - earlier.victim_capacity],
         free_segments: standing.free_segments,
         front_end: standing.front_end,
         cleaning: standing.cleaning,

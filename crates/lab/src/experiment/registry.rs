@@ -1,10 +1,23 @@
 //! All experiments, in the order of the papers.
 
 use super::Experiment;
-use crate::swan;
+use crate::{serial, swan};
 
 /// See the module's text.
-pub const EXPERIMENTS: &[&dyn Experiment] = &[&swan::Fig4a, &swan::Fig5];
+pub const EXPERIMENTS: &[&dyn Experiment] = &[
+    &swan::Fig4a,
+    &swan::Fig4b,
+    &swan::Fig5,
+    &swan::Fig6,
+    &swan::Fig7,
+    &swan::Fig8,
+    &swan::Fig9,
+    &swan::Fig10,
+    &swan::Fig11,
+    &swan::Fig12,
+    &swan::Model,
+    &serial::Fig3,
+];
 
 /// The experiment of that id.
 pub fn experiment(id: &str) -> Option<&'static dyn Experiment> {
@@ -23,7 +36,7 @@ mod tests {
             let about = experiment.about();
             assert!(EXPERIMENTS[..n].iter().all(|other| other.about().id != about.id), "{} twice", about.id);
             assert_eq!(about.id.split('/').count(), 2, "{}", about.id);
-            for divisor in [1.0, about.divisor, about.divisor * 2.0] {
+            for divisor in [about.divisor, about.divisor * 2.0] {
                 for trial in experiment.setup(Scale::new(divisor).expect("it is in bounds")) {
                     let parsed = Scenario::parse(about.id, &trial.scenario);
                     let scenario = parsed.unwrap_or_else(|error| panic!("{error}:\n{}", trial.scenario));

@@ -63,10 +63,20 @@ pub fn writes_after_cleaning_began(scale: Scale, array: &str) -> String {
 
 /// User writes over the paper's time: seconds and MB/s.
 pub fn writes_over_time(scale: Scale, outcome: &Outcome) -> Vec<(f64, f64)> {
-    let point = |sample: &crate::Sample| {
-        (scale.papers_seconds(sample.at_ns), per_second(sample.writes[1], sample.span_ns) as f64 / 1e6)
-    };
-    outcome.samples.iter().map(point).collect()
+    over_time(scale, outcome, |sample| rate(sample.writes[1], sample.span_ns))
+}
+
+/// Legend of a time axis.
+pub const TIME: &str = "time, as in the paper (s)";
+
+/// Something of each sample over the paper's time.
+pub fn over_time(scale: Scale, outcome: &Outcome, value: impl Fn(&crate::Sample) -> f64) -> Vec<(f64, f64)> {
+    outcome.samples.iter().map(|sample| (scale.papers_seconds(sample.at_ns), value(sample))).collect()
+}
+
+/// Bytes in an interval as MB/s.
+pub fn rate(bytes: u64, span_ns: u64) -> f64 {
+    per_second(bytes, span_ns) as f64 / 1e6
 }
 
 /// User writes in MB/s.

@@ -4,8 +4,23 @@
 //! written to 60 % of its capacity; user writes have 8 KiB and no cache stands before the array.
 
 mod common;
+mod fig11;
+mod fig12;
 mod fig4a;
+mod fig4b;
 mod fig5;
+mod fig6;
+mod fig7;
+mod fig8;
+mod model;
+mod ycsb;
 
 pub use fig4a::Fig4a;
+pub use fig4b::Fig4b;
 pub use fig5::Fig5;
+pub use fig6::Fig6;
+pub use fig7::Fig7;
+pub use fig8::{Fig8, Fig9, Fig10};
+pub use fig11::Fig11;
+pub use fig12::Fig12;
+pub use model::Model;

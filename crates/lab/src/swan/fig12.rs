@@ -1,0 +1,105 @@
+//! Figure 12: latencies of random reads and writes on drives with a page-level translation layer.
+
+use super::common::UTILISATION;
+use crate::chart::Scheme;
+use crate::chart::{Axis, Chart, Line, Panel};
+use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
+use crate::outcome::{LatencyRow, Outcome};
+
+/// See the module's text.
+pub struct Fig12;
+
+/// Requests of each kind per second: half of what RAID0 could do, so that latency tells of collection, not of queues.
+const IOPS: u32 = 8000;
+
+impl Experiment for Fig12 {
+    fn about(&self) -> About {
+        About {
+            id: "swan/fig12",
+            title: "Latencies of random reads and writes on six open-channel drives: RAID0 and SWAN0",
+            published: "Figure 12 and section 5.4: traces of fio's random reads and writes to RAID0 and SWAN0 of six SSDs, \
+                        replayed on an open-channel SSD (NAND reads 100 us, writes 500 us) with a page-level FTL. SWAN0 \
+                        has shorter latency and a shorter tail throughout.",
+            divisor: 64.0,
+        }
+    }
+
+    fn setup(&self, scale: Scale) -> Vec<Trial> {
+        let trial = |name, scheme, array: &str| {
+            // The drive of the other figures with this NAND, and the spare space that such drives have.
+            let devices = super::common::drives(scale)
+                .replace("override.ssd.flash = {", "override.ssd.flash = { t_read = \"100us\", t_program = \"500us\",");
+            let scenario = format!(
+                "name = \"fig12\"\n{devices}{array}[volume]\nsize = \"{UTILISATION}% of data\"\n[aging]\nfill = \"100%\"\n\
+                 overwrite = 1.5\n[[workload.fio]]\nname = \"random\"\nblock-size = \"8KiB\"\nread = 50\n\
+                 rate = {{ iops = {}, arrivals = \"poisson\" }}\n[run]\nduration = \"{}\"\nramp = \"{}\"\nsample = \"{}\"\n",
+                2 * IOPS,
+                scale.seconds(640.0),
+                scale.seconds(64.0),
+                scale.seconds(6.4)
+            );
+            Trial::new(name, scheme, scenario)
+        };
+        vec![
+            trial("RAID0", Scheme::Raid0, &super::common::raid0(6)),
+            trial("SWAN0 3R-2SSD", Scheme::Swan, &super::common::swan0(3, 2)),
+        ]
+    }
+
+    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
+        let [raid, swan] = trials else { unreachable!("as many as were set up") };
+        let panel = |kind: &str| {
+            let line = |trialled: &Trialled| {
+                Line::new(&trialled.trial.name, trialled.trial.scheme, percentiles(row(trialled.outcome, kind)))
+            };
+            Panel::lines(
+                Axis::nines("percentile"),
+                Axis::logarithmic("latency (ms)"),
+                trials.iter().map(line).collect(),
+            )
+            .titled(format!("{kind}s"))
+        };
+        let us = |trialled: &Trialled, kind, of: fn(&LatencyRow) -> u64| of(row(trialled.outcome, kind)) as f64 / 1e3;
+        let ratio = |kind, of: fn(&LatencyRow) -> u64| us(swan, kind, of) / us(raid, kind, of);
+        let mut numbers = Vec::new();
+        for trialled in [raid, swan] {
+            for (kind, what, of) in [
+                ("read", "reads, mean", (|row| row.mean_ns) as fn(&LatencyRow) -> u64),
+                ("read", "reads, 99.9 %", |row| row.p999_ns),
+                ("write", "writes, mean", |row| row.mean_ns),
+                ("write", "writes, 99.9 %", |row| row.p999_ns),
+            ] {
+                numbers.push(Number::ours(format!("{}: {what}", trialled.trial.name), "us", us(trialled, kind, of)));
+            }
+        }
+        Findings {
+            charts: vec![Chart::grid("latency", self.about().title, 2, (360.0, 260.0), vec![panel("read"), panel("write")])],
+            numbers,
+            checks: vec![
+                Check::new("reads, 99.9 %: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("read", |row| row.p999_ns)),
+                Check::new("reads, mean: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("read", |row| row.mean_ns)),
+                Check::new("writes, 99.9 %: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("write", |row| row.p999_ns)),
+            ],
+            notes: vec![
+                "The workload is played on the arrays at a fixed rate rather than as a trace, so both schemes get the same \
+                 requests at the same times."
+                    .into(),
+            ],
+        }
+    }
+}
+
+fn row<'a>(outcome: &'a Outcome, kind: &str) -> &'a LatencyRow {
+    outcome.latency.iter().find(|row| row.kind == kind).expect("half of the requests are of each kind")
+}
+
+/// Latency in milliseconds at each percentile.
+fn percentiles(row: &LatencyRow) -> Vec<(f64, f64)> {
+    let mut seen = 0;
+    let point = |(bound, count): &(cygnus_types::Nanos, u64)| {
+        seen += count;
+        (seen as f64 * 100.0 / row.count.max(1) as f64, bound.0.min(row.max_ns) as f64 / 1e6)
+    };
+    let points: Vec<(f64, f64)> = row.buckets.iter().map(point).collect();
+    points.into_iter().filter(|(percent, _)| *percent < 99.9999).collect()
+}

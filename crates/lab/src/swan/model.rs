@@ -1,0 +1,75 @@
+//! Section 3.4: how many groups it takes, and why the paper's own example contradicts its equation.
+
+use cygnus_policy::planner::{DeviceFigures, terms};
+
+use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
+use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
+
+/// See the module's text.
+pub struct Model;
+
+/// The paper's example: 4 ms to erase, 15.6 and 19.5 us to read and write a page of 4 KiB, 256 of them in a segment.
+fn papers_device(erase_seconds: f64) -> DeviceFigures {
+    DeviceFigures {
+        write_rate: 4096.0 / 19.5e-6,
+        read_rate: 4096.0 / 15.6e-6,
+        erase_seconds,
+        segment: 256.0 * 4096.0,
+        capacity: 120e9,
+    }
+}
+
+impl Experiment for Model {
+    fn about(&self) -> About {
+        About {
+            id: "swan/model",
+            title: "The fewest R-groups that keep cleaning out of the way of writes",
+            published: "Section 3.4: N >= (Te/Tw)/(1-u) + (Tr/Tw + 1)u/(1-u) + 1. Its example, 60 % utilisation, u = 0.33, \
+                        Te = 4 ms, tr = 15.6 us, tw = 19.5 us, B = 256, is printed as N = 1.89.",
+            divisor: 1.0,
+        }
+    }
+
+    fn setup(&self, _: Scale) -> Vec<Trial> {
+        Vec::new()
+    }
+
+    fn findings(&self, _: Scale, _: &[Trialled]) -> Findings {
+        let curve = |erase: f64| -> Vec<(f64, f64)> {
+            let at = |percent: u32| f64::from(percent) / 100.0;
+            (5..=95).map(|p| (f64::from(p), terms(&papers_device(erase), at(p), 1.0).minimum())).collect()
+        };
+        let example = terms(&papers_device(4e-3), 0.6, 1.0);
+        let without_erase = example.moves + 1.0;
+        let lines = vec![
+            Line::new("the equation", Scheme::Swan, curve(4e-3)),
+            Line::new("without its term for erasing", Scheme::Model, curve(0.0)),
+        ];
+        let marks = vec![Mark::Level { at: 1.89, label: "printed for 60 %: 1.89".into() }];
+        let panel = Panel::lines(
+            Axis::linear("utilisation (%)").between(0.0, 100.0),
+            Axis::linear("R-groups needed (N)").between(0.0, 12.0),
+            lines,
+        );
+        Findings {
+            charts: vec![Chart::single("groups", self.about().title, panel.marked(marks))],
+            numbers: vec![
+                Number::beside("u at 60 % utilisation", "", Published::About(0.33), example.valid_share),
+                Number::beside("N, all terms", "", Published::About(1.89), example.minimum()),
+                Number::beside("N, without the term for erasing", "", Published::About(1.89), without_erase),
+            ],
+            checks: vec![
+                Check::new("u against the paper's 0.33", Bound::Between(0.32, 0.34), example.valid_share),
+                Check::new("what is printed is N without the term for erasing", Bound::Between(1.84, 1.94), without_erase),
+                Check::new("N by the whole equation", Bound::Between(3.0, 3.1), example.minimum()),
+            ],
+            notes: vec![
+                "The paper contradicts itself: its equation gives 3.05 for its example (3.08 with u rounded to 0.33), and \
+                 it prints 1.89, which is the sum without the first term, (Te/Tw)/(1-u) = 1.19. For drives that erase \
+                 many blocks at a time, as all do, that term is near zero: a 256-page block of each of twelve dies is \
+                 erased in 4 ms and takes 250 ms to write."
+                    .into(),
+            ],
+        }
+    }
+}

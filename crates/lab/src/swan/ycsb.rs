@@ -1,0 +1,74 @@
+//! The arrays of Figures 8 to 11: YCSB on a key-value store, on nine drives with one parity drive for each group.
+//!
+//! RocksDB is not run: the lab's model of it, a log-structured merge tree down to which key is in which table, asks for
+//! the blocks. Its sizes are scaled with the drives, so it has as many levels as the paper's.
+
+use super::common::UTILISATION;
+use crate::chart::Scheme;
+use crate::experiment::{Scale, Trial, Trialled};
+use crate::outcome::{LatencyRow, Outcome};
+
+/// The workloads that the paper ran, in order (Table 3).
+pub const WORKLOADS: [&str; 5] = ["load", "a", "b", "c", "d"];
+
+/// What all of its figures say.
+pub const MODELLED: &str = "The key-value store is a model of RocksDB, not RocksDB itself: what reaches the volume is a \
+    log, tables and their merges, and lookups through Bloom filters and a cache. Parity rotates over the drives of a \
+    group in both log schemes (as in RAID-5, not RAID-4): a parity drive of its own makes no difference to full stripes.";
+
+/// The schemes, in the paper's order.
+pub const SCHEMES: [(&str, Scheme, &str); 4] = [
+    ("RAID4", Scheme::Raid4, "preset = \"raid4\"\ndrives = 9\n"),
+    ("RAID5", Scheme::Raid5, "preset = \"raid5\"\ndrives = 9\n"),
+    ("Log-RAID", Scheme::LogRaid, "preset = \"log-raid\"\nraid = \"8+1\"\nsegment = \"1MiB\"\nover-provision = 5\n"),
+    (
+        "SWAN 3R-3SSD",
+        Scheme::Swan,
+        "preset = \"swan\"\ngroups = 3\nraid = \"2+1\"\nsegment = \"1MiB\"\nover-provision = 5\n",
+    ),
+];
+
+/// A workload on every scheme.
+pub fn trials(scale: Scale, workload: &str) -> Vec<Trial> {
+    SCHEMES
+        .map(|(name, scheme, array)| {
+            Trial::new(&format!("{name}, {workload}"), scheme, scenario(scale, array, workload))
+        })
+        .into()
+}
+
+fn scenario(scale: Scale, array: &str, workload: &str) -> String {
+    // 64 GB of records of 1 KiB.
+    let records = (64e9 / 1024.0 / scale.divisor()) as u64;
+    let part = |bytes: u64, least: u64| ((bytes as f64 / scale.divisor()) as u64).max(least) / 4096 * 4096;
+    let table = part(64 << 20, 1 << 20);
+    // Loading the records takes the ramp; the load itself has none to speak of.
+    let (seconds, ramp) = if workload == "load" { (120.0, 10.0) } else { (600.0, 360.0) };
+    format!(
+        "name = \"ycsb\"\n{}[[array]]\n{array}[volume]\nsize = \"{UTILISATION}% of data\"\n\
+         [aging]\nfill = \"100%\"\noverwrite = 0.5\n[[workload.ycsb]]\nworkload = \"{workload}\"\nrecords = {records}\n\
+         memtable = {table}\ntable = {table}\nlevel1 = {}\nblock-cache = {}\n\
+         [run]\nduration = \"{}\"\nramp = \"{}\"\nsample = \"{}\"\n",
+        super::common::drives(scale),
+        4 * table,
+        part(1 << 30, 1 << 20),
+        scale.seconds(seconds),
+        scale.seconds(ramp),
+        scale.seconds(6.0)
+    )
+}
+
+/// User bytes read and written, in MB/s.
+pub fn throughput(trialled: &Trialled) -> f64 {
+    (trialled.outcome.read_bytes_per_second + trialled.outcome.write_bytes_per_second) as f64 / 1e6
+}
+
+/// Lookups of records.
+pub fn lookups(outcome: &Outcome) -> Option<&LatencyRow> {
+    outcome.latency.iter().find(|row| row.kind == "read" && row.job == cygnus_workload::kv::Activity::Lookup as u16)
+}
+
+/// The name of a workload in figures.
+pub fn title(workload: &str) -> String {
+    if workload == "load" { "Load".into() } else { workload.to_uppercase() }
+}
