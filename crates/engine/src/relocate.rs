@@ -18,11 +18,6 @@ use crate::scan::FoundStripe;
 use crate::shared::{VolumeState, count};
 use crate::writer::{Appended, Publish};
 
-/// Rows to the next live block up to which the dead ones between are read along rather than paying for another request. A
-/// solid state drive moves a block in about the time that another request costs it; reading through more dead blocks made
-/// the link the limit of cleaning.
-const READ_THROUGH: u32 = 1;
-
 /// Entries by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
 const AHEAD: usize = 16;
 
@@ -106,7 +101,8 @@ impl Reactor {
         let live = self.live_blocks(stripe);
         let mut result = Moved::default();
         let mut runs = Vec::new();
-        for run in live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= READ_THROUGH) {
+        let through = self.shared.policies.read_through;
+        for run in live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= through) {
             runs.push((run, self.read_run(run)));
         }
         for (run, read) in runs {

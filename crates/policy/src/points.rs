@@ -61,6 +61,9 @@ pub struct Policies {
     /// Free segments of each group that only relocation may take, so that cleaning can always proceed; see
     /// [`Policies::reserve_of`].
     pub relocation_reserve: u32,
+    /// Rows to the next live block up to which cleaning reads the dead ones between along, rather than paying for
+    /// another request.
+    pub read_through: u32,
     /// Which read goes on without its device, and which device is left alone.
     pub latency: LatencyRule,
     /// When a member that still works is to be replaced.
@@ -139,6 +142,8 @@ impl Preset {
             relocation_reserve: 1,
             // Some ten times what a solid state drive takes for a read: guests notice, and nobody's timer runs out.
             background: Throttle { objective: Nanos::millis(2), floor: 8 << 20 },
+            // Cleaning shares devices and processor with users: fewer requests are worth some dead blocks.
+            read_through: 4,
             latency: LatencyRule::default(),
             health: Health { errors: 64, growing: 8, slow: 24 },
         };
@@ -149,6 +154,9 @@ impl Preset {
                 front_end: FrontEnd::RotatingGroup,
                 cleaning: CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 8 },
                 victim: Victim::Oldest,
+                // The group being cleaned is busy with nothing else, and a front-end needs all that its link can read: a
+                // solid state drive moves a block in about the time that another request costs it.
+                read_through: 1,
                 ..shared
             },
         }
