@@ -84,13 +84,14 @@ impl Salvage {
                 remarks: Vec::new(),
             };
             identify(rt, nameless, &mut assembly, &mut remarks).await;
-            let lacking = lacks_too_many(&assembly, &mut remarks);
+            let lacking = lacks_members(&assembly, &mut remarks);
             set_patience(rt, &LatencyRule::default());
             let reactor = build(rt, &assembly, &OpenOptions { read_only: true, reactors: 1, ..options.clone() })?;
             // Reads that find damage would repair it.
             reactor.shared.set_fault("it is open for salvage".into());
             let (rescued, from_headers) = maps(&reactor, &assembly.superblock, options, &mut remarks).await;
-            // What a stale member has the headers of was all there is when it left.
+            // One header that cannot be read is enough then; and what a stale member has the headers of was all there is
+            // when it left.
             let complete = !((lacking || some_stale) && from_headers);
             if !complete {
                 remarks.push(
@@ -268,8 +269,8 @@ async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assemb
     }
 }
 
-/// Whether any group lacks more members than its parity covers.
-fn lacks_too_many(assembly: &Assembly, remarks: &mut Vec<String>) -> bool {
+/// Whether any group lacks members; the remarks tell which lack more than their parity covers.
+fn lacks_members(assembly: &Assembly, remarks: &mut Vec<String>) -> bool {
     let ArrayState { geometry, groups, .. } = &assembly.superblock.state;
     let mut any = false;
     for (group, members) in assembly.devices.chunks(usize::from(geometry.width())).enumerate() {
@@ -277,10 +278,10 @@ fn lacks_too_many(assembly: &Assembly, remarks: &mut Vec<String>) -> bool {
             continue;
         }
         let missing = members.iter().filter(|m| m.is_none()).count();
+        any |= missing > 0;
         if missing > usize::from(geometry.parity) {
             let parity = geometry.parity;
             remarks.push(format!("R-group {group} lacks {missing} members, of which its parity covers {parity}"));
-            any = true;
         }
     }
     any

@@ -532,7 +532,9 @@ impl<'a> Run<'a> {
         let numbers = self.volumes.iter().map(|v| (v.name.clone(), v.number)).collect();
         let cluster = self.cluster(&rest);
         let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&rest));
-        let judge = salvage::Judge { shared: self.shared.clone(), beyond, numbers, exact: !self.ruined };
+        // Devices that go on rotting by themselves may do so between the two looks.
+        let exact = !self.ruined && self.members.reliable().into_iter().all(|reliable| reliable);
+        let judge = salvage::Judge { shared: self.shared.clone(), beyond, numbers, exact };
         let judged = cluster.run(async move { judge.salvage(&rt, &infos).await });
         self.tally.salvages += judged.map_err(|halt| format!("in the salvage: {halt}"))??;
         Ok(())

@@ -72,7 +72,7 @@ fn newest_of(members: &[Member]) -> Option<Superblock> {
     members.iter().map(|m| &m.newest).filter(|s| !s.is_joining()).max_by_key(|s| crate::assemble::rank(s)).cloned()
 }
 
-/// A device of a group that never came, or has gone: nothing of the array is missing.
+/// A device of a group that never came, or has gone, or whose place another device has: nothing of the array is missing.
 fn passing(member: &Member, newest: &Superblock) -> Option<Finding> {
     let own = &member.newest;
     let known = newest.state.members().any(|m| m.uuid == own.member_uuid);
@@ -83,6 +83,8 @@ fn passing(member: &Member, newest: &Superblock) -> Option<Finding> {
         "has left the array with its R-group: leave it out"
     } else if !known && own.is_joining() {
         "was about to be added, and that was cut short: leave it out, or add it again"
+    } else if !known && !newest.state.lists(SPARE, own.member_uuid) {
+        "was replaced by another device: leave it out"
     } else {
         return None;
     };
@@ -93,16 +95,15 @@ fn passing(member: &Member, newest: &Superblock) -> Option<Finding> {
 fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
     let (device, own) = (&member.device.name, &member.newest);
     let desc = newest.state.members().find(|m| m.uuid == own.member_uuid);
-    let why = match desc.map(|m| m.state) {
-        _ if own.array != newest.array || newest.state.lists(SPARE, own.member_uuid) => return None,
-        None => "was replaced by another device".to_string(),
-        Some(MemberState::Missing) => "was missing while the array was written to".to_string(),
-        Some(MemberState::Failed) => "failed while the array was written to".to_string(),
-        Some(MemberState::Rebuilding) => "is being rebuilt".to_string(),
-        Some(MemberState::Online) if crate::assemble::is_outdated(own, newest) => {
+    let desc = desc.filter(|_| own.array == newest.array && !newest.state.lists(SPARE, own.member_uuid))?;
+    let why = match desc.state {
+        MemberState::Missing => "was missing while the array was written to".to_string(),
+        MemberState::Failed => "failed while the array was written to".to_string(),
+        MemberState::Rebuilding => "is being rebuilt".to_string(),
+        MemberState::Online if crate::assemble::is_outdated(own, newest) => {
             format!("has a superblock of generation {}, and the array is at {}", own.generation, newest.generation)
         }
-        Some(MemberState::Online) => return None,
+        MemberState::Online => return None,
     };
     let text = format!("{device} is stale: it {why}; what it holds is not used, and was not checked");
     Some(Finding::new(FindingKind::MemberStale, text).of_device(device))
