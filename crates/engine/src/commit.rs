@@ -2,12 +2,21 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{GroupState, MemberState, SPARE, Superblock, slot_for};
+use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Superblock, slot_for};
 use cygnus_runtime::{DeviceIx, IoError};
 use cygnus_types::{MemberIx, Uuid};
 
 use crate::member_state;
+use crate::membership::Spare;
 use crate::reactor::Reactor;
+
+/// Who holds a superblock of the array.
+struct Holder {
+    /// [`SPARE`] for one that is no member.
+    member: MemberIx,
+    uuid: Uuid,
+    dev: DeviceIx,
+}
 
 impl Reactor {
     /// Writes the present state to the superblocks of all members in service and makes it durable. Concurrent callers
@@ -68,10 +77,21 @@ impl Reactor {
         let generation = home.generation.get() + 1;
         home.generation.set(generation);
         let state = home.state.borrow().clone();
+        let newcomers = home.newcomers.take();
+        let is_new = |holder: &Holder| newcomers.contains(&holder.member);
+        let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders().into_iter().partition(is_new);
+        // First those that have just become members. Did others know of it before them, a crash in this write and one in
+        // the next would leave them with a superblock so old that it passes for a copy from when they were none.
+        let took = self.write_to(new, generation, &state).await?;
+        Ok(took + self.write_to(others, generation, &state).await?)
+    }
+
+    /// Writes a superblock to some of the holders; returns how many members took it.
+    async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<usize, String> {
         let mut writes = Vec::new();
-        for (member, member_uuid, dev) in self.superblock_holders() {
-            let state = state.clone();
-            let block = Superblock { generation, array: home.uuid, member, member_uuid, read_only: false, state };
+        for Holder { member, uuid: member_uuid, dev } in holders {
+            let (array, state) = (self.home().uuid, state.clone());
+            let block = Superblock { generation, array, member, member_uuid, read_only: false, state };
             let bytes = block.encode().map_err(|error| error.to_string())?;
             let mut buf = self.rt.alloc(bytes.len());
             buf.bytes_mut().copy_from_slice(&bytes);
@@ -94,14 +114,17 @@ impl Reactor {
         Ok(took)
     }
 
-    /// Members in service and spares: number, identity, device.
-    fn superblock_holders(&self) -> Vec<(MemberIx, Uuid, DeviceIx)> {
+    /// Members in service and spares.
+    fn superblock_holders(&self) -> Vec<Holder> {
         let home = self.home();
         let state = home.state.borrow();
         let members = (0..).map(MemberIx).zip(state.members());
-        let members = members.filter_map(|(ix, desc)| Some((ix, desc.uuid, self.device_in_service(ix)?)));
+        let members = members.filter_map(|(member, desc)| {
+            Some(Holder { member, uuid: desc.uuid, dev: self.device_in_service(member)? })
+        });
         let spares = home.spares.borrow();
-        members.chain(spares.iter().map(|spare| (SPARE, spare.uuid, spare.device.ix))).collect()
+        let spare = |spare: &Spare| Holder { member: SPARE, uuid: spare.uuid, dev: spare.device.ix };
+        members.chain(spares.iter().map(spare)).collect()
     }
 
     fn holder_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {

@@ -142,6 +142,7 @@ impl Reactor {
         state.forget_errors();
         self.forget_spare(spare.uuid);
         self.change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
+        self.home().newcomers.borrow_mut().push(member);
         self.shared.membership_changed();
         self.shared.log(format!("{} is member {} in the place of {name}", spare.device.name, member.0));
         Some((was, name))

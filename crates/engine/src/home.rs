@@ -29,6 +29,8 @@ pub(crate) struct Home {
     pub generation: Cell<u64>,
     /// Notified when a member has left service or wants to come in.
     pub members_changed: Event,
+    /// Spares that have become members, and of which no superblock says so yet.
+    pub newcomers: RefCell<Vec<MemberIx>>,
     /// Membership that the newest superblocks reflect.
     pub recorded_membership: Cell<u64>,
     /// Devices kept ready for members that will be lost.
@@ -90,6 +92,7 @@ impl Home {
             uuid,
             generation: Cell::new(generation),
             members_changed: Event::new(),
+            newcomers: RefCell::default(),
             recorded_membership: Cell::new(0),
             spares: RefCell::default(),
             arrivals: RefCell::default(),
