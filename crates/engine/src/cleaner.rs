@@ -1,7 +1,7 @@
 //! Cleaning: moves what is still valid out of a victim segment, so that the whole of it can be given back.
 //!
-//! Which group and which victims is the policies' choice (`victims`); here it is carried out, `relocate` does the moving. A victim is
-//! given back only once the copies, and every write that made one of its blocks garbage, are durable.
+//! Which group and which victims is the policies' choice (`victims`); here it is carried out, `relocate` does the moving. A
+//! victim is given back only once the copies, and every write that made one of its blocks garbage, are durable.
 
 use std::rc::Rc;
 

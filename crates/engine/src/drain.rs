@@ -7,8 +7,8 @@
 //! the member's place to the other device. The old one then forgets that it was a member.
 //!
 //! The superblocks know nothing of a drain before that commit: after a crash the spare is a spare and the member is the
-//! member. From the first superblock on that has the commit, the spare is the member, by its identity, whatever its own
-//! superblock says; what its redundancy needs was durable before. Should the member fail on the way, that is an ordinary
+//! member. The commit reaches the successor's own superblock before any other one ([`crate::commit`]); from then on it is
+//! the member, by its identity, and what its redundancy needs was durable before. Should the member fail on the way, that is an ordinary
 //! failure, and the spare is promoted and filled anew. Should the successor fail, the member is what it was.
 
 use std::rc::Rc;

@@ -32,8 +32,8 @@ pub enum CleaningScope {
         /// High watermark.
         stop_percent: u32,
     },
-    /// The group that will be front-end next, then the one after it, and only while that pays: a victim with at least `worthless_percent`
-    /// valid blocks is left alone (SWAN section 3.2; the order and the end are ours, the paper leaves them open).
+    /// The group that will be front-end next, then the one after it, and only while that pays: a victim with at least
+    /// `worthless_percent` valid blocks is left alone (SWAN section 3.2; the order and the end are ours, the paper leaves them open).
     NextFrontEnd {
         /// Valid blocks, in percent, from which a victim is not worth its copies.
         worthless_percent: u32,

@@ -177,7 +177,8 @@ impl Pool {
         let (memory, home) = match arena {
             Some(arena) => {
                 self.arena_used.set(used + bytes);
-                // SAFETY: the sum was just checked to stay within the arena.
+                // SAFETY: `used + bytes` was just checked to stay within the arena, which is one mapping that the pool owns for
+                // as long as any buffer lives. `arena_used` only grows, so no other buffer gets this range.
                 (unsafe { arena.start().add(used) }, Home::Arena)
             }
             None if self.blank => (map(bytes), Home::Mapping),
@@ -199,9 +200,11 @@ impl Drop for Pool {
             let bytes = class_bytes(chunk.class as usize);
             match chunk.home {
                 Home::Arena => {}
-                // SAFETY: allocated in `allocate` with this very layout.
+                // SAFETY: `home` is set once, where the memory is made, so this came from `allocate`, with the layout of its class,
+                // which never changes. No buffer is left that could look at it, and each chunk is on one free list, once.
                 Home::Heap => unsafe { dealloc(chunk.memory.as_ptr(), layout(bytes)) },
-                // SAFETY: made by `map` of as many bytes, whose owner was forgotten there.
+                // SAFETY: likewise, this came from `map`, which made a mapping of as many bytes and forgot its owner: this is the
+                // only one again, and no buffer is left that could look at the memory.
                 Home::Mapping => drop(unsafe { Pages::from_start(chunk.memory, bytes) }),
             }
         }

@@ -38,8 +38,8 @@ impl Pages {
         // failure is an answer, asserted below.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED, "no memory for {len} bytes: {}", std::io::Error::last_os_error());
-        // SAFETY: the range is the mapping just made. This advice changes how it is backed, never what it holds; it is a wish,
-        // so its failure means nothing.
+        // SAFETY: the range is the mapping just made. The callers' two advices, for huge pages and against them, change how it
+        // is backed, never what it holds; they are wishes, so failure means nothing.
         unsafe { libc::madvise(start, len, advice) };
         Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len }
     }

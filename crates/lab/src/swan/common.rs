@@ -1,6 +1,7 @@
 //! What SWAN's experiments have in common.
 
-use crate::experiment::{Scale, Trialled};
+use crate::chart::Scheme;
+use crate::experiment::{Scale, Trial, Trialled};
 use crate::outcome::{Outcome, per_second};
 
 /// The modelled drive's blocks per die, and pages per block.
@@ -59,6 +60,12 @@ const SAMPLE: f64 = 20.0;
 /// [`random_writes`] for as long as most figures look at them, measured after cleaning has begun.
 pub fn writes_after_cleaning_began(scale: Scale, array: &str) -> String {
     random_writes(scale, array, SECONDS, RAMP, SAMPLE)
+}
+
+/// The two schemes that several figures set side by side on eight drives, with [`writes_after_cleaning_began`].
+pub fn log_raid0_and_swan0(scale: Scale) -> Vec<Trial> {
+    let trial = |name, scheme, array: String| Trial::new(name, scheme, writes_after_cleaning_began(scale, &array));
+    vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
 }
 
 /// User writes over the paper's time: seconds and MB/s.

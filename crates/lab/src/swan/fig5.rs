@@ -1,7 +1,7 @@
 //! Figure 5: random writes over time, one log over eight drives beside four groups of two.
 
-use super::common::{log_raid0, swan0, variation, writes_after_cleaning_began, writes_over_time, written};
-use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
+use super::common::{log_raid0_and_swan0, variation, writes_over_time, written};
+use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 
 /// See the module's text.
@@ -24,8 +24,7 @@ impl Experiment for Fig5 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        let trial = |name, scheme, array: String| Trial::new(name, scheme, writes_after_cleaning_began(scale, &array));
-        vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
+        log_raid0_and_swan0(scale)
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {

@@ -1,6 +1,6 @@
 //! Figure 6: what each drive does under the random writes of Figure 5.
 
-use super::common::{TIME, log_raid0, over_time, rate, swan0, writes_after_cleaning_began};
+use super::common::{TIME, log_raid0_and_swan0, over_time, rate};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, Sample};
@@ -23,8 +23,7 @@ impl Experiment for Fig6 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        let trial = |name, scheme, array: String| Trial::new(name, scheme, writes_after_cleaning_began(scale, &array));
-        vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
+        log_raid0_and_swan0(scale)
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
