@@ -102,6 +102,8 @@ impl Client {
         while let Some(request) = self.take().await {
             let issued = self.issue(&request).await;
             if issued >= self.end {
+                // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
+                self.finish(&request);
                 break;
             }
             let result = self.carry_out(&request).await;
