@@ -50,6 +50,11 @@ impl Array {
         if let Some((departed, _)) = state.departed() {
             return Err(MemberError::NotOnline { device: state.name(), state: departed.word() });
         }
+        let (group, _) = reactor.shared.layout.column_of(member);
+        if reactor.shared.lacking_in(group) > 0 {
+            // A spare that comes free is wanted in the place of the lost one.
+            return Err(MemberError::GroupLacks { device: state.name(), group });
+        }
         let Some(spare) = reactor.fitting_spare(member) else {
             let need = ByteSize(reactor.bytes_needed(member));
             return Err(MemberError::NoFittingSpare { device: state.name(), need });

@@ -102,6 +102,17 @@ pub enum MemberError {
         /// Its state in a word.
         state: &'static str,
     },
+    /// Another member of its group is lost, or being filled: that comes first.
+    #[error(
+        "{device} is not drained while {group} lacks another member: spares are wanted there; drain it when the group is \
+         whole again ('cygnus array status'), or replace the other one with 'cygnus array replace'"
+    )]
+    GroupLacks {
+        /// Path.
+        device: String,
+        /// Its group.
+        group: GroupId,
+    },
     /// No spare can take over from the member.
     #[error(
         "no spare of at least {need} is free to take over from {device}: add one with 'cygnus array spare add', and drain \

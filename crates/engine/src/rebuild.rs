@@ -107,6 +107,13 @@ impl Reactor {
         self.home().fills.borrow().clone()
     }
 
+    /// Whether a member is about to be filled, or is being filled.
+    pub(crate) fn is_filling_members(&self) -> bool {
+        let home = self.home();
+        let drains = |fill: &Rc<Fill>| fill.successor.is_some();
+        !home.arrivals.borrow().is_empty() || !home.fills.borrow().iter().all(drains)
+    }
+
     /// Whether the restoring of a segment should be left half done.
     pub(crate) fn rebuild_must_pause(&self, fill: &Fill) -> bool {
         self.home().stop.get() || self.shared.fault().is_some() || fill.job.is_cancelled()

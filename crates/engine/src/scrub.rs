@@ -9,8 +9,8 @@
 //! taking others, damage in a superblock by writing them again. Blocks beyond redundancy are listed, by volume and
 //! address. They are not remembered: each reading finds them again, and so does the next scrub.
 //!
-//! A member that comes online meanwhile is not looked at again: what it holds has just been restored, from blocks that
-//! match their checksums.
+//! Members are filled first: until then, what a member will have in a moment would count as lost. One that comes online
+//! meanwhile is not looked at again: what it holds has just been restored, from blocks that match their checksums.
 //!
 //! A scrub gives way to guests, at the pace that the policy gives all background work.
 
@@ -32,6 +32,8 @@ use crate::writer::{Appended, Publish};
 
 /// Blocks beyond redundancy that a report lists; more are only counted.
 const LISTED: usize = 1000;
+/// How often a scrub looks whether members that come first have been filled.
+const LOOK: Nanos = Nanos::millis(10);
 /// Times that a superblock being written is looked at again before the scrub goes on without it.
 const LOOKS: u32 = 10;
 
@@ -174,6 +176,7 @@ impl Scrub {
         let segments = self.reactor.segments_to_scrub();
         self.job.set_left(segments.len() as u64 * self.reactor.bytes_of_segment());
         for seg in segments {
+            self.wait_for_members().await;
             if let Some(end) = self.early_end() {
                 return end;
             }
@@ -188,6 +191,13 @@ impl Scrub {
         match self.make_durable().await {
             Ok(()) => JobState::Done,
             Err(why) => JobState::Failed(why),
+        }
+    }
+
+    /// Lets members be filled first.
+    async fn wait_for_members(&self) {
+        while self.reactor.is_filling_members() && self.early_end().is_none() {
+            self.reactor.rt.sleep(LOOK).await;
         }
     }
 
@@ -330,7 +340,7 @@ impl Reactor {
                 count(&self.shared.members[member.index()].counters.corrupt, wrong);
                 return wrong;
             }
-            self.rt.sleep(Nanos::millis(10)).await;
+            self.rt.sleep(LOOK).await;
         }
         0
     }

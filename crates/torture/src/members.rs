@@ -138,16 +138,18 @@ impl Members {
         }
     }
 
-    /// Whether a device may be made a spare now: one that was relieved only if it has come to no harm.
-    pub(crate) fn becomes_spare(&mut self, n: usize) -> bool {
-        let Some(device) = self.members.get_mut(n) else { return false };
-        if !device.relieved {
-            return true;
+    /// Whether a device may be made a spare now, and if so, whether by force: one that was relieved, if it has come to no
+    /// harm, whatever it holds. What another one holds may be somebody's.
+    pub(crate) fn becomes_spare(&mut self, n: usize) -> Option<bool> {
+        let device = self.members.get_mut(n)?;
+        let relieved = device.relieved;
+        if relieved && device.spoiled {
+            return None;
         }
-        if !device.spoiled {
+        if relieved {
             (device.group, device.relieved) = (None, false);
         }
-        !device.spoiled
+        Some(relieved)
     }
 
     /// By device: whether it does what it is told, whatever happened to it before.

@@ -27,6 +27,8 @@ pub(crate) struct Regrouping {
     pub(crate) width: usize,
     /// Places for members; the devices of higher numbers can be spares.
     pub(crate) places: usize,
+    /// Whether what a device holds may be lost.
+    pub(crate) force: bool,
     /// Whether any device has come to harm: then a change may fail.
     pub(crate) harmed: bool,
 }
@@ -60,7 +62,7 @@ impl Regrouping {
             // A spare has the place, and works.
             return;
         }
-        let result = self.array.replace(MemberIx(member as u16), &device, true).await;
+        let result = self.array.replace(MemberIx(member as u16), &device, self.force).await;
         let what = Regroup::Replace(member);
         match result {
             Ok(_) => journal::tell(format!("{} {what}: begun", self.rt.now())),
@@ -77,7 +79,7 @@ impl Regrouping {
     async fn add_spare(&self, n: usize) {
         let Some(device) = self.device(self.places + n) else { return };
         let what = Regroup::Spare(n);
-        match self.array.add_spare(&device, true).await {
+        match self.array.add_spare(&device, self.force).await {
             Ok(()) => journal::tell(format!("{} {what}: done", self.rt.now())),
             Err(MemberError::Array(error)) if !self.harmed => self.fail(format!("{what}: {error}")),
             Err(error) => journal::tell(format!("{} {what}: {error}", self.rt.now())),
@@ -128,7 +130,7 @@ impl Regrouping {
         if devices.len() < self.width {
             return Ok(());
         }
-        self.array.add_groups(&devices, true).await.map(drop)
+        self.array.add_groups(&devices, self.force).await.map(drop)
     }
 }
 

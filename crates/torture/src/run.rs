@@ -312,9 +312,13 @@ impl<'a> Run<'a> {
     fn regroup(&mut self, session: &Session, cycle: &Cycle) {
         let spoils = cycle.during.iter().any(|(_, harm)| !harm.what.is_harmless());
         for &(at, what) in &cycle.regroups {
-            if matches!(what, Regroup::Spare(n) if !self.members.becomes_spare(self.story.shape.places() + n)) {
-                continue;
-            }
+            let force = match what {
+                Regroup::Spare(n) => match self.members.becomes_spare(self.story.shape.places() + n) {
+                    Some(force) => force,
+                    None => continue,
+                },
+                _ => true,
+            };
             self.tally.regrouped += 1;
             let regrouping = Regrouping {
                 rt: session.cluster.reactor(0).clone(),
@@ -323,6 +327,7 @@ impl<'a> Run<'a> {
                 devices: session.devices.clone(),
                 width: self.story.shape.width(),
                 places: self.story.shape.places(),
+                force,
                 harmed: self.ruined || self.members.any_spoiled() || spoils,
             };
             match what {

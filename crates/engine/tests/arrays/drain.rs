@@ -137,6 +137,8 @@ fn a_drain_that_makes_no_sense_is_refused_with_the_remedy() {
         array.volume("v").unwrap().flush().await.unwrap();
         let error = array.drain(MemberIx(0)).await.unwrap_err();
         assert!(error.to_string().contains("d0 is missing"), "{error}");
+        let error = array.drain(MemberIx(1)).await.unwrap_err();
+        assert!(matches!(error, MemberError::GroupLacks { .. }), "a spare is wanted in the lost one's place: {error}");
     });
 }
 
