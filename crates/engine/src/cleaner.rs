@@ -99,7 +99,8 @@ impl Reactor {
         let stripe = u64::from(self.shared.layout.geometry().slots(self.shared.layout.geometry().stripe_rows));
         let batch = BATCH.max((self.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.home().space.borrow();
-        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || space.starving > 0);
+        let wanted = space.starving > 0 || space.turn.is_over();
+        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }
 
@@ -208,7 +209,7 @@ impl Reactor {
         let begun = self.rt.now();
         while self.shared.reads(group) > 0
             && self.home().space.borrow().starving == 0
-            && self.shared.pressure() == 0
+            && self.shared.admission.delay() == 0
             && self.rt.now().since(begun) < LONGEST_YIELD
         {
             self.rt.sleep(Nanos::micros(20)).await;

@@ -9,6 +9,7 @@
 //! checked again before it is published; nothing written to a device is ever overwritten inside a segment; a segment is
 //! reused only when everything that replaced its contents is durable.
 
+mod admission;
 mod array;
 mod assemble;
 mod check;
@@ -57,6 +58,7 @@ mod stripe;
 mod survey;
 mod tail;
 mod throttle;
+mod turn;
 mod victims;
 mod volume;
 mod work;

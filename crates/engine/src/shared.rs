@@ -9,6 +9,7 @@ use cygnus_format::{GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry};
 use cygnus_policy::Policies;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, VolumeId};
 
+use crate::admission::Admission;
 use crate::grown::{Grown, NewestLayout};
 use crate::l2p::Map;
 use crate::member::MemberShared;
@@ -166,8 +167,8 @@ pub(crate) struct Shared {
     /// Per reactor: lowest stripe sequence that is not wholly on the devices; `u64::MAX` if none.
     incomplete: Vec<AtomicU64>,
     durable: AtomicU64,
-    /// Delay per written block in nanoseconds while space is short.
-    pressure: AtomicU64,
+    /// Where writers wait when they are faster than cleaning.
+    pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
     pub since_checkpoint: AtomicU64,
     /// How long guests waited for devices lately.
@@ -244,7 +245,7 @@ impl Shared {
             stripe_seq: AtomicU64::new(parts.first_stripe_seq),
             incomplete: (0..parts.reactors).map(|_| AtomicU64::new(u64::MAX)).collect(),
             durable: AtomicU64::new(parts.first_stripe_seq),
-            pressure: AtomicU64::new(0),
+            admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
             latencies: Latencies::new(),
             groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
@@ -432,15 +433,6 @@ impl Shared {
 
     pub(crate) fn set_durable(&self, below: u64) {
         self.durable.fetch_max(below, Ordering::AcqRel);
-    }
-
-    #[inline]
-    pub(crate) fn pressure(&self) -> u64 {
-        self.pressure.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_pressure(&self, ns_per_block: u64) {
-        self.pressure.store(ns_per_block, Ordering::Relaxed);
     }
 
     pub(crate) fn read_begins(&self, group: GroupId) {

@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, Layout, Stream};
-use cygnus_policy::{GroupView, PressureView, Turn};
+use cygnus_policy::{GroupView, PressureView};
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, ReactorId};
 
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Shared, count};
+use crate::turn::CleaningTurn;
 use crate::writer::Grant;
 
 /// How long a writer waits for a group that has enough to give before it takes what there is.
@@ -35,10 +36,8 @@ pub(crate) struct Space {
     pub recovering: bool,
     /// The group in which the cleaner works.
     pub cleaning: Option<usize>,
-    /// The group that was cleaned last, and the first sequence of segments begun since the cleaner came to it.
-    turn: Option<(usize, u64)>,
-    /// How far the cleaning of that group is.
-    progress: Turn,
+    /// The turn of the group that was cleaned last.
+    pub turn: CleaningTurn,
     pub next_segment_seq: u64,
     /// Writers that wait for a segment.
     pub starving: u32,
@@ -76,8 +75,7 @@ impl Space {
             fresh: None,
             recovering: false,
             cleaning: None,
-            turn: None,
-            progress: Turn::default(),
+            turn: CleaningTurn::default(),
             next_segment_seq,
             starving: 0,
         };
@@ -88,6 +86,11 @@ impl Space {
 
     pub(crate) fn free_in(&self, group: usize) -> u32 {
         self.free[group].len() as u32
+    }
+
+    /// Segments of a group that are emptied and not given back yet.
+    pub(crate) fn pending_in(&self, shared: &Shared, group: GroupId) -> u32 {
+        self.pending.iter().filter(|&&seg| shared.segments.locate(seg).0 == group).count() as u32
     }
 
     /// A group that was added and has not been front-end yet.
@@ -132,36 +135,17 @@ impl Space {
         shared.segments.of_group(group).filter(withheld).for_each(|seg| self.put_free(shared, seg));
     }
 
-    /// The cleaner works in this group, where it has found so much to free; its turn begins when it comes from another one.
-    pub(crate) fn clean_in_turn(&mut self, group: usize, to_free: u32) {
-        if self.turn.is_none_or(|(cleaned, _)| cleaned != group) {
-            self.turn = Some((group, self.next_segment_seq));
-            self.progress.to_free_at_first = to_free;
-        }
-        self.progress.to_free = to_free;
-    }
-
-    /// The cleaner rests.
-    pub(crate) fn nothing_to_clean(&mut self) {
-        self.progress.to_free = 0;
-    }
-
-    /// Whether writers should wait for the cleaner before they get another segment, where it works for them.
-    fn writers_are_ahead(&self, shared: &Shared) -> bool {
-        let views = self.views(shared);
-        let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return false };
+    /// What writers should take for a segment, so that they do not fill the front-end before the next one is clean; zero:
+    /// as little as they can.
+    fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
+        let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
         let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
-        let writable = front_end.free.saturating_sub(front_end.reserve);
-        shared.policies.front_end.is_exclusive()
+        let is_for_them = shared.policies.front_end.is_exclusive()
             && self.fresh.is_none()
             && next.is_some()
-            && self.turn.map(|(cleaned, _)| cleaned) == next
-            && Turn { writable, ..self.progress }.writers_are_ahead()
-    }
-
-    /// The first sequence of segments begun in a group's present turn to be cleaned, if it is its turn.
-    pub(crate) fn turn_began(&self, group: usize) -> Option<u64> {
-        self.turn.and_then(|(cleaned, began)| (cleaned == group).then_some(began))
+            && self.turn.group() == next;
+        let writable = front_end.free.saturating_sub(front_end.reserve);
+        if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
     }
 
     /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.
@@ -246,10 +230,6 @@ impl Reactor {
         loop {
             let changed = home.space_changed.wait();
             let urgent = self.rt.now() >= urgent_at;
-            if stream == Stream::User && !urgent && home.space.borrow().writers_are_ahead(&self.shared) {
-                either(changed, self.rt.sleep_until(urgent_at)).await;
-                continue;
-            }
             let granted = home.space.borrow_mut().try_grant(&self.shared, stream, owner, urgent);
             // Closing still takes a last checkpoint.
             let refused = self.shared.is_closed() && stream != Stream::Meta;
@@ -281,7 +261,9 @@ impl Reactor {
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.starving > 0;
         let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
-        self.shared.set_pressure(delay.0);
+        let per_segment = space.writers_pace(&self.shared, &views);
+        let interval = Nanos(per_segment.0 / u64::from(segment_capacity(&self.shared.layout)));
+        self.shared.admission.set(delay, interval);
     }
 
     /// Gives segments that were emptied back to the free ones. The caller has made durable whatever replaced their

@@ -35,7 +35,7 @@ pub struct ArrayStatus {
     pub mapped: ByteSize,
     /// Why the array takes no writes, if so.
     pub fault: Option<String>,
-    /// Delay per written block in nanoseconds, 0 while space is not short.
+    /// What each written block costs its writer in nanoseconds while writers are faster than cleaning, otherwise 0.
     pub pressure_ns: u64,
     /// Number of this opening.
     pub session: u64,
@@ -297,7 +297,7 @@ impl Reactor {
             usable: blocks(shared.usable()),
             mapped: blocks(shared.mapped()),
             fault: shared.fault(),
-            pressure_ns: shared.pressure(),
+            pressure_ns: shared.admission.delay().max(shared.admission.interval()),
             session: shared.session,
             last_scrub_unix: state.last_scrub_unix,
             groups: (0..shared.layout.groups()).map(|g| self.group_status(g)).collect(),

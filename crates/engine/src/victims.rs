@@ -45,14 +45,16 @@ impl Reactor {
             starving,
         });
         let Some(g) = space.cleaning else {
-            space.nothing_to_clean();
+            space.turn.pauses();
             return None;
         };
         drop(space);
         let candidates = candidates(g);
         let mut space = self.home().space.borrow_mut();
-        let to_free = self.shared.policies.cleaning.still_to_free(&groups[g]);
-        space.clean_in_turn(g, to_free.min(candidates.len() as u32));
+        let emptied = space.pending_in(&self.shared, GroupId(g as u16));
+        let to_free = self.shared.policies.cleaning.still_to_free(&groups[g]).saturating_sub(emptied);
+        let (to_free, seq) = (to_free.min(candidates.len() as u32), space.next_segment_seq);
+        space.turn.goes_on(g, to_free, seq, self.rt.now());
         let room = space.free_in(g) / 2 * segment_capacity(&self.shared.layout);
         let mut victims = rule.choose_several(candidates.into_iter(), AT_ONCE);
         victims.truncate(fitting(&victims, room));
@@ -64,7 +66,7 @@ impl Reactor {
     /// The segments of a group that may be victims.
     fn sealed(&self, group: GroupId) -> impl Iterator<Item = SegmentView> {
         let (segments, capacity) = (&self.shared.segments, segment_capacity(&self.shared.layout));
-        let turn = self.home().space.borrow().turn_began(group.index());
+        let turn = self.home().space.borrow().turn.began(group.index());
         let view = move |seg| SegmentView {
             id: segments.locate(seg).1,
             live: segments.live(seg),

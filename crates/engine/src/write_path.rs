@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use cygnus_format::{Discard, MapEntry, Stream};
-use cygnus_types::{BLOCK, ByteSize, Lba, Nanos};
+use cygnus_types::{BLOCK, ByteSize, Lba};
 
 use crate::error::VolumeError;
 use crate::order::REGION_BLOCKS;
@@ -25,7 +25,7 @@ impl Reactor {
     pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
         let shared = &self.shared;
         let blocks = (data.len() / BLOCK) as u64;
-        let ready = shared.pressure() == 0 && !shared.is_stopped() && !self.hold.get() && shared.has_space(blocks);
+        let ready = shared.admission.is_open() && !shared.is_stopped() && !self.hold.get() && shared.has_space(blocks);
         if !ready || blocks > BLOCKS_PER_TURN as u64 {
             return None;
         }
@@ -47,7 +47,7 @@ impl Reactor {
         lba: Lba,
         data: &[u8],
     ) -> Result<(), VolumeError> {
-        self.slow_down(data.len() / BLOCK).await;
+        self.wait_to_be_let_in(data.len() / BLOCK).await;
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             if index > 0 && index % BLOCKS_PER_TURN == 0 {
                 self.rt.yield_now().await;
@@ -94,7 +94,7 @@ impl Reactor {
         within: usize,
         data: &[u8],
     ) -> Result<(), VolumeError> {
-        self.slow_down(1).await;
+        self.wait_to_be_let_in(1).await;
         let block = self.rt.alloc(BLOCK);
         let view = block.full();
         loop {
@@ -159,13 +159,5 @@ impl Reactor {
             return Err(VolumeError::Gone);
         }
         Ok(())
-    }
-
-    /// Back-pressure: as long as space is short, each block costs its writer a little time.
-    async fn slow_down(&self, blocks: usize) {
-        let delay = self.shared.pressure();
-        if delay > 0 {
-            self.rt.sleep(Nanos(delay * blocks as u64)).await;
-        }
     }
 }

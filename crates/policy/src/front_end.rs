@@ -1,4 +1,6 @@
-//! Which group takes the user writes.
+//! Which group takes the user writes, and how fast.
+
+use cygnus_types::Nanos;
 
 /// What a policy may know of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,19 +54,30 @@ pub struct Turn {
     pub writable: u32,
     /// What is still to be freed in the next front-end.
     pub to_free: u32,
-    /// What there was to be freed when its cleaning began.
-    pub to_free_at_first: u32,
 }
 
-/// Writers may run ahead of cleaning by one part in this many of what is freed in a turn, so that they never wait for the
-/// cleaner's first steps, or for victims that happen to be full.
-const SLACK: u32 = 16;
+/// The lead that writers may keep over cleaning, as a part of what is still to be freed: a burst goes through at once.
+const LEAD: f64 = 0.125;
+/// Writers with so many times as much room as is to be freed are left alone.
+const AT_LEISURE: f64 = 2.0;
+/// The least part of the cleaner's pace at which writers go on.
+const SLOWEST: f64 = 0.125;
 
 impl Turn {
-    /// Whether writers are ahead of cleaning: at this pace the front-end would be full before the next one is clean. They
-    /// wait a little for each segment then, rather than long at the end of the turn, and turns stay as long as they can be.
-    pub fn writers_are_ahead(self) -> bool {
-        self.to_free > self.writable + self.to_free_at_first / SLACK
+    /// What writers, all of them together, should take for a segment if the cleaner takes `cleaners` to free one; zero:
+    /// as little as they can. The front-end should be full when the next one is clean, not before, or writers would run
+    /// into a wall. So they are the slower the less room they have left for each segment still to be freed: at the
+    /// cleaner's pace once they have used up their lead, and steeply faster or slower around that.
+    pub fn writers_pace(self, cleaners: Nanos) -> Nanos {
+        if self.to_free == 0 {
+            return Nanos::ZERO;
+        }
+        let room = f64::from(self.writable) / f64::from(self.to_free) + LEAD;
+        if room >= AT_LEISURE {
+            return Nanos::ZERO;
+        }
+        let faster = (room * room * room * room).max(SLOWEST);
+        Nanos((cleaners.0 as f64 / faster) as u64)
     }
 }
 
@@ -111,11 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn writers_go_at_the_pace_of_cleaning_when_they_are_faster() {
-        let turn = |writable, to_free| Turn { writable, to_free, to_free_at_first: 160 };
-        assert!(!turn(160, 160).writers_are_ahead(), "both begin");
-        assert!(!turn(100, 110).writers_are_ahead() && turn(100, 111).writers_are_ahead());
-        assert!(!turn(0, 0).writers_are_ahead(), "nothing to clean");
+    fn writers_go_at_the_pace_of_cleaning_when_they_have_used_up_their_lead() {
+        let pace = |writable, to_free| Turn { writable, to_free }.writers_pace(Nanos::millis(1));
+        assert_eq!((pace(0, 0), pace(188, 100)), (Nanos::ZERO, Nanos::ZERO), "nothing to clean, or room enough");
+        assert_eq!(pace(175, 200), Nanos::millis(1));
+        assert!((0..187).all(|w| pace(w, 100) >= pace(w + 1, 100)), "a slope");
+        assert!(pace(100, 100) < Nanos::micros(700) && pace(50, 100) > Nanos::millis(4));
+        assert_eq!(pace(0, 100), Nanos::millis(8));
     }
 
     #[test]
