@@ -1,12 +1,14 @@
 //! `cygnus plan`: SWAN's analytic model for a network, a drive and a utilisation.
 
+mod check;
+mod text;
+
 use crate::args::plan::PlanArgs;
 use crate::args::values::Raid;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
 use cygnus_ssd::{Figure, Preset};
-use cygnus_types::ByteSize;
 use serde::Serialize;
 
 /// The prototype of the SWAN paper, section 3.4: 15.6 us and 19.5 us for a 4 KiB block, 4 ms per erase, segments of
@@ -37,6 +39,8 @@ struct Plan {
     wear: Option<Wear>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<check::Checked>,
     remarks: Vec<String>,
 }
 
@@ -63,6 +67,8 @@ struct Equation {
     move_term: f64,
     minimum: f64,
     groups: u32,
+    /// The first two terms together: R-groups to be cleaned at once, of which the engine cleans one.
+    cleaning: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -90,12 +96,25 @@ struct Wear {
 struct Cost {
     drives: f64,
     per_usable_terabyte: f64,
+    /// That, spread over the years that the drives last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_usable_terabyte_year: Option<f64>,
 }
 
 /// Does it.
 pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
-    let plan = plan(args)?;
-    output.answer(&plan, |_| text(&plan))
+    if args.check {
+        check::modelled(&args.device)?;
+    }
+    let mut plan = plan(args)?;
+    if args.check {
+        plan.check = Some(check::check(&plan, output)?);
+    }
+    output.answer(&plan, |_| text::text(&plan))?;
+    match &plan.check {
+        Some(check) if !check.as_predicted() => Err(Failure::Failed("the simulation contradicts the plan".into())),
+        _ => Ok(()),
+    }
 }
 
 fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
@@ -116,13 +135,15 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         let parity = args.raid.map_or(args.parity, |raid| raid.parity);
         planner::layouts(devices, u32::from(parity)).map(judge).collect()
     });
+    let wear = wear(args, &device, &layout);
     Ok(Plan {
         network_bytes_per_second: network,
         utilisation,
         equation: equation(&device, terms, load),
-        wear: wear(args, &layout),
-        cost: cost(args, &layout, chosen),
-        remarks: remarks(args, &layout, terms, chosen),
+        cost: cost(args, &device, &layout, wear.as_ref()),
+        wear,
+        check: None,
+        remarks: remarks(args, &device, &layout, terms, chosen),
         layout,
         alternatives,
         device: Device {
@@ -197,7 +218,10 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
             Ok(Layout { groups, data, parity, spares: devices - groups * (data + parity) })
         }
         (None, raid) => {
-            let data = raid.map_or_else(|| planner::data_devices(device, network), |Raid { data, .. }| u32::from(data));
+            let data = raid.map_or_else(
+                || planner::data_devices(device, utilisation, network),
+                |Raid { data, .. }| u32::from(data),
+            );
             let parity = u32::from(raid.map_or(args.parity, |raid| raid.parity));
             let load = (network / (f64::from(data) * device.write_rate)).min(1.0);
             let groups = planner::terms(device, utilisation, load).groups();
@@ -234,23 +258,33 @@ fn equation(device: &DeviceFigures, terms: Terms, load: f64) -> Equation {
         move_term: terms.moves,
         minimum: terms.minimum(),
         groups: terms.groups(),
+        cleaning: terms.cleaning(),
     }
 }
 
-fn wear(args: &PlanArgs, layout: &Judged) -> Option<Wear> {
+/// Days of the years for which a drive's writes a day are promised.
+const WARRANTY_DAYS: f64 = 5.0 * 365.0;
+
+fn wear(args: &PlanArgs, device: &DeviceFigures, layout: &Judged) -> Option<Wear> {
     let written = args.written_per_day?.0.0 as f64 * layout.write_amplification;
     let drives = f64::from(layout.devices - layout.spares);
-    let years = args.endurance.map(|endurance| endurance.0.0 as f64 * drives / written / 365.0);
+    let endurance =
+        args.endurance.map(|size| size.0.0 as f64).or(args.dwpd.map(|dwpd| dwpd * device.capacity * WARRANTY_DAYS));
+    let years = endurance.map(|endurance| endurance * drives / written / 365.0);
     Some(Wear { drive_writes_per_day: written / layout.raw_bytes, years })
 }
 
-fn cost(args: &PlanArgs, judged: &Judged, layout: Layout) -> Option<Cost> {
-    let drives = args.price? * f64::from(layout.groups * layout.width() + layout.spares);
-    Some(Cost { drives, per_usable_terabyte: drives / (judged.usable_bytes / 1e12) })
+fn cost(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, wear: Option<&Wear>) -> Option<Cost> {
+    let price = args.price.or(args.price_per_gb.map(|price| price * device.capacity / 1e9))?;
+    let drives = price * f64::from(layout.devices);
+    let per_usable_terabyte = drives / (layout.usable_bytes / 1e12);
+    let years = wear.and_then(|wear| wear.years);
+    Some(Cost { drives, per_usable_terabyte, per_usable_terabyte_year: years.map(|years| per_usable_terabyte / years) })
 }
 
-fn remarks(args: &PlanArgs, layout: &Judged, terms: Terms, chosen: Layout) -> Vec<String> {
+fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Terms, chosen: Layout) -> Vec<String> {
     let mut remarks = Vec::new();
+    let utilisation = f64::from(args.utilisation.0) / 100.0;
     if args.device == SWAN_PAPER_NAME {
         remarks.push(format!(
             "the paper prints 1.89 for 60 % and a full front-end; its own equation gives 3.08 with its rounded u of \
@@ -260,10 +294,9 @@ fn remarks(args: &PlanArgs, layout: &Judged, terms: Terms, chosen: Layout) -> Ve
     }
     if !layout.keeps_up {
         remarks.push(format!(
-            "cleaning will not keep up with this network for ever: {} R-groups are {} short; use more drives, narrower \
-             groups, or fill the array less",
-            chosen.groups,
-            terms.groups().saturating_sub(chosen.groups).max(1)
+            "cleaning will not keep up with this network for ever: it would take R-groups of {} data drives; more R-groups \
+             hold more but clean no faster, as one is cleaned at a time. Make them wider, or fill the array less",
+            planner::data_devices(device, utilisation, args.network.0)
         ));
     }
     if chosen.parity == 0 {
@@ -274,105 +307,4 @@ fn remarks(args: &PlanArgs, layout: &Judged, terms: Terms, chosen: Layout) -> Ve
             .into(),
     );
     remarks
-}
-
-fn rate(bytes: f64) -> String {
-    format!("{:.2} GB/s", bytes / 1e9)
-}
-
-fn size(bytes: f64) -> String {
-    ByteSize(bytes as u64).to_string()
-}
-
-fn millis(seconds: f64) -> String {
-    format!("{:.2} ms", seconds * 1e3)
-}
-
-fn text(plan: &Plan) -> String {
-    let (device, equation, layout) = (&plan.device, &plan.equation, &plan.layout);
-    let mut lines = vec![
-        format!(
-            "drive      {}: writes {}, reads {}, holds {}",
-            device.name,
-            rate(device.write_bytes_per_second),
-            rate(device.read_bytes_per_second),
-            terabytes(device.capacity_bytes)
-        ),
-        format!(
-            "segment    {} on each drive: Tw {}, Tr {}, Te {}",
-            size(device.segment_bytes),
-            millis(equation.tw_seconds),
-            millis(equation.tr_seconds),
-            millis(equation.te_seconds)
-        ),
-        format!(
-            "victims    {:.0} % valid (u) when {:.0} % of the space is live: ud = (u - 1) / ln u",
-            equation.valid_share * 100.0,
-            plan.utilisation * 100.0
-        ),
-        format!(
-            "load       the network brings {}, {:.0} % of what the front-end can take; Tw counts {:.2} times",
-            rate(plan.network_bytes_per_second),
-            equation.front_end_load * 100.0,
-            1.0 / equation.front_end_load
-        ),
-        String::new(),
-        "R-groups   N >= (Te/Tw) / (1 - u) + (Tr/Tw + 1) * u / (1 - u) + 1".into(),
-        format!(
-            "             = {:.2} (erase) + {:.2} (move) + 1 (front-end) = {:.2}, so {}",
-            equation.erase_term, equation.move_term, equation.minimum, equation.groups
-        ),
-        String::new(),
-        format!(
-            "layout     {} R-groups of {}: {} drives, {} spare",
-            layout.groups, layout.raid, layout.devices, layout.spares
-        ),
-        format!(
-            "writes     {} in bursts, {} for ever ({})",
-            rate(layout.burst_bytes_per_second),
-            rate(layout.sustained_bytes_per_second),
-            if layout.keeps_up { "cleaning keeps up with the network" } else { "cleaning falls behind the network" }
-        ),
-        format!("amplified  {:.2} bytes written to drives for each byte, parity included", layout.write_amplification),
-        format!("space      {} usable of {} raw", terabytes(layout.usable_bytes), terabytes(layout.raw_bytes)),
-    ];
-    if let Some(wear) = &plan.wear {
-        let years = wear.years.map_or(String::new(), |years| format!(", {years:.1} years until the drives wear out"));
-        lines.push(format!("wear       {:.2} drive writes a day{years}", wear.drive_writes_per_day));
-    }
-    if let Some(cost) = &plan.cost {
-        lines.push(format!("cost       {:.0} for drives, {:.0} per usable TB", cost.drives, cost.per_usable_terabyte));
-    }
-    lines.extend(alternatives(plan));
-    lines.push(String::new());
-    lines.extend(plan.remarks.iter().map(|remark| format!("note: {remark}")));
-    lines.join("\n") + "\n"
-}
-
-fn terabytes(bytes: f64) -> String {
-    format!("{:.2} TB", bytes / 1e12)
-}
-
-fn alternatives(plan: &Plan) -> Vec<String> {
-    if plan.alternatives.is_empty() {
-        return Vec::new();
-    }
-    let mut lines =
-        vec![String::new(), "  groups  raid   spare   bursts       for ever     usable      amplified".into()];
-    for layout in &plan.alternatives {
-        let chosen = (layout.groups, &layout.raid) == (plan.layout.groups, &plan.layout.raid);
-        lines.push(format!(
-            "{} {:>6}  {:<6} {:>5}   {:<11}  {:<11}  {:<10}  {:.2}{}",
-            if chosen { "*" } else { " " },
-            layout.groups,
-            layout.raid,
-            layout.spares,
-            rate(layout.burst_bytes_per_second),
-            rate(layout.sustained_bytes_per_second),
-            terabytes(layout.usable_bytes),
-            layout.write_amplification,
-            if layout.keeps_up { "  keeps up" } else { "" }
-        ));
-    }
-    lines
 }

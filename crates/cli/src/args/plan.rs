@@ -10,6 +10,8 @@ Examples:
     cygnus plan --network 10Gbit --device 850-pro --utilisation 60%
   The best layout of 18 drives, with double parity, for 2 GB/s of writes that never stop:
     cygnus plan --devices 18 --parity 2 --network 2GB --device nvme-gen4 --utilisation 70%
+  Whether the model is right about a layout, by playing it on modelled drives in virtual time:
+    cygnus plan --network 700MB --device 850-pro --raid 2+1 --devices 9 --check
   The example of the SWAN paper, with every term:
     cygnus plan --network 800MB --device swan-paper --utilisation 60%
   A drive of your own, and what a year of it costs:
@@ -53,22 +55,33 @@ pub struct PlanArgs {
     /// Drives at hand: compares their layouts and recommends one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub devices: Option<u32>,
-    /// What a drive may be written before it wears out
+    /// What a drive may be written before it wears out (TBW)
     #[arg(long, value_name = "SIZE", requires = "written_per_day")]
     pub endurance: Option<Size>,
+    /// Instead of that, how often a day it may be written over for five years (DWPD)
+    #[arg(long, value_name = "TIMES", requires = "written_per_day", conflicts_with = "endurance", value_parser = parse_amount)]
+    pub dwpd: Option<f64>,
     /// What clients will write on an average day
     #[arg(long, value_name = "SIZE")]
     pub written_per_day: Option<Size>,
     /// Price of a drive, in any currency
-    #[arg(long, value_name = "AMOUNT", value_parser = parse_price)]
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
     pub price: Option<f64>,
+    /// Instead of that, price of a GB of a drive
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount, conflicts_with = "price")]
+    pub price_per_gb: Option<f64>,
+    /// Play the layout on modelled drives too, and show what comes out beside what is predicted; a minute or two
+    ///
+    /// The drives hold less than real ones and are as fast. The exit status is 1 if the simulation says otherwise than the model whether cleaning keeps up with the network.
+    #[arg(long, conflicts_with_all = ["write_rate", "read_rate", "erase_us"])]
+    pub check: bool,
 }
 
-fn parse_price(text: &str) -> Result<f64, ValueError> {
+fn parse_amount(text: &str) -> Result<f64, ValueError> {
     text.parse()
         .ok()
-        .filter(|price: &f64| price.is_finite() && *price >= 0.0)
-        .ok_or_else(|| ValueError::new("a price is a number, 0 or more"))
+        .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
+        .ok_or_else(|| ValueError::new("give a number, 0 or more"))
 }
 
 /// Bytes a second: a size (`1.2GB`), or bits (`10Gbit`); `/s` may follow.

@@ -10,14 +10,14 @@ const STEPS: u64 = 1000;
 
 /// Shows how far one array's run is; nothing unless standard error is a terminal.
 #[derive(Clone)]
-pub(super) struct Bar {
+pub struct Bar {
     bar: ProgressBar,
     array: String,
     duration: Nanos,
 }
 
 impl Bar {
-    pub(super) fn new(output: Output, array: &str, duration: Nanos) -> Bar {
+    pub fn new(output: Output, array: &str, duration: Nanos) -> Bar {
         let target = if output.shows_progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         let style =
@@ -27,7 +27,7 @@ impl Bar {
     }
 
     /// Shows it.
-    pub(super) fn show(&self, progress: Progress) {
+    pub fn show(&self, progress: Progress) {
         let (share, what) = match progress {
             Progress::Aging(share) => (share, "aging".to_owned()),
             Progress::Running(at) => {
@@ -38,7 +38,7 @@ impl Bar {
         self.bar.set_message(format!("{}: {what}", self.array));
     }
 
-    pub(super) fn end(&self) {
+    pub fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -5,6 +5,8 @@ mod device;
 mod run;
 mod show;
 
+pub use bar::Bar;
+
 use crate::args::sim::SimCommand;
 use crate::failure::Failure;
 use crate::output::{Output, print};
