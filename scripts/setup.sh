@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that `make run` and `make test` need, and says so; does nothing when they are there.
 #
-# usage: scripts/setup.sh [build | test]     build: what compiling and the demo need; test (default): all of it
+# usage: scripts/setup.sh [build | test] [PACKAGE...]
+#
+# build: what compiling and the demo need; test (default): all of it. PACKAGE: these too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,6 +12,7 @@ if [[ ${1:-test} == test ]]; then
     while read -r package _; do packages+=("$package"); done < <(grep -v '^#' tests/clients/packages.txt)
     packages+=(psmisc procps)
 fi
+packages+=("${@:2}")
 
 command -v cargo >/dev/null || {
     echo "cargo is missing: install Rust 1.90 or newer from https://rustup.rs" >&2

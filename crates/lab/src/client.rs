@@ -21,10 +21,10 @@ pub(crate) struct Shared {
     pub tally: RefCell<Tally>,
     /// Names of sources, each once.
     pub names: RefCell<Vec<String>>,
-    pub failure: Cell<Option<RequestError>>,
+    failure: Cell<Option<RequestError>>,
     /// Workers of all clients that have not ended.
-    pub running: Cell<usize>,
-    pub ended: Event,
+    running: Cell<usize>,
+    ended: Event,
     pub start: Nanos,
     pub end: Nanos,
     pub measured_from: Nanos,
@@ -46,6 +46,17 @@ impl Shared {
             end: start + duration,
             measured_from: start + ramp,
         }
+    }
+
+    /// Waits for all clients to end.
+    ///
+    /// # Errors
+    /// The failure of a request.
+    pub async fn all_ended(&self) -> Result<(), RequestError> {
+        while self.running.get() > 0 {
+            self.ended.wait().await;
+        }
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     fn number(&self, name: &str) -> u16 {

@@ -136,6 +136,8 @@ pub struct Sample {
     pub span_ns: u64,
     /// Users' reads: requests, bytes, mean and 99th percentile of the latency in nanoseconds.
     pub reads: [u64; 4],
+    /// Those of at most 64 KiB, likewise: somebody waits for them, as merges and read-ahead do not.
+    pub short_reads: [u64; 4],
     /// Users' writes likewise.
     pub writes: [u64; 4],
     /// Blocks of 4 KiB that users wrote, as the engine counts them.

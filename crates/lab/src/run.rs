@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use cygnus_types::Nanos;
+use cygnus_workload::recording::Shipped;
+use cygnus_workload::trace::ReplayConfig;
 use toml::Spanned;
 
 use crate::aging::age;
@@ -12,9 +14,12 @@ use crate::error::{LabError, Stop};
 use crate::link::Link;
 use crate::outcome::Outcome;
 use crate::sampler::{Snapshot, sample};
-use crate::scenario::Scenario;
+use crate::scenario::{REPLAY_DEPTH, Scenario};
 use crate::summary::Ended;
 use crate::testbed::{Bench, Testbed};
+
+/// Longer than any run: what ends by itself has no other end.
+const FOR_EVER: Nanos = Nanos::secs(1 << 30);
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +65,15 @@ pub fn run(
     }
 }
 
+/// Plays a recording from its beginning to its end before the clock starts.
+async fn replay(bed: &Testbed, recording: &'static Shipped, size: u64) -> Result<(), Stop> {
+    let source = ReplayConfig::closed_loop(recording, REPLAY_DEPTH).build(size);
+    let shared = Rc::new(Shared::new(bed, None, Nanos::ZERO, FOR_EVER));
+    client::start(&shared, &bed.seats[0], source.map_err(|why| Stop::Workload(why.to_string()))?);
+    shared.all_ended().await?;
+    Ok(())
+}
+
 async fn play(
     bench: Rc<Bench>,
     scenario: Scenario,
@@ -73,7 +87,11 @@ async fn play(
     let size = bed.home().store.size();
     let sources = spec.workload.as_ref().build(size, seed).map_err(|why| Stop::Workload(why.to_string()))?;
     let told = progress.clone();
-    age(bed.home(), &scenario.aging(), Rc::new(move |share| told(Progress::Aging(share)))).await?;
+    let aging = scenario.aging();
+    age(bed.home(), &aging, Rc::new(move |share| told(Progress::Aging(share)))).await?;
+    if let Some(recording) = aging.recording {
+        replay(&bed, recording, size).await?;
+    }
 
     let link = spec.network.as_ref().map(Spanned::as_ref).map(|network| Link::new(network.rate.0, network.latency.0));
     let run = spec.run.as_ref();
@@ -92,12 +110,7 @@ async fn play(
         client::start(&shared, &bed.seats[n % bed.seats.len()], source);
     }
     sampler.await;
-    while shared.running.get() > 0 {
-        shared.ended.wait().await;
-    }
-    if let Some(error) = shared.failure.take() {
-        return Err(error.into());
-    }
+    shared.all_ended().await?;
     let after = Snapshot::take(&bed, &shared);
     let samples = samples.take();
     let ended =

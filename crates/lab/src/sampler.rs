@@ -9,7 +9,7 @@ use crate::client::Shared;
 use crate::link::Way;
 use crate::outcome::{DeviceSample, DeviceTotals, Sample};
 use crate::store::Activity;
-use crate::tally::Counts;
+use crate::tally::{Counts, Interval};
 use crate::testbed::Testbed;
 
 /// Counters of everything at one moment.
@@ -76,7 +76,7 @@ pub(crate) async fn sample(
 }
 
 fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) -> Sample {
-    let [reads, writes] = shared.tally.borrow_mut().take_interval();
+    let Interval { reads, short_reads, writes } = shared.tally.borrow_mut().take_interval();
     let standing = bed.home().store.standing();
     let (earlier, later) = (&before.activity, &after.activity);
     let device = |n: usize| {
@@ -87,6 +87,7 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
         at_ns: after.at.since(shared.start).0,
         span_ns: after.at.since(before.at).0,
         reads: figures(&reads),
+        short_reads: figures(&short_reads),
         writes: figures(&writes),
         user_blocks: later.user_blocks - earlier.user_blocks,
         moved_blocks: later.moved_blocks - earlier.moved_blocks,

@@ -5,9 +5,11 @@ use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::Preset;
 use cygnus_sim::CpuModel;
 use cygnus_types::{BLOCK, ByteSize, Nanos};
+use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
+use std::path::Path;
 use toml::Spanned;
 
 use crate::drive::{DevicesSection, Drive};
@@ -152,7 +154,12 @@ pub(crate) struct AgingSection {
     pub fill: Percent,
     /// Then so many times the volume in uniformly random blocks of the filled part (of all of it, if none was filled).
     pub overwrite: f64,
+    /// Then the requests of this recording, as fast as the array answers [`REPLAY_DEPTH`] of them at once.
+    pub recording: Option<&'static Shipped>,
 }
+
+/// Requests at once while aging plays a recording.
+pub(crate) const REPLAY_DEPTH: u32 = 8;
 
 /// What the array's cores cost. The defaults are of the order of what `cygnus bench engine` measures.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -329,10 +336,13 @@ impl Scenario {
     /// # Errors
     /// With line, column and remedy, when the text is no scenario or one that cannot be.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        let spec = toml::from_str::<Spec>(text).map_err(|error| {
+        let mut spec = toml::from_str::<Spec>(text).map_err(|error| {
             let message = error.message().trim_end().replace('\n', "; ");
             ScenarioError::at(file, text, error.span(), message)
         })?;
+        if let Some(directory) = Path::new(file).parent() {
+            spec.workload.get_mut().relative_to(directory);
+        }
         let scenario = Self { file: file.into(), text: text.into(), spec };
         scenario.check()?;
         Ok(scenario)

@@ -2,7 +2,7 @@
 
 use cygnus_target::Histogram;
 use cygnus_types::Nanos;
-use cygnus_workload::Kind;
+use cygnus_workload::{Kind, SHORT_READ};
 
 /// Whose requests, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,16 @@ impl Counts {
 pub(crate) struct Tally {
     /// There are few, so they are looked for one by one.
     totals: Vec<(Key, Counts)>,
-    interval: [Counts; 2],
+    interval: Interval,
+}
+
+/// Counts since the last sample.
+#[derive(Default)]
+pub(crate) struct Interval {
+    pub reads: Counts,
+    /// Of them those up to [`SHORT_READ`].
+    pub short_reads: Counts,
+    pub writes: Counts,
 }
 
 impl Tally {
@@ -48,14 +57,19 @@ impl Tally {
             self.totals[at].1.add(bytes, latency);
         }
         match key.kind {
-            Kind::Read => self.interval[0].add(bytes, latency),
-            Kind::Write | Kind::WriteZeroes => self.interval[1].add(bytes, latency),
+            Kind::Read => {
+                self.interval.reads.add(bytes, latency);
+                if bytes <= u64::from(SHORT_READ) {
+                    self.interval.short_reads.add(bytes, latency);
+                }
+            }
+            Kind::Write | Kind::WriteZeroes => self.interval.writes.add(bytes, latency),
             Kind::Flush | Kind::Trim => {}
         }
     }
 
-    /// Reads and writes since this was last asked.
-    pub fn take_interval(&mut self) -> [Counts; 2] {
+    /// What came since this was last asked.
+    pub fn take_interval(&mut self) -> Interval {
         std::mem::take(&mut self.interval)
     }
 

@@ -33,8 +33,8 @@ pub enum WorkloadConfig {
 impl WorkloadConfig {
     /// Makes paths relative to `directory`, the one of the file that this came from.
     pub fn relative_to(&mut self, directory: &Path) {
-        if let Self::Replay(replay) = self {
-            replay.file = directory.join(&replay.file);
+        if let Self::Replay(ReplayConfig { file: Some(file), .. }) = self {
+            *file = directory.join(&*file);
         }
     }
 

@@ -26,5 +26,5 @@ pub use config::WorkloadConfig;
 pub use distribution::Distribution;
 pub use error::WorkloadError;
 pub use fio::{Job, Pattern};
-pub use request::{Kind, Request, Schedule, Source};
+pub use request::{Kind, Request, SHORT_READ, Schedule, Source};
 pub use values::{BlockSizes, Percent, Size, Span};

@@ -26,6 +26,9 @@ impl Kind {
     }
 }
 
+/// Somebody waits for a read of at most so many bytes; longer ones are read-ahead, merges, backups.
+pub const SHORT_READ: u32 = 64 << 10;
+
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {

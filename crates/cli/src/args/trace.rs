@@ -22,7 +22,7 @@ pub enum TraceCommand {
     /// Rewrite a trace as MSR CSV, in the order of arrival
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(ConvertArgs),
-    /// List the formats that are read and the traces that can be synthesised
+    /// List the formats that are read, the traces that can be synthesised and the recordings that come along
     List,
 }
 

@@ -5,6 +5,7 @@ use crate::output::Output;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
+use cygnus_workload::recording::{SHIPPED, Shipped};
 use cygnus_workload::synth::{PRESETS, Preset};
 use cygnus_workload::trace::Format;
 use serde::Serialize;
@@ -13,6 +14,13 @@ use serde::Serialize;
 struct Listed {
     formats: Vec<FormatLine>,
     synthesised: Vec<PresetLine>,
+    recordings: Vec<RecordingLine>,
+}
+
+#[derive(Debug, Serialize)]
+struct RecordingLine {
+    name: &'static str,
+    about: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,8 +66,12 @@ impl From<&Preset> for PresetLine {
 pub(super) fn run(output: Output) -> Result<(), Failure> {
     let format =
         |format: Format| FormatLine { name: format.name(), origin: format.origin(), columns: format.columns() };
-    let listed =
-        Listed { formats: Format::ALL.map(format).into(), synthesised: PRESETS.iter().map(PresetLine::from).collect() };
+    let recording = |shipped: &Shipped| RecordingLine { name: shipped.name, about: shipped.about };
+    let listed = Listed {
+        formats: Format::ALL.map(format).into(),
+        synthesised: PRESETS.iter().map(PresetLine::from).collect(),
+        recordings: SHIPPED.iter().map(recording).collect(),
+    };
     output.answer(&listed, |paint| text(&listed, paint))
 }
 
@@ -93,5 +105,9 @@ fn text(listed: &Listed, paint: Paint) -> String {
             (Tone::Faint, preset.assumed.into()),
         ]);
     }
-    format!("{}\n{}", formats.render(paint), presets.render(paint))
+    let mut recordings = Table::new(&[("RECORDING", Align::Left), ("OF", Align::Left)]);
+    for recording in &listed.recordings {
+        recordings.row([recording.name, recording.about].map(|text| cell(text.into())).into());
+    }
+    format!("{}\n{}\n{}", formats.render(paint), presets.render(paint), recordings.render(paint))
 }

@@ -81,8 +81,8 @@ impl Experiment for Fig12 {
                 Check::new("writes, 99.9 %: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("write", |row| row.p999_ns)),
             ],
             notes: vec![
-                "The workload is played on the arrays at a fixed rate rather than as a trace, so both schemes get the same \
-                 requests at the same times."
+                "Uniform random requests need no recording: they are drawn anew, at a fixed rate, so both schemes get the \
+                 same requests at the same times, as a trace would have it."
                     .into(),
             ],
         }

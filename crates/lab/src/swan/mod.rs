@@ -13,6 +13,7 @@ mod fig6;
 mod fig7;
 mod fig8;
 mod model;
+mod recorded;
 mod ycsb;
 
 pub use fig4a::Fig4a;

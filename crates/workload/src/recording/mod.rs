@@ -7,10 +7,12 @@
 mod frame;
 mod header;
 mod reader;
+mod shipped;
 
 pub use frame::FrameBuilder;
 pub use header::{Header, HeaderError};
 pub use reader::{Damage, Frames};
+pub use shipped::{SHIPPED, Shipped};
 
 /// Little-endian numbers out of bytes that are long enough.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

@@ -1,24 +1,27 @@
 //! Replays a trace on a volume.
 
 use super::{Format, ReadOptions, Record, Skip, TraceError, TraceReader};
-use crate::{Request, Schedule, Source, Span, WorkloadError};
+use crate::recording::Shipped;
+use crate::{Request, SHORT_READ, Schedule, Source, Span, WorkloadError};
 use cygnus_types::{ByteSize, Nanos};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Volumes take requests in multiples of this; traces of other sizes are widened to it.
 const SECTOR: u64 = 512;
 /// Scaled offsets keep their place within a block of this size.
 const BLOCK: u64 = cygnus_types::BLOCK as u64;
 
-/// A trace, and how it is played. `[workload.replay]` with at least `file`.
+/// A trace, and how it is played. `[workload.replay]` with a `file` or a `recording`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReplayConfig {
     /// The trace, plain or compressed with gzip or bzip2.
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
+    /// A recording that comes with Cygnus, instead of a file.
+    pub recording: Option<&'static Shipped>,
     /// Its format; found out if not given.
     pub format: Option<Format>,
     /// Bad lines that may be skipped; 100 if not given.
@@ -77,9 +80,31 @@ pub enum Fit {
 }
 
 impl ReplayConfig {
+    /// A recording once, as fast as this many requests at once allow.
+    pub fn closed_loop(recording: &'static Shipped, depth: u32) -> Self {
+        Self {
+            file: None,
+            recording: Some(recording),
+            format: None,
+            skip: None,
+            volumes: None,
+            requests: None,
+            speed: real_time(),
+            closed_loop: true,
+            depth: Some(depth),
+            fit: Fit::Refuse,
+            loops: once(),
+            ramp: Span::default(),
+            duration: None,
+        }
+    }
+
     /// Reads the whole trace, so that whatever is wrong with it shows before anything runs.
-    pub(crate) fn build(&self, volume_size: u64) -> Result<Box<dyn Source>, WorkloadError> {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    ///
+    /// # Errors
+    /// When the trace cannot be read, settings make no sense, or it does not fit into a volume of that size.
+    pub fn build(&self, volume_size: u64) -> Result<Box<dyn Source>, WorkloadError> {
+        let name = self.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |what: &str| Err(WorkloadError::setting(&name, what));
         if !(self.speed > 0.0 && self.speed.is_finite()) {
             return wrong("speed: a factor above 0; 2 is twice as fast");
@@ -90,11 +115,11 @@ impl ReplayConfig {
         if volume_size < SECTOR {
             return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
         }
-        let mut records = self.load(&self.file)?;
+        let mut records = self.load()?;
         let extents = Extents::of(&records);
         if self.fit == Fit::Refuse && extents.total > volume_size {
             let (needs, volume) = (ByteSize(extents.total), ByteSize(volume_size));
-            return Err(TraceError::DoesNotFit { path: self.file.clone(), needs, volume }.into());
+            return Err(TraceError::DoesNotFit { path: self.path(), needs, volume }.into());
         }
         for record in &mut records {
             extents.place(record, volume_size, self.fit);
@@ -102,10 +127,25 @@ impl ReplayConfig {
         Ok(Box::new(Replay { name, config: self.clone(), records, next: 0, round: 0, volume_size }))
     }
 
+    /// A request's label: its volume; in the recordings that come with Cygnus, which have one, 1 for what is longer than
+    /// a [`SHORT_READ`], and otherwise 0.
+    fn label(&self, record: &Record) -> u16 {
+        if self.recording.is_some() { u16::from(record.len > SHORT_READ) } else { record.volume as u16 }
+    }
+
+    /// What errors call it.
+    fn path(&self) -> PathBuf {
+        self.file.clone().or_else(|| self.recording.map(|recording| recording.name.into())).unwrap_or_default()
+    }
+
     /// The requests asked for, ordered by arrival, the first one at time 0.
-    fn load(&self, path: &Path) -> Result<Vec<Record>, TraceError> {
+    fn load(&self) -> Result<Vec<Record>, WorkloadError> {
         let options = ReadOptions { format: self.format, skip: self.skip.map_or(Skip::default(), Skip::AtMost) };
-        let mut reader = TraceReader::open(path, options)?;
+        let mut reader = match (&self.file, self.recording) {
+            (Some(file), None) => TraceReader::open(file, options)?,
+            (None, Some(recording)) => recording.open()?,
+            _ => return Err(WorkloadError::setting("replay", "name one trace, a file or a recording")),
+        };
         let wanted = |record: &Record| self.volumes.as_ref().is_none_or(|volumes| volumes.contains(&record.volume));
         let most = self.requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let mut records = Vec::new();
@@ -116,7 +156,7 @@ impl ReplayConfig {
             }
         }
         if records.is_empty() {
-            return Err(TraceError::Empty { path: path.into(), filtered: true });
+            return Err(TraceError::Empty { path: self.path(), filtered: true }.into());
         }
         records.sort_by_key(|record| record.at);
         spread(&mut records, reader.format().tick());
@@ -217,7 +257,7 @@ impl Source for Replay {
         let record = self.records[self.next];
         self.next += 1;
         let arrival = (!self.config.closed_loop).then(|| self.arrival(&record));
-        let job = record.volume as u16;
+        let job = self.config.label(&record);
         Some(Request { arrival, fua: record.fua, ..Request::new(record.kind, record.offset, record.len, job) })
     }
 
