@@ -67,8 +67,6 @@ struct Equation {
     move_term: f64,
     minimum: f64,
     groups: u32,
-    /// The first two terms together: R-groups to be cleaned at once, of which the engine cleans one.
-    cleaning: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -80,6 +78,10 @@ struct Judged {
     burst_bytes_per_second: f64,
     sustained_bytes_per_second: f64,
     keeps_up: bool,
+    /// Part of a front-end's time that it takes to clean, one R-group at a time, what is written meanwhile.
+    cleaning: f64,
+    /// Valid share of the victims, given that headers and clean space hold no garbage.
+    valid_share: f64,
     write_amplification: f64,
     usable_bytes: f64,
     raw_bytes: f64,
@@ -231,7 +233,7 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
 }
 
 fn judged(device: &DeviceFigures, layout: Layout, utilisation: f64, network: f64) -> Judged {
-    let Prospect { burst_rate, sustained_rate, write_amplification, usable, raw } =
+    let Prospect { burst_rate, sustained_rate, valid_share, cleaning, write_amplification, usable, raw } =
         planner::prospect(device, layout, utilisation);
     Judged {
         groups: layout.groups,
@@ -241,6 +243,8 @@ fn judged(device: &DeviceFigures, layout: Layout, utilisation: f64, network: f64
         burst_bytes_per_second: burst_rate,
         sustained_bytes_per_second: sustained_rate,
         keeps_up: sustained_rate >= network * 0.9999,
+        cleaning,
+        valid_share,
         write_amplification,
         usable_bytes: usable,
         raw_bytes: raw,
@@ -258,7 +262,6 @@ fn equation(device: &DeviceFigures, terms: Terms, load: f64) -> Equation {
         move_term: terms.moves,
         minimum: terms.minimum(),
         groups: terms.groups(),
-        cleaning: terms.cleaning(),
     }
 }
 

@@ -50,11 +50,7 @@ pub(super) fn text(plan: &Plan) -> String {
             "             = {:.2} (erase) + {:.2} (move) + 1 (front-end) = {:.2}, so {}",
             equation.erase_term, equation.move_term, equation.minimum, equation.groups
         ),
-        format!(
-            "             for groups cleaned side by side; one is cleaned at a time, and erase + move = {:.2} {}",
-            equation.cleaning,
-            if equation.cleaning <= 1.0 { "is at most 1: it keeps up" } else { "is above 1: it falls behind" }
-        ),
+        "             if all but the front-end may be cleaned side by side; Cygnus cleans one at a time".into(),
         String::new(),
         format!(
             "layout     {} R-groups of {}: {} drives, {} spare",
@@ -65,6 +61,12 @@ pub(super) fn text(plan: &Plan) -> String {
             rate(layout.burst_bytes_per_second),
             rate(layout.sustained_bytes_per_second),
             if layout.keeps_up { "cleaning keeps up with the network" } else { "cleaning falls behind the network" }
+        ),
+        format!(
+            "cleaning   takes {:.2} of the time that a front-end lasts; victims are {:.0} % valid, as headers and clean \
+             space hold no garbage",
+            layout.cleaning,
+            layout.valid_share * 100.0
         ),
         format!("amplified  {:.2} bytes written to drives for each byte, parity included", layout.write_amplification),
         format!("space      {} usable of {} raw", terabytes(layout.usable_bytes), terabytes(layout.raw_bytes)),

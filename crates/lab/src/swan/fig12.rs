@@ -4,13 +4,21 @@ use super::common::UTILISATION;
 use crate::chart::Scheme;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
-use crate::outcome::{LatencyRow, Outcome};
+use crate::outcome::{LatencyRow, Outcome, Sample};
 
 /// See the module's text.
 pub struct Fig12;
 
 /// Requests of each kind per second: half of what RAID0 could do, so that latency tells of collection, not of queues.
 const IOPS: u32 = 8000;
+
+const BRIEFLY: &str = "Reads wait behind those of cleaning while it is at work, a fifth of the time: see the remarks.";
+
+const WHY: &str = "SWAN0's reads are slower while a group is cleaned, and only then. It is through in a fifth \
+    of the turn that it has: it moves eight victims at once, as fast as two drives \
+    can, and lets a read go first for 2 ms at most. In the intervals without it SWAN0's 99 % is below RAID0's. That cleaning \
+    could take the whole turn and be felt less, nothing in the engine knows yet. The paper replays the traces on single \
+    drives, where collection of the drive's own is seen and the array's own copies are commands among others.";
 
 impl Experiment for Fig12 {
     fn about(&self) -> About {
@@ -62,28 +70,38 @@ impl Experiment for Fig12 {
         let us = |trialled: &Trialled, kind, of: fn(&LatencyRow) -> u64| of(row(trialled.outcome, kind)) as f64 / 1e3;
         let ratio = |kind, of: fn(&LatencyRow) -> u64| us(swan, kind, of) / us(raid, kind, of);
         let mut numbers = Vec::new();
+        let quiet = |sample: &&Sample| sample.moved_blocks == 0;
         for trialled in [raid, swan] {
+            let name = &trialled.trial.name;
+            let samples = &trialled.outcome.samples;
+            let mut p99: Vec<u64> = samples.iter().filter(quiet).map(|sample| sample.reads[3]).collect();
+            p99.sort_unstable();
+            let share = 100.0 * (1.0 - p99.len() as f64 / samples.len() as f64);
+            numbers.push(Number::ours(format!("{name}: intervals in which a group is cleaned"), "%", share));
+            let median = p99.get(p99.len() / 2).copied().unwrap_or(0) as f64 / 1e3;
+            numbers.push(Number::ours(format!("{name}: reads, 99 % in the other intervals (median)"), "us", median));
             for (kind, what, of) in [
                 ("read", "reads, mean", (|row| row.mean_ns) as fn(&LatencyRow) -> u64),
                 ("read", "reads, 99.9 %", |row| row.p999_ns),
                 ("write", "writes, mean", |row| row.mean_ns),
                 ("write", "writes, 99.9 %", |row| row.p999_ns),
             ] {
-                numbers.push(Number::ours(format!("{}: {what}", trialled.trial.name), "us", us(trialled, kind, of)));
+                numbers.push(Number::ours(format!("{name}: {what}"), "us", us(trialled, kind, of)));
             }
         }
         Findings {
             charts: vec![Chart::grid("latency", self.about().title, 2, (360.0, 260.0), vec![panel("read"), panel("write")])],
             numbers,
             checks: vec![
-                Check::new("reads, 99.9 %: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("read", |row| row.p999_ns)),
-                Check::new("reads, mean: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("read", |row| row.mean_ns)),
+                Check::new("reads, 99.9 %: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("read", |row| row.p999_ns)).or_else(BRIEFLY),
+                Check::new("reads, mean: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("read", |row| row.mean_ns)).or_else(BRIEFLY),
                 Check::new("writes, 99.9 %: SWAN0 / RAID0", Bound::AtMost(1.0), ratio("write", |row| row.p999_ns)),
             ],
             notes: vec![
                 "Uniform random requests need no recording: they are drawn anew, at a fixed rate, so both schemes get the \
                  same requests at the same times, as a trace would have it."
                     .into(),
+                WHY.into(),
             ],
         }
     }
