@@ -152,6 +152,7 @@ fn volumes_are_made_on_a_stopped_array_and_on_one_being_served() {
     assert_eq!(volumes(&place.json("volume list tank")), [("b".into(), 8 << 20)]);
     let status = place.json("array status tank");
     assert_eq!((&status["served"], &status["clean"]), (&false.into(), &true.into()));
+    assert_eq!((&status["capacity_bytes"], &status["live_bytes"]), (&served["capacity_bytes"], &0.into()));
     assert!(place.ok("array check tank").contains("consistent"));
 }
 
@@ -162,7 +163,8 @@ fn a_killed_server_leaves_an_array_that_opens_again() {
     place.ok("volume create tank/a --size 16MiB");
     let mut server = place.serve("serve tank --nbd unix:tank.sock");
     assert!(!server.signal(libc::SIGKILL).success());
-    assert!(place.json("array status tank")["clean"] == false);
+    let killed = place.json("array status tank");
+    assert!(killed["clean"] == false && killed.get("live_bytes").is_none() && killed["capacity_bytes"].is_u64());
     // Both sockets are still there, and nobody behind them.
     assert!(place.0.join("tank.sock").exists() && place.0.join("state/tank.ctl").exists());
     let mut server = place.serve("serve tank --nbd unix:tank.sock");

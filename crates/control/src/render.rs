@@ -143,8 +143,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     let provisioned: u64 = status.volumes.iter().map(|volume| volume.size_bytes).sum();
     let mut out = format!("{}{}\n", label("uuid"), status.uuid);
     out.push_str(&label("space"));
-    if let (Some(capacity), Some(live)) = (status.capacity_bytes, status.live_bytes) {
-        out.push_str(&format!("{} usable, {} of it live; ", ByteSize(capacity), ByteSize(live)));
+    if let Some(capacity) = status.capacity_bytes {
+        let live = status.live_bytes.map_or(String::new(), |live| format!(", {} of it live", ByteSize(live)));
+        out.push_str(&format!("{} usable{live}; ", ByteSize(capacity)));
     }
     out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
     out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes)));

@@ -24,11 +24,10 @@ pub struct ArrayStatus {
     pub parity_columns: u32,
     /// Bytes that one segment takes on one device.
     pub segment_bytes: u64,
-    /// Bytes of data the volumes can hold in all, over-provisioning taken off; worked out when the array is opened,
-    /// absent while it is stopped.
+    /// Bytes of data the volumes can hold in all, over-provisioning taken off; absent if this version cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
-    /// Bytes of data the volumes hold now; unknown while the array is stopped.
+    /// Bytes of data the volumes hold now; unknown after a stop that was not clean, until the array is opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
     /// Bytes that clients have written and that were moved by cleaning since the array was opened; absent while it is

@@ -74,7 +74,7 @@ pub use grow::{Added, AddedGroup};
 pub use job::{JobKind, JobState, JobStatus};
 pub use l2p::MAX_VOLUME_BLOCKS;
 pub use member_state::ArrayHealth;
-pub use open::{OpenOptions, RecoveryReport};
+pub use open::{OpenOptions, RecoveryReport, usable_bytes};
 pub use pace::MemberPace;
 pub use salvage::{Piece, Salvage};
 pub use scrub::{LostBlock, ScrubReport};

@@ -158,6 +158,14 @@ fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
     Ok(policies)
 }
 
+/// Bytes that the volumes of an array may hold in all, by what its superblocks say.
+///
+/// # Errors
+/// When they name a preset or a shape that this engine does not know.
+pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
+    usable_blocks(state, &policies(state)?, 1).map(ByteSize::of_blocks)
+}
+
 /// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
 /// at any time for the array to go on, whichever is less.
 pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {

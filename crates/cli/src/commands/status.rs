@@ -11,6 +11,7 @@ use cygnus_control::render;
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupStatus, VolumeStatus,
 };
+use cygnus_engine::usable_bytes;
 use cygnus_format::{GroupState, MemberState};
 use cygnus_types::{BLOCK, MemberIx};
 use std::path::{Path, PathBuf};
@@ -110,8 +111,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         data_columns: state.geometry.data.into(),
         parity_columns: state.geometry.parity.into(),
         segment_bytes: state.geometry.segment_bytes(),
-        capacity_bytes: None,
-        live_bytes: None,
+        capacity_bytes: usable_bytes(state).ok().map(|usable| usable.0),
+        live_bytes: live_bytes(state),
         writes: None,
         clean: state.clean,
         repairs: None,
@@ -126,6 +127,12 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         scrub: convert::scrubs(state.last_scrub_unix, None),
         jobs: Vec::new(),
     }
+}
+
+/// Bytes that the volumes hold. Only the checkpoint of a clean stop tells of everything.
+fn live_bytes(state: &cygnus_format::ArrayState) -> Option<u64> {
+    let checkpoint = state.roots[0].as_ref().filter(|_| state.clean)?;
+    Some(checkpoint.mapped_blocks * BLOCK as u64)
 }
 
 /// The volumes as the superblock lists them, by name.
