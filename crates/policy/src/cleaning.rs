@@ -1,5 +1,6 @@
 //! Where cleaning works, and when it starts and stops.
 
+use crate::whole_group::{self, WholeGroupView};
 use crate::{GroupView, SegmentView};
 
 /// What the rule judges.
@@ -41,6 +42,12 @@ pub enum CleaningScope {
         /// in which garbage cannot gather: the more of it, the fuller the victims.
         target_percent: u32,
     },
+    /// All of a full group into another one (serial array, section 2); see [`CleaningScope::group_to_empty`]. Only when
+    /// writers wait and no group can be emptied as a whole, segment by segment, where most is to be had.
+    WholeGroup {
+        /// Valid data, in percent of a group, from which it is not worth its copies.
+        worthless_percent: u32,
+    },
 }
 
 impl CleaningScope {
@@ -49,7 +56,7 @@ impl CleaningScope {
     /// end. Not while writers wait (`starving`).
     pub fn may_take(self, segment: &SegmentView, starving: bool) -> bool {
         match self {
-            CleaningScope::Anywhere { .. } => segment.live_percent() < 100,
+            CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => segment.live_percent() < 100,
             CleaningScope::NextFrontEnd { worthless_percent, .. } => {
                 segment.live_percent() < worthless_percent && (starving || !segment.of_this_turn)
             }
@@ -59,12 +66,32 @@ impl CleaningScope {
     /// Segments that are still to be freed in a group in its turn, if there is garbage enough.
     pub fn still_to_free(self, group: &GroupView) -> u32 {
         match self {
-            CleaningScope::Anywhere { .. } => group.segments - group.free,
+            CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => {
+                group.segments.saturating_sub(group.free)
+            }
             CleaningScope::NextFrontEnd { target_percent, .. } => {
                 let target = u64::from(group.segments) * u64::from(target_percent) / 100;
                 (target as u32).max(group.reserve + 1).min(group.segments).saturating_sub(group.free)
             }
         }
+    }
+
+    /// The group to empty as a whole now, if that is what the rule does.
+    pub fn group_to_empty(self, view: &WholeGroupView) -> Option<usize> {
+        match self {
+            CleaningScope::WholeGroup { worthless_percent } => view.victim(worthless_percent),
+            CleaningScope::Anywhere { .. } | CleaningScope::NextFrontEnd { .. } => None,
+        }
+    }
+
+    /// Whether groups are emptied as a whole where that is possible.
+    pub fn is_by_group(self) -> bool {
+        matches!(self, CleaningScope::WholeGroup { .. })
+    }
+
+    /// The group into which another one is emptied; `None` when nothing is free.
+    pub fn destination(self, groups: &[GroupView], front_end: usize) -> Option<usize> {
+        whole_group::destination(groups, front_end)
     }
 
     /// The group to clean a victim of, or `None` to rest.
@@ -78,6 +105,11 @@ impl CleaningScope {
                     (short || !group.writable()) && view.best_victim_percent[g].is_some_and(|p| p < 100)
                 };
                 (0..view.groups.len()).filter(|&g| wants(g)).min_by_key(|&g| view.groups[g].free)
+            }
+            CleaningScope::WholeGroup { .. } => {
+                let yields = |&g: &usize| view.best_victim_percent[g].is_some_and(|p| p < 100);
+                let victims = (0..view.groups.len()).filter(|_| view.starving).filter(yields);
+                victims.min_by_key(|&g| view.best_victim_percent[g])
             }
             CleaningScope::NextFrontEnd { worthless_percent, .. } => {
                 let n = view.groups.len();
@@ -162,6 +194,17 @@ mod tests {
         };
         assert_eq!(choose(&[group(5), GroupView::ABSENT, group(20)], None), Some(2));
         assert_eq!(choose(&[group(5), group(100), group(20), group(100)], Some(3)), None, "it is clean");
+    }
+
+    #[test]
+    fn whole_groups_are_cleaned_by_segments_only_while_writers_wait() {
+        let rule = CleaningScope::WholeGroup { worthless_percent: 90 };
+        let choose = |starving| {
+            let best_victim_percent = &[Some(60), None, Some(40)];
+            let (groups, fresh, cleaning) = (&[group(1); 3], None, None);
+            rule.choose(&CleaningView { groups, front_end: 0, fresh, cleaning, best_victim_percent, starving })
+        };
+        assert_eq!((choose(false), choose(true)), (None, Some(2)));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use cygnus_types::Nanos;
 
+use crate::whole_group::may_begin_one;
+
 /// What a policy may know of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupView {
-    /// Segments in all; 0 for a group that has left the array or is leaving it.
+    /// Segments in all, but those that nobody can empty; 0 for a group that has left the array or is leaving it.
     pub segments: u32,
     /// Segments free for anybody.
     pub free: u32,
@@ -20,6 +22,11 @@ impl GroupView {
     /// Whether the group takes part.
     pub fn is_present(&self) -> bool {
         self.segments > 0
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_clean(&self) -> bool {
+        self.is_present() && self.free >= self.segments
     }
 
     /// Whether a user write may open a segment here.
@@ -45,6 +52,9 @@ pub enum FrontEnd {
     EveryGroup,
     /// One group at a time; when it has no segment to give, the next one that has takes over (SWAN section 3.2).
     RotatingGroup,
+    /// As [`FrontEnd::RotatingGroup`], but a clean group takes over, and one of these stays in reserve (serial array,
+    /// section 2). While only the reserve is clean, a group that is begun does, so that writers need not wait.
+    CleanGroup,
 }
 
 /// How far a turn of the rotation is, in segments.
@@ -84,23 +94,39 @@ impl Turn {
 impl FrontEnd {
     /// Whether the users' writes have a group to themselves.
     pub fn is_exclusive(self) -> bool {
-        self == FrontEnd::RotatingGroup
+        self != FrontEnd::EveryGroup
+    }
+
+    /// Whether groups are to be filled one after the other, so that clean ones stay clean.
+    pub fn fills_one_by_one(self) -> bool {
+        self == FrontEnd::CleanGroup
     }
 
     /// The group from which the next user segment is taken, given the present front-end and a group that was added and
     /// has not had its turn. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
     /// have waited long, any room is enough.
     pub fn choose(self, groups: &[GroupView], current: usize, fresh: Option<usize>, urgent: bool) -> Option<usize> {
+        let emptiest =
+            || (0..groups.len()).filter(|&g| groups[g].writable()).max_by_key(|&g| (groups[g].free, usize::MAX - g));
+        let in_turn = (1..groups.len()).map(|step| (current + step) % groups.len());
         match self {
-            FrontEnd::EveryGroup => {
-                (0..groups.len()).filter(|&g| groups[g].writable()).max_by_key(|&g| (groups[g].free, usize::MAX - g))
-            }
+            FrontEnd::EveryGroup => emptiest(),
             FrontEnd::RotatingGroup => {
-                let in_turn = (1..groups.len()).map(|step| (current + step) % groups.len());
                 // New capacity is the next front-end: it is clean, and the others' garbage has time to grow.
                 let takes_over = |&g: &usize| groups[g].may_take_over() || urgent && groups[g].writable();
                 let stays = Some(current).filter(|&g| groups[g].writable());
                 stays.or_else(|| fresh.into_iter().chain(in_turn).find(takes_over))
+            }
+            FrontEnd::CleanGroup => {
+                let may_begin = may_begin_one(groups);
+                let reserve_stays = may_begin || groups.iter().any(GroupView::is_clean);
+                let may_write = |&g: &usize| match groups[g].is_clean() {
+                    true => may_begin,
+                    false => groups[g].writable() && (g == current || !may_begin && reserve_stays),
+                };
+                let next = || fresh.into_iter().chain(in_turn).find(may_write);
+                let at_last = || if urgent { emptiest() } else { None };
+                Some(current).filter(may_write).or_else(next).or_else(at_last)
             }
         }
     }
@@ -150,6 +176,20 @@ mod tests {
         assert_eq!(rule.choose(&[group(5), group(9), group(9)], 0, Some(2), false), Some(0), "when its turn has come");
         assert_eq!(rule.choose(&[group(2), group(9), group(9)], 0, Some(2), false), Some(2));
         assert_eq!(rule.choose(&[group(2), GroupView::ABSENT, group(9)], 0, None, false), Some(2));
+    }
+
+    #[test]
+    fn a_clean_group_takes_over_and_one_stays_in_reserve() {
+        let rule = FrontEnd::CleanGroup;
+        let choose = |free: [u32; 4], current| rule.choose(&free.map(group), current, None, false);
+        assert_eq!(choose([10, 10, 10, 10], 0), Some(0), "all are clean");
+        assert_eq!(choose([3, 10, 10, 10], 0), Some(0), "until it is full");
+        assert_eq!(choose([2, 6, 10, 10], 0), Some(2), "one that is begun is left to relocation");
+        assert_eq!(choose([2, 6, 2, 10], 0), Some(1), "the reserve stays");
+        assert_eq!(choose([2, 2, 2, 10], 0), None);
+        assert_eq!(choose([2, 6, 2, 2], 0), None, "room for relocation");
+        assert_eq!(choose([10, 6, 2, 2], 0), Some(1), "the front-end was emptied and is the reserve");
+        assert_eq!(rule.choose(&[2, 6, 2, 2].map(group), 0, None, true), Some(1), "writers have waited long");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod points;
 mod pressure;
 mod throttle;
 mod victim;
+mod whole_group;
 
 pub use cleaning::{CleaningScope, CleaningView};
 pub use front_end::{FrontEnd, GroupView, Turn};
@@ -25,3 +26,4 @@ pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Red
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
 pub use victim::{SegmentView, Victim};
+pub use whole_group::WholeGroupView;

@@ -77,6 +77,9 @@ pub enum Preset {
     Swan,
     /// Log-structured RAID: one group over all devices, cleaning beside the writes.
     LogRaid,
+    /// Serial array (HotStorage'17): groups, of one device each if nothing else is asked for, are filled one after the
+    /// other, and emptied and discarded as a whole.
+    Serial,
 }
 
 /// The name given is no preset.
@@ -102,13 +105,14 @@ impl std::str::FromStr for Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 2] = [Preset::Swan, Preset::LogRaid];
+    pub const ALL: [Preset; 3] = [Preset::Swan, Preset::LogRaid, Preset::Serial];
 
     /// The name under which the preset is stored and typed.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Swan => "swan",
             Preset::LogRaid => "log-raid",
+            Preset::Serial => "serial",
         }
     }
 
@@ -117,13 +121,15 @@ impl Preset {
         match self {
             Preset::Swan => 2,
             Preset::LogRaid => 1,
+            // One takes the writes, one holds what was written, one is in reserve.
+            Preset::Serial => 3,
         }
     }
 
     /// The most groups that the preset uses.
     pub fn max_groups(self) -> usize {
         match self {
-            Preset::Swan => usize::from(u16::MAX),
+            Preset::Swan | Preset::Serial => usize::from(u16::MAX),
             Preset::LogRaid => 1,
         }
     }
@@ -157,6 +163,13 @@ impl Preset {
                 // The group being cleaned is busy with nothing else, and a front-end needs all that its link can read: a
                 // solid state drive moves a block in about the time that another request costs it.
                 read_through: 1,
+                ..shared
+            },
+            // Serial array, section 2: one device takes the writes, and is collected as a whole or not at all.
+            Preset::Serial => Policies {
+                front_end: FrontEnd::CleanGroup,
+                cleaning: CleaningScope::WholeGroup { worthless_percent: 90 },
+                victim: Victim::Oldest,
                 ..shared
             },
         }

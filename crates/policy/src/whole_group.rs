@@ -1,0 +1,112 @@
+//! Cleaning by whole groups, as the serial array does (HotStorage'17, section 2): nothing is collected inside a group.
+//!
+//! The current blocks of a full group move to another back-end group, then all of it is discarded at once (external
+//! collection, xGC). One clean group is always in reserve, so there is a place to move to. When it begins and where it
+//! goes is ours, since the paper leaves both open: it begins when no clean group is left but the reserve, takes the full
+//! group with least valid data, and fills a group that is begun before it begins a clean one.
+
+use crate::GroupView;
+
+/// What the rules judge. A group that is being emptied shows no free segments.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeGroupView<'a> {
+    /// The groups.
+    pub groups: &'a [GroupView],
+    /// The present front-end.
+    pub front_end: usize,
+    /// For each group, the segments that its current blocks would fill.
+    pub live: &'a [u32],
+}
+
+/// Clean groups that are kept for emptying others into.
+const RESERVE: usize = 1;
+
+/// How many groups are clean.
+pub(crate) fn clean_groups(groups: &[GroupView]) -> usize {
+    groups.iter().filter(|group| group.is_clean()).count()
+}
+
+/// Whether a clean group is left when one is begun.
+pub(crate) fn may_begin_one(groups: &[GroupView]) -> bool {
+    clean_groups(groups) > RESERVE
+}
+
+impl WholeGroupView<'_> {
+    /// The group to empty now, if its current blocks fill less than `worthless_percent` of it and there is room for them
+    /// elsewhere; `None` to rest.
+    pub(crate) fn victim(&self, worthless_percent: u32) -> Option<usize> {
+        if may_begin_one(self.groups) {
+            return None;
+        }
+        let is_full = |&g: &usize| {
+            let group = &self.groups[g];
+            group.is_present() && !group.is_clean() && !group.writable()
+        };
+        let pays = |&g: &usize| {
+            let bound = u64::from(self.groups[g].segments) * u64::from(worthless_percent);
+            u64::from(self.live[g]) * 100 < bound && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
+        };
+        (0..self.groups.len()).filter(is_full).filter(pays).min_by_key(|&g| (self.live[g], g))
+    }
+
+    /// Segments that other back-end groups have to give. Copies take somewhat more than what they are copies of, as
+    /// flushes cut their stripes short.
+    fn room_beside(&self, victim: usize) -> u32 {
+        let others = (0..self.groups.len()).filter(|&g| g != victim && g != self.front_end);
+        others.map(|g| self.groups[g].free.saturating_sub(self.groups[g].reserve)).sum()
+    }
+}
+
+/// The group into which another one is emptied: a back-end group that is begun, the fullest first, else a clean one, the
+/// last in turn, else whatever has anything free. `None`: nothing is free at all.
+pub(crate) fn destination(groups: &[GroupView], front_end: usize) -> Option<usize> {
+    let n = groups.len();
+    let back_ends = || (1..n).map(|step| (front_end + n - step) % n);
+    let begun = back_ends().filter(|&g| groups[g].writable() && !groups[g].is_clean());
+    let clean = || back_ends().find(|&g| groups[g].is_clean());
+    let any = || (0..n).filter(|&g| groups[g].free > 0).max_by_key(|&g| groups[g].free);
+    begun.min_by_key(|&g| groups[g].free).or_else(clean).or_else(any)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CleaningScope;
+
+    fn group(free: u32) -> GroupView {
+        GroupView { segments: 100, free, reserve: 2 }
+    }
+
+    fn victim(groups: &[GroupView], front_end: usize, live: &[u32]) -> Option<usize> {
+        let rule = CleaningScope::WholeGroup { worthless_percent: 90 };
+        rule.group_to_empty(&WholeGroupView { groups, front_end, live })
+    }
+
+    #[test]
+    fn the_full_group_with_least_valid_data_is_emptied_once_only_the_reserve_is_clean() {
+        let live = [50, 30, 90, 0];
+        assert_eq!(victim(&[group(2), group(2), group(60), group(100)], 2, &live), Some(1));
+        assert_eq!(victim(&[group(2), group(60), group(60), group(100)], 2, &live), Some(0), "the other is not full");
+        assert_eq!(victim(&[group(2), group(100), group(60), group(100)], 2, &live), None, "two are clean");
+        assert_eq!(
+            victim(&[group(2), group(2), group(2), group(100)], 2, &[95, 95, 20, 0]),
+            Some(2),
+            "the front-end too"
+        );
+        assert_eq!(victim(&[group(2), group(2), group(60), group(100)], 2, &[90, 90, 0, 0]), None, "not worth it");
+    }
+
+    #[test]
+    fn nothing_is_begun_that_has_no_room_to_end() {
+        assert_eq!(victim(&[group(2), group(2), group(60), group(40)], 2, &[50, 36, 1, 1]), None);
+        assert_eq!(victim(&[group(2), group(2), group(60), group(40)], 2, &[50, 34, 1, 1]), Some(1));
+    }
+
+    #[test]
+    fn a_group_that_is_begun_is_filled_before_a_clean_one() {
+        assert_eq!(destination(&[group(0), group(50), group(30), group(100)], 1), Some(2));
+        assert_eq!(destination(&[group(0), group(50), group(2), group(100)], 1), Some(3));
+        assert_eq!(destination(&[group(0), group(3), group(2), GroupView::ABSENT], 1), Some(1), "better than nothing");
+        assert_eq!(destination(&[group(0); 3], 1), None);
+    }
+}
