@@ -192,6 +192,12 @@ impl Reactor {
             .map(SegIx)
             .filter(|&seg| table.state(seg) == SegState::Meta && !kept.contains(&seg))
             .collect();
+        if self.shared.policies.cleaning.is_by_group() {
+            // Garbage like any other: it goes with its group.
+            old.iter().for_each(|&seg| table.set_state(seg, SegState::Sealed));
+            self.home().space_changed.notify();
+            return;
+        }
         // From here on its contents mean nothing, also to a scrub that is reading them.
         old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
         self.free_segments(old).await;

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use cygnus_format::{Place, Stream};
-use cygnus_runtime::EventWait;
+use cygnus_runtime::{EventWait, either};
 use cygnus_types::{GroupId, Nanos};
 
 use crate::parallel::for_each_of;
@@ -44,9 +44,12 @@ impl Reactor {
                 self.start_checkpoint();
             }
             match self.choose_victims() {
+                Some((group, victims)) if victims.is_empty() => self.end_evacuation(group).await,
                 Some((group, victims)) => {
                     self.clean_together(group, victims).await;
-                    if self.is_tight(group) {
+                    if self.is_evacuating() {
+                        self.note_evacuation(group);
+                    } else if self.is_tight(group) {
                         self.release_pending().await;
                     } else if self.should_release(group) {
                         self.start_release();
@@ -58,7 +61,7 @@ impl Reactor {
                         self.start_checkpoint();
                     }
                     let nap = self.rt.sleep(LOOK_AGAIN);
-                    cygnus_runtime::either(changed, nap).await;
+                    either(changed, nap).await;
                 }
                 None => changed.await,
             }
@@ -197,8 +200,16 @@ impl Reactor {
         self.shared.segments.live(seg) == 0
     }
 
-    /// Relocations stay inside the group being cleaned (SWAN section 3.2).
+    /// Whether a group is being emptied as a whole.
+    fn is_evacuating(&self) -> bool {
+        self.home().space.borrow().evacuation.is_some()
+    }
+
+    /// Relocations stay inside the group being cleaned (SWAN section 3.2), unless all of it is emptied.
     fn aim_relocation_at(self: &Rc<Self>, group: GroupId) {
+        if self.is_evacuating() {
+            return self.aim_relocation_away_from(group);
+        }
         if let Some(spare) = self.writer(Stream::Relocation).borrow_mut().aim_at(self, group) {
             self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
         }
@@ -218,6 +229,11 @@ impl Reactor {
 
     /// Waits for something that may give a relocation room: `progress`, or victims that were emptied.
     pub(crate) async fn room_for_relocation(self: &Rc<Self>, from: Place, progress: EventWait<'_>) {
+        if self.is_evacuating() {
+            // Unless that is given up, room comes from elsewhere.
+            either(progress, self.rt.sleep(LOOK_AGAIN)).await;
+            return;
+        }
         self.collect_empty(from);
         if self.is_tight(from.group) {
             self.release_pending().await;

@@ -20,6 +20,7 @@ mod commit;
 mod create;
 mod drain;
 mod error;
+mod evacuate;
 mod flush;
 mod grow;
 mod grown;

@@ -12,6 +12,7 @@ use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid};
 use crate::assemble::{Assembly, assemble};
 use crate::create::PARITY_FIXED;
 use crate::error::ArrayError;
+use crate::evacuate::keep_garbage;
 use crate::home::Home;
 use crate::member::MemberShared;
 use crate::reactor::{Reactor, set_patience};
@@ -112,6 +113,7 @@ pub(crate) async fn open(
         // Reads that find damage would repair it.
         reactor.shared.set_fault("it was opened for reading only".into());
     } else {
+        keep_garbage(&reactor);
         begin_session(&reactor, &mut steps).await?;
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
@@ -172,7 +174,10 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: u
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let capacity = u64::from(segment_capacity(&layout));
     let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
-    let segments: u64 = in_service().map(|g| u64::from(g.segments)).sum();
+    let all: u64 = in_service().map(|g| u64::from(g.segments)).sum();
+    // A clean group stays in reserve where groups are emptied as a whole.
+    let largest = in_service().map(|g| u64::from(g.segments)).max().filter(|_| policies.cleaning.is_by_group());
+    let segments = all - largest.unwrap_or(0);
     let by_rule = segments * capacity * (1000 - u64::from(state.over_provisioning_permille)) / 1000;
     let checkpoint = checkpoint_segments(&layout, by_rule.div_ceil(512));
     let reserved: u64 = in_service().map(|group| u64::from(policies.reserve_of(group.segments) + 1)).sum();

@@ -228,7 +228,7 @@ impl Reactor {
     }
 
     /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
-    async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
+    pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
         let mut given_back = self.peers.ask_others_to_leave(self, group).await;
         given_back.extend(self.leave_group(group));
         self.drain(&ALL_STREAMS).await;

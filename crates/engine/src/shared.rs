@@ -125,6 +125,9 @@ pub(crate) struct Totals {
     pub victim_capacity: AtomicU64,
     pub checkpoints: AtomicU64,
     pub rotations: AtomicU64,
+    /// Groups emptied as a whole, and those of which that was given up.
+    pub evacuations: AtomicU64,
+    pub evacuations_given_up: AtomicU64,
 }
 
 pub(crate) fn count(counter: &AtomicU64, by: u64) {

@@ -9,8 +9,9 @@ use std::rc::Rc;
 use cygnus_format::{GroupState, Layout, Stream};
 use cygnus_policy::{GroupView, PressureView};
 use cygnus_runtime::either;
-use cygnus_types::{GroupId, Nanos, ReactorId};
+use cygnus_types::{GroupId, Nanos, ReactorId, SegmentId};
 
+use crate::evacuate::{Evacuation, is_whole_group};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Shared, count};
@@ -36,6 +37,10 @@ pub(crate) struct Space {
     pub recovering: bool,
     /// The group in which the cleaner works.
     pub cleaning: Option<usize>,
+    /// Whether that group is being emptied as a whole.
+    pub evacuation: Option<Evacuation>,
+    /// A writer waits, and no group can be emptied as a whole: until it has got a segment, cleaning goes by segments.
+    pub by_segments: bool,
     /// The turn of the group that was cleaned last.
     pub turn: CleaningTurn,
     pub next_segment_seq: u64,
@@ -75,12 +80,18 @@ impl Space {
             fresh: None,
             recovering: false,
             cleaning: None,
+            evacuation: None,
+            by_segments: false,
             turn: CleaningTurn::default(),
             next_segment_seq,
             starving: 0,
         };
         let all = (0..shared.segments.count()).map(SegIx);
         all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
+        if shared.policies.front_end.fills_one_by_one() {
+            let begun = |g: &usize| !space.free[*g].is_empty() && !space.is_clean(shared, *g);
+            space.front_end = (0..groups).filter(begun).max_by_key(|&g| space.free_in(g)).unwrap_or(0);
+        }
         space
     }
 
@@ -135,15 +146,39 @@ impl Space {
         shared.segments.of_group(group).filter(withheld).for_each(|seg| self.put_free(shared, seg));
     }
 
+    /// All of a group is emptied from now on.
+    pub(crate) fn begin_evacuation(&mut self, group: usize) {
+        self.evacuation = Some(Evacuation::of(group));
+        self.cleaning = Some(group);
+        self.turn.pauses();
+    }
+
+    /// Nothing is emptied as a whole any more.
+    pub(crate) fn stop_evacuation(&mut self) {
+        self.evacuation = None;
+        self.cleaning = None;
+        self.turn.pauses();
+    }
+
+    /// A group that is clean again is filled from front to back.
+    pub(crate) fn sort_free(&mut self, group: usize) {
+        self.free[group].make_contiguous().sort_unstable();
+    }
+
+    /// Whether nothing is in a group.
+    fn is_clean(&self, shared: &Shared, group: usize) -> bool {
+        self.free_in(group) == shared.layout.segments(GroupId(group as u16))
+    }
+
     /// What writers should take for a segment, so that they do not fill the front-end before the next one is clean; zero:
     /// as little as they can.
     fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
         let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
         let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
+        let is_next = next.is_some() && self.turn.group() == next;
         let is_for_them = shared.policies.front_end.is_exclusive()
             && self.fresh.is_none()
-            && next.is_some()
-            && self.turn.group() == next;
+            && (is_next || self.evacuation.is_some());
         let writable = front_end.free.saturating_sub(front_end.reserve);
         if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
     }
@@ -153,33 +188,53 @@ impl Space {
         let pages: u64 = shared.volumes().iter().map(|v| v.page_bound()).sum();
         let in_service = shared.groups_in(GroupState::InService).count() as u64;
         let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(in_service) as u32;
+        let emptied = self.evacuation.map(|evacuation| evacuation.group);
         let view = |group: GroupId| match shared.group_state(group) {
             GroupState::InService => {
-                let segments = shared.layout.segments(group);
-                let reserve = shared.policies.reserve_of(segments) + for_checkpoint;
-                GroupView { segments, free: self.free_in(group.index()), reserve }
+                let all = shared.layout.segments(group);
+                let reserve = shared.policies.reserve_of(all) + for_checkpoint;
+                let segments = all - self.given_up(shared, group);
+                // Nobody gets anything of a group until all of it is free again.
+                let free = if emptied == Some(group.index()) { 0 } else { self.free_in(group.index()) };
+                GroupView { segments, free, reserve }
             }
             _ => GroupView::ABSENT,
         };
         (0..self.free.len()).map(|group| view(GroupId(group as u16))).collect()
     }
 
-    /// The group with most free segments, if it has more than `reserve`.
-    fn emptiest(&self, reserve: u32) -> Option<usize> {
-        self.emptiest_but(None, reserve)
+    /// Segments of a group that nobody can empty, where that matters.
+    fn given_up(&self, shared: &Shared, group: GroupId) -> u32 {
+        let is_given_up = |&seg: &SegIx| shared.segments.state(seg) == SegState::Damaged;
+        match shared.policies.cleaning.is_by_group() {
+            true => shared.segments.of_group(group).filter(is_given_up).count() as u32,
+            false => 0,
+        }
     }
 
-    /// The same among all groups but one.
-    fn emptiest_but(&self, not: Option<usize>, reserve: u32) -> Option<usize> {
-        let others = (0..self.free.len()).filter(|&g| Some(g) != not);
-        others.max_by_key(|&g| self.free[g].len()).filter(|&g| self.free_in(g) > reserve)
+    /// The group with most free segments, if it has more than `reserve`.
+    fn emptiest(&self, shared: &Shared, reserve: u32) -> Option<usize> {
+        self.roomiest(shared, None, reserve)
+    }
+
+    /// The same among all groups but one. Where groups are filled one by one, those begun come first, and one that is being
+    /// emptied last.
+    fn roomiest(&self, shared: &Shared, not: Option<usize>, reserve: u32) -> Option<usize> {
+        let rank = |g: usize| match (shared.policies.front_end.fills_one_by_one(), &self.evacuation) {
+            (true, Some(evacuation)) if evacuation.group == g => 0,
+            (true, _) if self.is_clean(shared, g) => 1,
+            _ => 2,
+        };
+        let others = (0..self.free.len()).filter(|&g| Some(g) != not && self.free_in(g) > reserve);
+        others.max_by_key(|&g| (rank(g), self.free_in(g)))
     }
 
     /// Where a checkpoint's pages go: not beside the writes of users, if there is room elsewhere.
     fn for_meta(&self, shared: &Shared) -> Option<usize> {
         let reserve = shared.policies.relocation_reserve;
-        let busy = shared.policies.front_end.is_exclusive().then_some(self.front_end);
-        self.emptiest_but(busy, reserve).or_else(|| self.emptiest(reserve))
+        let rule = shared.policies.front_end;
+        let busy = (rule.is_exclusive() && !rule.fills_one_by_one()).then_some(self.front_end);
+        self.roomiest(shared, busy, reserve).or_else(|| self.emptiest(shared, reserve))
     }
 
     /// A segment for a stream, if the rules allow one now.
@@ -187,12 +242,15 @@ impl Space {
         let group = match stream {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
             Stream::User if self.recovering => self
-                .emptiest(shared.policies.relocation_reserve)
+                .emptiest(shared, shared.policies.relocation_reserve)
                 // What several recoveries that were cut short left behind can take even that.
-                .or_else(|| self.emptiest(0).filter(|&group| self.cleaning != Some(group)))?,
+                .or_else(|| self.emptiest(shared, 0).filter(|&group| self.cleaning != Some(group)))?,
             Stream::User => {
+                // Who waits for a group that is emptied as a whole gets what that gives.
+                let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
                 let chosen =
                     shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh, urgent)?;
+                self.by_segments = false;
                 self.fresh.take_if(|fresh| *fresh == chosen);
                 if chosen != self.front_end {
                     count(&shared.totals.rotations, 1);
@@ -203,13 +261,20 @@ impl Space {
             }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one lends it the first, unless some are just being given back.
+            Stream::Relocation if self.evacuation.is_some() => {
+                let to = shared.policies.cleaning.destination(&self.views(shared), self.front_end);
+                if to.is_none() {
+                    self.give_up_evacuation(shared);
+                }
+                to?
+            }
             Stream::Relocation => match self.cleaning? {
                 group if !self.free[group].is_empty() => group,
                 _ if self.releases > 0 => return None,
-                _ => self.emptiest(0)?,
+                _ => self.emptiest(shared, 0)?,
             },
             // The last checkpoint is taken when nothing is relocated any more.
-            Stream::Meta if shared.is_closed() => self.emptiest(0)?,
+            Stream::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
             Stream::Meta => self.for_meta(shared)?,
         };
         let seg = self.free[group].pop_front()?;
@@ -281,13 +346,13 @@ impl Reactor {
             unpinned.await;
         }
         let mut trims = Vec::new();
-        for &seg in &segs {
-            let (group, segment) = self.shared.segments.locate(seg);
+        for (group, segment, segments) in self.ranges_of(&segs) {
+            let bytes = geometry.segment_bytes() * u64::from(segments);
             for column in 0..geometry.width() {
                 let (_, state) = self.shared.member(group, column);
                 for dev in state.devices_to_write() {
-                    count(&state.counters.trimmed, geometry.segment_bytes());
-                    trims.push(self.rt.trim(dev, geometry.device_offset(segment.0, 0), geometry.segment_bytes()));
+                    count(&state.counters.trimmed, bytes);
+                    trims.push(self.rt.trim(dev, geometry.device_offset(segment.0, 0), bytes));
                 }
             }
         }
@@ -301,5 +366,15 @@ impl Reactor {
         }
         self.update_pressure();
         home.space_changed.notify();
+    }
+
+    /// What is to be discarded: group, first segment, number of segments. A group that was emptied as a whole is one range.
+    fn ranges_of(&self, segs: &[SegIx]) -> Vec<(GroupId, SegmentId, u32)> {
+        let shared = &self.shared;
+        let emptied = self.home().space.borrow().evacuation.map(|evacuation| GroupId(evacuation.group as u16));
+        let whole = emptied.filter(|&group| is_whole_group(&shared.segments, group, segs));
+        let single = segs.iter().map(|&seg| shared.segments.locate(seg)).filter(|&(group, _)| Some(group) != whole);
+        let all = whole.map(|group| (group, SegmentId(0), shared.layout.segments(group)));
+        all.into_iter().chain(single.map(|(group, segment)| (group, segment, 1))).collect()
     }
 }

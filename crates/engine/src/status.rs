@@ -230,6 +230,10 @@ pub struct Traffic {
     pub checkpoints: u64,
     /// Changes of the front-end.
     pub rotations: u64,
+    /// Groups emptied and discarded as a whole.
+    pub evacuations: u64,
+    /// Groups of which that was given up for want of room.
+    pub evacuations_given_up: u64,
 }
 
 impl Traffic {
@@ -272,6 +276,8 @@ impl Reactor {
             victim_capacity: read(&t.victim_capacity),
             checkpoints: read(&t.checkpoints),
             rotations: read(&t.rotations),
+            evacuations: read(&t.evacuations),
+            evacuations_given_up: read(&t.evacuations_given_up),
         }
     }
 

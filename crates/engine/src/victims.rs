@@ -12,8 +12,14 @@ use crate::space::segment_capacity;
 const AT_ONCE: usize = 8;
 
 impl Reactor {
-    /// The victims to empty now, best first, and their group; `None` to rest.
+    /// The victims to empty now, best first, and their group; `None` to rest. No victims: a group that is emptied as a
+    /// whole has none any more.
     pub(crate) fn choose_victims(&self) -> Option<(GroupId, Vec<SegIx>)> {
+        if let Some(group) = self.group_to_empty() {
+            let victims = self.shared.policies.victim.choose_several(self.sealed(group), AT_ONCE);
+            let index = |view: SegmentView| self.shared.segments.index(group, view.id);
+            return Some((group, victims.into_iter().map(index).collect()));
+        }
         let policies = &self.shared.policies;
         let starving = self.home().space.borrow().starving > 0;
         let worth = |view: &SegmentView| policies.cleaning.may_take(view, starving);

@@ -106,11 +106,13 @@ impl FrontEnd {
     /// has not had its turn. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
     /// have waited long, any room is enough.
     pub fn choose(self, groups: &[GroupView], current: usize, fresh: Option<usize>, urgent: bool) -> Option<usize> {
-        let emptiest =
-            || (0..groups.len()).filter(|&g| groups[g].writable()).max_by_key(|&g| (groups[g].free, usize::MAX - g));
+        let emptiest = |may: &dyn Fn(usize) -> bool| {
+            let writable = (0..groups.len()).filter(|&g| groups[g].writable() && may(g));
+            writable.max_by_key(|&g| (groups[g].free, usize::MAX - g))
+        };
         let in_turn = (1..groups.len()).map(|step| (current + step) % groups.len());
         match self {
-            FrontEnd::EveryGroup => emptiest(),
+            FrontEnd::EveryGroup => emptiest(&|_| true),
             FrontEnd::RotatingGroup => {
                 // New capacity is the next front-end: it is clean, and the others' garbage has time to grow.
                 let takes_over = |&g: &usize| groups[g].may_take_over() || urgent && groups[g].writable();
@@ -125,7 +127,7 @@ impl FrontEnd {
                     false => groups[g].writable() && (g == current || !may_begin && reserve_stays),
                 };
                 let next = || fresh.into_iter().chain(in_turn).find(may_write);
-                let at_last = || if urgent { emptiest() } else { None };
+                let at_last = || emptiest(&|g| urgent && !groups[g].is_clean());
                 Some(current).filter(may_write).or_else(next).or_else(at_last)
             }
         }

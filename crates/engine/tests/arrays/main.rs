@@ -11,5 +11,6 @@ mod retire;
 mod salvage;
 mod sample;
 mod scrub;
+mod serial;
 mod sessions;
 mod slow;
