@@ -303,6 +303,8 @@ impl<'a> Run<'a> {
         let traffic = session.array.traffic();
         self.tally.victims += traffic.victims;
         self.tally.rotations += traffic.rotations;
+        self.tally.evacuations += traffic.evacuations;
+        self.tally.evacuations_given_up += traffic.evacuations_given_up;
         self.tally.checkpoints += traffic.checkpoints;
         self.tally.reconstructed += traffic.reconstructed;
         waited

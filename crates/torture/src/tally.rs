@@ -43,6 +43,10 @@ pub struct Tally {
     pub victims: u64,
     /// Times that another group became the front end.
     pub rotations: u64,
+    /// Groups emptied as a whole.
+    pub evacuations: u64,
+    /// Groups that could not be emptied as a whole to the end.
+    pub evacuations_given_up: u64,
     /// Checkpoints taken.
     pub checkpoints: u64,
     /// Blocks rebuilt from the other columns.
@@ -103,6 +107,8 @@ impl Tally {
             salvages,
             victims,
             rotations,
+            evacuations,
+            evacuations_given_up,
             checkpoints,
             reconstructed,
             refused,

@@ -94,7 +94,28 @@ fn some_time(rng: &mut Rng) -> Nanos {
     Nanos(rng.below(1 << magnitude))
 }
 
+/// One story in so many is of an array whose groups are emptied as a whole.
+const SERIAL_ONE_IN: u64 = 4;
+
 impl Shape {
+    /// Apart from the rest, so that the other seeds stay what they were.
+    fn of_seed(seed: u64, rng: &mut Rng) -> Self {
+        let mut apart = Rng::new(seed ^ 0x7365_7269);
+        if apart.chance(1, SERIAL_ONE_IN) { Self::serial(&mut apart) } else { Self::random(rng) }
+    }
+
+    /// Groups of one device mostly, without redundancy or mirrored.
+    fn serial(rng: &mut Rng) -> Self {
+        let geometry = random_geometry(rng);
+        let (data, parity) = pick(rng, &[(1, 0), (1, 0), (1, 1), (1, 1), (1, 1), (1, 2), (2, 1), (2, 0)]);
+        Self {
+            preset: Preset::Serial,
+            groups: pick(rng, &[3, 3, 3, 4, 5]),
+            geometry: geometry_of(data, parity, geometry.chunk_blocks, geometry.stripe_rows, rng),
+            ..Self::random(rng)
+        }
+    }
+
     fn random(rng: &mut Rng) -> Self {
         let preset = if rng.chance(2, 3) { Preset::Swan } else { Preset::LogRaid };
         let groups = if preset == Preset::Swan { pick(rng, &[2, 2, 2, 3, 4]) } else { 1 };
@@ -122,6 +143,10 @@ fn random_geometry(rng: &mut Rng) -> Geometry {
     let data = pick(rng, &[1, 2, 2, 3, 4, 6]);
     let chunk_blocks = pick(rng, &[1, 2, 4]);
     let stripe_rows = chunk_blocks * pick(rng, &[1, 2, 4, 8]);
+    geometry_of(data, parity, chunk_blocks, stripe_rows, rng)
+}
+
+fn geometry_of(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: u32, rng: &mut Rng) -> Geometry {
     let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16 };
     let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
     // From one stripe to several, and not always a whole number of them.
@@ -163,7 +188,7 @@ impl Story {
     /// The story of a seed.
     pub fn random(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let shape = Shape::random(&mut rng);
+        let shape = Shape::of_seed(seed, &mut rng);
         let usable = crate::array::usable_blocks(&shape);
         let parity = shape.geometry.parity;
         let temper = Temper {
