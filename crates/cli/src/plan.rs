@@ -1,6 +1,7 @@
-//! `cygnus plan`: SWAN's analytic model for a network, a drive and a utilisation.
+//! `cygnus plan`: SWAN's analytic model for a network, a drive and a utilisation; `serial` has the serial array's rule.
 
 mod check;
+mod serial;
 mod text;
 
 use crate::args::plan::PlanArgs;
@@ -105,6 +106,9 @@ struct Cost {
 
 /// Does it.
 pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
+    if args.preset.is_some_and(|preset| preset.0 == cygnus_policy::Preset::Serial) {
+        return serial::run(args, output);
+    }
     if args.check {
         check::modelled(&args.device)?;
     }
@@ -134,7 +138,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     let judge = |layout| judged(&device, layout, utilisation, network);
     let layout = judge(chosen);
     let alternatives = args.devices.map_or(Vec::new(), |devices| {
-        let parity = args.raid.map_or(args.parity, |raid| raid.parity);
+        let parity = args.raid.map_or(parity(args), |raid| raid.parity);
         planner::layouts(devices, u32::from(parity)).map(judge).collect()
     });
     let wear = wear(args, &device, &layout);
@@ -148,15 +152,24 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         remarks: remarks(args, &device, &layout, terms, chosen),
         layout,
         alternatives,
-        device: Device {
-            name: args.device.clone(),
-            write_bytes_per_second: device.write_rate,
-            read_bytes_per_second: device.read_rate,
-            erase_seconds: device.erase_seconds,
-            segment_bytes: device.segment,
-            capacity_bytes: device.capacity,
-        },
+        device: self::device(args, &device),
     })
+}
+
+/// Parity members of each R-group where no shape is given.
+fn parity(args: &PlanArgs) -> u8 {
+    args.parity.unwrap_or(1)
+}
+
+fn device(args: &PlanArgs, figures: &DeviceFigures) -> Device {
+    Device {
+        name: args.device.clone(),
+        write_bytes_per_second: figures.write_rate,
+        read_bytes_per_second: figures.read_rate,
+        erase_seconds: figures.erase_seconds,
+        segment_bytes: figures.segment,
+        capacity_bytes: figures.capacity,
+    }
 }
 
 /// The drive's figures: those known under its name, with what the flags say instead.
@@ -209,8 +222,8 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
         Failure::Usage(format!("{devices} drives are too few for two R-groups; give at least {need}"))
     };
     match (args.devices, args.raid) {
-        (Some(devices), None) => planner::recommend(device, devices, u32::from(args.parity), utilisation, network)
-            .ok_or_else(|| too_few(devices, 2 * (u32::from(args.parity) + 1))),
+        (Some(devices), None) => planner::recommend(device, devices, u32::from(parity(args)), utilisation, network)
+            .ok_or_else(|| too_few(devices, 2 * (u32::from(parity(args)) + 1))),
         (Some(devices), Some(raid)) => {
             let (data, parity) = (u32::from(raid.data), u32::from(raid.parity));
             let groups = devices / (data + parity);
@@ -224,10 +237,10 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
                 || planner::data_devices(device, utilisation, network),
                 |Raid { data, .. }| u32::from(data),
             );
-            let parity = u32::from(raid.map_or(args.parity, |raid| raid.parity));
+            let redundant = u32::from(raid.map_or(parity(args), |raid| raid.parity));
             let load = (network / (f64::from(data) * device.write_rate)).min(1.0);
             let groups = planner::terms(device, utilisation, load).groups();
-            Ok(Layout { groups, data, parity, spares: 0 })
+            Ok(Layout { groups, data, parity: redundant, spares: 0 })
         }
     }
 }

@@ -176,9 +176,8 @@ impl Space {
         let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
         let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
         let is_next = next.is_some() && self.turn.group() == next;
-        let is_for_them = shared.policies.front_end.is_exclusive()
-            && self.fresh.is_none()
-            && (is_next || self.evacuation.is_some());
+        let is_for_them =
+            shared.policies.front_end.is_exclusive() && self.fresh.is_none() && (is_next || self.evacuation.is_some());
         let writable = front_end.free.saturating_sub(front_end.reserve);
         if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
     }

@@ -13,6 +13,7 @@ mod latency;
 pub mod planner;
 mod points;
 mod pressure;
+pub mod serial_planner;
 mod throttle;
 mod victim;
 mod whole_group;

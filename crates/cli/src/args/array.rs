@@ -115,6 +115,9 @@ Examples:
     cygnus array create tank --preset swan --groups 3 --raid 2+1 /dev/nvme{0..8}n1
   One group of six members that survives the loss of any two, cleaning beside the writes:
     cygnus array create tank --preset log-raid --raid 4+2 /dev/nvme{0..5}n1
+  A serial array of four drives without redundancy, and one of four mirrored pairs:
+    cygnus array create tank --preset serial /dev/nvme{0..3}n1
+    cygnus array create tank --preset serial --raid 1+1 /dev/nvme{0..7}n1
 
 Members are given group by group: the first K+M form R-group 0, the next R-group 1, and so on.
 What holds a file system, a partition table or a member of an array is refused without --force.";
@@ -184,13 +187,14 @@ pub struct CreateArgs {
     /// The files or block devices, group by group
     #[arg(value_name = "MEMBER", value_hint = ValueHint::AnyPath)]
     pub members: Vec<PathBuf>,
-    /// How it works: swan (R-groups take turns, cleaning never meets the writers) or log-raid (one group) [default: swan]
+    /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group) or serial (one
+    /// device takes the writes, full ones are emptied and discarded as a whole) [default: swan]
     #[arg(long, value_name = "PRESET")]
     pub preset: Option<Preset>,
     /// Number of R-groups [default: as many as the members make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub groups: Option<u16>,
-    /// Data and parity members of each R-group: K+M, M is 0, 1 or 2 [default: 2+1]
+    /// Data and parity members of each R-group: K+M, M is 0, 1 or 2 [default: 2+1; of serial 1+0]
     #[arg(long, value_name = "K+M")]
     pub raid: Option<Raid>,
     /// Make members that do not exist as files of this size; files that exist keep theirs

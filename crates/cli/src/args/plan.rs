@@ -1,6 +1,6 @@
 //! `cygnus plan`
 
-use super::values::{Percent, Raid, Size, ValueError};
+use super::values::{Percent, Preset, Raid, Size, ValueError};
 use clap::Args;
 use std::str::FromStr;
 
@@ -14,6 +14,8 @@ Examples:
     cygnus plan --network 700MB --device 850-pro --raid 2+1 --devices 9 --check
   The example of the SWAN paper, with every term:
     cygnus plan --network 800MB --device swan-paper --utilisation 60%
+  Whether a serial array of four drives keeps up with 10 GbE, 45 % full:
+    cygnus plan --preset serial --network 10Gbit --device intel-750 --devices 4 --utilisation 45%
   A drive of your own, and what a year of it costs:
     cygnus plan --network 3GB --write-rate 1.2GB --read-rate 3GB --capacity 3.84TB --devices 24 \\
         --endurance 7PB --written-per-day 20TB --price 400";
@@ -46,9 +48,12 @@ pub struct PlanArgs {
     /// Share of the space that live data will take
     #[arg(long, value_name = "PERCENT", default_value = "60%")]
     pub utilisation: Percent,
-    /// Parity members of each R-group
-    #[arg(long, value_name = "M", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
-    pub parity: u8,
+    /// How the array works: swan or serial [default: swan]
+    #[arg(long, value_name = "PRESET", value_parser = parse_planned)]
+    pub preset: Option<Preset>,
+    /// Parity members of each R-group [default: 1; of serial 0]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub parity: Option<u8>,
     /// The shape of an R-group, instead of the narrowest that takes what the network brings
     #[arg(long, value_name = "K+M", conflicts_with = "parity")]
     pub raid: Option<Raid>,
@@ -75,6 +80,16 @@ pub struct PlanArgs {
     /// The drives hold less than real ones and are as fast. The exit status is 1 if the simulation says otherwise than the model whether cleaning keeps up with the network.
     #[arg(long, conflicts_with_all = ["write_rate", "read_rate", "erase_us"])]
     pub check: bool,
+}
+
+/// A preset that there is a plan for.
+fn parse_planned(text: &str) -> Result<Preset, ValueError> {
+    let preset: Preset =
+        text.parse().map_err(|error: cygnus_policy::UnknownPreset| ValueError::new(error.to_string()))?;
+    match preset.0 {
+        cygnus_policy::Preset::Swan | cygnus_policy::Preset::Serial => Ok(preset),
+        cygnus_policy::Preset::LogRaid => Err(ValueError::new("there are plans for swan and serial")),
+    }
 }
 
 fn parse_amount(text: &str) -> Result<f64, ValueError> {

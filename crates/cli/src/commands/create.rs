@@ -1,6 +1,7 @@
 //! `cygnus array create`
 
 use super::Context;
+use super::cautions::cautions;
 use crate::args::array::CreateArgs;
 use crate::args::values::{Parity, Raid, SegmentSize};
 use crate::backend;
@@ -26,6 +27,8 @@ struct Created {
     members: Vec<PathBuf>,
     /// By group: what of its members stays unused, since each has as many segments as the smallest allows.
     unused_bytes: Vec<u64>,
+    /// What somebody should know before trusting it with data.
+    cautions: Vec<String>,
 }
 
 /// What to say of a group whose members have room that the smallest one does not have; less than a segment is not worth
@@ -79,7 +82,9 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
         parity_columns: options.parity,
         members,
         unused_bytes,
+        cautions: cautions(&options),
     };
+    created.cautions.iter().for_each(|sentence| context.output.warn(sentence));
     if context.output.json() {
         return context.output.answer(&created, |_| String::new());
     }
@@ -101,7 +106,8 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
 /// The options as the engine takes them, or what is wrong with them, with the arithmetic.
 fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     let preset = args.preset.map_or(Preset::Swan, |preset| preset.0);
-    let raid = args.raid.unwrap_or(Raid { data: 2, parity: 1 });
+    let usual = if preset == Preset::Serial { Raid { data: 1, parity: 0 } } else { Raid { data: 2, parity: 1 } };
+    let raid = args.raid.unwrap_or(usual);
     let given = args.members.len();
     if given == 0 {
         return Err(Failure::Usage("no members: name the files or block devices of the array, group by group".into()));
@@ -123,9 +129,13 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     }
     if groups < preset.min_groups() {
         return Err(Failure::Usage(format!(
-            "preset {} needs at least {} R-groups, one to write to while another is cleaned, and {groups} is asked for: give more members, or use --preset log-raid",
+            "preset {} needs at least {} R-groups, {}, and {groups} is asked for: give more members, or use --preset log-raid",
             preset.name(),
             preset.min_groups(),
+            match preset {
+                Preset::Serial => "one to write to, one that holds data and one in reserve",
+                _ => "one to write to while another is cleaned",
+            },
         )));
     }
     if groups > preset.max_groups() {
@@ -217,6 +227,8 @@ mod tests {
         let plain = options_of("a b c d e f").unwrap();
         assert_eq!((plain.preset, plain.groups, plain.data, plain.parity), (Preset::Swan, 2, 2, 1));
         assert_eq!((plain.over_provision_permille, plain.segment, plain.placement), (200, None, None));
+        let serial = options_of("--preset serial a b c d").unwrap();
+        assert_eq!((serial.groups, serial.data, serial.parity), (4, 1, 0));
         let all = options_of(
             "--preset log-raid --raid 4+2 --chunk 128K --segment 8MiB --over-provision 7% --parity fixed --force a b c d e f",
         )
@@ -237,6 +249,7 @@ mod tests {
             ("--raid 2+1 a b c d", "R-groups of 2+1 need a multiple of 2 + 1 = 3 members, and 4 members are given"),
             ("--raid 2+1 a", "and 1 member is given"),
             ("--raid 2+1 a b c", "preset swan needs at least 2 R-groups"),
+            ("--preset serial a b", "preset serial needs at least 3 R-groups, one to write to, one that holds data"),
             ("--preset log-raid a b c d e f", "use --preset swan, or a wider --raid such as 5+1"),
         ] {
             let error = options_of(line).unwrap_err();

@@ -1,6 +1,7 @@
 //! What each command does. The command line is in `args`, the array itself in `backend`.
 
 pub mod array;
+pub mod cautions;
 pub mod check;
 pub mod create;
 pub mod destroy;

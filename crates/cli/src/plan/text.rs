@@ -87,7 +87,7 @@ pub(super) fn text(plan: &Plan) -> String {
     lines.join("\n") + "\n"
 }
 
-fn terabytes(bytes: f64) -> String {
+pub(super) fn terabytes(bytes: f64) -> String {
     format!("{:.2} TB", bytes / 1e12)
 }
 

@@ -1,0 +1,54 @@
+//! What somebody should know of an array before trusting it with data.
+
+use cygnus_engine::CreateOptions;
+use cygnus_policy::Preset;
+use cygnus_policy::serial_planner::{full_pace_fill, pace_at};
+
+/// In sentences.
+pub fn cautions(options: &CreateOptions) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if options.parity == 0 {
+        let remedy = if options.data == 1 { "--raid 1+1 mirrors each" } else { "--raid K+1 survives one loss" };
+        sentences.push(format!(
+            "NO REDUNDANCY: the loss of any one of the {} devices loses data, and the array with it; {remedy}",
+            options.groups * usize::from(options.data)
+        ));
+    }
+    if options.preset == Preset::Serial {
+        sentences.push(pace(options));
+    }
+    sentences
+}
+
+/// When the pace of writes lasts: section 2 of the serial array wants it always, and that depends on how full it is.
+fn pace(options: &CreateOptions) -> String {
+    let fill = 1.0 - f64::from(options.over_provision_permille) / 1000.0;
+    let (others, full_pace) = (options.groups - 1, full_pace_fill());
+    let what = "one of its groups is kept clean; random overwrites at the full rate of a group";
+    if fill <= full_pace {
+        return format!("{what} are kept up with however full it is");
+    }
+    format!(
+        "{what} are kept up with for ever while live data is below {:.0} % of the other {others}; filled to the brim, \
+         {:.0} % of that rate lasts. 'cygnus plan --preset serial' tells for a network and a drive",
+        full_pace * 100.0,
+        pace_at(fill.min(0.999)) * 100.0,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_without_redundancy_and_serial_ones_are_warned_of() {
+        let of = |preset, data, parity| cautions(&CreateOptions::new("tank", preset, 4, data, parity));
+        assert!(of(Preset::Swan, 2, 1).is_empty());
+        assert!(of(Preset::Swan, 2, 0)[0].contains("any one of the 8 devices"));
+        let serial = of(Preset::Serial, 1, 0);
+        assert!(serial[0].starts_with("NO REDUNDANCY") && serial[0].contains("--raid 1+1"), "{serial:?}");
+        assert!(serial[1].contains("below 72 % of the other 3") && serial[1].contains("59 %"), "{serial:?}");
+        let roomy = CreateOptions { over_provision_permille: 300, ..CreateOptions::new("t", Preset::Serial, 4, 1, 1) };
+        assert!(cautions(&roomy)[0].contains("however full"));
+    }
+}
