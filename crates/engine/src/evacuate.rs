@@ -112,11 +112,12 @@ impl Reactor {
             return None;
         }
         let live = live_segments(shared);
-        let view = WholeGroupView { groups: &views, front_end: space.front_end, live: &live };
+        let starving = space.starving > 0;
+        let view = WholeGroupView { groups: &views, front_end: space.front_end, live: &live, starving };
         let chosen = shared.policies.cleaning.group_to_empty(&view);
         match chosen {
             Some(group) => space.begin_evacuation(group),
-            None => space.by_segments = space.starving > 0,
+            None => space.by_segments = starving,
         }
         chosen.map(group_id)
     }

@@ -82,6 +82,7 @@ struct Client {
     /// A flush waits for what was issued before it, or is being carried out: nothing is issued.
     barrier: Cell<bool>,
     changed: Event,
+    start: Nanos,
     end: Nanos,
     measured_from: Nanos,
 }
@@ -89,7 +90,8 @@ struct Client {
 /// Starts a client's workers, on the core that serves it.
 pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn Source>) {
     let (depth, schedule) = (source.depth(), source.schedule());
-    let end = schedule.duration.map_or(shared.end, |span| shared.end.min(shared.start + span));
+    let start = shared.start + schedule.delay;
+    let end = schedule.duration.map_or(shared.end, |span| shared.end.min(start + span));
     let client = Rc::new(Client {
         shared: shared.clone(),
         seat: seat.clone(),
@@ -99,8 +101,9 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
         outstanding: Cell::new(0),
         barrier: Cell::new(false),
         changed: Event::new(),
+        start,
         end,
-        measured_from: shared.measured_from.max(shared.start + schedule.ramp),
+        measured_from: shared.measured_from.max(start + schedule.ramp),
     });
     for _ in 0..depth {
         shared.running.set(shared.running.get() + 1);
@@ -110,6 +113,9 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
 
 impl Client {
     async fn work(self: Rc<Self>) {
+        if self.start > self.shared.start {
+            self.seat.rt.sleep_until(self.start).await;
+        }
         while let Some(request) = self.take().await {
             let issued = self.issue(&request).await;
             if issued >= self.end {
@@ -205,7 +211,7 @@ impl Client {
     /// there was room for it.
     async fn issue(&self, request: &Request) -> Nanos {
         let Some(arrival) = request.arrival else { return self.seat.rt.precise_now() };
-        let at = self.shared.start + arrival;
+        let at = self.start + arrival;
         if at < self.end {
             self.seat.rt.sleep_until(at).await;
         }

@@ -2,8 +2,9 @@
 //!
 //! The current blocks of a full group move to another back-end group, then all of it is discarded at once (external
 //! collection, xGC). One clean group is always in reserve, so there is a place to move to. When it begins and where it
-//! goes is ours, since the paper leaves both open: it begins when no clean group is left but the reserve, takes the full
-//! group with least valid data, and fills a group that is begun before it begins a clean one.
+//! goes is ours, since the paper leaves both open. It takes the full group with least valid data, and fills a group that
+//! is begun before it begins a clean one. It begins when no clean group is left but the reserve, and as late as it may:
+//! garbage gathers meanwhile.
 
 use crate::GroupView;
 
@@ -16,7 +17,16 @@ pub struct WholeGroupView<'a> {
     pub front_end: usize,
     /// For each group, the segments that its current blocks would fill.
     pub live: &'a [u32],
+    /// Whether a writer waits for a free segment right now.
+    pub starving: bool,
 }
+
+/// Valid data, in percent of a group, up to which it is emptied before writers wait for that. From a half on, emptying
+/// groups cannot keep pace with a front-end that is as fast as they are: 1 / (1 - u) of them give the room of one.
+const SUSTAINABLE_PERCENT: u32 = 50;
+
+/// Emptying a group is taken to go at half the pace of writers.
+const HEAD_START: u32 = 2;
 
 /// Clean groups that are kept for emptying others into.
 const RESERVE: usize = 1;
@@ -42,11 +52,23 @@ impl WholeGroupView<'_> {
             let group = &self.groups[g];
             group.is_present() && !group.is_clean() && !group.writable()
         };
+        let percent = if self.starving { worthless_percent } else { SUSTAINABLE_PERCENT.min(worthless_percent) };
+        let left = self.left_for_writers();
         let pays = |&g: &usize| {
-            let bound = u64::from(self.groups[g].segments) * u64::from(worthless_percent);
-            u64::from(self.live[g]) * 100 < bound && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
+            let bound = u64::from(self.groups[g].segments) * u64::from(percent);
+            let is_time = self.starving || left <= HEAD_START * self.live[g] + self.groups[g].segments / 8;
+            is_time
+                && u64::from(self.live[g]) * 100 < bound
+                && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
         };
         (0..self.groups.len()).filter(is_full).filter(pays).min_by_key(|&g| (self.live[g], g))
+    }
+
+    /// Segments that writers can take before they need the reserve.
+    fn left_for_writers(&self) -> u32 {
+        let begun = |&(g, group): &(usize, &GroupView)| g == self.front_end || !group.is_clean();
+        let left = self.groups.iter().enumerate().filter(begun);
+        left.map(|(_, group)| group.free.saturating_sub(group.reserve)).sum()
     }
 
     /// Segments that other back-end groups have to give. Copies take somewhat more than what they are copies of, as
@@ -77,29 +99,35 @@ mod tests {
         GroupView { segments: 100, free, reserve: 2 }
     }
 
-    fn victim(groups: &[GroupView], front_end: usize, live: &[u32]) -> Option<usize> {
+    fn victim(groups: &[u32], front_end: usize, live: &[u32], starving: bool) -> Option<usize> {
         let rule = CleaningScope::WholeGroup { worthless_percent: 90 };
-        rule.group_to_empty(&WholeGroupView { groups, front_end, live })
+        let groups: Vec<_> = groups.iter().map(|&free| group(free)).collect();
+        rule.group_to_empty(&WholeGroupView { groups: &groups, front_end, live, starving })
     }
 
     #[test]
     fn the_full_group_with_least_valid_data_is_emptied_once_only_the_reserve_is_clean() {
-        let live = [50, 30, 90, 0];
-        assert_eq!(victim(&[group(2), group(2), group(60), group(100)], 2, &live), Some(1));
-        assert_eq!(victim(&[group(2), group(60), group(60), group(100)], 2, &live), Some(0), "the other is not full");
-        assert_eq!(victim(&[group(2), group(100), group(60), group(100)], 2, &live), None, "two are clean");
-        assert_eq!(
-            victim(&[group(2), group(2), group(2), group(100)], 2, &[95, 95, 20, 0]),
-            Some(2),
-            "the front-end too"
-        );
-        assert_eq!(victim(&[group(2), group(2), group(60), group(100)], 2, &[90, 90, 0, 0]), None, "not worth it");
+        let live = [49, 30, 90, 0];
+        assert_eq!(victim(&[2, 2, 60, 100], 2, &live, false), Some(1));
+        assert_eq!(victim(&[2, 60, 40, 100], 2, &live, false), Some(0), "the other is not full");
+        assert_eq!(victim(&[2, 100, 60, 100], 2, &live, false), None, "two are clean");
+        assert_eq!(victim(&[2, 2, 2, 100], 2, &[60, 60, 20, 0], false), Some(2), "the front-end too");
+    }
+
+    #[test]
+    fn it_begins_late_and_more_than_half_full_groups_wait_until_writers_do() {
+        let live = [30, 60, 90, 0];
+        let choose = |free| victim(&[2, 2, free, 100], 2, &live, false);
+        assert_eq!((choose(80), choose(70)), (None, Some(0)), "twice its data, and an eighth");
+        let starved = |live: [u32; 4]| victim(&[2, 2, 2, 100], 2, &live, true);
+        assert_eq!(victim(&[2, 2, 2, 100], 2, &[60, 70, 80, 0], false), None);
+        assert_eq!((starved([60, 70, 80, 0]), starved([90, 95, 90, 0])), (Some(0), None));
     }
 
     #[test]
     fn nothing_is_begun_that_has_no_room_to_end() {
-        assert_eq!(victim(&[group(2), group(2), group(60), group(40)], 2, &[50, 36, 1, 1]), None);
-        assert_eq!(victim(&[group(2), group(2), group(60), group(40)], 2, &[50, 34, 1, 1]), Some(1));
+        assert_eq!(victim(&[2, 2, 60, 40], 2, &[50, 36, 1, 1], true), None);
+        assert_eq!(victim(&[2, 2, 60, 40], 2, &[50, 34, 1, 1], true), Some(1));
     }
 
     #[test]

@@ -67,6 +67,8 @@ impl Request {
 /// What the runner must time, since sources know no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
+    /// How long after the run's start the client starts, from where all its other times count.
+    pub delay: Nanos,
     /// Requests of this long from the start are issued and not measured.
     pub ramp: Nanos,
     /// No request is issued this long after the start or later, if there is such a limit; `ramp` is part of it.

@@ -17,6 +17,8 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &swan::Fig12,
     &swan::Model,
     &serial::Fig3,
+    &serial::Fig6,
+    &serial::Fig7,
 ];
 
 /// The experiment of that id.

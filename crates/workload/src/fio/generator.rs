@@ -98,7 +98,11 @@ impl Source for Generator {
     }
 
     fn schedule(&self) -> Schedule {
-        Schedule { ramp: self.job.ramp.0, duration: self.job.duration.map(|duration| duration.0) }
+        Schedule {
+            delay: self.job.after.0,
+            ramp: self.job.ramp.0,
+            duration: self.job.duration.map(|duration| duration.0),
+        }
     }
 
     fn name(&self) -> &str {

@@ -77,7 +77,9 @@ pub struct Job {
     pub requests: Option<u64>,
     /// Each client stops after this many bytes.
     pub bytes: Option<Size>,
-    /// The first part of the run, which is not measured.
+    /// Clients begin so long after the run's start.
+    pub after: Span,
+    /// Their first part, which is not measured.
     pub ramp: Span,
     /// Clients stop after this much time, the ramp included.
     pub duration: Option<Span>,
@@ -104,6 +106,7 @@ impl Default for Job {
             size: None,
             requests: None,
             bytes: None,
+            after: Span::default(),
             ramp: Span::default(),
             duration: None,
         }

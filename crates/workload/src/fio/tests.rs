@@ -37,6 +37,7 @@ fn a_scenario_file_says_it_like_this() {
         distribution = { zipf = 1.1 }
         read = "70%"
         depth = 32
+        after = "5s"
         ramp = "10s"
         duration = "1min"
         [[workload.fio]]
@@ -49,7 +50,10 @@ fn a_scenario_file_says_it_like_this() {
     let sources = file.workload.build(VOLUME, 7).unwrap();
     assert_eq!(sources.len(), 6);
     assert_eq!((sources[0].name(), sources[0].depth()), ("mix", 32));
-    assert_eq!(sources[0].schedule(), Schedule { ramp: Nanos::secs(10), duration: Some(Nanos::secs(60)) });
+    assert_eq!(
+        sources[0].schedule(),
+        Schedule { delay: Nanos::secs(5), ramp: Nanos::secs(10), duration: Some(Nanos::secs(60)) }
+    );
     assert_eq!((sources[4].name(), sources[4].depth()), ("job1", OPEN_DEPTH));
 
     let error = toml::from_str::<File>("[[workload.fio]]\nread = 50\nqueue-depth = 3").unwrap_err().to_string();

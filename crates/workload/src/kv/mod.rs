@@ -344,7 +344,11 @@ impl Ycsb {
             sync_every: self.sync_every,
             trim: self.trim,
             prefill: self.prefill,
-            schedule: Schedule { ramp: self.ramp.0, duration: self.duration.map(|duration| duration.0) },
+            schedule: Schedule {
+                ramp: self.ramp.0,
+                duration: self.duration.map(|duration| duration.0),
+                ..Schedule::default()
+            },
             name,
         })
     }

@@ -38,7 +38,10 @@ fn a_scenario_file_says_it_like_this() {
     let file: File = toml::from_str(text).unwrap();
     let mut sources = file.workload.build(64 * GIB, 7).unwrap();
     assert_eq!((sources[0].name(), sources[0].depth(), sources[0].footprint()), ("ycsb-a", 32, 0..16 * GIB));
-    assert_eq!(sources[0].schedule(), Schedule { ramp: Nanos::secs(10), duration: Some(Nanos::secs(60)) });
+    assert_eq!(
+        sources[0].schedule(),
+        Schedule { ramp: Nanos::secs(10), duration: Some(Nanos::secs(60)), ..Schedule::default() }
+    );
     assert_eq!((sources[1].name(), sources[1].depth()), ("sessions", 4));
     assert_eq!(sources[1].footprint(), 16 * GIB..64 * GIB);
     let activities = |source: &mut Box<dyn Source>| -> Vec<_> {

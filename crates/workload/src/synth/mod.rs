@@ -136,7 +136,11 @@ impl Source for Synth {
     }
 
     fn schedule(&self) -> Schedule {
-        Schedule { ramp: self.config.ramp.0, duration: self.config.duration.map(|duration| duration.0) }
+        Schedule {
+            ramp: self.config.ramp.0,
+            duration: self.config.duration.map(|duration| duration.0),
+            ..Schedule::default()
+        }
     }
 
     fn name(&self) -> &str {

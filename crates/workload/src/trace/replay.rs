@@ -272,7 +272,11 @@ impl Source for Replay {
     }
 
     fn schedule(&self) -> Schedule {
-        Schedule { ramp: self.config.ramp.0, duration: self.config.duration.map(|duration| duration.0) }
+        Schedule {
+            ramp: self.config.ramp.0,
+            duration: self.config.duration.map(|duration| duration.0),
+            ..Schedule::default()
+        }
     }
 
     fn name(&self) -> &str {

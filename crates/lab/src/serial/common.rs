@@ -1,0 +1,95 @@
+//! What the serial array's experiments have in common: four Intel 750 of 400 GB.
+
+use crate::Sample;
+use crate::experiment::Scale;
+use crate::outcome::{Outcome, per_second};
+
+/// Blocks per die of the modelled Intel 750, and pages of each.
+const BLOCKS: f64 = 2050.0;
+const PAGES: u32 = 256;
+
+/// What a drive takes in large writes, in MB/s (section 1).
+pub const DRIVE: f64 = 900.0;
+
+/// Drives of the array.
+pub const DRIVES: usize = 4;
+
+/// Legend of a time axis.
+pub const TIME: &str = "time, as in the paper (s)";
+
+/// The `[devices]` section.
+pub fn devices(scale: Scale) -> String {
+    scale.devices("intel-750", BLOCKS, PAGES)
+}
+
+/// RAID-0 in place, with chunks of 64 KiB as LVM2 was told.
+pub const RAID0: &str = "[[array]]\npreset = \"raid0\"\ndrives = 4\n";
+
+/// The serial array. One drive in four is in reserve; of what the others hold, 5 % are kept free.
+pub const SERIAL: &str = "[[array]]\npreset = \"serial\"\ngroups = 4\nraid = \"1+0\"\nover-provision = 5\n";
+
+/// Bytes of the paper, here, as a multiple of 256 KiB.
+pub fn bytes(scale: Scale, papers: f64) -> u64 {
+    (papers / scale.divisor()) as u64 / (256 << 10) * (256 << 10)
+}
+
+/// Section 3.1: 15 minutes of 256 KiB, then 30 minutes of 64 KiB over 200 GB; one thread, depth 32.
+pub const AGING: f64 = 900.0;
+/// See [`AGING`].
+pub const AFTER: f64 = 1800.0;
+const HOT: f64 = 200e9;
+/// Distance of samples.
+pub const SAMPLE: f64 = 10.0;
+
+/// An array on the drives, and both parts of section 3.1's workload, the first one over `footprint` bytes of the paper.
+pub fn aged_then_hot(scale: Scale, array: &str, footprint: f64) -> String {
+    let part = |name, block, size, after: &str, seconds| {
+        format!(
+            "[[workload.fio]]\nname = \"{name}\"\nblock-size = \"{block}\"\ndepth = 32\nsize = {size}\n{after}duration = \"{}\"\n",
+            scale.seconds(seconds)
+        )
+    };
+    let aging = part("aging", "256KiB", bytes(scale, footprint), "", AGING);
+    let begins = format!("after = \"{}\"\n", scale.seconds(AGING));
+    let after = part("after", "64KiB", bytes(scale, HOT), &begins, AFTER);
+    format!(
+        "name = \"aged-then-hot\"\n{}{array}[volume]\nsize = \"100% of usable\"\n{aging}{after}\
+         [run]\nduration = \"{}\"\nsample = \"{}\"\n",
+        devices(scale),
+        scale.seconds(AGING + AFTER),
+        scale.seconds(SAMPLE)
+    )
+}
+
+/// User writes of an interval in MB/s.
+pub fn written(sample: &Sample) -> f64 {
+    per_second(sample.writes[1], sample.span_ns) as f64 / 1e6
+}
+
+/// Something of each sample over the paper's time.
+pub fn over_time(scale: Scale, outcome: &Outcome, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
+    outcome.samples.iter().map(|sample| (scale.papers_seconds(sample.at_ns), value(sample))).collect()
+}
+
+/// Mean of the values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Standard deviation by mean, in percent.
+pub fn variation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let square = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / values.len().max(1) as f64;
+    // To a hundredth: no result depends on how a platform takes roots.
+    (square.sqrt() / mean.max(1e-9) * 1e4).round() / 100.0
+}
+
+/// Drives that clients' data is written to at once: those that take at least a tenth of what the busiest takes.
+pub fn drives_written_at_once(outcome: &Outcome) -> f64 {
+    let busy = |sample: &Sample| {
+        let written = |device: &crate::DeviceSample| device.totals.written_bytes;
+        let most = sample.devices.iter().map(written).max().unwrap_or(0);
+        sample.devices.iter().filter(|device| most > 0 && written(device) * 10 >= most).count() as f64
+    };
+    mean(&outcome.samples.iter().map(busy).collect::<Vec<_>>())
+}
