@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, Layout, Stream};
-use cygnus_policy::{GroupView, PressureView};
+use cygnus_policy::{GroupView, PressureView, left_for_writers};
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, ReactorId, SegmentId};
 
@@ -178,7 +178,10 @@ impl Space {
         let is_next = next.is_some() && self.turn.group() == next;
         let is_for_them =
             shared.policies.front_end.is_exclusive() && self.fresh.is_none() && (is_next || self.evacuation.is_some());
-        let writable = front_end.free.saturating_sub(front_end.reserve);
+        let writable = match self.evacuation {
+            Some(_) => left_for_writers(views, self.front_end),
+            None => front_end.free.saturating_sub(front_end.reserve),
+        };
         if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
     }
 

@@ -21,12 +21,13 @@ pub struct WholeGroupView<'a> {
     pub starving: bool,
 }
 
-/// Valid data, in percent of a group, up to which it is emptied before writers wait for that. From a half on, emptying
-/// groups cannot keep pace with a front-end that is as fast as they are: 1 / (1 - u) of them give the room of one.
-const SUSTAINABLE_PERCENT: u32 = 50;
+/// Valid data, in percent of a group, up to which it is emptied in good time. From a half on, emptying groups cannot keep
+/// pace with a front-end that is as fast as they are, as 1 / (1 - u) of them give the room of one; so the more is valid,
+/// the longer it is worth to wait for garbage, or for a better victim.
+const SUSTAINABLE_PERCENT: u64 = 50;
 
-/// Emptying a group is taken to go at half the pace of writers.
-const HEAD_START: u32 = 2;
+/// In good time: emptying a group is taken to go at half the pace of writers.
+const HEAD_START: u64 = 2;
 
 /// Clean groups that are kept for emptying others into.
 const RESERVE: usize = 1;
@@ -52,23 +53,17 @@ impl WholeGroupView<'_> {
             let group = &self.groups[g];
             group.is_present() && !group.is_clean() && !group.writable()
         };
-        let percent = if self.starving { worthless_percent } else { SUSTAINABLE_PERCENT.min(worthless_percent) };
-        let left = self.left_for_writers();
+        let left = u64::from(left_for_writers(self.groups, self.front_end));
         let pays = |&g: &usize| {
-            let bound = u64::from(self.groups[g].segments) * u64::from(percent);
-            let is_time = self.starving || left <= HEAD_START * self.live[g] + self.groups[g].segments / 8;
-            is_time
-                && u64::from(self.live[g]) * 100 < bound
-                && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
+            let (live, segments) = (u64::from(self.live[g]), u64::from(self.groups[g].segments));
+            let (percent, worthless) = (live * 100 / segments, u64::from(worthless_percent));
+            let waits = percent.saturating_sub(SUSTAINABLE_PERCENT);
+            let begin_at = live * HEAD_START * worthless.saturating_sub(percent)
+                / worthless.saturating_sub(percent - waits).max(1);
+            let is_time = self.starving || left <= begin_at + segments / 16;
+            is_time && percent < worthless && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
         };
         (0..self.groups.len()).filter(is_full).filter(pays).min_by_key(|&g| (self.live[g], g))
-    }
-
-    /// Segments that writers can take before they need the reserve.
-    fn left_for_writers(&self) -> u32 {
-        let begun = |&(g, group): &(usize, &GroupView)| g == self.front_end || !group.is_clean();
-        let left = self.groups.iter().enumerate().filter(begun);
-        left.map(|(_, group)| group.free.saturating_sub(group.reserve)).sum()
     }
 
     /// Segments that other back-end groups have to give. Copies take somewhat more than what they are copies of, as
@@ -77,6 +72,15 @@ impl WholeGroupView<'_> {
         let others = (0..self.groups.len()).filter(|&g| g != victim && g != self.front_end);
         others.map(|g| self.groups[g].free.saturating_sub(self.groups[g].reserve)).sum()
     }
+}
+
+/// Segments that writers can take before they need the reserve: those of the front-end, and of other groups that are begun
+/// while there is a reserve.
+pub fn left_for_writers(groups: &[GroupView], front_end: usize) -> u32 {
+    let has_reserve = clean_groups(groups) > 0;
+    let is_theirs = |g: usize| g == front_end || has_reserve && !groups[g].is_clean();
+    let left = groups.iter().enumerate().filter(|&(g, _)| is_theirs(g));
+    left.map(|(_, group)| group.free.saturating_sub(group.reserve)).sum()
 }
 
 /// The group into which another one is emptied: a back-end group that is begun, the fullest first, else a clean one, the
@@ -115,12 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_late_and_more_than_half_full_groups_wait_until_writers_do() {
-        let live = [30, 60, 90, 0];
-        let choose = |free| victim(&[2, 2, free, 100], 2, &live, false);
-        assert_eq!((choose(80), choose(70)), (None, Some(0)), "twice its data, and an eighth");
+    fn it_begins_late_and_the_later_the_more_is_valid() {
+        let begins_at =
+            |live: u32| (0..98).rev().find(|&free| victim(&[2, 2, free, 100], 2, &[live, 99, 99, 0], false).is_some());
+        assert_eq!((begins_at(20), begins_at(30)), (Some(48), Some(68)), "twice its data, and a sixteenth");
+        assert_eq!((begins_at(50), begins_at(70), begins_at(85)), (Some(97), Some(78), Some(29)));
+        assert_eq!(begins_at(90), None);
         let starved = |live: [u32; 4]| victim(&[2, 2, 2, 100], 2, &live, true);
-        assert_eq!(victim(&[2, 2, 2, 100], 2, &[60, 70, 80, 0], false), None);
         assert_eq!((starved([60, 70, 80, 0]), starved([90, 95, 90, 0])), (Some(0), None));
     }
 
