@@ -122,7 +122,7 @@ const FULLEST: f64 = 0.995;
 fn live_among_garbage(utilisation: f64, groups: u32) -> f64 {
     let target = match Preset::Swan.policies().cleaning {
         CleaningScope::NextFrontEnd { target_percent, .. } => f64::from(target_percent) / 100.0,
-        CleaningScope::Anywhere { .. } => 0.0,
+        CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => 0.0,
     };
     let clean = target * GROUPS_WITH_CLEAN_SPACE / f64::from(groups.max(1));
     (utilisation / ((1.0 - HEADERS) * (1.0 - clean))).min(FULLEST)
