@@ -53,8 +53,13 @@ fn good() -> Superblock {
         pages: 6,
         segments: segments.clone(),
     };
-    let volume =
-        |id, name: &str| VolumeDesc { id: VolumeId(id), name: name.into(), size_bytes: 1 << 20, created_unix: 7 };
+    let volume = |id, name: &str| VolumeDesc {
+        id: VolumeId(id),
+        name: name.into(),
+        size_bytes: 1 << 20,
+        created_unix: 7,
+        start_mib: 0,
+    };
     let state = ArrayState {
         name: "tank".into(),
         preset: "swan".into(),
@@ -71,6 +76,7 @@ fn good() -> Superblock {
         next_volume_id: 2,
         last_scrub_unix: 0,
         roots: [Some(root(2)), Some(root(1))],
+        in_place: None,
     };
     let (array, member_uuid) = (uuid(9), uuid(1));
     Superblock { generation: 1, array, member: MemberIx(0), member_uuid, read_only: false, state }

@@ -180,7 +180,8 @@ impl Array {
                 }
                 let id = VolumeId(state.next_volume_id);
                 state.next_volume_id += 1;
-                state.volumes.push(VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix });
+                let name = name.into();
+                state.volumes.push(VolumeDesc { id, name, size_bytes: size.0, created_unix: now_unix, start_mib: 0 });
                 id
             };
             self.commit().await?;

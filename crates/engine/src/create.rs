@@ -166,6 +166,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         next_volume_id: 1,
         last_scrub_unix: 0,
         roots: [None, None],
+        in_place: None,
     };
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     if usable_blocks(&state, &preset.policies(), 1)? == 0 {

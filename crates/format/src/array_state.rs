@@ -41,6 +41,16 @@ pub struct ArrayState {
     pub last_scrub_unix: u64,
     /// Checkpoints, newest first. The older serves when the newer turns out to be unreadable.
     pub roots: [Option<CheckpointRoot>; 2],
+    /// Set if the array updates in place instead of writing a log; then the preset names the RAID level, a segment is a
+    /// region of the write-intent log, and there are no checkpoints.
+    pub in_place: Option<InPlace>,
+}
+
+/// What only arrays that update in place have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InPlace {
+    /// The array's space from here on, in MiB, has never belonged to a volume and reads as zeros.
+    pub blank_from_mib: u64,
 }
 
 /// One policy parameter.
@@ -225,6 +235,8 @@ pub struct VolumeDesc {
     pub size_bytes: u64,
     /// When it was created: seconds since 1970 UTC.
     pub created_unix: u64,
+    /// Where it begins in the space of an array that updates in place, in MiB; 0 in all others.
+    pub start_mib: u32,
 }
 
 /// Where a checkpoint lies and what it covers.

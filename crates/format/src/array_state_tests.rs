@@ -39,6 +39,7 @@ pub(crate) fn tank() -> ArrayState {
         name: name.to_owned(),
         size_bytes: 1 << 30,
         created_unix: 1_700_000_000,
+        start_mib: 0,
     };
     let at = |group, segment| RootSegment {
         group: GroupId(group),
@@ -63,6 +64,7 @@ pub(crate) fn tank() -> ArrayState {
         next_volume_id: 5,
         last_scrub_unix: 1_700_000_000,
         roots: [Some(root(6, vec![at(0, 7), at(1, 3)])), Some(root(5, vec![at(0, 6)]))],
+        in_place: None,
     }
 }
 
@@ -107,6 +109,7 @@ fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
             name,
             size_bytes,
             created_unix,
+            start_mib: id,
         });
         described.filter(|v| names.insert(v.name.clone())).collect()
     })
@@ -162,6 +165,7 @@ pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
                 next_volume_id: 1000,
                 last_scrub_unix: session ^ 5,
                 roots,
+                in_place: session.is_multiple_of(3).then_some(InPlace { blank_from_mib: session / 3 }),
             }
         },
     )

@@ -118,6 +118,7 @@ fn the_document_says_what_the_code_does() {
         table::<stripe::RawStripe>(),
         table::<Entry>(),
         table::<Discard>(),
+        table::<intent::RawIntent>(),
     ];
     let wanted = regenerated(&document, &blocks);
     if std::env::var_os("UPDATE_DOCS").is_some() {

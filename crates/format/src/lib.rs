@@ -6,6 +6,7 @@
 //! | who the array is, its members, volumes and checkpoint roots | [`superblock`], [`array_state`] |
 //! | what a stripe holds | [`stripe`], [`entry`] |
 //! | the dumped map | [`checkpoint`] |
+//! | what a crash of an array in place may have left unfinished | [`intent`] |
 //! | what other software left on a disk | [`probe`] |
 //!
 //! Rules that every structure obeys:
@@ -26,6 +27,7 @@ pub mod checksum;
 pub mod constants;
 pub mod entry;
 pub mod geometry;
+pub mod intent;
 pub mod layout;
 pub mod probe;
 pub mod stripe;
@@ -35,7 +37,7 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState,
+    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors, MemberState,
     PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
 };
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
@@ -43,6 +45,7 @@ pub use checksum::crc32c;
 pub use constants::*;
 pub use entry::{Discard, Entry, Kind};
 pub use geometry::{Geometry, GeometryError, Role, Rotation};
+pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, UnverifiedIntent};
 pub use layout::{Layout, LayoutError, Place};
 pub use probe::{Probe, probe, probe_with_tail};
 pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};

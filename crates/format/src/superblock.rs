@@ -12,7 +12,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InvalidState, MemberDesc, MemberErrors, MemberState,
+    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors, MemberState,
     PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc,
 };
 use crate::checksum;
@@ -27,10 +27,12 @@ use crate::probe;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = GROUP_STATES;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
+/// Incompat feature: the array updates in place. A program that does not know of this would take its data for a log.
+pub const IN_PLACE: u64 = 2;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -100,8 +102,10 @@ on_disk! {
         preset: NameField<{ MAX_PRESET_NAME + 1 }>,
         /// end of the last whole scrub, seconds since 1970 UTC; 0: never
         last_scrub_unix: U64,
+        /// with incompat bit 1: MiB of the array's space from which on nothing was ever written; else 0
+        blank_from_mib: U64,
         /// zero
-        reserved_c: [u8; 152],
+        reserved_c: [u8; 144],
     }
 }
 
@@ -172,8 +176,8 @@ on_disk! {
     pub(crate) struct RawVolume: 152 bytes {
         /// identifier
         id: U32,
-        /// zero
-        reserved: [u8; 4],
+        /// with incompat bit 1: where it begins, in MiB of the array's space; else 0
+        start_mib: U32,
         /// size in bytes
         size_bytes: U64,
         /// creation, seconds since 1970 UTC
@@ -408,6 +412,7 @@ impl Superblock {
             segment_blocks: U32::new(state.geometry.segment_blocks),
             next_volume_id: U32::new(state.next_volume_id),
             last_scrub_unix: U64::new(state.last_scrub_unix),
+            blank_from_mib: U64::new(state.in_place.unwrap_or_default().blank_from_mib),
             groups: U16::new(state.groups.len() as u16),
             members: U16::new(state.members().count() as u16),
             volumes: U16::new(state.volumes.len() as u16),
@@ -447,7 +452,7 @@ impl Superblock {
         });
         append(bytes, &state.volumes, |v| RawVolume {
             id: U32::new(v.id.0),
-            reserved: [0; 4],
+            start_mib: U32::new(v.start_mib),
             size_bytes: U64::new(v.size_bytes),
             created_unix: U64::new(v.created_unix),
             name: pack(&v.name),
@@ -477,7 +482,8 @@ impl ArrayState {
     /// The incompat features that it takes.
     fn incompat(&self) -> u64 {
         let plain = self.groups.iter().all(|group| group.state == GroupState::InService);
-        if plain { 0 } else { GROUP_STATES }
+        let group_states = if plain { 0 } else { GROUP_STATES };
+        group_states | if self.in_place.is_some() { IN_PLACE } else { 0 }
     }
 }
 
@@ -567,6 +573,8 @@ impl RawSuperblock {
             next_volume_id: self.next_volume_id.get(),
             last_scrub_unix: self.last_scrub_unix.get(),
             roots: self.roots(tables)?,
+            in_place: (self.incompat.get() & IN_PLACE != 0)
+                .then(|| InPlace { blank_from_mib: self.blank_from_mib.get() }),
         })
     }
 
@@ -620,6 +628,7 @@ impl RawVolume {
             name: unpack(&self.name)?,
             size_bytes: self.size_bytes.get(),
             created_unix: self.created_unix.get(),
+            start_mib: self.start_mib.get(),
         })
     }
 }

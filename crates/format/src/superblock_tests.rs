@@ -97,6 +97,7 @@ fn the_fullest_array_fits_in_its_slot() {
             name: format!("{id:0width$}", width = MAX_VOLUME_NAME),
             size_bytes: u64::MAX,
             created_unix: u64::MAX,
+            start_mib: u32::MAX,
         })
         .collect();
     state.next_volume_id = MAX_VOLUMES as u32;

@@ -40,6 +40,7 @@ fn state(name: &str, array: u64) -> ArrayState {
         next_volume_id: 1,
         last_scrub_unix: 0,
         roots: [None, None],
+        in_place: None,
     }
 }
 
