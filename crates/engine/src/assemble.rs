@@ -80,24 +80,27 @@ pub fn inspect<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<F
 }
 
 /// An array as found: its newest state, and which device is which member.
-pub(crate) struct Assembly {
+pub struct Assembly {
+    /// The superblock that counts.
     pub superblock: Superblock,
     /// By member number; `None` for a member that is not online.
     pub devices: Vec<Option<DeviceInfo>>,
     /// Members that were away or were being rebuilt, and whose devices are good to be filled with what they lack.
     pub returning: Vec<Returning>,
     /// Spares that are here.
-    pub spares: Vec<Spare>,
+    pub(crate) spares: Vec<Spare>,
     /// Devices of groups that have left, which do not know it yet.
-    pub released: Vec<DeviceInfo>,
+    pub(crate) released: Vec<DeviceInfo>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
 }
 
 /// A stale member.
 #[derive(Clone, Debug)]
-pub(crate) struct Returning {
+pub struct Returning {
+    /// Which.
     pub member: MemberIx,
+    /// Its device.
     pub device: DeviceInfo,
     /// It was the member's device, but is a copy from before the member left: it has what was durable by then, which is
     /// every stripe below this sequence.
@@ -110,7 +113,32 @@ pub(crate) struct Returning {
 /// When the devices belong to no array or to several, when a member is there twice, or when more members of a group
 /// are missing than its parity covers.
 pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
-    let mut members: Vec<(DeviceInfo, Superblock)> = Vec::new();
+    let (members, remarks) = find(rt, given).await;
+    assemble_members(members, wanted, remarks)
+}
+
+/// The same for an array that updates in place; such a one is none of this crate's, but its members are found alike.
+///
+/// # Errors
+/// As when an array of this crate is opened.
+pub fn assemble_in_place<'a>(
+    rt: &'a Runtime,
+    given: &'a [DeviceInfo],
+    wanted: Option<Uuid>,
+) -> Work<'a, Result<Assembly, ArrayError>> {
+    Box::pin(async move {
+        let (members, remarks) = find(rt, given).await;
+        let assembly = put_together(members, wanted, remarks)?;
+        match assembly.superblock.state.in_place {
+            Some(_) => Ok(assembly),
+            None => Err(ArrayError::Invalid(format!("{} is log-structured", assembly.superblock.state.name))),
+        }
+    })
+}
+
+/// The members among devices, and what is to be said of the other devices.
+async fn find(rt: &Runtime, given: &[DeviceInfo]) -> (Vec<(DeviceInfo, Superblock)>, Vec<String>) {
+    let mut members = Vec::new();
     let mut remarks = Vec::new();
     for device in given {
         match inspect(rt, device).await {
@@ -122,7 +150,7 @@ pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<
             }
         }
     }
-    assemble_members(members, wanted, remarks)
+    (members, remarks)
 }
 
 /// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so:
@@ -141,6 +169,19 @@ pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
 
 /// As [`assemble`], when the superblocks are known.
 pub(crate) fn assemble_members(
+    members: Vec<(DeviceInfo, Superblock)>,
+    wanted: Option<Uuid>,
+    remarks: Vec<String>,
+) -> Result<Assembly, ArrayError> {
+    let assembly = put_together(members, wanted, remarks)?;
+    let state = &assembly.superblock.state;
+    match state.in_place {
+        None => Ok(assembly),
+        Some(_) => Err(ArrayError::InPlace { array: state.name.clone(), level: state.preset.clone() }),
+    }
+}
+
+fn put_together(
     members: Vec<(DeviceInfo, Superblock)>,
     wanted: Option<Uuid>,
     remarks: Vec<String>,

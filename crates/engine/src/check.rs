@@ -124,15 +124,18 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(kind: FindingKind, text: String) -> Self {
+    /// Damage of that kind.
+    pub fn new(kind: FindingKind, text: String) -> Self {
         Self { kind, is_damage: true, device: None, offset: None, volume: None, lba: None, text }
     }
 
-    fn on(self, device: &str, offset: u64) -> Self {
+    /// At this byte of a device.
+    pub fn on(self, device: &str, offset: u64) -> Self {
         Self { device: Some(device.into()), offset: Some(offset), ..self }
     }
 
-    fn of_device(self, device: &str) -> Self {
+    /// About a device.
+    pub fn of_device(self, device: &str) -> Self {
         Self { device: Some(device.into()), ..self }
     }
 
@@ -140,7 +143,8 @@ impl Finding {
         Self { volume: Some(volume), lba: Some(lba), ..self }
     }
 
-    fn into_information(self) -> Self {
+    /// No damage, only worth knowing.
+    pub fn into_information(self) -> Self {
         Self { is_damage: false, ..self }
     }
 }

@@ -94,7 +94,8 @@ pub fn create<'a>(
     })
 }
 
-fn random_uuid(rt: &Runtime) -> Uuid {
+/// A new identity.
+pub fn random_uuid(rt: &Runtime) -> Uuid {
     Uuid::from_random(rt.rng_u64(), rt.rng_u64())
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result
 }
 
 /// Members of a group may differ in size; the smallest one counts.
-pub(crate) fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> GroupDesc {
+pub fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> GroupDesc {
     let smallest = members.iter().map(|d| d.size).min().unwrap_or(0);
     GroupDesc {
         state: GroupState::InService,
@@ -209,7 +210,10 @@ pub(crate) fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Ge
 }
 
 /// Fails if a device holds anything.
-pub(crate) async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
+///
+/// # Errors
+/// [`ArrayError::InUse`], or that a device cannot be read.
+pub async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
     for device in devices {
         let what = match inspect(rt, device).await? {
             Found::Other(what) if what == "nothing" => continue,
@@ -223,7 +227,10 @@ pub(crate) async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<
 }
 
 /// Writes a member's first superblock, and clears the other slot so that nothing older can be taken for newer.
-async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
+///
+/// # Errors
+/// When the superblock cannot be, or cannot be written.
+pub async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
     let bytes = superblock.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let mut slot = rt.alloc(SUPERBLOCK_SLOT as usize);
     for generation in [superblock.generation + 1, superblock.generation] {

@@ -282,6 +282,14 @@ pub enum ArrayError {
         /// Path of the other.
         second: String,
     },
+    /// The array is none that writes a log.
+    #[error("{array} is {level}, updated in place, and cannot be used as a log-structured array")]
+    InPlace {
+        /// Its name.
+        array: String,
+        /// Its level.
+        level: String,
+    },
     /// The format is from another version of the software.
     #[error("{device}: {why}")]
     Format {

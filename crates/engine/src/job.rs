@@ -26,6 +26,8 @@ pub enum JobKind {
     CatchUp,
     /// Verifies live data and mends what is wrong.
     Scrub,
+    /// Makes copies and parity fit the data again after a crash.
+    Resync,
     /// Moves data off a member that still works.
     Drain,
     /// Moves data off a member or group that is to leave the array.
@@ -39,6 +41,7 @@ impl JobKind {
             Self::Rebuild => "rebuild",
             Self::CatchUp => "catch-up",
             Self::Scrub => "scrub",
+            Self::Resync => "resync",
             Self::Drain => "drain",
             Self::Retire => "retire",
         }
@@ -127,14 +130,14 @@ impl Entry {
 
 /// The jobs of an array.
 #[derive(Default)]
-pub(crate) struct Jobs {
+pub struct Jobs {
     next_id: Cell<u64>,
     entries: RefCell<VecDeque<Rc<Entry>>>,
 }
 
 impl Jobs {
     /// Registers a job that begins now with `total` bytes to deal with.
-    pub(crate) fn begin(&self, rt: &Runtime, kind: JobKind, subject: impl Into<String>, total: u64) -> Job {
+    pub fn begin(&self, rt: &Runtime, kind: JobKind, subject: impl Into<String>, total: u64) -> Job {
         let id = self.next_id.get() + 1;
         self.next_id.set(id);
         let now = rt.now();
@@ -160,12 +163,12 @@ impl Jobs {
     }
 
     /// All jobs that run, and the last ones that have ended, oldest first.
-    pub(crate) fn statuses(&self, now: Nanos) -> Vec<JobStatus> {
+    pub fn statuses(&self, now: Nanos) -> Vec<JobStatus> {
         self.entries.borrow().iter().map(|e| e.status(now)).collect()
     }
 
     /// Asks a job to end early; `false` if there is none of this number at work.
-    pub(crate) fn cancel(&self, id: u64) -> bool {
+    pub fn cancel(&self, id: u64) -> bool {
         let entries = self.entries.borrow();
         let found = entries.iter().find(|e| e.id == id && e.is_running());
         found.inspect(|e| e.cancelled.set(true)).is_some()
@@ -173,18 +176,19 @@ impl Jobs {
 }
 
 /// A job as the one who works sees it.
-pub(crate) struct Job {
+pub struct Job {
     rt: Runtime,
     entry: Rc<Entry>,
 }
 
 impl Job {
-    pub(crate) fn id(&self) -> u64 {
+    /// Its number.
+    pub fn id(&self) -> u64 {
         self.entry.id
     }
 
     /// So many more bytes are dealt with.
-    pub(crate) fn advance(&self, bytes: u64) {
+    pub fn advance(&self, bytes: u64) {
         let entry = &self.entry;
         entry.done.set(entry.done.get() + bytes);
         let now = self.rt.now();
@@ -195,17 +199,17 @@ impl Job {
     }
 
     /// So many bytes are left: writing goes on, and what is there to be dealt with changes.
-    pub(crate) fn set_left(&self, bytes: u64) {
+    pub fn set_left(&self, bytes: u64) {
         self.entry.total.set(self.entry.done.get() + bytes);
     }
 
     /// Whether somebody asked for an early end. To be looked at between two pieces of work.
-    pub(crate) fn is_cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.entry.cancelled.get()
     }
 
     /// Ends the job.
-    pub(crate) fn end(&self, state: JobState) {
+    pub fn end(&self, state: JobState) {
         debug_assert_ne!(state, JobState::Running);
         self.entry.state.replace(state);
         self.entry.ended.set(Some(self.rt.now()));

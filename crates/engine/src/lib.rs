@@ -67,14 +67,14 @@ mod write_path;
 mod writer;
 
 pub use array::{Array, ArrayHandle, ArrayPeer};
-pub use assemble::{Found, inspect};
+pub use assemble::{Assembly, Found, Returning, assemble_in_place, inspect};
 pub use check::{CheckProgress, CheckReport, Finding, FindingKind, check};
-pub use create::{CreateOptions, create, wipe};
+pub use create::{CreateOptions, create, describe_group, random_uuid, refuse_used, wipe, write_first};
 pub use error::{ArrayError, GroupError, MemberError, VolumeAdminError, VolumeError};
 pub use grow::{Added, AddedGroup};
-pub use job::{JobKind, JobState, JobStatus};
+pub use job::{Job, JobKind, JobState, JobStatus, Jobs};
 pub use l2p::MAX_VOLUME_BLOCKS;
-pub use member_state::ArrayHealth;
+pub use member_state::{ArrayHealth, change as change_member, depart};
 pub use open::{OpenOptions, RecoveryReport, usable_bytes};
 pub use pace::MemberPace;
 pub use salvage::{Piece, Salvage};

@@ -43,7 +43,7 @@ pub(crate) fn may_become(from: MemberState, to: MemberState) -> bool {
 ///
 /// # Panics
 /// When that state may not follow the present one.
-pub(crate) fn change(desc: &mut MemberDesc, to: MemberState) {
+pub fn change(desc: &mut MemberDesc, to: MemberState) {
     assert!(may_become(desc.state, to), "member {}: {} after {}", desc.uuid, to.word(), desc.state.word());
     desc.state = to;
     if to == MemberState::Online {
@@ -68,7 +68,7 @@ pub(crate) fn change_group(desc: &mut GroupDesc, to: GroupState) {
 
 /// Records that a member is out of service. `below`: it has every stripe below this sequence, if it was online. The
 /// newest superblock that all had was of this generation and session.
-pub(crate) fn depart(desc: &mut MemberDesc, to: MemberState, below: u64, generation: u64, session: u64) {
+pub fn depart(desc: &mut MemberDesc, to: MemberState, below: u64, generation: u64, session: u64) {
     if desc.state == MemberState::Online {
         desc.holds = Holdings { below, ..Holdings::default() };
     }

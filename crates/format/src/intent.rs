@@ -8,7 +8,7 @@
 
 use cygnus_types::BLOCK;
 use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::checksum;
 use crate::constants::{DATA_START, MAX_SEGMENTS, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};

@@ -13,7 +13,7 @@ use cygnus_types::BLOCK;
 
 use crate::batch::{Band, Batch, Columns};
 use crate::error::RaidError;
-use crate::raid::Core;
+use crate::raid::{Core, Slot};
 use crate::stripes::Waiting;
 
 /// What is read before the parity of a band can be renewed.
@@ -84,7 +84,7 @@ impl Situation {
 struct Prepared {
     band: Band,
     plan: Plan,
-    reads: Vec<Option<(Buf, OpFuture)>>,
+    reads: Vec<Option<(Slot, Buf, OpFuture)>>,
 }
 
 impl Core {
@@ -103,7 +103,7 @@ impl Core {
             for (column, bytes) in data.chain(parity) {
                 let device = self.layout.device(stripe, column);
                 if !self.is_failed(device) {
-                    out.push((device, self.start_write(device, stripe, band.row, bytes)));
+                    out.push((self.slot(device), self.start_write(device, stripe, band.row, bytes)));
                 }
             }
         }
@@ -113,17 +113,22 @@ impl Core {
     /// Starts the reads that a band needs.
     fn prepare(&self, stripe: u64, band: Band, unreadable: u128) -> Prepared {
         let columns = 0..self.layout.devices();
-        let failed = columns.clone().filter(|&column| self.is_failed(self.layout.device(stripe, column)));
-        let failed = failed.fold(0, |mask, column| mask | 1 << column);
+        let those = |is: &dyn Fn(usize) -> bool| {
+            let columns = columns.clone().filter(|&column| is(self.layout.device(stripe, column)));
+            columns.fold(0, |mask, column| mask | 1 << column)
+        };
+        let failed = those(&|device| self.is_failed(device));
+        let unreadable = unreadable | those(&|device| self.lacks(device, stripe));
         let (data, parity) = (self.layout.data_columns(), self.layout.level().parity());
-        let situation = Situation { data, parity, written: band.written, failed, unreadable: unreadable | failed };
+        let situation = Situation { data, parity, written: band.written, failed, unreadable };
         let plan = situation.plan();
         let reads: Vec<_> = columns
             .map(|column| {
                 situation.reads(plan, column).then(|| {
                     let buf = self.rt.alloc(band.rows as usize * BLOCK);
-                    let op = self.start_read(self.layout.device(stripe, column), stripe, band.row, buf.full());
-                    (buf, op)
+                    let device = self.layout.device(stripe, column);
+                    let op = self.start_read(device, stripe, band.row, buf.full());
+                    (self.slot(device), buf, op)
                 })
             })
             .collect();
@@ -146,10 +151,10 @@ impl Core {
             for (column, read) in prepared.reads.into_iter().enumerate() {
                 columns.push(match read {
                     None => None,
-                    Some((buf, op)) => match op.await {
+                    Some((slot, buf, op)) => match op.await {
                         Ok(_) => Some(buf),
                         Err(error) => {
-                            self.read_failed(self.layout.device(stripe, column), error);
+                            self.read_failed(slot, error);
                             unreadable |= 1 << column;
                             None
                         }
@@ -231,34 +236,12 @@ impl Core {
         renewed.collect()
     }
 
-    fn parity_bufs(&self, len: usize) -> Vec<Buf> {
+    pub(crate) fn parity_bufs(&self, len: usize) -> Vec<Buf> {
         (0..self.layout.level().parity()).map(|_| self.rt.alloc(len)).collect()
-    }
-
-    /// Renews the parity of a whole stripe from its data.
-    pub(crate) async fn resync_stripe(self: &Rc<Self>, stripe: u64) -> Result<(), RaidError> {
-        let _turn = self.stripe_turn(stripe).await;
-        let (k, rows) = (self.layout.data_columns(), self.layout.chunk_blocks());
-        let len = rows as usize * BLOCK;
-        let columns = self.read_columns(stripe, 0, rows, 0..k).await;
-        if let Some(column) = (0..k).find(|&column| columns[column].is_none()) {
-            return Err(self.unreadable(stripe, column, 0));
-        }
-        let data: Vec<&[u8]> = columns.iter().flatten().map(|buf| buf.part(0..len)).collect();
-        let mut parity = self.parity_bufs(len);
-        generate(&data, &mut parity, len);
-        let mut writes = Vec::new();
-        for (column, buf) in (k..).zip(&parity) {
-            let device = self.layout.device(stripe, column);
-            if !self.is_failed(device) {
-                writes.push((device, self.start_write(device, stripe, 0, buf.full())));
-            }
-        }
-        self.ended(writes).await
     }
 }
 
-fn generate(data: &[&[u8]], parity: &mut [Buf], len: usize) {
+pub(crate) fn generate(data: &[&[u8]], parity: &mut [Buf], len: usize) {
     let mut views: Vec<&mut [u8]> = parity.iter_mut().map(|buf| buf.part_mut(0..len)).collect();
     parity::generate(data, &mut views);
 }

@@ -173,6 +173,11 @@ impl Layout {
         self.stripes * u64::from(self.chunk_blocks) * self.data_columns() as u64
     }
 
+    /// Whether blocks have copies instead of parity.
+    pub fn is_mirrored(&self) -> bool {
+        matches!(self.level, Level::Raid1 | Level::Raid10)
+    }
+
     /// How many devices may fail, whichever they are.
     pub fn survives(&self) -> usize {
         match self.level {
@@ -192,6 +197,15 @@ impl Layout {
                 let device = self.device(stripe, column);
                 device..device + 1
             }
+        }
+    }
+
+    /// Devices that hold the same as this one, itself among them.
+    pub(crate) fn peers(&self, device: usize) -> std::ops::Range<usize> {
+        match self.level {
+            Level::Raid1 => 0..self.devices,
+            Level::Raid10 => device / 2 * 2..device / 2 * 2 + 2,
+            _ => device..device + 1,
         }
     }
 

@@ -8,13 +8,13 @@ use cygnus_types::BLOCK;
 
 use crate::error::RaidError;
 use crate::layout::Piece;
-use crate::raid::{Core, Reading};
+use crate::raid::{Core, Reading, Slot};
 
 /// A piece of a read on its way; no operation where no device of the piece's column is in service.
 struct Started {
     piece: Piece,
     part: BufSlice,
-    on: Option<(usize, OpFuture, Reading)>,
+    on: Option<(Slot, OpFuture, Reading)>,
 }
 
 impl Core {
@@ -23,11 +23,11 @@ impl Core {
         for Started { piece, part, on } in started {
             let tried = match on {
                 None => None,
-                Some((device, op, _mark)) => match op.await {
+                Some((slot, op, _mark)) => match op.await {
                     Ok(_) => continue,
                     Err(error) => {
-                        self.read_failed(device, error);
-                        Some(device)
+                        self.read_failed(slot, error);
+                        Some(slot.device)
                     }
                 },
             };
@@ -39,9 +39,13 @@ impl Core {
     fn start(self: &Rc<Self>, piece: Piece, into: &BufSlice) -> Started {
         let from = piece.at as usize * BLOCK;
         let part = into.slice(from..from + piece.rows as usize * BLOCK);
-        let copies = self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.is_failed(device));
-        let on = self.idlest(copies).map(|device| {
-            (device, self.start_read(device, piece.stripe, piece.row, part.clone()), self.reading(device))
+        let mut copies =
+            self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.lacks(device, piece.stripe));
+        // Copies that may differ are not read in turns: what was read once must be read again.
+        let chosen = if self.is_stale(piece.stripe) { copies.next() } else { self.idlest(copies) };
+        let on = chosen.map(|device| {
+            let op = self.start_read(device, piece.stripe, piece.row, part.clone());
+            (self.slot(device), op, self.reading(device))
         });
         Started { piece, part, on }
     }
@@ -61,12 +65,13 @@ impl Core {
             return Ok(());
         }
         for device in self.layout.copies(stripe, column).filter(|&device| Some(device) != tried) {
-            if self.is_failed(device) {
+            if self.lacks(device, stripe) {
                 continue;
             }
+            let slot = self.slot(device);
             match self.start_read(device, stripe, row, part.clone()).await {
                 Ok(_) => return Ok(()),
-                Err(error) => self.read_failed(device, error),
+                Err(error) => self.read_failed(slot, error),
             }
         }
         Err(self.unreadable(stripe, column, row))
@@ -96,17 +101,17 @@ impl Core {
         let mut reads = Vec::new();
         for column in wanted {
             let device = self.layout.device(stripe, column);
-            if !self.is_failed(device) {
+            if !self.lacks(device, stripe) {
                 let buf = self.rt.alloc(rows as usize * BLOCK);
                 let op = self.start_read(device, stripe, row, buf.full());
-                reads.push((column, device, buf, op));
+                reads.push((column, self.slot(device), buf, op));
             }
         }
         let mut columns: Vec<_> = std::iter::repeat_with(|| None).take(self.layout.devices()).collect();
-        for (column, device, buf, op) in reads {
+        for (column, slot, buf, op) in reads {
             match op.await {
                 Ok(_) => columns[column] = Some(buf),
-                Err(error) => self.read_failed(device, error),
+                Err(error) => self.read_failed(slot, error),
             }
         }
         columns
@@ -120,9 +125,20 @@ impl Core {
             let from = piece.at as usize * BLOCK;
             let part = data.slice(from..from + piece.rows as usize * BLOCK);
             for device in self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.is_failed(device)) {
-                writes.push((device, self.start_write(device, piece.stripe, piece.row, part.clone())));
+                writes.push((self.slot(device), self.start_write(device, piece.stripe, piece.row, part.clone())));
             }
         }
         self.ended(writes).await
+    }
+
+    /// Tells the devices that blocks hold nothing of value. Only for levels without redundancy.
+    pub(crate) async fn trim(self: &Rc<Self>, first: u64, blocks: u64) -> Result<(), RaidError> {
+        self.check_alive()?;
+        let trim = |piece: Piece| {
+            let device = self.layout.device(piece.stripe, piece.column);
+            let op = self.start_trim(device, piece.stripe, piece.row, u64::from(piece.rows) * BLOCK as u64);
+            (self.slot(device), op)
+        };
+        self.ended(self.layout.pieces(first, blocks).map(trim).collect()).await
     }
 }

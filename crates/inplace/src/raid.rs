@@ -1,13 +1,15 @@
 //! The array as its users see it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use cygnus_runtime::{BufSlice, DeviceIx, IoError, IoErrorKind, OpFuture, Runtime};
 use cygnus_types::{BLOCK, Lba};
 
 use crate::error::RaidError;
-use crate::layout::Layout;
+use crate::layout::{Layout, Level};
+use crate::ledger::Ledger;
+use crate::lock::{Lock, Ranges};
 use crate::stripes::Stripes;
 
 /// What an array has done, in blocks of 4 KiB.
@@ -31,7 +33,7 @@ pub struct Counters {
 
 /// An array that updates in place, on one reactor. Cheap to clone.
 #[derive(Clone)]
-pub struct Raid(Rc<Core>);
+pub struct Raid(pub(crate) Rc<Core>);
 
 pub(crate) struct Core {
     pub rt: Runtime,
@@ -40,16 +42,47 @@ pub(crate) struct Core {
     /// Byte of each device where the array's space begins.
     start: u64,
     pub stripes: Stripes,
+    pub ranges: Rc<Ranges>,
     pub counters: RefCell<Counters>,
+    /// How often a device has left service.
+    pub departures: Cell<u64>,
+    flushing: Lock,
+    /// What makes it outlive this process; the baselines of the lab have none.
+    pub ledger: OnceCell<Rc<Ledger>>,
 }
 
-struct Device {
-    ix: DeviceIx,
+pub(crate) struct Device {
+    ix: Cell<DeviceIx>,
+    /// Counts the devices that have had this place, so that what an earlier one fails to do is not blamed on a later one.
+    life: Cell<u32>,
     failed: Cell<bool>,
+    /// Stripes below this one can be read: all of them, unless it is being filled.
+    whole_below: Cell<u64>,
     /// Written to since its last flush.
     dirty: Cell<bool>,
     /// Reads on their way, by which mirrors share the work.
     reading: Cell<u32>,
+    pub traffic: Cell<DeviceTraffic>,
+}
+
+/// What was done with a device, in bytes and requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceTraffic {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Reads that failed.
+    pub read_errors: u64,
+    /// Writes and flushes that failed.
+    pub write_errors: u64,
+}
+
+/// A device as it was when an operation was given to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub device: usize,
+    life: u32,
 }
 
 impl Raid {
@@ -60,9 +93,27 @@ impl Raid {
     /// If the number of devices is not the layout's.
     pub fn new(rt: Runtime, devices: &[DeviceIx], start: u64, layout: Layout) -> Self {
         assert_eq!(devices.len(), layout.devices(), "devices and layout");
-        let device = |&ix| Device { ix, failed: Cell::new(false), dirty: Cell::new(false), reading: Cell::new(0) };
-        let devices = devices.iter().map(device).collect();
-        Self(Rc::new(Core { rt, layout, devices, start, stripes: Stripes::default(), counters: RefCell::default() }))
+        let device = |&ix| Device {
+            ix: Cell::new(ix),
+            life: Cell::new(0),
+            failed: Cell::new(false),
+            whole_below: Cell::new(u64::MAX),
+            dirty: Cell::new(false),
+            reading: Cell::new(0),
+            traffic: Cell::default(),
+        };
+        Self(Rc::new(Core {
+            rt,
+            layout,
+            devices: devices.iter().map(device).collect(),
+            start,
+            stripes: Stripes::default(),
+            ranges: Rc::default(),
+            counters: RefCell::default(),
+            departures: Cell::new(0),
+            flushing: Lock::default(),
+            ledger: OnceCell::new(),
+        }))
     }
 
     /// Size in bytes.
@@ -95,12 +146,12 @@ impl Raid {
     /// [`RaidError::Failed`] when too many devices have failed to keep what was written.
     pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), RaidError> {
         let (first, blocks) = self.blocks_of(offset, data.len() as u64)?;
-        self.0.counters.borrow_mut().written += blocks;
-        if self.0.layout.level().parity() == 0 {
-            self.0.write_copies(first, blocks, data).await
-        } else {
-            self.0.write_striped(first, blocks, data).await
-        }
+        let _alone = match self.0.layout.is_mirrored() {
+            true => Some(self.0.ranges.take(first, blocks).await),
+            // One device has each block, or the turn at a stripe keeps the order.
+            false => None,
+        };
+        self.0.write(first, blocks, data).await
     }
 
     /// Makes durable whatever was written before.
@@ -108,25 +159,16 @@ impl Raid {
     /// # Errors
     /// [`RaidError::Failed`] when too many devices have failed to keep it.
     pub async fn flush(&self) -> Result<(), RaidError> {
-        let core = &self.0;
-        let dirty = |&device: &usize| !core.is_failed(device) && core.devices[device].dirty.replace(false);
-        let flushes: Vec<_> =
-            (0..core.devices.len()).filter(dirty).map(|d| (d, core.rt.flush(core.devices[d].ix))).collect();
-        for (device, flush) in flushes {
-            if flush.await.is_err() {
-                // Whatever it has taken since its last flush may be lost.
-                core.fail(device);
-            }
-        }
-        core.check_alive()
+        self.0.flush().await
     }
 
-    /// Renews the parity of every stripe from its data, as after a crash. `progress` is called with the stripes done.
+    /// Makes the copies or the parity of every stripe fit its data, as after a crash. `progress` is called with the
+    /// stripes done.
     ///
     /// # Errors
     /// [`RaidError::Unreadable`] when a block of a stripe cannot be read.
     pub async fn resync(&self, progress: impl Fn(u64)) -> Result<(), RaidError> {
-        if self.0.layout.level().parity() == 0 {
+        if self.0.layout.level() == Level::Raid0 {
             return Ok(());
         }
         for stripe in 0..self.0.layout.stripes() {
@@ -149,53 +191,165 @@ impl Raid {
 }
 
 impl Core {
+    /// Writes blocks of which the caller has the range, if the level needs that.
+    pub(crate) async fn write(self: &Rc<Self>, first: u64, blocks: u64, data: BufSlice) -> Result<(), RaidError> {
+        self.counters.borrow_mut().written += blocks;
+        let _intent = match self.ledger.get() {
+            Some(ledger) => ledger.intend(self, first, blocks).await?,
+            None => None,
+        };
+        if self.layout.level().parity() == 0 {
+            self.write_copies(first, blocks, data).await?;
+        } else {
+            self.write_striped(first, blocks, data).await?;
+        }
+        self.settle().await
+    }
+
+    /// See [`Raid::flush`]. One at a time: whoever comes while one is under way may have written what that one does not
+    /// cover, and must not return before it has ended either.
+    pub(crate) async fn flush(self: &Rc<Self>) -> Result<(), RaidError> {
+        {
+            let _alone = self.flushing.take().await;
+            let dirty = |&device: &usize| !self.is_failed(device) && self.devices[device].dirty.replace(false);
+            let flushes: Vec<_> = (0..self.devices.len())
+                .filter(dirty)
+                .map(|d| (self.slot(d), self.rt.flush(self.devices[d].ix.get())))
+                .collect();
+            for (slot, flush) in flushes {
+                if flush.await.is_err() {
+                    // Whatever it has taken since its last flush may be lost.
+                    self.write_failed(slot);
+                }
+            }
+        }
+        self.settle().await?;
+        self.check_alive()
+    }
+
+    /// Nothing that a device missed may be answered before it is on record that the device is out of service: after a
+    /// crash, what it holds would be taken for current.
+    pub(crate) async fn settle(self: &Rc<Self>) -> Result<(), RaidError> {
+        match self.ledger.get() {
+            Some(ledger) => ledger.settle(self).await,
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn is_failed(&self, device: usize) -> bool {
         self.devices[device].failed.get()
     }
 
-    /// Takes a device out of service.
-    pub(crate) fn fail(&self, device: usize) {
-        self.devices[device].failed.set(true);
+    /// Whether a device, in service or not, has not got what it should hold of a stripe.
+    pub(crate) fn lacks(&self, device: usize, stripe: u64) -> bool {
+        let device = &self.devices[device];
+        device.failed.get() || stripe >= device.whole_below.get()
+    }
+
+    /// Whether a device is in service and whole.
+    pub(crate) fn is_whole(&self, device: usize) -> bool {
+        !self.lacks(device, u64::MAX - 1)
+    }
+
+    /// Whether the copies or the parity of a stripe may not fit its data.
+    pub(crate) fn is_stale(&self, stripe: u64) -> bool {
+        self.ledger.get().is_some_and(|ledger| ledger.is_stale(stripe))
+    }
+
+    pub(crate) fn slot(&self, device: usize) -> Slot {
+        Slot { device, life: self.devices[device].life.get() }
+    }
+
+    pub(crate) fn device(&self, device: usize) -> &Device {
+        &self.devices[device]
+    }
+
+    pub(crate) fn device_ix(&self, device: usize) -> DeviceIx {
+        self.devices[device].ix.get()
+    }
+
+    /// Takes a device out of service, unless another one has its place already.
+    pub(crate) fn fail(&self, slot: Slot) {
+        let device = &self.devices[slot.device];
+        if device.life.get() == slot.life && !device.failed.replace(true) {
+            self.departures.set(self.departures.get() + 1);
+        }
+    }
+
+    /// Gives a place to another device, of whose stripes those below `whole_below` can be read.
+    pub(crate) fn attach(&self, device: usize, ix: DeviceIx, whole_below: u64) {
+        let device = &self.devices[device];
+        device.ix.set(ix);
+        device.life.set(device.life.get() + 1);
+        device.whole_below.set(whole_below);
+        device.dirty.set(true);
+        device.failed.set(false);
+    }
+
+    /// More stripes of a device that is being filled can be read.
+    pub(crate) fn filled_below(&self, device: usize, stripe: u64) {
+        self.devices[device].whole_below.set(stripe);
     }
 
     /// Whether every stripe can still be read.
     pub(crate) fn check_alive(&self) -> Result<(), RaidError> {
         let layout = &self.layout;
-        let dead = |column| layout.copies(0, column).all(|device| self.is_failed(device));
+        let dead = |column| layout.copies(0, column).all(|device| !self.is_whole(device));
         let lost = match layout.level().parity() {
             0 => (0..layout.data_columns()).any(dead),
-            parity => (0..layout.devices()).filter(|&device| self.is_failed(device)).count() > parity,
+            parity => (0..layout.devices()).filter(|&device| !self.is_whole(device)).count() > parity,
         };
         if lost { Err(RaidError::Failed) } else { Ok(()) }
     }
 
     /// Starts a read of rows of a stripe on a device.
     pub(crate) fn start_read(&self, device: usize, stripe: u64, row: u32, into: BufSlice) -> OpFuture {
-        self.rt.read(self.devices[device].ix, self.start + self.layout.offset(stripe, row), into)
+        self.note(device, |traffic| traffic.read += into.len() as u64);
+        self.rt.read(self.device_ix(device), self.start + self.layout.offset(stripe, row), into)
     }
 
     /// Starts a write of rows of a stripe on a device.
     pub(crate) fn start_write(&self, device: usize, stripe: u64, row: u32, data: BufSlice) -> OpFuture {
         self.counters.borrow_mut().device_written += (data.len() / BLOCK) as u64;
-        self.devices[device].dirty.set(true);
-        self.rt.write(self.devices[device].ix, self.start + self.layout.offset(stripe, row), data)
+        self.note(device, |traffic| traffic.written += data.len() as u64);
+        self.rt.write(self.device_ix(device), self.start + self.layout.offset(stripe, row), data)
     }
 
-    /// Waits for writes. A device that cannot write leaves service.
-    pub(crate) async fn ended(&self, writes: Vec<(usize, OpFuture)>) -> Result<(), RaidError> {
-        for (device, write) in writes {
-            if write.await.is_err() {
-                self.fail(device);
+    /// Starts a trim of rows of a stripe on a device.
+    pub(crate) fn start_trim(&self, device: usize, stripe: u64, row: u32, len: u64) -> OpFuture {
+        self.rt.trim(self.device_ix(device), self.start + self.layout.offset(stripe, row), len)
+    }
+
+    /// Waits for writes or trims. A device that cannot write leaves service.
+    pub(crate) async fn ended(&self, writes: Vec<(Slot, OpFuture)>) -> Result<(), RaidError> {
+        for (slot, write) in writes {
+            match write.await {
+                // Not before: a flush that began earlier does not cover it.
+                Ok(_) => self.devices[slot.device].dirty.set(true),
+                Err(_) => self.write_failed(slot),
             }
         }
         self.check_alive()
     }
 
+    pub(crate) fn write_failed(&self, slot: Slot) {
+        self.note(slot.device, |traffic| traffic.write_errors += 1);
+        self.fail(slot);
+    }
+
     /// Takes note of a failed read: a place that cannot be read is no reason to give up the whole device.
-    pub(crate) fn read_failed(&self, device: usize, error: IoError) {
+    pub(crate) fn read_failed(&self, slot: Slot, error: IoError) {
+        self.note(slot.device, |traffic| traffic.read_errors += 1);
         if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
-            self.fail(device);
+            self.fail(slot);
         }
+    }
+
+    fn note(&self, device: usize, change: impl FnOnce(&mut DeviceTraffic)) {
+        let traffic = &self.devices[device].traffic;
+        let mut now = traffic.get();
+        change(&mut now);
+        traffic.set(now);
     }
 
     /// Of several devices with the same data, the one with least reads on their way.

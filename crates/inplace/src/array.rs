@@ -1,0 +1,121 @@
+//! An array as its users hold it: opened, asked, administered, closed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cygnus_engine::{ArrayError, Job, JobStatus, Jobs, Work};
+use cygnus_runtime::{DeviceInfo, Event, Runtime};
+
+use crate::error::RaidError;
+use crate::ledger::Ledger;
+use crate::lock::Lock;
+use crate::open::OpenReport;
+use crate::raid::{Core, Raid};
+use crate::volume::{Volume, VolumeState};
+
+/// An open array. Cheap to clone; it lives on one reactor.
+#[derive(Clone)]
+pub struct Array(pub(crate) Rc<Inner>);
+
+pub(crate) struct Inner {
+    pub rt: Runtime,
+    pub raid: Raid,
+    pub report: RefCell<OpenReport>,
+    pub volumes: RefCell<Vec<Rc<VolumeState>>>,
+    /// By member, its device; one that is not there has none.
+    pub devices: RefCell<Vec<Option<DeviceInfo>>>,
+    pub jobs: Jobs,
+    /// Jobs that the worker has not come to yet, by the member to be filled.
+    pub waiting: RefCell<BTreeMap<usize, Job>>,
+    /// One change of volumes or members at a time.
+    pub admin: Lock,
+    pub closing: Cell<bool>,
+    pub workers: Cell<u32>,
+    /// Notified when there is something to do for a worker, and when one has ended.
+    pub changed: Event,
+}
+
+impl Inner {
+    pub(crate) fn new(rt: Runtime, raid: Raid, devices: Vec<Option<DeviceInfo>>) -> Self {
+        let inner = Self {
+            rt,
+            raid,
+            report: RefCell::default(),
+            volumes: RefCell::default(),
+            devices: RefCell::new(devices),
+            jobs: Jobs::default(),
+            waiting: RefCell::default(),
+            admin: Lock::default(),
+            closing: Cell::new(false),
+            workers: Cell::new(0),
+            changed: Event::new(),
+        };
+        let known = inner.ledger().state.borrow().volumes.iter().map(|desc| Rc::new(VolumeState::new(desc))).collect();
+        inner.volumes.replace(known);
+        inner
+    }
+
+    pub(crate) fn core(&self) -> &Rc<Core> {
+        &self.raid.0
+    }
+
+    pub(crate) fn ledger(&self) -> &Rc<Ledger> {
+        self.core().ledger.get().expect("an array that was opened has one")
+    }
+
+    /// Makes the present state durable.
+    pub(crate) async fn commit(&self) -> Result<(), ArrayError> {
+        self.ledger().commit(self.core()).await.map_err(faulted)
+    }
+}
+
+pub(crate) fn faulted(error: RaidError) -> ArrayError {
+    ArrayError::Faulted(error.to_string())
+}
+
+impl Array {
+    /// What opening found.
+    pub fn report(&self) -> OpenReport {
+        self.0.report.borrow().clone()
+    }
+
+    /// A volume by name.
+    pub fn volume(&self, name: &str) -> Option<Volume> {
+        let volumes = self.0.volumes.borrow();
+        volumes.iter().find(|volume| volume.name == name).map(|state| Volume::new(self.0.clone(), state.clone()))
+    }
+
+    /// Names of all volumes.
+    pub fn volume_names(&self) -> Vec<String> {
+        self.0.volumes.borrow().iter().map(|volume| volume.name.clone()).collect()
+    }
+
+    /// Long work: all that runs, and the last that has ended, oldest first.
+    pub fn jobs(&self) -> Vec<JobStatus> {
+        self.0.jobs.statuses(self.0.rt.now())
+    }
+
+    /// Closes the array cleanly: everything durable, and no resync at the next opening, unless one is under way: that goes
+    /// on then. Volumes answer that they are gone from the start of this.
+    ///
+    /// # Errors
+    /// When not everything could be made durable; the next opening then resyncs what was being written.
+    pub fn close(self) -> Work<'static, Result<(), ArrayError>> {
+        Box::pin(async move {
+            let inner = &self.0;
+            inner.closing.set(true);
+            inner.changed.notify();
+            while inner.workers.get() > 0 {
+                let ended = inner.changed.wait();
+                if inner.workers.get() > 0 {
+                    ended.await;
+                }
+            }
+            inner.core().flush().await.map_err(faulted)?;
+            let fits = inner.ledger().intent().is_none_or(|intent| intent.stale().is_empty());
+            inner.ledger().state.borrow_mut().clean = fits;
+            inner.commit().await
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Making an array: all checks before the first byte is written.
+
+use cygnus_engine::{ArrayError, Work, describe_group, random_uuid, refuse_used, write_first};
+use cygnus_format::{
+    ArrayState, DATA_START, Geometry, GroupDesc, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
+    Superblock,
+};
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
+
+use crate::layout::{Layout, Level};
+
+/// What an array should be.
+#[derive(Clone, Debug)]
+pub struct CreateOptions {
+    /// Name, for people.
+    pub name: String,
+    /// RAID level.
+    pub level: Level,
+    /// Striping unit; a power of two from 4 KiB to 1 MiB.
+    pub chunk: ByteSize,
+    /// Overwrite what the devices hold.
+    pub force: bool,
+    /// All devices read as zeros, so that copies and parity fit already; otherwise the first session begins with a resync.
+    pub blank: bool,
+}
+
+/// Least bytes of a region of the write-intent log: below that, setting bits costs more than a resync.
+const LEAST_REGION: u64 = 1 << 20;
+/// Most bytes of a region, if the log has room for as many; md's default for large devices.
+const MOST_REGION: u64 = 64 << 20;
+/// Regions that a device should have.
+const REGIONS: u64 = 4096;
+
+/// Writes the first superblocks of an array onto `devices`, in the order of the members, and returns its UUID.
+///
+/// # Errors
+/// When the options contradict each other or the devices, or a device holds something and `force` is not set. Nothing
+/// has been written then.
+pub fn create<'a>(
+    rt: &'a Runtime,
+    devices: &'a [DeviceInfo],
+    options: &'a CreateOptions,
+) -> Work<'a, Result<Uuid, ArrayError>> {
+    Box::pin(async move {
+        let state = plan(rt, devices, options)?;
+        if !options.force {
+            refuse_used(rt, devices).await?;
+        }
+        let array = random_uuid(rt);
+        for (ix, device) in (0..).zip(devices) {
+            write_log(rt, device, array, state.groups[0].segments, !state.clean).await?;
+            let member_uuid = state.members().nth(usize::from(ix)).expect("one member per device").uuid;
+            let member = MemberIx(ix);
+            let superblock =
+                Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
+            write_first(rt, device, &superblock).await?;
+        }
+        Ok(array)
+    })
+}
+
+/// Mirrors count as parity, so that a group of k + m survives m losses at every level: (groups, data, parity).
+fn shape(level: Level, members: usize) -> (usize, usize, usize) {
+    match level {
+        Level::Raid0 => (1, members, 0),
+        Level::Raid1 => (1, 1, members.saturating_sub(1)),
+        Level::Raid4 | Level::Raid5 | Level::Raid6 => (1, members - level.parity(), level.parity()),
+        Level::Raid10 => (members / 2, 1, 1),
+    }
+}
+
+fn region_bytes(smallest: u64, chunk: u64) -> u64 {
+    let wanted = (smallest / REGIONS).next_power_of_two().clamp(LEAST_REGION, MOST_REGION);
+    let least = (smallest / u64::from(MAX_SEGMENTS) + 1).next_power_of_two();
+    // A region holds whole chunks, and more than one.
+    wanted.max(least).max(2 * chunk)
+}
+
+/// Everything about the array, if the options and devices allow it.
+fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result<ArrayState, ArrayError> {
+    let invalid = |why: String| Err(ArrayError::Invalid(why));
+    let (level, chunk) = (options.level, options.chunk);
+    if !chunk.0.is_power_of_two() || chunk.0 < BLOCK as u64 || chunk.0 > 1 << 20 {
+        return invalid(format!("a chunk of {chunk} is not possible: powers of two from 4KiB to 1MiB"));
+    }
+    let smallest = devices.iter().map(|device| device.size).min().unwrap_or(0);
+    let chunk_blocks = (chunk.0 / BLOCK as u64) as u32;
+    // Before anything is computed from the number of devices: not every level takes every number.
+    let blocks = smallest.saturating_sub(DATA_START) / BLOCK as u64;
+    Layout::new(level, devices.len(), chunk_blocks, blocks).map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    if level == Level::Raid1 && devices.len() > 3 {
+        return invalid(format!("raid1 has two or three members here, not {}: use raid10", devices.len()));
+    }
+    let (groups, data, parity) = shape(level, devices.len());
+    let segment_blocks = (region_bytes(smallest, chunk.0) / BLOCK as u64) as u32;
+    let geometry = Geometry {
+        data: u8::try_from(data).unwrap_or(u8::MAX),
+        parity: parity as u8,
+        chunk_blocks,
+        stripe_rows: chunk_blocks,
+        segment_blocks,
+    };
+    geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    let need = ByteSize(geometry.device_offset(1, 0));
+    if let Some(small) = devices.iter().find(|device| device.size < need.0) {
+        return Err(ArrayError::TooSmall { device: small.name.clone(), size: ByteSize(small.size), need });
+    }
+    let mut described: Vec<GroupDesc> =
+        devices.chunks(devices.len() / groups).map(|members| describe_group(rt, members, &geometry)).collect();
+    // All members are as large as the smallest of all, not only of its pair.
+    let segments = described.iter().map(|group| group.segments).min().unwrap_or(0);
+    described.iter_mut().for_each(|group| group.segments = segments);
+    let stripes = u64::from(segments) * u64::from(segment_blocks / chunk_blocks);
+    let blocks = Layout::new(level, devices.len(), chunk_blocks, stripes * u64::from(chunk_blocks));
+    let blocks = blocks.map_err(|error| ArrayError::Invalid(error.to_string()))?.blocks();
+    let needs_resync = level != Level::Raid0 && !options.blank;
+    let state = ArrayState {
+        name: options.name.clone(),
+        preset: level.name().into(),
+        geometry,
+        over_provisioning_permille: 0,
+        policies: Vec::new(),
+        groups: described,
+        spares: Vec::new(),
+        session: 0,
+        clean: !needs_resync,
+        volumes: Vec::new(),
+        next_volume_id: 1,
+        last_scrub_unix: 0,
+        roots: [None, None],
+        in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { blocks * BLOCK as u64 >> 20 } }),
+    };
+    state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    Ok(state)
+}
+
+/// The first write-intent log: everything needs a resync, or nothing.
+async fn write_log(
+    rt: &Runtime,
+    device: &DeviceInfo,
+    array: Uuid,
+    regions: u32,
+    dirty: bool,
+) -> Result<(), ArrayError> {
+    for index in 0..cygnus_format::intent::blocks_for(regions) {
+        let mut block = IntentBlock::new(index, 0);
+        (0..INTENT_REGIONS.min(regions - index * INTENT_REGIONS)).for_each(|n| block.set(n, dirty));
+        let mut buf = rt.alloc(BLOCK);
+        buf.write(0, &block.encode(array.tag()));
+        let offset = INTENT_OFFSET + u64::from(index) * BLOCK as u64;
+        let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
+        rt.write(device.ix, offset, buf.full()).await.map_err(io)?;
+    }
+    Ok(())
+}

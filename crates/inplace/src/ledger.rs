@@ -1,0 +1,145 @@
+//! What an array knows of itself beyond this process: its superblocks and its write-intent log.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_engine::{Log, depart};
+use cygnus_format::{ArrayState, MemberState, Superblock, slot_for};
+use cygnus_types::{MemberIx, Uuid};
+
+use crate::error::RaidError;
+use crate::intent::{Intended, Intent};
+use crate::lock::Lock;
+use crate::raid::Core;
+
+/// See the module's text.
+pub(crate) struct Ledger {
+    pub uuid: Uuid,
+    pub state: RefCell<ArrayState>,
+    pub log: Arc<dyn Log>,
+    generation: Cell<u64>,
+    committing: Lock,
+    /// How many departures are on record.
+    recorded: Cell<u64>,
+    /// None for a level without redundancy: there is nothing to be renewed.
+    intent: Option<Intent>,
+}
+
+impl Ledger {
+    /// Of an array whose newest superblock is this one.
+    pub(crate) fn new(newest: Superblock, intent: Option<Intent>, log: Arc<dyn Log>) -> Self {
+        Self {
+            uuid: newest.array,
+            state: RefCell::new(newest.state),
+            log,
+            generation: Cell::new(newest.generation),
+            committing: Lock::default(),
+            recorded: Cell::new(0),
+            intent,
+        }
+    }
+
+    pub(crate) fn intent(&self) -> Option<&Intent> {
+        self.intent.as_ref()
+    }
+
+    pub(crate) fn is_stale(&self, stripe: u64) -> bool {
+        self.intent.as_ref().is_some_and(|intent| intent.is_stale(stripe))
+    }
+
+    /// Sees to it that a crash from now on finds out about a write to these blocks.
+    pub(crate) async fn intend(
+        &self,
+        core: &Rc<Core>,
+        first: u64,
+        blocks: u64,
+    ) -> Result<Option<Intended>, RaidError> {
+        let per_stripe = u64::from(core.layout.chunk_blocks()) * core.layout.data_columns() as u64;
+        match &self.intent {
+            Some(intent) if blocks > 0 => {
+                let stripes = first / per_stripe..(first + blocks - 1) / per_stripe + 1;
+                intent.intend(core, stripes).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns when every departure of a device is on record.
+    pub(crate) async fn settle(&self, core: &Rc<Core>) -> Result<(), RaidError> {
+        if self.recorded.get() == core.departures.get() {
+            return Ok(());
+        }
+        let _alone = self.committing.take().await;
+        if self.recorded.get() == core.departures.get() {
+            return Ok(());
+        }
+        self.round(core).await
+    }
+
+    /// Writes the present state to the superblocks of all members in service, and makes it durable.
+    pub(crate) async fn commit(&self, core: &Rc<Core>) -> Result<(), RaidError> {
+        let _alone = self.committing.take().await;
+        self.round(core).await
+    }
+
+    async fn round(&self, core: &Rc<Core>) -> Result<(), RaidError> {
+        loop {
+            let departures = core.departures.get();
+            // Beyond its redundancy the array takes no writes, so nobody will have missed any: when the devices are back,
+            // it can be opened as it was.
+            core.check_alive()?;
+            self.note_departures(core);
+            self.write(core).await;
+            if core.departures.get() == departures {
+                self.recorded.set(departures);
+                return Ok(());
+            }
+            // Another one failed meanwhile: the others must know.
+        }
+    }
+
+    fn note_departures(&self, core: &Core) {
+        let mut state = self.state.borrow_mut();
+        // The round before this one reached whoever was in service then; the present one may fail because of it.
+        let (generation, session) = (self.generation.get().saturating_sub(1), state.session);
+        let members = state.groups.iter_mut().flat_map(|group| &mut group.members);
+        for (device, desc) in members.enumerate() {
+            let was_in_service = matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
+            if was_in_service && core.is_failed(device) {
+                depart(desc, MemberState::Failed, 0, generation, session);
+                self.log.line(&format!("member {device} has failed and is out of service"));
+            }
+        }
+    }
+
+    async fn write(&self, core: &Rc<Core>) {
+        let generation = self.generation.get() + 1;
+        self.generation.set(generation);
+        let state = self.state.borrow().clone();
+        let uuids: Vec<Uuid> = state.members().map(|desc| desc.uuid).collect();
+        let mut writes = Vec::new();
+        for (device, &member_uuid) in uuids.iter().enumerate().filter(|&(device, _)| !core.is_failed(device)) {
+            let member = MemberIx(device as u16);
+            let superblock =
+                Superblock { generation, array: self.uuid, member, member_uuid, read_only: false, state: state.clone() };
+            let bytes = superblock.encode().expect("every change of the state was checked");
+            let mut buf = core.rt.alloc(bytes.len());
+            buf.write(0, &bytes);
+            let ix = core.device_ix(device);
+            writes.push((core.slot(device), ix, core.rt.write(ix, slot_for(generation), buf.full())));
+        }
+        let mut flushes = Vec::new();
+        for (slot, ix, write) in writes {
+            match write.await {
+                Ok(_) => flushes.push((slot, core.rt.flush(ix))),
+                Err(_) => core.write_failed(slot),
+            }
+        }
+        for (slot, flush) in flushes {
+            if flush.await.is_err() {
+                core.write_failed(slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Another device in the place of a member.
+
+use cygnus_engine::{ArrayError, Found, MemberError, Work, change_member, inspect, random_uuid, refuse_used, wipe};
+use cygnus_format::{MemberState, Superblock};
+use cygnus_runtime::DeviceInfo;
+use cygnus_types::{ByteSize, GroupId, MemberIx};
+
+use crate::array::{Array, Inner, faulted};
+
+impl Array {
+    /// Puts `device` into the place of a member and begins to fill it; returns the number of the job.
+    ///
+    /// With `force` the device may hold something, which is lost, and the member may still be in service: then there is
+    /// less redundancy until the job has ended.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub fn replace<'a>(
+        &'a self,
+        member: MemberIx,
+        device: &'a DeviceInfo,
+        force: bool,
+    ) -> Work<'a, Result<u64, MemberError>> {
+        Box::pin(async move {
+            let inner = &self.0;
+            let _alone = inner.admin.take().await;
+            inner.check_candidate(member, device)?;
+            if !force && !inner.was_its_own(member, device).await? {
+                refuse_used(&inner.rt, std::slice::from_ref(device)).await?;
+            }
+            inner.make_way(member, force)?;
+            let core = inner.core();
+            core.settle().await.map_err(faulted)?;
+            wipe(&inner.rt, device).await?;
+            let ix = member.index();
+            let attach = || {
+                core.attach(ix, device.ix, 0);
+                inner.devices.borrow_mut()[ix] = Some(device.clone());
+                let mut state = inner.ledger().state.borrow_mut();
+                let desc = state.groups.iter_mut().flat_map(|group| &mut group.members).nth(ix);
+                let desc = desc.expect("the member was checked");
+                change_member(desc, MemberState::Rebuilding);
+                desc.uuid = random_uuid(&inner.rt);
+                desc.size_bytes = device.size;
+            };
+            let intent = inner.ledger().intent().expect("a level without redundancy was refused");
+            let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+            intent.store_on(core, device.ix, attach).await.map_err(io)?;
+            inner.commit().await?;
+            Ok(inner.begin_fill(ix))
+        })
+    }
+}
+
+impl Inner {
+    fn name_of(&self, member: MemberIx) -> String {
+        let devices = self.devices.borrow();
+        devices[member.index()].as_ref().map_or_else(|| format!("member {}", member.0), |device| device.name.clone())
+    }
+
+    fn check_candidate(&self, member: MemberIx, device: &DeviceInfo) -> Result<(), MemberError> {
+        let core = self.core();
+        let invalid = |why: String| MemberError::Array(ArrayError::Invalid(why));
+        if member.index() >= core.layout.devices() {
+            return Err(invalid(format!("there is no member {}: the array has {}", member.0, core.layout.devices())));
+        }
+        if core.layout.survives() == 0 {
+            return Err(invalid("raid0 has no redundancy: what a member held cannot be made anew".into()));
+        }
+        let in_use = (0..core.layout.devices()).any(|ix| !core.is_failed(ix) && core.device_ix(ix) == device.ix);
+        if in_use {
+            return Err(MemberError::InService(device.name.clone()));
+        }
+        if !core.is_failed(member.index()) && !core.is_whole(member.index()) {
+            return Err(MemberError::Rebuilding(self.name_of(member)));
+        }
+        let state = self.ledger().state.borrow();
+        let need = ByteSize(state.geometry.device_offset(state.groups[0].segments, 0));
+        if device.size < need.0 {
+            let (device, size) = (device.name.clone(), ByteSize(device.size));
+            return Err(ArrayError::TooSmall { device, size, need }.into());
+        }
+        Ok(())
+    }
+
+    /// Whether a device is the member itself, come back.
+    async fn was_its_own(&self, member: MemberIx, device: &DeviceInfo) -> Result<bool, ArrayError> {
+        let is_it = |own: &Superblock| {
+            let state = self.ledger().state.borrow();
+            own.array == self.ledger().uuid && state.lists(member, own.member_uuid)
+        };
+        Ok(matches!(inspect(&self.rt, device).await?, Found::Member(own) if is_it(&own)))
+    }
+
+    /// Takes the member out of service, if it still is, and may be.
+    fn make_way(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
+        let (core, ix) = (self.core(), member.index());
+        if core.is_failed(ix) {
+            return Ok(());
+        }
+        let device = self.name_of(member);
+        if !force {
+            return Err(MemberError::StillOnline(device));
+        }
+        let survives = |lost: usize| !core.layout.is_mirrored() && lost < core.layout.level().parity();
+        let whole_peers = core.layout.peers(ix).filter(|&peer| peer != ix && core.is_whole(peer)).count();
+        let lost = (0..core.layout.devices()).filter(|&other| other != ix && !core.is_whole(other)).count();
+        if !survives(lost) && !(core.layout.is_mirrored() && whole_peers > 0) {
+            let width = usize::from(self.ledger().state.borrow().geometry.width());
+            return Err(MemberError::LastCopy { device, group: GroupId((ix / width) as u16) });
+        }
+        core.fail(core.slot(ix));
+        Ok(())
+    }
+}

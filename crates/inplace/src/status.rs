@@ -1,0 +1,128 @@
+//! What an array looks like from outside.
+
+use cygnus_engine::ArrayHealth;
+use cygnus_format::MemberState;
+use cygnus_types::{ByteSize, MemberIx, Uuid, VolumeId};
+
+use crate::array::Array;
+use crate::layout::Level;
+use crate::raid::{Counters, DeviceTraffic};
+
+/// State of everything.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Name, for people.
+    pub name: String,
+    /// Identity.
+    pub uuid: Uuid,
+    /// RAID level.
+    pub level: Level,
+    /// Groups of members that mirror each other or share parity.
+    pub groups: usize,
+    /// Data members of each group.
+    pub data: u8,
+    /// Members of a group that may be lost.
+    pub parity: u8,
+    /// How well it is.
+    pub health: ArrayHealth,
+    /// Bytes of a region of the write-intent log on each member.
+    pub region: ByteSize,
+    /// Regions in all.
+    pub regions: u32,
+    /// Regions whose bits are set.
+    pub dirty_regions: usize,
+    /// Regions whose copies or parity may not fit until their resync.
+    pub stale_regions: usize,
+    /// What volumes can have in all.
+    pub capacity: ByteSize,
+    /// By member.
+    pub members: Vec<MemberStatus>,
+    /// In the order of creation.
+    pub volumes: Vec<VolumeStatus>,
+    /// What it has done since it was opened.
+    pub counters: Counters,
+}
+
+/// A member.
+#[derive(Clone, Debug)]
+pub struct MemberStatus {
+    /// Which.
+    pub member: MemberIx,
+    /// Path of its device, if that is there.
+    pub name: Option<String>,
+    /// Whether it takes part.
+    pub state: MemberState,
+    /// Size of its device; 0 if that is not there.
+    pub size: ByteSize,
+    /// What was done with it since the array was opened.
+    pub traffic: DeviceTraffic,
+}
+
+/// A volume.
+#[derive(Clone, Debug)]
+pub struct VolumeStatus {
+    /// Name, and export name.
+    pub name: String,
+    /// Identifier.
+    pub id: VolumeId,
+    /// Size.
+    pub size: ByteSize,
+}
+
+impl Array {
+    /// State of everything.
+    pub fn status(&self) -> Status {
+        let inner = &self.0;
+        let (core, ledger) = (inner.core(), inner.ledger());
+        let state = ledger.state.borrow();
+        let members: Vec<MemberStatus> = (0..core.layout.devices()).map(|ix| self.member_status(ix)).collect();
+        let is = |wanted: MemberState| members.iter().any(|member| member.state == wanted);
+        let health = match () {
+            () if core.check_alive().is_err() => ArrayHealth::ReadOnly,
+            () if is(MemberState::Rebuilding) => ArrayHealth::Rebuilding,
+            () if members.iter().any(|member| member.state != MemberState::Online) => ArrayHealth::Degraded,
+            () => ArrayHealth::Online,
+        };
+        let intent = ledger.intent();
+        Status {
+            name: state.name.clone(),
+            uuid: ledger.uuid,
+            level: core.layout.level(),
+            groups: state.groups.len(),
+            data: state.geometry.data,
+            parity: state.geometry.parity,
+            health,
+            region: ByteSize(state.geometry.segment_bytes()),
+            regions: state.groups[0].segments,
+            dirty_regions: intent.map_or(0, |intent| intent.dirty()),
+            stale_regions: intent.map_or(0, |intent| intent.stale().len()),
+            capacity: ByteSize(inner.space_mib() << 20),
+            members,
+            volumes: state
+                .volumes
+                .iter()
+                .map(|desc| VolumeStatus { name: desc.name.clone(), id: desc.id, size: ByteSize(desc.size_bytes) })
+                .collect(),
+            counters: inner.raid.counters(),
+        }
+    }
+
+    fn member_status(&self, ix: usize) -> MemberStatus {
+        let core = self.0.core();
+        let recorded = self.0.ledger().state.borrow().members().nth(ix).map(|desc| desc.state);
+        let state = match recorded.unwrap_or(MemberState::Missing) {
+            // It has failed a moment ago.
+            MemberState::Online | MemberState::Rebuilding if core.is_failed(ix) => MemberState::Failed,
+            state => state,
+        };
+        let devices = self.0.devices.borrow();
+        let device = devices[ix].as_ref();
+        MemberStatus {
+            member: MemberIx(ix as u16),
+            name: device.map(|device| device.name.clone()),
+            state,
+            size: ByteSize(device.map_or(0, |device| device.size)),
+            traffic: core.device(ix).traffic.get(),
+        }
+    }
+}

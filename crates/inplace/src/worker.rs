@@ -1,0 +1,202 @@
+//! What goes on beside the clients: resyncs after a crash, filling of devices, clearing of quiet bits.
+
+use std::rc::Rc;
+
+use cygnus_engine::{Job, JobKind, JobState, change_member};
+use cygnus_format::MemberState;
+use cygnus_runtime::race;
+use cygnus_types::{BLOCK, Nanos};
+
+use crate::array::{Array, Inner};
+use crate::intent::QUIET;
+
+/// Rest after each stripe while clients are at work: what is left for them is most of what the devices can do.
+const GIVE_WAY: Nanos = Nanos::millis(1);
+
+/// Counts a worker as long as it is at work.
+struct AtWork(Rc<Inner>);
+
+impl AtWork {
+    fn new(inner: &Rc<Inner>) -> Self {
+        inner.workers.set(inner.workers.get() + 1);
+        Self(inner.clone())
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.0.workers.set(self.0.workers.get() - 1);
+        self.0.changed.notify();
+    }
+}
+
+impl Array {
+    /// Starts the tasks that live as long as the array is open.
+    pub(crate) fn start_workers(&self) {
+        let inner = &self.0;
+        for member in inner.to_be_filled() {
+            inner.begin_fill(member);
+        }
+        if inner.ledger().intent().is_some() {
+            inner.rt.spawn(clear_bits(AtWork::new(inner)));
+        }
+        inner.rt.spawn(make_good(AtWork::new(inner)));
+    }
+
+    /// Waits until nothing is left to be resynced or filled, or nothing more can be done about it.
+    pub async fn settled(&self) {
+        let inner = &self.0;
+        let busy = || self.jobs().iter().any(|job| job.state == JobState::Running);
+        while busy() {
+            let changed = inner.changed.wait();
+            if busy() {
+                changed.await;
+            }
+        }
+    }
+}
+
+async fn clear_bits(at_work: AtWork) {
+    let inner = &at_work.0;
+    let intent = inner.ledger().intent().expect("started with one only");
+    while !inner.closing.get() {
+        race(inner.rt.sleep(QUIET), inner.changed.wait()).await;
+        // An array that takes no writes any more says so to whoever writes; its bits stay.
+        let _ = intent.clear_quiet(inner.core()).await;
+    }
+}
+
+/// First what a crash has left, then what is missing.
+async fn make_good(at_work: AtWork) {
+    let inner = at_work.0.clone();
+    inner.resync().await;
+    loop {
+        let changed = inner.changed.wait();
+        if inner.closing.get() {
+            return;
+        }
+        let next = inner.waiting.borrow_mut().pop_first();
+        match next {
+            Some((member, job)) => inner.fill(member, job).await,
+            None => changed.await,
+        }
+    }
+}
+
+impl Inner {
+    /// Members whose devices are there and not whole.
+    fn to_be_filled(&self) -> Vec<usize> {
+        let core = self.core();
+        (0..core.layout.devices()).filter(|&member| !core.is_failed(member) && !core.is_whole(member)).collect()
+    }
+
+    fn device_bytes(&self) -> u64 {
+        let layout = &self.core().layout;
+        layout.stripes() * u64::from(layout.chunk_blocks()) * BLOCK as u64
+    }
+
+    /// Has a member's device filled; returns the number of the job.
+    pub(crate) fn begin_fill(&self, member: usize) -> u64 {
+        let name = self.devices.borrow()[member].as_ref().map_or_else(String::new, |device| device.name.clone());
+        let job = self.jobs.begin(&self.rt, JobKind::Rebuild, name, self.device_bytes());
+        let id = job.id();
+        self.waiting.borrow_mut().insert(member, job);
+        self.changed.notify();
+        id
+    }
+
+    /// Gives way to clients that have written since the last look.
+    async fn give_way(&self, seen: &mut u64) {
+        let written = self.raid.counters().written;
+        if std::mem::replace(seen, written) != written {
+            self.rt.sleep(GIVE_WAY).await;
+        }
+    }
+
+    /// Makes the regions fit again that a crash has left.
+    async fn resync(&self) {
+        let core = self.core();
+        let Some(intent) = self.ledger().intent() else { return };
+        let stale = intent.stale();
+        if stale.is_empty() {
+            return;
+        }
+        let chunk = u64::from(core.layout.chunk_blocks()) * BLOCK as u64;
+        let all: u64 = stale.iter().map(|&region| intent.stripes_of(region).count() as u64).sum();
+        let name = self.ledger().state.borrow().name.clone();
+        let job = self.jobs.begin(&self.rt, JobKind::Resync, name, all * chunk);
+        let mut seen = self.raid.counters().written;
+        let mut unreadable = 0;
+        for region in stale {
+            for stripe in intent.stripes_of(region) {
+                if self.closing.get() {
+                    return job.end(JobState::Cancelled);
+                }
+                if core.resync_stripe(stripe).await.is_err() {
+                    if core.check_alive().is_err() {
+                        return job.end(JobState::Failed("too many members have failed".into()));
+                    }
+                    unreadable += 1;
+                }
+                job.advance(chunk);
+                self.give_way(&mut seen).await;
+            }
+            // What is not flushed yet may be lost, and the bit with it only after a flush.
+            intent.resynced(region);
+        }
+        if unreadable > 0 {
+            self.ledger().log.line(&format!("{unreadable} stripes were left as they are: they cannot be read"));
+        }
+        let settled = core.settle().await;
+        job.end(settled.map_or_else(|error| JobState::Failed(error.to_string()), |()| JobState::Done));
+        self.changed.notify();
+    }
+
+    /// Gives a member's device all that it should hold.
+    async fn fill(&self, member: usize, job: Job) {
+        let filled = self.try_fill(member, &job).await;
+        let name = self.devices.borrow()[member].as_ref().map_or_else(String::new, |device| device.name.clone());
+        let state = match filled {
+            Ok(true) => {
+                self.ledger().log.line(&format!("{name} holds everything it should"));
+                JobState::Done
+            }
+            Ok(false) => JobState::Cancelled,
+            Err(why) => JobState::Failed(why),
+        };
+        job.end(state);
+        self.changed.notify();
+    }
+
+    /// `false` if the array was closed meanwhile.
+    async fn try_fill(&self, member: usize, job: &Job) -> Result<bool, String> {
+        let core = self.core();
+        let chunk = u64::from(core.layout.chunk_blocks()) * BLOCK as u64;
+        let mut seen = self.raid.counters().written;
+        for stripe in 0..core.layout.stripes() {
+            if self.closing.get() {
+                return Ok(false);
+            }
+            core.fill_stripe(stripe, member).await.map_err(|error| error.to_string())?;
+            if core.is_failed(member) {
+                core.settle().await.map_err(|error| error.to_string())?;
+                return Err("the device has failed".into());
+            }
+            core.filled_below(member, stripe + 1);
+            job.advance(chunk);
+            self.give_way(&mut seen).await;
+        }
+        core.flush().await.map_err(|error| error.to_string())?;
+        if core.is_failed(member) {
+            return Err("the device has failed".into());
+        }
+        {
+            let mut state = self.ledger().state.borrow_mut();
+            let desc = state.groups.iter_mut().flat_map(|group| &mut group.members).nth(member);
+            change_member(desc.expect("it is a member"), MemberState::Online);
+        }
+        self.commit().await.map_err(|error| error.to_string())?;
+        core.filled_below(member, u64::MAX);
+        Ok(true)
+    }
+}
