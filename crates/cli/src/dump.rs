@@ -151,6 +151,8 @@ pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) ->
         return Err(format!("there is no R-group {group}: the array has {groups}, counted from 0"));
     }
     let mut dumped = Vec::new();
+    // In place there is nothing behind the superblocks that tells what it is.
+    let groups = if state.in_place.is_some() { 0 } else { groups };
     for group in (0..groups as u16).filter(|&group| selection.group.is_none_or(|wanted| wanted == group)) {
         dumped.push(dump_group(assembly, &layout, GroupId(group), selection.segment, known)?);
     }

@@ -148,7 +148,17 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&format!("{} usable{live}; ", ByteSize(capacity)));
     }
     out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
-    out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes)));
+    match &status.in_place {
+        None => out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes))),
+        Some(log) => out.push_str(&format!(
+            "{}{} of {} regions of {} dirty, {} to be resynced\n",
+            label("intent log"),
+            log.dirty_regions,
+            log.regions,
+            ByteSize(status.segment_bytes),
+            log.stale_regions,
+        )),
+    }
     if let Some((writes, amplification)) = status.writes.and_then(|writes| Some((writes, writes.amplification()?))) {
         out.push_str(&format!(
             "{}{} by clients, {} moved by cleaning: write amplification {amplification:.2}\n",
@@ -167,8 +177,10 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     if let Some(patience) = &status.patience {
         out.push_str(&format!("{}{}\n", label("patience"), patience_sentence(patience)));
     }
-    let scrubbed = status.scrub.age_seconds.map_or("never".into(), |age| format!("{} ago", show::span(age as f64)));
-    out.push_str(&format!("{}{scrubbed}\n", label("scrubbed")));
+    if status.in_place.is_none() {
+        let scrubbed = status.scrub.age_seconds.map_or("never".into(), |age| format!("{} ago", show::span(age as f64)));
+        out.push_str(&format!("{}{scrubbed}\n", label("scrubbed")));
+    }
     for address in &status.listening {
         out.push_str(&format!("{}{address}\n", label("nbd")));
     }

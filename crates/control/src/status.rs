@@ -62,9 +62,23 @@ pub struct ArrayStatus {
     /// When it was last verified, and what that found.
     #[serde(default)]
     pub scrub: ScrubStatus,
+    /// What only an array that updates in place has, while it is served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<InPlaceStatus>,
     /// Long work that runs, and the last that has ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobStatus>,
+}
+
+/// The write-intent log of an array that updates in place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InPlaceStatus {
+    /// Regions of the log, each `segment_bytes` long on each member.
+    pub regions: u32,
+    /// Regions that are being written to, or were a moment ago: a crash would have them resynced.
+    pub dirty_regions: u32,
+    /// Of these, regions whose copies or parity may not fit until their resync.
+    pub stale_regions: u32,
 }
 
 /// How well an array is.

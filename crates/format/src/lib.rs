@@ -37,8 +37,8 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors, MemberState,
-    PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
+    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors,
+    MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
 };
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;

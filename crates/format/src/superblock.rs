@@ -12,8 +12,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors, MemberState,
-    PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc,
+    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors,
+    MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc,
 };
 use crate::checksum;
 use crate::constants::{

@@ -110,8 +110,7 @@ impl Array {
                 let mut state = inner.ledger().state.borrow_mut();
                 let id = VolumeId(state.next_volume_id);
                 state.next_volume_id += 1;
-                let desc =
-                    VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix, start_mib };
+                let desc = VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix, start_mib };
                 state.volumes.push(desc.clone());
                 desc
             };

@@ -129,7 +129,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         next_volume_id: 1,
         last_scrub_unix: 0,
         roots: [None, None],
-        in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { blocks * BLOCK as u64 >> 20 } }),
+        in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { (blocks * BLOCK as u64) >> 20 } }),
     };
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     Ok(state)

@@ -144,9 +144,8 @@ impl Intent {
 
     /// Clears the bits of regions that have been quiet since the last look.
     pub(crate) async fn clear_quiet(&self, core: &Rc<Core>) -> Result<(), RaidError> {
-        let is_quiet = |region: &Region| {
-            region.set && region.writers == 0 && !region.touched && !region.stale && !region.wanted
-        };
+        let is_quiet =
+            |region: &Region| region.set && region.writers == 0 && !region.touched && !region.stale && !region.wanted;
         let quiet: Vec<usize> = {
             let mut regions = self.regions.borrow_mut();
             let quiet = (0..regions.len()).filter(|&n| is_quiet(&regions[n])).collect();

@@ -49,12 +49,7 @@ impl Ledger {
     }
 
     /// Sees to it that a crash from now on finds out about a write to these blocks.
-    pub(crate) async fn intend(
-        &self,
-        core: &Rc<Core>,
-        first: u64,
-        blocks: u64,
-    ) -> Result<Option<Intended>, RaidError> {
+    pub(crate) async fn intend(&self, core: &Rc<Core>, first: u64, blocks: u64) -> Result<Option<Intended>, RaidError> {
         let per_stripe = u64::from(core.layout.chunk_blocks()) * core.layout.data_columns() as u64;
         match &self.intent {
             Some(intent) if blocks > 0 => {
@@ -121,8 +116,14 @@ impl Ledger {
         let mut writes = Vec::new();
         for (device, &member_uuid) in uuids.iter().enumerate().filter(|&(device, _)| !core.is_failed(device)) {
             let member = MemberIx(device as u16);
-            let superblock =
-                Superblock { generation, array: self.uuid, member, member_uuid, read_only: false, state: state.clone() };
+            let superblock = Superblock {
+                generation,
+                array: self.uuid,
+                member,
+                member_uuid,
+                read_only: false,
+                state: state.clone(),
+            };
             let bytes = superblock.encode().expect("every change of the state was checked");
             let mut buf = core.rt.alloc(bytes.len());
             buf.write(0, &bytes);

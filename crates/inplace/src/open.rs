@@ -39,14 +39,16 @@ pub(crate) struct Found {
 /// The arithmetic of an array of this state.
 pub(crate) fn layout_of(state: &ArrayState) -> Result<Layout, ArrayError> {
     let invalid = |why: String| ArrayError::Invalid(why);
-    let level: Level = state.preset.parse().map_err(|_| {
-        invalid(format!("{} has the unknown level {}: use a newer version", state.name, state.preset))
-    })?;
+    let level: Level = state
+        .preset
+        .parse()
+        .map_err(|_| invalid(format!("{} has the unknown level {}: use a newer version", state.name, state.preset)))?;
     let geometry = &state.geometry;
     let segments = state.groups.iter().map(|group| group.segments).min().unwrap_or(0);
     let chunks = u64::from(segments) * u64::from(geometry.segment_blocks / geometry.chunk_blocks);
     let blocks = chunks * u64::from(geometry.chunk_blocks);
-    Layout::new(level, state.members().count(), geometry.chunk_blocks, blocks).map_err(|error| invalid(error.to_string()))
+    Layout::new(level, state.members().count(), geometry.chunk_blocks, blocks)
+        .map_err(|error| invalid(error.to_string()))
 }
 
 /// Finds an array among devices; writes nothing.
@@ -71,7 +73,8 @@ async fn read_log(rt: &Runtime, device: &DeviceInfo, array: Uuid, regions: u32, 
     for index in 0..cygnus_format::intent::blocks_for(regions) {
         let buf = rt.alloc(BLOCK);
         let read = rt.read(device.ix, INTENT_OFFSET + u64::from(index) * BLOCK as u64, buf.full()).await.is_ok();
-        let decoded = || IntentBlock::decode(buf.part(0..BLOCK)).and_then(|block| block.verify(array.tag(), index)).ok();
+        let decoded =
+            || IntentBlock::decode(buf.part(0..BLOCK)).and_then(|block| block.verify(array.tag(), index)).ok();
         let block = if read { decoded() } else { None };
         let first = index * INTENT_REGIONS;
         let set = |n: &u32| block.as_ref().is_none_or(|block| block.get(*n));
@@ -163,8 +166,8 @@ async fn put_into_service(
     let geometry = &state.geometry;
     let stripes = u64::from(geometry.segment_blocks / geometry.chunk_blocks);
     let regions = state.groups[0].segments;
-    let intent = (layout.level() != Level::Raid0)
-        .then(|| Intent::new(array.tag(), state.session, stripes, regions, &stale));
+    let intent =
+        (layout.level() != Level::Raid0).then(|| Intent::new(array.tag(), state.session, stripes, regions, &stale));
     let ledger = Rc::new(Ledger::new(assembly.superblock, intent, log));
     core.ledger.set(ledger.clone()).ok().expect("the array is new");
     let faulted = |error: crate::RaidError| ArrayError::Faulted(error.to_string());

@@ -102,10 +102,12 @@ impl Inner {
         if !force {
             return Err(MemberError::StillOnline(device));
         }
-        let survives = |lost: usize| !core.layout.is_mirrored() && lost < core.layout.level().parity();
-        let whole_peers = core.layout.peers(ix).filter(|&peer| peer != ix && core.is_whole(peer)).count();
-        let lost = (0..core.layout.devices()).filter(|&other| other != ix && !core.is_whole(other)).count();
-        if !survives(lost) && !(core.layout.is_mirrored() && whole_peers > 0) {
+        let whole = |other: &usize| *other != ix && core.is_whole(*other);
+        let expendable = match core.layout.is_mirrored() {
+            true => core.layout.peers(ix).any(|peer| whole(&peer)),
+            false => (0..core.layout.devices()).filter(whole).count() >= core.layout.data_columns(),
+        };
+        if !expendable {
             let width = usize::from(self.ledger().state.borrow().geometry.width());
             return Err(MemberError::LastCopy { device, group: GroupId((ix / width) as u16) });
         }

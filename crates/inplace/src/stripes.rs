@@ -33,18 +33,22 @@ pub(crate) struct Stripes {
 pub(crate) struct Turn {
     core: Rc<Core>,
     stripe: u64,
+    /// It was made for writes that wait, and nobody has taken those up.
+    unused: bool,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         let stripes = &self.core.stripes;
         let waiting = stripes.busy.borrow().get(&self.stripe).is_some_and(|waiting| !waiting.is_empty());
-        if waiting {
+        if waiting && !self.unused {
             // Writes that came meanwhile are next.
-            let turn = Turn { core: self.core.clone(), stripe: self.stripe };
+            let turn = Turn { core: self.core.clone(), stripe: self.stripe, unused: true };
             self.core.rt.spawn(work(turn));
         } else {
-            stripes.busy.borrow_mut().remove(&self.stripe);
+            // Whose worker was dropped before it began will not be written: the reactor is being taken down.
+            let dropped = stripes.busy.borrow_mut().remove(&self.stripe);
+            drop(dropped);
             stripes.freed.notify();
         }
     }
@@ -68,7 +72,7 @@ impl Core {
             return None;
         }
         busy.insert(stripe, Vec::new());
-        Some(Turn { core: self.clone(), stripe })
+        Some(Turn { core: self.clone(), stripe, unused: false })
     }
 
     /// Writes to the data columns of stripes with parity.
@@ -87,7 +91,8 @@ impl Core {
             let waiting = Waiting { column: piece.column, row: piece.row, data: part, done };
             let turn = self.try_turn(piece.stripe);
             self.stripes.busy.borrow_mut().entry(piece.stripe).or_default().push(waiting);
-            if let Some(turn) = turn {
+            if let Some(mut turn) = turn {
+                turn.unused = true;
                 self.rt.spawn(work(turn));
             }
         }
@@ -101,10 +106,11 @@ impl Core {
 }
 
 /// Carries out the writes that wait for a stripe.
-async fn work(turn: Turn) {
+async fn work(mut turn: Turn) {
     let core = turn.core.clone();
     // Whoever writes a stripe by several requests gets them carried out as one.
     core.rt.yield_now().await;
+    turn.unused = false;
     let writes = std::mem::take(core.stripes.busy.borrow_mut().get_mut(&turn.stripe).expect("the turn is ours"));
     let result = core.carry_out(turn.stripe, &writes).await;
     for write in writes {

@@ -193,7 +193,8 @@ impl Volume {
         let mut out = self.array.rt.alloc(bytes);
         let last = around.blocks - 1;
         let (head, tail) = (around.skip > 0, !(around.skip + data.len()).is_multiple_of(BLOCK));
-        for block in [(head, 0), (tail && (last > 0 || !head), last)].into_iter().filter_map(|(is, n)| is.then_some(n)) {
+        for block in [(head, 0), (tail && (last > 0 || !head), last)].into_iter().filter_map(|(is, n)| is.then_some(n))
+        {
             let edge = self.read_around((around.first + block) * BLOCK as u64, BLOCK).await?;
             out.write(block as usize * BLOCK, edge.bytes());
         }

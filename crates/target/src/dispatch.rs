@@ -97,8 +97,10 @@ impl<V: Volume> Transmission<V> {
                 let trimmed = self.volume.trim(offset, len).await;
                 self.durable_if_asked(request, trimmed).await
             }
-            (_, Command::WriteZeroes) if request.has(CMD_FLAG_FAST_ZERO) && request.has(CMD_FLAG_NO_HOLE) => {
-                // Zeros that keep their space have to be written: not faster than a write.
+            (_, Command::WriteZeroes)
+                if request.has(CMD_FLAG_FAST_ZERO) && (!V::FAST_ZEROES || request.has(CMD_FLAG_NO_HOLE)) =>
+            {
+                // Zeros that have space have to be written: not faster than a write.
                 Err(Failure::NotFast)
             }
             (_, Command::WriteZeroes) => {

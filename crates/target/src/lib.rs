@@ -7,7 +7,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `volume.rs` | what a server needs of a volume and of the set of exports |
-//! | `engine.rs` | the array engine's volumes as exports |
+//! | `engine.rs`, `inplace.rs` | volumes of log-structured arrays and of those in place as exports |
 //! | `server.rs` | accepting, counting, shutting down |
 //! | `session.rs` | one connection from greeting to close |
 //! | `dispatch.rs` | what each command does to the volume |
@@ -21,6 +21,7 @@
 mod dispatch;
 mod engine;
 mod histogram;
+mod inplace;
 mod jobs;
 mod listen;
 pub mod loadgen;
@@ -34,6 +35,7 @@ mod volume;
 
 pub use engine::{ArrayExports, Side};
 pub use histogram::Histogram;
+pub use inplace::InPlaceExports;
 pub use listen::{BoundListener, ListenAddress, ListenError};
 pub use server::{Server, ServerConfig};
 pub use session::{EndReason, SessionEvent};

@@ -63,6 +63,9 @@ pub struct VolumeExtent {
 /// Used through generics only, so that nothing on the way of a request is a virtual call.
 #[allow(async_fn_in_trait, reason = "reactors are single-threaded: no future needs to be Send")]
 pub trait Volume: Clone + 'static {
+    /// Whether zeros without space of their own take less time than writing them does.
+    const FAST_ZEROES: bool = true;
+
     /// Size in bytes; changes when the volume is resized.
     fn size(&self) -> u64;
 
@@ -85,7 +88,8 @@ pub trait Volume: Clone + 'static {
     /// Makes durable every write, trim and zeroing of this volume (by whichever session) that ended before this call.
     async fn flush(&self) -> Result<(), VolumeError>;
 
-    /// Forgets a range. It reads as zeros afterwards, apart from partial blocks at its ends, which may keep their data.
+    /// Forgets a range. What it reads as afterwards is the volume's choice: zeros, apart from partial blocks at its ends,
+    /// if the array is log-structured; else as before, or anything.
     async fn trim(&self, offset: u64, len: u64) -> Result<(), VolumeError>;
 
     /// Makes a range read as zeros, every byte of it; with `no_hole` it stays allocated, so that later writes to it

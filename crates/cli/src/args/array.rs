@@ -118,9 +118,14 @@ Examples:
   A serial array of four drives without redundancy, and one of four mirrored pairs:
     cygnus array create tank --preset serial /dev/nvme{0..3}n1
     cygnus array create tank --preset serial --raid 1+1 /dev/nvme{0..7}n1
+  For comparison, the same members as Linux md would use them, with thick volumes:
+    cygnus array create tank --preset raid6 /dev/nvme{0..5}n1
 
 Members are given group by group: the first K+M form R-group 0, the next R-group 1, and so on.
-What holds a file system, a partition table or a member of an array is refused without --force.";
+What holds a file system, a partition table or a member of an array is refused without --force.
+
+The write hole: raid4, raid5 and raid6 in place may lose or garble blocks that nobody was writing, if power fails while a
+member is missing, or a member is lost after a crash before the resync is done. No other preset does.";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:
@@ -188,7 +193,8 @@ pub struct CreateArgs {
     #[arg(value_name = "MEMBER", value_hint = ValueHint::AnyPath)]
     pub members: Vec<PathBuf>,
     /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group) or serial (one
-    /// device takes the writes, full ones are emptied and discarded as a whole) [default: swan]
+    /// device takes the writes, full ones are emptied and discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
+    /// raid10 (updated in place as Linux md does it, with a write hole) [default: swan]
     #[arg(long, value_name = "PRESET")]
     pub preset: Option<Preset>,
     /// Number of R-groups [default: as many as the members make]

@@ -160,13 +160,23 @@ impl FromStr for Parity {
 
 /// A preset by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preset(pub cygnus_policy::Preset);
+pub enum Preset {
+    /// A log-structured array.
+    Log(cygnus_policy::Preset),
+    /// A RAID level updated in place.
+    InPlace(cygnus_inplace::Level),
+}
 
 impl FromStr for Preset {
-    type Err = cygnus_policy::UnknownPreset;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if let Ok(level) = text.parse() {
+            return Ok(Self::InPlace(level));
+        }
+        let levels = cygnus_inplace::Level::ALL.map(cygnus_inplace::Level::name).join(", ");
+        let known = |error: cygnus_policy::UnknownPreset| ValueError(format!("{error}; or, in place, {levels}"));
+        text.parse().map(Self::Log).map_err(known)
     }
 }
 

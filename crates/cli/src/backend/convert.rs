@@ -99,6 +99,7 @@ pub fn status(
         spares: engine.spares.iter().map(spare_status).collect(),
         volumes: volumes(engine, connections),
         scrub: serving.scrub,
+        in_place: None,
         jobs: serving.jobs.to_vec(),
     }
 }

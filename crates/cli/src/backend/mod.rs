@@ -2,6 +2,7 @@
 //! turns what the engine says into what is shown. The long-lived one is `serve`.
 
 pub mod convert;
+pub mod inplace;
 
 use crate::failure::Failure;
 use crate::members::Assembly;
@@ -9,7 +10,7 @@ use crate::state::ArrayRecord;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
     Array, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions, Salvage,
-    ScrubReport,
+    ScrubReport, VolumeAdminError,
 };
 use cygnus_types::{ByteSize, Nanos, Uuid};
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
@@ -104,6 +105,60 @@ pub fn with_array<T>(
         array.close().await.map_err(Failure::of)?;
         done
     })
+}
+
+/// An open array of either kind.
+pub enum Opened<'a> {
+    /// Log-structured.
+    Log(&'a Array),
+    /// Updated in place.
+    InPlace(&'a cygnus_inplace::Array),
+}
+
+impl Opened<'_> {
+    /// Size of a volume; 0 if there is none of that name.
+    pub fn volume_size(&self, name: &str) -> u64 {
+        match self {
+            Self::Log(array) => array.volume(name).map_or(0, |volume| volume.size()),
+            Self::InPlace(array) => array.volume(name).map_or(0, |volume| volume.size()),
+        }
+    }
+
+    /// Makes a volume.
+    pub async fn create_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+        match self {
+            Self::Log(array) => create_volume(array, name, size).await,
+            Self::InPlace(array) => array.create_volume(name, size, now_unix()).await.map(drop),
+        }
+    }
+
+    /// Changes a volume's size.
+    pub async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+        match self {
+            Self::Log(array) => array.resize_volume(name, size).await,
+            Self::InPlace(array) => array.resize_volume(name, size).await,
+        }
+    }
+
+    /// Deletes a volume.
+    pub async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError> {
+        match self {
+            Self::Log(array) => array.delete_volume(name).await,
+            Self::InPlace(array) => array.delete_volume(name).await,
+        }
+    }
+}
+
+/// As [`with_array`], for arrays of either kind.
+pub fn with_either<T>(
+    assembly: &Assembly,
+    log: Arc<dyn Log>,
+    work: impl AsyncFnOnce(Opened<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    match assembly.newest.state.in_place {
+        Some(_) => inplace::with_array(assembly, log, async |array| work(Opened::InPlace(array)).await),
+        None => with_array(assembly, log, async |array| work(Opened::Log(array)).await),
+    }
 }
 
 /// Adds devices to a stopped array as whole R-groups.
@@ -206,9 +261,8 @@ pub async fn create_volume(array: &Array, name: &str, size: ByteSize) -> Result<
     array.create_volume(name, size, now_unix()).await.map(drop)
 }
 
-/// Refuses to make a volume smaller unless that was asked for.
-pub fn check_shrink(array: &Array, name: &str, size: ByteSize, shrink: bool) -> Result<(), String> {
-    let now = array.volume(name).map_or(0, |volume| volume.size());
+/// Refuses to make a volume of `now` bytes smaller unless that was asked for.
+pub fn check_shrink(now: u64, name: &str, size: ByteSize, shrink: bool) -> Result<(), String> {
     if size.0 < now && !shrink {
         return Err(format!(
             "{name} is {} now: to make it smaller, and lose what lies behind {size}, add --shrink",

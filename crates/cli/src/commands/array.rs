@@ -6,7 +6,9 @@ use crate::backend;
 use crate::config::Config;
 use crate::dump::{self, Selection, locate};
 use crate::failure::Failure;
+use crate::members::Assembly;
 use crate::output::LogLines;
+use cygnus_engine::{Log, SegmentInfo};
 use std::sync::Arc;
 
 /// Does what an array verb asks.
@@ -34,20 +36,31 @@ fn dump(args: &DumpArgs, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(&args.name)?;
     context.require_stopped(&args.name, "dump")?;
     let assembly = status::assemble(&record)?;
+    let parts = args.group.is_some() || args.segment.is_some() || args.volume.is_some() || args.stripes;
+    if parts {
+        status::refuse_in_place(&assembly, "dump")?;
+    }
     let log = Arc::new(LogLines::details(context.output));
     if let (Some(volume), Some(lba)) = (&args.volume, args.lba) {
         let found = backend::read_array(&assembly, log, async |array| locate::find(array, volume, lba).await)?;
         return context.output.answer(&found, |paint| found.text(paint));
     }
     // Of an array that cannot be opened the superblocks and stripes can still be shown.
-    let segments = match backend::read_array(&assembly, log, async |array| Ok(array.segments())) {
+    let segments = match assembly.newest.state.in_place {
+        Some(_) => Vec::new(),
+        None => segments(&assembly, log, context),
+    };
+    let selection = Selection { group: args.group, segment: args.segment, stripes: args.stripes };
+    let dump = dump::dump(&assembly, &segments, selection).map_err(Failure::Failed)?;
+    context.output.answer(&dump, |paint| dump.text(paint))
+}
+
+fn segments(assembly: &Assembly, log: Arc<dyn Log>, context: &Context) -> Vec<SegmentInfo> {
+    match backend::read_array(assembly, log, async |array| Ok(array.segments())) {
         Ok(segments) => segments,
         Err(why) => {
             context.output.warn(&format!("states of segments unknown: {why}"));
             Vec::new()
         }
-    };
-    let selection = Selection { group: args.group, segment: args.segment, stripes: args.stripes };
-    let dump = dump::dump(&assembly, &segments, selection).map_err(Failure::Failed)?;
-    context.output.answer(&dump, |paint| dump.text(paint))
+    }
 }

@@ -1,6 +1,6 @@
 //! `cygnus array check`
 
-use super::Context;
+use super::{Context, status};
 use crate::args::values::ArrayName;
 use crate::backend::{self, convert};
 use crate::check::Report;
@@ -27,17 +27,41 @@ struct Repair {
     /// What was found before.
     before: Report,
     /// What was done.
-    done: ScrubReport,
+    done: Done,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Done {
+    /// Of a log-structured array.
+    Scrub(ScrubReport),
+    /// Of one in place.
+    InPlace {
+        /// Stripes whose copies or parity were written anew.
+        renewed_stripes: u64,
+    },
+}
+
+impl Done {
+    fn text(&self) -> String {
+        match self {
+            Self::Scrub(report) => report.text(),
+            Self::InPlace { renewed_stripes } => {
+                format!("{renewed_stripes} stripes had copies or parity written anew\n")
+            }
+        }
+    }
 }
 
 /// Does it.
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
-    let mut answer = Answer { report: check(&record, context)?, repair: None };
+    let in_place = status::assemble(&record).is_ok_and(|assembly| assembly.newest.state.in_place.is_some());
+    let mut answer = Answer { report: check(&record, in_place, context)?, repair: None };
     if repair && answer.report.damage().is_some() {
-        let done = mend(&record, context)?;
-        let before = std::mem::replace(&mut answer.report, check(&record, context)?);
+        let done = if in_place { mend_in_place(&record, context) } else { mend(&record, context) }?;
+        let before = std::mem::replace(&mut answer.report, check(&record, in_place, context)?);
         answer.repair = Some(Repair { before, done });
     }
     context.output.answer(&answer, |paint| match &answer.repair {
@@ -55,7 +79,7 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<(), Fail
     }
 }
 
-fn check(record: &ArrayRecord, context: &Context) -> Result<Report, Failure> {
+fn check(record: &ArrayRecord, in_place: bool, context: &Context) -> Result<Report, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "segments");
     let show = {
@@ -65,12 +89,26 @@ fn check(record: &ArrayRecord, context: &Context) -> Result<Report, Failure> {
             bar.set_position(now.segments as u64);
         }
     };
-    let report = backend::check(record, log, show);
+    let report = match in_place {
+        true => backend::inplace::check(record, show),
+        false => backend::check(record, log, show),
+    };
     bar.finish_and_clear();
     report.map(Report::new)
 }
 
-fn mend(record: &ArrayRecord, context: &Context) -> Result<ScrubReport, Failure> {
+fn mend_in_place(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
+    let log = Arc::new(LogLines::details(context.output));
+    let bar = bar(context, "stripes repaired");
+    let renewed = backend::inplace::repair(record, log, |done, all| {
+        bar.set_length(all);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    renewed.map(|renewed_stripes| Done::InPlace { renewed_stripes })
+}
+
+fn mend(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "bytes repaired");
     let report = backend::repair(record, log, |job: &JobStatus| {
@@ -78,7 +116,7 @@ fn mend(record: &ArrayRecord, context: &Context) -> Result<ScrubReport, Failure>
         bar.set_position(job.done);
     });
     bar.finish_and_clear();
-    report.map(convert::scrub_report)
+    report.map(convert::scrub_report).map(Done::Scrub)
 }
 
 /// Seen on a terminal only.

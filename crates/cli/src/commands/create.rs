@@ -1,15 +1,15 @@
 //! `cygnus array create`
 
-use super::Context;
 use super::cautions::cautions;
+use super::{Context, create_in_place};
 use crate::args::array::CreateArgs;
-use crate::args::values::{Parity, Raid, SegmentSize};
+use crate::args::values::{Parity, Preset, Raid, SegmentSize};
 use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::state::{ArrayRecord, MemberRecord};
 use cygnus_engine::CreateOptions;
-use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_policy::{ParityPlacement, Preset as LogPreset};
 use cygnus_types::ByteSize;
 use cygnus_uring::create_file;
 use serde::Serialize;
@@ -46,15 +46,11 @@ pub fn unused_sentence(group: u32, unused_bytes: u64, segment_bytes: u64) -> Str
 /// Does it.
 pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
     config.complete_create(&mut args);
-    let options = options(&args)?;
-    context.state.control_socket(&args.name)?;
-    if context.state.knows(&args.name) {
-        return Err(Failure::Failed(format!(
-            "{} already knows an array '{name}': choose another name, or destroy that one with 'cygnus array destroy {name}'",
-            context.state.path().display(),
-            name = args.name,
-        )));
+    if let Some(Preset::InPlace(level)) = args.preset {
+        return create_in_place::run(&args, level, context);
     }
+    let options = options(&args)?;
+    refuse_known(&args, context)?;
     // Before anything is made: a state directory that cannot be written should not cost the user nine files.
     context.state.ensure()?;
 
@@ -103,10 +99,27 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
     ))
 }
 
+/// Refuses a name that the state directory has already, or cannot have.
+pub fn refuse_known(args: &CreateArgs, context: &Context) -> Result<(), Failure> {
+    context.state.control_socket(&args.name)?;
+    if context.state.knows(&args.name) {
+        return Err(Failure::Failed(format!(
+            "{} already knows an array '{name}': choose another name, or destroy that one with 'cygnus array destroy {name}'",
+            context.state.path().display(),
+            name = args.name,
+        )));
+    }
+    Ok(())
+}
+
 /// The options as the engine takes them, or what is wrong with them, with the arithmetic.
 fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
-    let preset = args.preset.map_or(Preset::Swan, |preset| preset.0);
-    let usual = if preset == Preset::Serial { Raid { data: 1, parity: 0 } } else { Raid { data: 2, parity: 1 } };
+    let preset = match args.preset {
+        Some(Preset::Log(preset)) => preset,
+        Some(Preset::InPlace(level)) => unreachable!("{} is made elsewhere", level.name()),
+        None => LogPreset::Swan,
+    };
+    let usual = if preset == LogPreset::Serial { Raid { data: 1, parity: 0 } } else { Raid { data: 2, parity: 1 } };
     let raid = args.raid.unwrap_or(usual);
     let given = args.members.len();
     if given == 0 {
@@ -191,6 +204,11 @@ impl NewFiles {
         Ok(made)
     }
 
+    /// How many were made.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The array came to be.
     pub fn keep(mut self) {
         self.0.clear();
@@ -225,7 +243,7 @@ mod tests {
     #[test]
     fn defaults_and_values_arrive() {
         let plain = options_of("a b c d e f").unwrap();
-        assert_eq!((plain.preset, plain.groups, plain.data, plain.parity), (Preset::Swan, 2, 2, 1));
+        assert_eq!((plain.preset, plain.groups, plain.data, plain.parity), (LogPreset::Swan, 2, 2, 1));
         assert_eq!((plain.over_provision_permille, plain.segment, plain.placement), (200, None, None));
         let serial = options_of("--preset serial a b c d").unwrap();
         assert_eq!((serial.groups, serial.data, serial.parity), (4, 1, 0));
@@ -233,7 +251,7 @@ mod tests {
             "--preset log-raid --raid 4+2 --chunk 128K --segment 8MiB --over-provision 7% --parity fixed --force a b c d e f",
         )
         .unwrap();
-        assert_eq!((all.preset, all.groups, all.data, all.parity, all.force), (Preset::LogRaid, 1, 4, 2, true));
+        assert_eq!((all.preset, all.groups, all.data, all.parity, all.force), (LogPreset::LogRaid, 1, 4, 2, true));
         assert_eq!((all.chunk, all.segment), (ByteSize::kib(128), Some(ByteSize::mib(8))));
         assert_eq!((all.over_provision_permille, all.placement), (70, Some(ParityPlacement::Fixed)));
     }

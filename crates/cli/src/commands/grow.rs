@@ -23,6 +23,7 @@ pub fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
         },
         None => {
             let assembly = status::assemble(&record)?;
+            status::refuse_in_place(&assembly, "add")?;
             // Should this be cut short, the next opening finds them here.
             record.spares.extend(devices.iter().map(PathBuf::from));
             context.state.save(&record)?;

@@ -4,6 +4,7 @@ pub mod array;
 pub mod cautions;
 pub mod check;
 pub mod create;
+mod create_in_place;
 pub mod destroy;
 pub mod grow;
 pub mod job;

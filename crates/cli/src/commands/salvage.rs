@@ -1,6 +1,6 @@
 //! `cygnus array salvage`
 
-use super::Context;
+use super::{Context, status};
 use crate::args::array::SalvageArgs;
 use crate::backend;
 use crate::ddrescue::{Map, Status};
@@ -49,6 +49,8 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<(), Failure> {
     let array = &args.volume.array;
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
+    // An array of which no member can be found has nothing to be salvaged either, and is told so below.
+    status::assemble(&record).map_or(Ok(()), |assembly| status::refuse_in_place(&assembly, "salvage"))?;
     let log = Arc::new(LogLines::details(context.output));
     let remarks = RefCell::new(Vec::new());
     let mut answer = backend::salvage(

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::args::values::ArrayName;
-use crate::backend::convert;
+use crate::backend::{convert, inplace};
 use crate::failure::Failure;
 use crate::members::{self, Assembly, Found, Member};
 use crate::state::ArrayRecord;
@@ -58,6 +58,15 @@ pub fn assemble(record: &ArrayRecord) -> Result<Assembly, Failure> {
             record.name,
             remarks.join("\n  ")
         ))),
+    }
+}
+
+/// Refuses what an array that updates in place does not do.
+pub fn refuse_in_place(assembly: &Assembly, request: &str) -> Result<(), Failure> {
+    let state = &assembly.newest.state;
+    match state.in_place {
+        None => Ok(()),
+        Some(_) => Err(Failure::Failed(inplace::refusal(&state.name, &state.preset, request))),
     }
 }
 
@@ -125,6 +134,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         spares: assembly.spare_statuses(),
         volumes: volumes_of(assembly),
         scrub: convert::scrubs(state.last_scrub_unix, None),
+        in_place: None,
         jobs: Vec::new(),
     }
 }

@@ -3,13 +3,12 @@
 use super::{Context, status};
 use crate::args::values::{ArrayName, VolumeName};
 use crate::args::volume::VolumeCommand;
-use crate::backend;
+use crate::backend::{self, Opened};
 use crate::failure::Failure;
 use crate::output::{self, LogLines};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
 use cygnus_control::status::VolumeStatus;
-use cygnus_engine::Array;
 use cygnus_types::ByteSize;
 use serde::Serialize;
 use std::sync::Arc;
@@ -48,7 +47,7 @@ fn change(
     context: &Context,
     array: &ArrayName,
     request: Request,
-    work: impl AsyncFnOnce(&Array) -> Result<(), Failure>,
+    work: impl AsyncFnOnce(Opened<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if let Some(mut serve) = context.served(array)? {
         return match serve.call(&request)? {
@@ -57,15 +56,13 @@ fn change(
         };
     }
     let assembly = status::assemble(&context.state.load(array)?)?;
-    backend::with_array(&assembly, Arc::new(LogLines::details(context.output)), work)
+    backend::with_either(&assembly, Arc::new(LogLines::details(context.output)), work)
 }
 
 fn create(volume: &VolumeName, size: ByteSize, context: &Context) -> Result<(), Failure> {
     let name = volume.volume.clone();
     let request = Request::VolumeCreate { name: name.clone(), size: size.0 };
-    change(context, &volume.array, request, async |array| {
-        backend::create_volume(array, &name, size).await.map_err(Failure::of)
-    })?;
+    change(context, &volume.array, request, async |array| array.create_volume(&name, size).await.map_err(Failure::of))?;
     context.output.done(&format!("Created volume {volume} of {size}; its NBD export name is '{name}'."))
 }
 
@@ -73,7 +70,7 @@ fn resize(volume: &VolumeName, size: ByteSize, shrink: bool, context: &Context) 
     let name = volume.volume.clone();
     let request = Request::VolumeResize { name: name.clone(), size: size.0, shrink };
     change(context, &volume.array, request, async |array| {
-        backend::check_shrink(array, &name, size, shrink).map_err(Failure::Failed)?;
+        backend::check_shrink(array.volume_size(&name), &name, size, shrink).map_err(Failure::Failed)?;
         array.resize_volume(&name, size).await.map_err(Failure::of)
     })?;
     context.output.done(&format!("{volume} is {size} now; clients see it when they connect again."))

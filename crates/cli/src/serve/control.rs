@@ -5,7 +5,7 @@ use crate::backend;
 use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
 use cygnus_engine::VolumeAdminError;
-use cygnus_runtime::{ListenerId, SocketId};
+use cygnus_runtime::{ListenerId, Runtime, SocketId};
 use cygnus_types::{ByteSize, Nanos};
 use std::rc::Rc;
 
@@ -14,50 +14,71 @@ const CHUNK: usize = 4096;
 /// After a failed accept (no file descriptors left, say) the listener rests this long.
 const REST: Nanos = Nanos::millis(100);
 
+/// Whoever carries out what the control socket asks.
+pub trait Control: 'static {
+    /// The reactor it lives on.
+    fn rt(&self) -> &Runtime;
+
+    /// Does what was asked, and says how it went.
+    async fn carry_out(&self, request: Request) -> Response;
+}
+
 /// Accepts connections for as long as the reactor runs.
-pub async fn accept(home: Rc<Home>, listener: ListenerId) {
+pub async fn accept<C: Control>(home: Rc<C>, listener: ListenerId) {
+    let rt = home.rt();
     loop {
-        match home.rt.accept(listener).await {
-            Ok(socket) => home.rt.spawn(session(home.clone(), socket)),
-            Err(_) => home.rt.sleep(REST).await,
+        match rt.accept(listener).await {
+            Ok(socket) => rt.spawn(session(home.clone(), socket)),
+            Err(_) => rt.sleep(REST).await,
         }
     }
 }
 
-async fn session(home: Rc<Home>, socket: SocketId) {
+async fn session<C: Control>(home: Rc<C>, socket: SocketId) {
     let mut lines = LineBuffer::new(MAX_REQUEST);
-    let chunk = home.rt.alloc(CHUNK);
-    'connection: while let Ok(received @ 1..) = home.rt.recv(socket, chunk.full()).await {
+    let rt = home.rt();
+    let chunk = rt.alloc(CHUNK);
+    'connection: while let Ok(received @ 1..) = rt.recv(socket, chunk.full()).await {
         lines.feed(&chunk.bytes()[..received]);
         loop {
             let (response, go_on) = match lines.next_line() {
                 Ok(None) => break,
-                Ok(Some(line)) => (answer(&home, &line).await, true),
+                Ok(Some(line)) => (answer(&*home, &line).await, true),
                 Err(error) => {
                     let response = Response::error(ErrorKind::BadRequest, error.to_string());
                     (response, error == LineError::NotUtf8)
                 }
             };
-            if !send(&home, socket, &response).await || !go_on {
+            if !send(rt, socket, &response).await || !go_on {
                 break 'connection;
             }
         }
     }
     // A failure to close leaves nothing to be done.
-    let _ = home.rt.close(socket).await;
+    let _ = rt.close(socket).await;
 }
 
-async fn send(home: &Home, socket: SocketId, response: &Response) -> bool {
+async fn send(rt: &Runtime, socket: SocketId, response: &Response) -> bool {
     let line = encode_response(response);
-    let buffer = home.rt.alloc(line.len());
+    let buffer = rt.alloc(line.len());
     buffer.full().copy_from(0, line.as_bytes());
-    home.rt.send(socket, vec![buffer.slice(0..line.len())]).await.is_ok()
+    rt.send(socket, vec![buffer.slice(0..line.len())]).await.is_ok()
 }
 
-async fn answer(home: &Home, line: &str) -> Response {
+async fn answer(home: &impl Control, line: &str) -> Response {
     match decode_request(line) {
-        Ok(request) => carry_out(home, request).await,
+        Ok(request) => home.carry_out(request).await,
         Err(response) => response,
+    }
+}
+
+impl Control for Home {
+    fn rt(&self) -> &Runtime {
+        &self.rt
+    }
+
+    async fn carry_out(&self, request: Request) -> Response {
+        carry_out(self, request).await
     }
 }
 
@@ -102,12 +123,18 @@ async fn carry_out(home: &Home, request: Request) -> Response {
             home.array.delete_volume(&name).await
         }
         Request::VolumeResize { name, size, shrink } => {
-            if let Err(why) = backend::check_shrink(&home.array, &name, ByteSize(size), shrink) {
+            let now = home.array.volume(&name).map_or(0, |volume| volume.size());
+            if let Err(why) = backend::check_shrink(now, &name, ByteSize(size), shrink) {
                 return Response::error(ErrorKind::Invalid, why);
             }
             home.array.resize_volume(&name, ByteSize(size)).await
         }
     };
+    answer_of(done)
+}
+
+/// What became of a change of volumes.
+pub fn answer_of(done: Result<(), VolumeAdminError>) -> Response {
     match done {
         Ok(()) => Response::Done,
         Err(error) => Response::error(kind_of(&error), error.to_string()),

@@ -3,14 +3,14 @@
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::record::{self, Recorder};
-use super::{Plan, control, start_server};
+use super::{Plan, announce, control, start_server};
 use crate::backend::{
     self,
     convert::{self, Serving},
 };
 use crate::failure::Failure;
 use crate::notify;
-use crate::output::{self, LogLines};
+use crate::output::LogLines;
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
@@ -107,10 +107,11 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
 /// Starts all tasks of the home reactor.
 fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, Failure> {
     let about = record::About { name: &plan.name, array: plan.array, output: plan.output };
-    let recordings = record::begin(&plan.record_to, &reactor.rt, &array, &about)?;
+    let sizes = array.status().volumes.into_iter().map(|volume| (volume.name, volume.size.0)).collect();
+    let recordings = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     *plan.recordings.lock().expect("no holder panics") = recordings;
     let recorder = plan.recorder(reactor);
-    let server = start_server(reactor, Side::Home(array.clone()), &recorder, plan)?;
+    let server = start_server(reactor, plan.exports(Side::Home(array.clone()), &recorder), plan)?;
     let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", plan.control.address()));
     let socket = plan.control.as_fd().try_clone_to_owned().map_err(failed)?;
     let listener = reactor.io.add_listener(socket).map_err(failed)?;
@@ -185,23 +186,6 @@ async fn await_signal(home: Rc<Home>, signals: Signals) {
         home.plan.output.detail(&format!("{name} received"));
     }
     home.stop();
-}
-
-/// Says that clients may come: one line on standard output, the service manager, the descriptor.
-fn announce(plan: &Plan) -> Result<(), Failure> {
-    let uris = plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect::<Vec<_>>();
-    let name = &plan.name;
-    let line = match plan.output.json() {
-        true => serde_json::json!({ "schema": cygnus_control::SCHEMA, "ready": name, "nbd": uris }).to_string(),
-        false => format!("ready {name} {}", uris.join(" ")),
-    };
-    output::print(&format!("{line}\n"))?;
-    notify::service_manager(&format!("READY=1\nSTATUS=serving {name}"))
-        .map_err(|error| Failure::Failed(format!("$NOTIFY_SOCKET: {error}")))?;
-    if let Some(fd) = plan.ready_fd {
-        notify::descriptor(fd).map_err(|error| Failure::Failed(format!("--ready-fd {fd}: {error}")))?;
-    }
-    Ok(())
 }
 
 impl Home {

@@ -42,6 +42,18 @@ impl Devices {
         }
     }
 
+    /// The device at a path, opened if it is not open yet, for a server of one reactor.
+    pub fn open_alone(&self, path: &str) -> Result<DeviceInfo, String> {
+        let id = file_id(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
+        if let Some((_, info)) = self.known.borrow().iter().find(|(known, _)| *known == Some(id)) {
+            return Ok(info.clone());
+        }
+        let device = Device::open(Path::new(path), Access::Exclusive).map_err(|error| error.to_string())?;
+        let info = self.io.add_device(&device).map_err(|error| error.to_string())?;
+        self.known.borrow_mut().push((Some(id), info.clone()));
+        Ok(info)
+    }
+
     pub fn peer_answered(&self, result: Result<DeviceIx, String>) {
         self.answers.borrow_mut().push(result);
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod.rs` | what is checked and bound before a reactor starts |
 //! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
+//! | `inplace.rs` | the only reactor of an array that updates in place |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
 //! | `record.rs` | what clients ask of a volume, written to a file |
@@ -11,6 +12,7 @@
 
 mod control;
 mod home;
+mod inplace;
 mod members;
 mod peer;
 mod record;
@@ -20,9 +22,12 @@ use crate::backend;
 use crate::commands::{Context, status};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::notify;
+use crate::output::{self, Output};
 use crate::state::{ArrayRecord, StateDir};
-use cygnus_target::{ArrayExports, BoundListener, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side};
+use cygnus_target::{
+    ArrayExports, BoundListener, Exports, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side,
+};
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
 use record::{Recorder, Recording};
@@ -37,6 +42,8 @@ struct Plan {
     name: String,
     state: StateDir,
     array: Uuid,
+    /// It updates in place.
+    in_place: bool,
     reactors: usize,
     listeners: Vec<BoundListener>,
     control: BoundListener,
@@ -61,6 +68,11 @@ struct Published {
 }
 
 impl Plan {
+    /// The volumes of a log-structured array as one reactor exports them.
+    fn exports(&self, side: Side, recorder: &Recorder) -> ArrayExports {
+        ArrayExports { side, array: self.name.clone(), taps: recorder.taps() }
+    }
+
     /// What a reactor records, once home has begun.
     fn recorder(&self, reactor: &Reactor) -> Recorder {
         Recorder::new(&reactor.rt, &self.recordings.lock().expect("no holder panics"))
@@ -83,11 +95,20 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
         }
     }
     let reactors = usize::from(args.reactors.unwrap_or(1));
+    let in_place = assembly.newest.state.in_place.is_some();
+    if in_place && reactors > 1 {
+        let level = &assembly.newest.state.preset;
+        return Err(Failure::Usage(format!(
+            "{} is {level}, updated in place, and has one reactor: leave out --reactors",
+            args.name
+        )));
+    }
     let plan = Plan {
         name: record.name.clone(),
         record: Mutex::new(record),
         state: context.state.clone(),
         array: assembly.newest.array,
+        in_place,
         reactors,
         listeners: bind_nbd(&args, context)?,
         control,
@@ -107,6 +128,7 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
             reactor.rt.set_patience(limit);
         }
         match reactor.rt.id().index() {
+            0 if plan.in_place => inplace::main(reactor, plan.clone()).await,
             0 => home::main(reactor, plan.clone()).await,
             _ => peer::main(reactor, plan.clone()).await,
         }
@@ -149,14 +171,25 @@ fn bind_nbd(args: &ServeArgs, context: &Context) -> Result<Vec<BoundListener>, F
     addresses.iter().map(|address| bind(address).map_err(Failure::of)).collect()
 }
 
+/// Says that clients may come: one line on standard output, the service manager, the descriptor.
+fn announce(plan: &Plan) -> Result<(), Failure> {
+    let uris = plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect::<Vec<_>>();
+    let name = &plan.name;
+    let line = match plan.output.json() {
+        true => serde_json::json!({ "schema": cygnus_control::SCHEMA, "ready": name, "nbd": uris }).to_string(),
+        false => format!("ready {name} {}", uris.join(" ")),
+    };
+    output::print(&format!("{line}\n"))?;
+    notify::service_manager(&format!("READY=1\nSTATUS=serving {name}"))
+        .map_err(|error| Failure::Failed(format!("$NOTIFY_SOCKET: {error}")))?;
+    if let Some(fd) = plan.ready_fd {
+        notify::descriptor(fd).map_err(|error| Failure::Failed(format!("--ready-fd {fd}: {error}")))?;
+    }
+    Ok(())
+}
+
 /// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
-fn start_server(
-    reactor: &Reactor,
-    side: Side,
-    recorder: &Recorder,
-    plan: &Arc<Plan>,
-) -> Result<Server<ArrayExports>, Failure> {
-    let exports = ArrayExports { side, array: plan.name.clone(), taps: recorder.taps() };
+fn start_server<E: Exports>(reactor: &Reactor, exports: E, plan: &Arc<Plan>) -> Result<Server<E>, Failure> {
     let output = plan.output;
     let log = move |event: cygnus_target::SessionEvent| output.detail(&event.to_string());
     let server = Server::new(&reactor.rt, exports, cygnus_target::ServerConfig::default(), log);

@@ -47,7 +47,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
     };
     let peer = handle.attach(&rt);
     let recorder = plan.recorder(&reactor);
-    let server = start_server(&reactor, Side::Peer(peer.clone()), &recorder, &plan);
+    let server = start_server(&reactor, plan.exports(Side::Peer(peer.clone()), &recorder), &plan);
     let ready = server.as_ref().map(drop).map_err(ToString::to_string);
     rt.send_msg(HOME, Box::new(ToHome::Ready(ready)));
     let server = server.ok();

@@ -3,7 +3,6 @@
 use crate::args::serve::RecordTo;
 use crate::failure::Failure;
 use crate::output::Output;
-use cygnus_engine::Array;
 use cygnus_nbd::{Command, Request};
 use cygnus_runtime::Runtime;
 use cygnus_target::Tap;
@@ -42,14 +41,18 @@ pub struct Recording {
     writer: JoinHandle<()>,
 }
 
-/// Begins the recordings that were asked for. `array` is open on this reactor.
-pub fn begin(targets: &[RecordTo], rt: &Runtime, array: &Array, about: &About) -> Result<Vec<Recording>, Failure> {
+/// Begins the recordings that were asked for, of volumes whose sizes are these.
+pub fn begin(
+    targets: &[RecordTo],
+    rt: &Runtime,
+    volumes: &BTreeMap<String, u64>,
+    about: &About,
+) -> Result<Vec<Recording>, Failure> {
     let size = |target: &RecordTo| {
-        let volume = array.volume(&target.volume).ok_or_else(|| {
-            let known = array.volume_names().join(", ");
+        volumes.get(&target.volume).copied().ok_or_else(|| {
+            let known = volumes.keys().cloned().collect::<Vec<_>>().join(", ");
             Failure::Failed(format!("{} has no volume '{}' to record: it has {known}", about.name, target.volume))
-        })?;
-        Ok::<u64, Failure>(volume.size())
+        })
     };
     // Before any file is made.
     let sizes = targets.iter().map(size).collect::<Result<Vec<u64>, Failure>>()?;

@@ -73,6 +73,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             connections: 2,
         }],
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
+        in_place: None,
         jobs: Vec::new(),
     }
 }
