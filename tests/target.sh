@@ -16,7 +16,16 @@ FLAWED=${FLAWED:-$BUILD/debug/flawed-nbd}
 EXPORT=vol0
 
 # The array of the product. Sparse files on a real disk; small, so that the load laps it.
-PRESET=${PRESET:-swan}
+export PRESET=${PRESET:-swan}
+case $PRESET in
+log-raid) RAID=${RAID:-4+1} GROUP_COUNT=${GROUP_COUNT:-1} ;;
+# In place the level and the number of members say it all; the rest is for those who count lost members.
+raid0) RAID=3+0 GROUP_COUNT=1 ;;
+raid1) RAID=1+1 GROUP_COUNT=1 ;;
+raid4 | raid5) RAID=3+1 GROUP_COUNT=1 ;;
+raid6) RAID=3+2 GROUP_COUNT=1 ;;
+raid10) RAID=1+1 GROUP_COUNT=2 ;;
+esac
 GROUP_COUNT=${GROUP_COUNT:-3}
 RAID=${RAID:-2+1}
 MEMBER_SIZE=${MEMBER_SIZE:-128MiB}
@@ -28,6 +37,9 @@ SERVE_FLAGS=${SERVE_FLAGS:-}
 export PATH=/usr/bin:/usr/sbin:$PATH
 
 bytes() { numfmt --from=auto "${1%B}"; }
+
+# Whether the array updates in place.
+in_place() { [[ $TARGET == cygnus && $PRESET == raid* ]]; }
 
 cygnus() { "$CYGNUS" --state "$1/state" "${@:2}"; }
 
@@ -44,8 +56,14 @@ target_create() {
         rm -rf "$1/state" "$1"/d[0-9]*
         local list
         mapfile -t list < <(members "$1")
+        local shape=(--groups "$GROUP_COUNT" --raid "$RAID")
+        if in_place; then
+            shape=()
+            # Volumes have all their space at once; whatever the level, this leaves room for a second one.
+            MEMBER_SIZE=$(($(bytes "$VOLUME_SIZE") / 1048576 + 128))MiB
+        fi
         # shellcheck disable=SC2086
-        cygnus "$1" array create tank --preset "$PRESET" --groups "$GROUP_COUNT" --raid "$RAID" \
+        cygnus "$1" array create tank --preset "$PRESET" "${shape[@]}" \
             --create "$MEMBER_SIZE" $CREATE_FLAGS "${list[@]}"
         cygnus "$1" volume create "tank/$EXPORT" --size "$VOLUME_SIZE"
         ;;

@@ -20,6 +20,7 @@ expect '.exports[0].block_size_minimum <= 512 and .exports[0].block_size_preferr
 expect '.exports[0].block_size_preferred % 4096 == 0 and .exports[0].block_size_maximum >= 33554432'
 nbdinfo --list --json "nbd+unix:///?socket=$SOCKET" | jq -e "[.exports[].\"export-name\"] == [\"$EXPORT\"]" >/dev/null ||
     fail "LIST does not name exactly $EXPORT"
-nbdinfo --map --json "$URI" | jq -e "length == 1 and .[0].type == 3" >/dev/null || fail "a new volume is not one hole of zeros"
+nbdinfo --map --json "$URI" | jq -e "length == 1 and .[0].type == $(in_place && echo 0 || echo 3)" >/dev/null ||
+    fail "a new volume is not one hole of zeros, or all space"
 if nbdinfo "nbd+unix:///absent?socket=$SOCKET" >/dev/null 2>&1; then fail "an export that does not exist was opened"; fi
 stop

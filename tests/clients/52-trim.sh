@@ -3,6 +3,7 @@
 . "$(dirname "$0")/common.sh"
 need /usr/bin/python3 nbdinfo
 only_on cygnus "that TRIM reads as zeros is our promise, not NBD's"
+only_log "blocks keep their place, and mostly their data: 64-in-place has what holds there"
 serve
 python <<'P'
 from client import *

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/common.sh"
 need /usr/bin/python3 nbdinfo
 only_on cygnus "the stand-ins promise all the space they have"
+only_log "a volume in place has all its space from the start"
 MEMBER_SIZE=64MiB VOLUME_SIZE=2GiB
 serve
 cat >"$DIR/full.py" <<'P'

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/common.sh"
 need fio jq nbdinfo
 only_on cygnus "the stand-ins have no members"
+only_log "there are neither checksums nor spares in place"
 MEMBER_SIZE=64MiB VOLUME_SIZE=96MiB
 serve
 

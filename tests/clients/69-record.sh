@@ -3,7 +3,9 @@
 . "$(dirname "$0")/common.sh"
 need fio jq
 only_on cygnus "the stand-ins record nothing"
-SERVE_FLAGS="$SERVE_FLAGS --reactors 2 --record vol0=$DIR/vol0.trace"
+reactors="--reactors 2"
+if in_place; then reactors=; fi # it has one
+SERVE_FLAGS="$SERVE_FLAGS $reactors --record vol0=$DIR/vol0.trace"
 load() {
     fio --name=load --ioengine=nbd --uri="$URI" --rw=randrw --bsrange=512-64k --iodepth=16 --numjobs=4 --group_reporting \
         --size=64M --fsync=50 --randseed=7 --output="$DIR/fio.json" --output-format=json "$@" >"$DIR/fio.out" 2>&1

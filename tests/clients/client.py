@@ -9,6 +9,7 @@ import nbd
 URI = os.environ["URI"]
 SOCKET = os.environ["SOCKET"]
 TARGET = os.environ["TARGET"]
+IN_PLACE = TARGET == "cygnus" and os.environ["PRESET"].startswith("raid")
 EXPORT = "vol0"
 KIB, MIB = 1024, 1024 * 1024
 ALLOCATION = "base:allocation"

@@ -1,6 +1,7 @@
 # What every client test needs: a served volume in a temporary directory, and all of it gone at the end. Sourced.
 #
-# After `serve`: $DIR (temporary directory), $SOCKET, $URI, $SERVER (pid). Exit codes: 0 passed, 77 skipped, others failed.
+# After `serve`: $DIR (temporary directory), $SOCKET, $URI, $SERVER (pid). Exit codes: 0 passed, 77 skipped, 78 does not apply to
+# this preset, others failed.
 # QUICK=1 does less work. TARGET chooses the server: see tests/target.sh. KEEP=1 keeps the directory of a failure.
 
 set -euo pipefail
@@ -24,11 +25,11 @@ finish() {
         kill -9 "$SERVER" 2>/dev/null
         wait "$SERVER" 2>/dev/null
     fi
-    if ((code != 0 && code != 77)) && [[ -s $DIR/server.log ]]; then
+    if ((code != 0 && code != 77 && code != 78)) && [[ -s $DIR/server.log ]]; then
         echo "--- server's last lines" >&2
         tail -n 20 "$DIR/server.log" >&2
     fi
-    if ((code == 0 || code == 77)) || [[ ${KEEP:-0} == 0 ]]; then rm -rf "$DIR"; else echo "kept $DIR" >&2; fi
+    if ((code == 0 || code == 77 || code == 78)) || [[ ${KEEP:-0} == 0 ]]; then rm -rf "$DIR"; else echo "kept $DIR" >&2; fi
     exit "$code"
 }
 trap finish EXIT
@@ -53,6 +54,12 @@ need() {
 
 # only_on TARGET REASON: skips on stand-ins that cannot do what is tested.
 only_on() { [[ $TARGET == "$1" ]] || skip "$2"; }
+
+# only_log REASON, only_in_place: leaves out what the array of this preset does not promise.
+only_log() {
+    if in_place; then echo "N/A: $*" >&2 && exit 78; fi
+}
+only_in_place() { in_place || exit 78; }
 
 # start [NBD-ADDRESS...]: starts the server on the array that exists, and waits until it negotiates.
 start() {

@@ -59,6 +59,8 @@ pub struct Style {
     pub read_percent: u64,
     /// TRIM and WRITE_ZEROES.
     pub zero_percent: u64,
+    /// TRIM among them: for servers that promise that it reads back as zeros.
+    pub trims: bool,
     /// Largest request, sectors.
     pub largest: u64,
     /// Part of the volume that takes half of the requests, so that overwrites and overlaps are frequent: 1/2^n.
@@ -67,7 +69,7 @@ pub struct Style {
 
 impl Style {
     /// A style drawn at random: rounds should differ in more than their timing.
-    pub fn random(rng: &mut Rng) -> Self {
+    pub fn random(rng: &mut Rng, trims: bool) -> Self {
         Style {
             connections: 1 + rng.below(5),
             depth: [1, 4, 16, 32][rng.below(4) as usize],
@@ -75,6 +77,7 @@ impl Style {
             fua_percent: [0, 2, 2, 30][rng.below(4) as usize],
             read_percent: 10,
             zero_percent: [0, 5, 5, 20][rng.below(4) as usize],
+            trims,
             largest: [8, 128, 512, 2048][rng.below(4) as usize],
             hot_shift: 2 + rng.below(5) as u32,
         }
@@ -261,7 +264,7 @@ impl Connection<'_> {
         let fua = rng.percent(style.fua_percent);
         let version = self.clock.version();
         let (command, mut flags, effect) = if rng.percent(style.zero_percent) {
-            zeroing(rng, first, sectors)
+            zeroing(rng, first, sectors, style.trims)
         } else {
             payload.resize(length as usize, 0);
             sector::fill(payload, self.aim.run, first, version);
@@ -337,10 +340,10 @@ impl Connection<'_> {
 }
 
 /// TRIM or WRITE_ZEROES. A trim of part of a block need not zero that part, so only whole blocks are trimmed.
-fn zeroing(rng: &mut Rng, first: u64, sectors: u64) -> (Command, u16, Effect) {
+fn zeroing(rng: &mut Rng, first: u64, sectors: u64, trims: bool) -> (Command, u16, Effect) {
     let whole_blocks = first.is_multiple_of(8) && sectors.is_multiple_of(8);
     match rng.below(3) {
-        0 if whole_blocks => (Command::Trim, 0, Effect::Zeros),
+        0 if whole_blocks && trims => (Command::Trim, 0, Effect::Zeros),
         1 => (Command::WriteZeroes, FLAG_NO_HOLE, Effect::Zeros),
         _ => (Command::WriteZeroes, 0, Effect::Zeros),
     }

@@ -28,6 +28,8 @@ pub struct Plan {
     pub geometry: Geometry,
     /// Load period, milliseconds, from and to.
     pub load_ms: (u64, u64),
+    /// Whether what is trimmed reads back as zeros, so that it may be trimmed.
+    pub trims: bool,
     /// Rounds that end in a clean stop instead of a kill.
     pub stop_percent: u64,
     /// Restarts that are themselves killed once while under way.
@@ -219,7 +221,7 @@ impl Round<'_> {
         period: Duration,
         ending: Ending,
     ) -> Result<Outcome, RunError> {
-        let style = Style::random(self.rng);
+        let style = Style::random(self.rng, self.plan.trims);
         let seed = self.rng.draw();
         let aim = Aim { socket: &self.site.socket, export: &self.site.export, run: array.run, sectors: array.sectors };
         let (clock, control) = (self.clock, Control::new());

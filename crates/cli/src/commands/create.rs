@@ -146,7 +146,7 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
             preset.name(),
             preset.min_groups(),
             match preset {
-                Preset::Serial => "one to write to, one that holds data and one in reserve",
+                LogPreset::Serial => "one to write to, one that holds data and one in reserve",
                 _ => "one to write to while another is cleaned",
             },
         )));
