@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::Log;
+use cygnus_engine::{Log, OpenOptions};
 use cygnus_format::MemberState;
 use cygnus_inplace::{Array, CreateOptions, Level, Volume, VolumeError, check, create};
 use cygnus_runtime::{Event, Halt, IoErrorKind, Rng, Runtime};
@@ -37,12 +37,18 @@ impl Oracle {
         Self { issued: zeros.clone(), acknowledged: zeros.clone(), flushed: zeros }
     }
 
+    /// The first sector, if any, that has neither the flushed version nor one that was issued later.
+    fn complaint(&self, found: &[u64]) -> Option<String> {
+        found.iter().enumerate().find_map(|(sector, version)| {
+            let (least, most) = (self.flushed[sector], self.issued[sector]);
+            let wrong = !(least..=most).contains(version);
+            wrong.then(|| format!("sector {sector} has version {version} of {least} to {most}"))
+        })
+    }
+
     /// After a crash each sector has any version from the flushed one to the last issued; that one it keeps.
     fn settle_on(&mut self, found: &[u64], what: &str) {
-        for (sector, &version) in found.iter().enumerate() {
-            let (least, most) = (self.flushed[sector], self.issued[sector]);
-            assert!((least..=most).contains(&version), "{what}: sector {sector} has {version} of {least} to {most}");
-        }
+        assert_eq!(self.complaint(found), None, "{what}");
         self.issued.copy_from_slice(found);
         self.acknowledged.copy_from_slice(found);
         self.flushed.copy_from_slice(found);
@@ -393,4 +399,36 @@ fn a_rebuild_that_power_ended_begins_anew() {
                 .unwrap();
         }
     }
+}
+
+#[test]
+fn devices_that_lie_about_flushes_are_noticed() {
+    let mut noticed = 0;
+    for seed in 0..6 {
+        let bench = Bench::new(Level::Raid5, 210 + seed, 4);
+        let oracle = Rc::new(RefCell::new(Oracle::new()));
+        bench.disks.iter().for_each(|&disk| bench.world.ignore_flushes(disk, true));
+        bench.load_until_cut(&oracle, seed, 1500, |n| n < 4);
+        let found =
+            bench.with(|_| true, |rt, array| async move { versions(&rt, &array.volume("v").unwrap()).await }).unwrap();
+        noticed += u32::from(oracle.borrow().complaint(&found).is_some());
+    }
+    assert!(noticed > 0, "an oracle that never complains proves nothing");
+}
+
+#[test]
+fn it_is_no_log() {
+    let bench = Bench::new(Level::Raid6, 230, 4);
+    let devices = bench.world.infos(&bench.disks);
+    bench
+        .run(|rt| async move {
+            let log = Arc::new(Quiet);
+            let options = OpenOptions { array: None, reactors: 1, read_only: true, log };
+            let error = cygnus_engine::Array::open(&rt, &devices, &options).await.err().expect("it is refused");
+            assert_eq!(
+                error.to_string(),
+                "tank is raid6, updated in place, and cannot be used as a log-structured array"
+            );
+        })
+        .unwrap();
 }
