@@ -4,6 +4,7 @@
 need /usr/bin/python3 nbdinfo
 only_on cygnus "the stand-ins have no members"
 only_log "64-in-place loses members there"
+only_with_groups 3
 serve
 python <<'P'
 from client import *

@@ -59,6 +59,7 @@ only_on() { [[ $TARGET == "$1" ]] || skip "$2"; }
 only_log() {
     if in_place; then echo "N/A: $*" >&2 && exit 78; fi
 }
+only_with_groups() { ((GROUP_COUNT >= $1)) || { echo "N/A: it needs $1 R-groups" >&2 && exit 78; }; }
 only_in_place() { in_place || exit 78; }
 
 # start [NBD-ADDRESS...]: starts the server on the array that exists, and waits until it negotiates.
