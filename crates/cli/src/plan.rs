@@ -5,7 +5,7 @@ mod serial;
 mod text;
 
 use crate::args::plan::PlanArgs;
-use crate::args::values::Raid;
+use crate::args::values::{self, Raid};
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
@@ -106,7 +106,7 @@ struct Cost {
 
 /// Does it.
 pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
-    if args.preset.is_some_and(|preset| preset.0 == cygnus_policy::Preset::Serial) {
+    if args.preset == Some(values::Preset::Log(cygnus_policy::Preset::Serial)) {
         return serial::run(args, output);
     }
     if args.check {

@@ -84,11 +84,11 @@ pub struct PlanArgs {
 
 /// A preset that there is a plan for.
 fn parse_planned(text: &str) -> Result<Preset, ValueError> {
-    let preset: Preset =
-        text.parse().map_err(|error: cygnus_policy::UnknownPreset| ValueError::new(error.to_string()))?;
-    match preset.0 {
-        cygnus_policy::Preset::Swan | cygnus_policy::Preset::Serial => Ok(preset),
-        cygnus_policy::Preset::LogRaid => Err(ValueError::new("there are plans for swan and serial")),
+    match text.parse()? {
+        preset @ Preset::Log(cygnus_policy::Preset::Swan | cygnus_policy::Preset::Serial) => Ok(preset),
+        Preset::Log(cygnus_policy::Preset::LogRaid) | Preset::InPlace(_) => {
+            Err(ValueError::new("there are plans for swan and serial"))
+        }
     }
 }
 
