@@ -124,8 +124,9 @@ Examples:
 Members are given group by group: the first K+M form R-group 0, the next R-group 1, and so on.
 What holds a file system, a partition table or a member of an array is refused without --force.
 
-The write hole: raid4, raid5 and raid6 in place may lose or garble blocks that nobody was writing, if power fails while a
-member is missing, or a member is lost after a crash before the resync is done. No other preset does.";
+The write hole: raid4, raid5 and raid6 in place may lose or garble blocks that nobody was writing,
+if power fails while a member is missing, or a member is lost after a crash before the resync is
+done. No other preset does.";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:
