@@ -15,7 +15,7 @@ use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::scrub::ScrubReport;
 use crate::shared::{Shared, VolumeState};
-use crate::status::{ArrayStatus, Traffic};
+use crate::status::{ArrayStatus, GroupRole, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo};
 use crate::volume::Volume;
 use crate::work::Work;
@@ -106,6 +106,11 @@ impl Array {
             }
             self.reactor.locate_block(&state, lba).await
         })
+    }
+
+    /// What the group that holds the block at this byte of a volume is doing now; `None` where nothing is mapped.
+    pub fn role_at(&self, volume: &Volume, offset: u64) -> Option<GroupRole> {
+        self.reactor.role_at(volume.state(), Lba::containing(offset))
     }
 
     /// Counters alone, which are cheap.

@@ -15,6 +15,7 @@ use crate::evacuate::{Evacuation, is_whole_group};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Shared, count};
+use crate::status::GroupRole;
 use crate::turn::CleaningTurn;
 use crate::writer::Grant;
 
@@ -102,6 +103,15 @@ impl Space {
     /// Segments of a group that are emptied and not given back yet.
     pub(crate) fn pending_in(&self, shared: &Shared, group: GroupId) -> u32 {
         self.pending.iter().filter(|&&seg| shared.segments.locate(seg).0 == group).count() as u32
+    }
+
+    /// What a group is doing.
+    pub(crate) fn role(&self, group: usize) -> GroupRole {
+        match () {
+            () if self.front_end == group => GroupRole::FrontEnd,
+            () if self.cleaning == Some(group) => GroupRole::Cleaning,
+            () => GroupRole::BackEnd,
+        }
     }
 
     /// A group that was added and has not been front-end yet.

@@ -1,15 +1,15 @@
 //! What an array says of itself.
 
-use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
+use cygnus_format::{GroupState, MapEntry, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::Suspicion;
-use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::member_state::{self, ArrayHealth};
 use crate::membership::Spare;
 use crate::pace::MemberPace;
 use crate::reactor::Reactor;
 use crate::segments::SegState;
-use crate::shared::{MemberCounters, read};
+use crate::shared::{MemberCounters, VolumeState, read};
 use crate::space::segment_capacity;
 
 /// State of an array at one moment.
@@ -318,6 +318,12 @@ impl Reactor {
         }
     }
 
+    /// What the group that holds a block is doing; `None` if the block is not mapped.
+    pub(crate) fn role_at(&self, volume: &VolumeState, lba: Lba) -> Option<GroupRole> {
+        let entry = volume.map.get(lba);
+        (entry != MapEntry::EMPTY).then(|| self.home().space.borrow().role(self.place(entry).group.index()))
+    }
+
     fn group_status(&self, group: usize) -> GroupStatus {
         let (shared, space) = (&self.shared, self.home().space.borrow());
         let id = GroupId(group as u16);
@@ -326,11 +332,7 @@ impl Reactor {
         GroupStatus {
             id,
             state: shared.group_state(id),
-            role: match () {
-                () if space.front_end == group => GroupRole::FrontEnd,
-                () if space.cleaning == Some(group) => GroupRole::Cleaning,
-                () => GroupRole::BackEnd,
-            },
+            role: space.role(group),
             free: count(SegState::Free),
             open: count(SegState::Open),
             sealed: count(SegState::Sealed),

@@ -65,6 +65,10 @@ impl Volume {
         Self { reactor, state }
     }
 
+    pub(crate) fn state(&self) -> &VolumeState {
+        &self.state
+    }
+
     /// Identifier, unique for the life of the array.
     pub fn id(&self) -> VolumeId {
         self.state.id

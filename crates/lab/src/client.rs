@@ -9,7 +9,7 @@ use cygnus_types::{Nanos, zeros};
 use cygnus_workload::{Kind, Request, Source};
 
 use crate::link::{Link, Way};
-use crate::store::{RequestError, blank};
+use crate::store::{RequestError, Role, blank};
 use crate::tally::{Key, Tally};
 use crate::testbed::{Seat, Testbed};
 
@@ -123,10 +123,11 @@ impl Client {
                 self.finish(&request);
                 break;
             }
+            let role = (request.kind == Kind::Read).then(|| self.seat.store.role_at(request.offset)).flatten();
             let result = self.carry_out(&request).await;
             self.finish(&request);
             match result {
-                Ok(()) => self.count(&request, issued),
+                Ok(()) => self.count(&request, issued, role),
                 Err(error) => {
                     self.shared.failure.set(Some(error));
                     break;
@@ -228,10 +229,14 @@ impl Client {
         }
     }
 
-    fn count(&self, request: &Request, issued: Nanos) {
+    fn count(&self, request: &Request, issued: Nanos, role: Option<Role>) {
         let latency = self.seat.rt.precise_now().since(issued);
         let mut tally = self.shared.tally.borrow_mut();
         let key = Key { client: self.name, job: request.job, kind: request.kind };
-        tally.count(key, u64::from(request.len), latency, issued >= self.measured_from);
+        let (bytes, measured) = (u64::from(request.len), issued >= self.measured_from);
+        tally.count(key, bytes, latency, measured);
+        if let Some(role) = role.filter(|_| measured) {
+            tally.count_read(request.job, role, bytes, latency);
+        }
     }
 }

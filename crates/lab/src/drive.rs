@@ -2,7 +2,7 @@
 
 use cygnus_ssd::{Device, DeviceSpec, Model, ModelConfig};
 use cygnus_types::BLOCK;
-use cygnus_workload::Size;
+use cygnus_workload::{Percent, Size};
 use serde::Deserialize;
 
 /// The name of a drive that has no flash: it takes a few microseconds for everything.
@@ -22,6 +22,8 @@ pub(crate) struct DevicesSection {
     /// What the drives went through before the array was made.
     #[serde(default)]
     pub precondition: Precondition,
+    /// How much of each drive it left full; all of it if not given.
+    pub precondition_share: Option<Percent>,
 }
 
 /// What drives went through.
@@ -47,6 +49,11 @@ pub(crate) enum Drive {
 }
 
 impl DevicesSection {
+    /// How much of a drive went through its preconditioning.
+    pub fn share(&self) -> f64 {
+        self.precondition_share.map_or(1.0, Percent::share)
+    }
+
     /// What to call them in results.
     pub fn name(&self) -> &str {
         self.preset.as_deref().unwrap_or("described")
@@ -76,8 +83,8 @@ impl DevicesSection {
 }
 
 impl Drive {
-    /// A new drive that went through this: its capacity in bytes, and its model if it has one.
-    pub fn build(&self, precondition: Precondition, seed: u64) -> (u64, Option<Model>) {
+    /// A new drive of which this share went through this: its capacity in bytes, and its model if it has one.
+    pub fn build(&self, precondition: Precondition, share: f64, seed: u64) -> (u64, Option<Model>) {
         let config = match self {
             Drive::Null(size) => return (*size, None),
             Drive::Modelled(config) => (**config).clone(),
@@ -85,8 +92,8 @@ impl Drive {
         let mut model = Model::new(config).expect("the scenario was checked");
         match precondition {
             Precondition::None => {}
-            Precondition::Sequential => model.precondition(cygnus_ssd::Precondition::Sequential { share: 1.0 }),
-            Precondition::Random => model.precondition(cygnus_ssd::Precondition::Random { share: 1.0, seed }),
+            Precondition::Sequential => model.precondition(cygnus_ssd::Precondition::Sequential { share }),
+            Precondition::Random => model.precondition(cygnus_ssd::Precondition::Random { share, seed }),
         }
         // What zones, bands and blocks leave of the capacity that the file asked for.
         (model.blocks() * BLOCK as u64, Some(model))

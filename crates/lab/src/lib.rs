@@ -11,6 +11,7 @@
 //! (see [`cygnus_runtime::BufPool::blank`]); stripe headers, maps and superblocks are real.
 
 mod aging;
+mod beyond;
 mod chart;
 mod client;
 mod drive;
@@ -34,11 +35,11 @@ pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel, Scheme};
 pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use experiment::{
-    About, Bound, Check, EXPERIMENTS, Experiment, Findings, Laboratory, Measured, Number, Provenance, Published, Scale,
-    Stage, Trial, Trialled, Verdict, experiment, page, read_verdict, write_experiment,
+    About, Bound, Check, EXPERIMENTS, Experiment, Explanation, Findings, Laboratory, Measured, Number, Provenance,
+    Published, Run, Scale, Stage, Trial, Trialled, Verdict, experiment, page, read_verdict, write_experiment,
 };
 pub use files::write_files;
-pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, Sample};
+pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};
 pub use store::RequestError;

@@ -35,6 +35,8 @@ pub struct Outcome {
     pub throughput_variation_milli: u64,
     /// Latencies after the ramp, by client, job and kind of request.
     pub latency: Vec<LatencyRow>,
+    /// Reads after the ramp, by label and by what the group that had the data was doing, where groups take turns.
+    pub reads_by_role: Vec<RoleRow>,
     /// Blocks written to devices per block written by users, in thousandths, after the aging.
     pub array_write_amplification_milli: u64,
     /// Blocks written by users and by cleaning per block written by users, in thousandths, after the aging.
@@ -92,6 +94,23 @@ pub struct LatencyRow {
     /// Upper bounds and counts of the histogram's buckets that are not empty; in a file of their own.
     #[serde(skip)]
     pub buckets: Vec<(Nanos, u64)>,
+}
+
+/// Latencies of the reads that groups of one role served, in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct RoleRow {
+    /// The source's own label for what asked for them.
+    pub job: u16,
+    /// "front-end", "back-end" or "cleaning", when the read was issued.
+    pub role: &'static str,
+    /// Requests.
+    pub count: u64,
+    /// Mean.
+    pub mean_ns: u64,
+    /// 99.9 % of them took at most this.
+    pub p999_ns: u64,
+    /// 99.99 %.
+    pub p9999_ns: u64,
 }
 
 /// What a drive did.

@@ -42,6 +42,34 @@ pub enum RequestError {
     Raid(#[from] RaidError),
 }
 
+/// What the group that serves a read is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    FrontEnd,
+    BackEnd,
+    Cleaning,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::FrontEnd => "front-end",
+            Role::BackEnd => "back-end",
+            Role::Cleaning => "cleaning",
+        }
+    }
+}
+
+impl From<GroupRole> for Role {
+    fn from(role: GroupRole) -> Self {
+        match role {
+            GroupRole::FrontEnd => Role::FrontEnd,
+            GroupRole::BackEnd => Role::BackEnd,
+            GroupRole::Cleaning => Role::Cleaning,
+        }
+    }
+}
+
 /// What the array did for its users and for itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
@@ -117,6 +145,14 @@ impl Store {
         match self {
             Store::Log { volume, .. } => volume.size(),
             Store::InPlace { size, .. } => *size,
+        }
+    }
+
+    /// What the group that holds the block at `offset` is doing, where groups take turns; nothing if nobody wrote there.
+    pub fn role_at(&self, offset: u64) -> Option<Role> {
+        match self {
+            Store::Log { array, volume } => array.role_at(volume, offset).map(Role::from),
+            Store::InPlace { .. } => None,
         }
     }
 
@@ -208,7 +244,7 @@ impl Store {
                 let status = array.status();
                 let with_role =
                     |role| status.groups.iter().find(|group| group.role == role).map(|group| u64::from(group.id.0));
-                let role = |group: usize| role_name(status.groups[group].role);
+                let role = |group: usize| Role::from(status.groups[group].role).name();
                 Standing {
                     free_segments: status.groups.iter().map(|group| u64::from(group.free)).sum(),
                     front_end: with_role(GroupRole::FrontEnd),
@@ -251,14 +287,6 @@ fn attach(array: &Array, cores: &Cluster) -> Vec<ArrayPeer> {
         peer
     };
     (1..cores.len()).map(join).collect()
-}
-
-fn role_name(role: GroupRole) -> &'static str {
-    match role {
-        GroupRole::FrontEnd => "front-end",
-        GroupRole::Cleaning => "cleaning",
-        GroupRole::BackEnd => "back-end",
-    }
 }
 
 /// A buffer of zeros that are known to be zeros. One from the pool may still hold what it was used for before, which would

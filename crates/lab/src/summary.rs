@@ -3,9 +3,10 @@
 use cygnus_workload::Kind;
 
 use crate::client::Shared;
-use crate::outcome::{DeviceTotals, LatencyRow, Outcome, Sample, milli, per_second, variation_milli};
+use crate::outcome::{DeviceTotals, LatencyRow, Outcome, RoleRow, Sample, milli, per_second, variation_milli};
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
+use crate::store::Role;
 use crate::tally::{Counts, Key};
 use crate::testbed::Testbed;
 
@@ -50,6 +51,7 @@ impl Ended<'_> {
             write_bytes_per_second: per_second(bytes("write"), measured),
             throughput_variation_milli: self.variation(&samples),
             latency,
+            reads_by_role: role_rows(self.shared),
             array_write_amplification_milli: milli(written_pages, user),
             cleaning_amplification_milli: milli(user + moved, user),
             drive_write_amplification_milli: milli(programmed, written_pages),
@@ -101,6 +103,19 @@ fn latency_rows(shared: &Shared) -> Vec<LatencyRow> {
         }
     };
     shared.tally.borrow().totals().into_iter().map(row).collect()
+}
+
+fn role_rows(shared: &Shared) -> Vec<RoleRow> {
+    let tally = shared.tally.borrow();
+    let row = |(&(job, role), counts): (&(u16, Role), &Counts)| RoleRow {
+        job,
+        role: role.name(),
+        count: counts.requests,
+        mean_ns: counts.latency.mean().0,
+        p999_ns: counts.latency.quantile(0.999).0,
+        p9999_ns: counts.latency.quantile(0.9999).0,
+    };
+    tally.reads().iter().map(row).collect()
 }
 
 fn kind_name(kind: Kind) -> &'static str {

@@ -1,8 +1,12 @@
 //! What clients have met with: latencies, counted by client, job and kind of request.
 
+use std::collections::BTreeMap;
+
 use cygnus_target::Histogram;
 use cygnus_types::Nanos;
 use cygnus_workload::{Kind, SHORT_READ};
+
+use crate::store::Role;
 
 /// Whose requests, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +39,8 @@ pub(crate) struct Tally {
     /// There are few, so they are looked for one by one.
     totals: Vec<(Key, Counts)>,
     interval: Interval,
+    /// Reads by the client's own label and by what the group that had the data was doing.
+    reads: BTreeMap<(u16, Role), Counts>,
 }
 
 /// Counts since the last sample.
@@ -66,6 +72,16 @@ impl Tally {
             Kind::Write | Kind::WriteZeroes => self.interval.writes.add(bytes, latency),
             Kind::Flush | Kind::Trim => {}
         }
+    }
+
+    /// A read that a group of this role served has been answered.
+    pub fn count_read(&mut self, job: u16, role: Role, bytes: u64, latency: Nanos) {
+        self.reads.entry((job, role)).or_default().add(bytes, latency);
+    }
+
+    /// Reads since the ramp, by label and role.
+    pub fn reads(&self) -> &BTreeMap<(u16, Role), Counts> {
+        &self.reads
     }
 
     /// What came since this was last asked.

@@ -6,7 +6,7 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, DiskId, World};
 use cygnus_types::{Nanos, ReactorId};
 
-use crate::drive::{Drive, Precondition};
+use crate::drive::{DevicesSection, Drive};
 use crate::error::Stop;
 use crate::scenario::{ArraySection, CpuSection, Scenario};
 use crate::store::Store;
@@ -20,11 +20,11 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Drives for an array, and its cores. `drive` has been validated.
-    pub fn new(drive: &Drive, precondition: Precondition, count: usize, seed: u64, cpu: Option<&CpuSection>) -> Self {
+    /// Drives for an array, and its cores. `drive` is the one that the section describes.
+    pub fn new(drive: &Drive, section: &DevicesSection, count: usize, seed: u64, cpu: Option<&CpuSection>) -> Self {
         let world = World::new(seed);
         let plug_in = |n: usize| {
-            let (size, model) = drive.build(precondition, seed.wrapping_add(n as u64));
+            let (size, model) = drive.build(section.precondition, section.share(), seed.wrapping_add(n as u64));
             world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
         };
         let disks: Vec<DiskId> = (0..count).map(plug_in).collect();

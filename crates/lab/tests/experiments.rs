@@ -17,8 +17,7 @@ fn a_small_figure_is_as_it_was_and_makes_a_page() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("experiments");
     let figure = experiment(ID).expect("it is registered");
     let scale = Scale::new(512.0).expect("it is in bounds");
-    let (verdict, findings) =
-        Laboratory::default().conduct(figure, scale, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let (verdict, findings) = Laboratory::default().conduct(figure, scale, 1).unwrap_or_else(|error| panic!("{error}"));
     let written = write_experiment(&dir, &verdict, &findings).unwrap_or_else(|error| panic!("{error}"));
     let mut hashes = String::new();
     for name in ["verdict.json", "throughput.csv", "throughput.svg"] {

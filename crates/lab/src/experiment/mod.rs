@@ -3,7 +3,8 @@
 //! An [`Experiment`] is one file that reads setup, run, metrics, check: [`Experiment::setup`] gives scenarios, the lab
 //! runs them, and [`Experiment::findings`] turns their outcomes into charts, numbers beside the published ones, and
 //! checks. What a check allows stands in that file, with the reason, and was written before its result was known. A
-//! check that fails makes the verdict "deviates", and says why if it is known.
+//! check that fails makes the verdict "deviates". Where the reason is known, and something else that was measured shows
+//! that it is the reason, ours "differs" from the paper, which is a result, not a failure.
 
 mod conduct;
 mod files;
@@ -15,12 +16,12 @@ mod verdict;
 use crate::chart::{Chart, Scheme};
 use crate::outcome::Outcome;
 
-pub use conduct::{Laboratory, Stage};
+pub use conduct::{Laboratory, Run, Stage};
 pub use files::{read_verdict, write_experiment};
 pub use page::{Provenance, page};
 pub use registry::{EXPERIMENTS, experiment};
 pub use scale::Scale;
-pub use verdict::{Bound, Check, Measured, Number, Published, Verdict};
+pub use verdict::{Bound, Check, Explanation, Measured, Number, Published, Verdict};
 
 /// What an experiment is about.
 #[derive(Clone, Copy, Debug)]

@@ -19,8 +19,9 @@ body{font:15px/1.5 Helvetica,Arial,sans-serif;color:#222;max-width:1080px;margin
 h1{margin-bottom:.2rem}h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1.2rem}\
 table{border-collapse:collapse;margin:.8rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;\
 border-bottom:1px solid #eee}th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
-.holds{color:#00704f;font-weight:600}.deviates{color:#b34700;font-weight:600}.absent{color:#777}\
-.published{color:#555;max-width:52rem}.why{color:#b34700}svg{max-width:100%;height:auto}\
+.holds{color:#00704f;font-weight:600}.differs{color:#0072b2;font-weight:600}.deviates{color:#b34700;font-weight:600}\
+.absent{color:#777}.published{color:#555;max-width:52rem}.why{color:#555}td span{font-weight:400}\
+svg{max-width:100%;height:auto}\
 a{color:#0072b2}footer{margin-top:3rem;color:#777}";
 
 /// A section of the page: a verdict with its charts, or the id and title of an experiment that was not run.
@@ -38,14 +39,17 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
          everywhere; grey is what was published.</p>\n"
         .into());
     let runs: Vec<_> = sections.iter().filter_map(|(_, _, run)| run.as_ref()).collect();
-    let holding = runs.iter().filter(|(verdict, _)| verdict.holds).count();
+    let of = |word| runs.iter().filter(|(verdict, _)| verdict.word() == word).count();
     say(format!(
-        "<p>Cygnus {}, commit {}. {} of {} experiments were run; {holding} hold, {} deviate.</p>\n",
+        "<p>Cygnus {}, commit {}. {} of {} experiments were run; {} hold, {} differ from the paper for a reason that was \
+         measured, {} deviate.</p>\n",
         escape(&from.version),
         escape(&from.commit),
         runs.len(),
         sections.len(),
-        runs.len() - holding
+        of("holds"),
+        of("differs"),
+        of("deviates")
     ));
     say(overview(sections));
     for (id, title, run) in sections {
@@ -115,19 +119,29 @@ fn checks(checks: &[Check]) -> String {
     let mut out =
         String::from("<table><tr><th>check</th><th>allowed</th><th class=\"n\">measured</th><th></th></tr>\n");
     for check in checks {
-        let (class, word) = if check.holds { ("holds", "holds") } else { ("deviates", "deviates") };
-        let why = check.explanation.as_ref();
-        let why = why.map_or(String::new(), |why| format!("<br><span class=\"why\">{}</span>", escape(why)));
+        let word = check.word();
         writeln!(
             out,
-            "<tr><td>{}{why}</td><td>{}</td><td class=\"n\">{}</td><td class=\"{class}\">{word}</td></tr>",
+            "<tr><td>{}{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"{word}\">{word}</td></tr>",
             escape(&check.claim),
+            why(check),
             check.bound,
             digits(check.measured)
         )
         .expect("strings take text");
     }
     out + "</table>\n"
+}
+
+/// Why a check does not hold, and what shows it.
+fn why(check: &Check) -> String {
+    let Some(explanation) = &check.explanation else { return String::new() };
+    let shown = explanation.shown_by.as_ref().map_or(String::new(), |shown| {
+        let (claim, word) = (escape(&shown.claim), shown.word());
+        let (measured, bound) = (digits(shown.measured), shown.bound);
+        format!(" <span class=\"{word}\">Shown by: {claim}: {measured} ({bound}): {word}.</span>")
+    });
+    format!("<br><span class=\"why\">{}</span>{shown}", escape(&explanation.why))
 }
 
 fn numbers(numbers: &[Number]) -> String {

@@ -1,10 +1,11 @@
 //! All experiments, in the order of the papers.
 
 use super::Experiment;
-use crate::{serial, swan};
+use crate::{beyond, serial, swan};
 
 /// See the module's text.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
+    &swan::Fig1,
     &swan::Fig4a,
     &swan::Fig4b,
     &swan::Fig5,
@@ -15,10 +16,14 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &swan::Fig10,
     &swan::Fig11,
     &swan::Fig12,
+    &swan::Table4,
     &swan::Model,
     &serial::Fig3,
     &serial::Fig6,
     &serial::Fig7,
+    &beyond::Nvme,
+    &beyond::Qlc,
+    &beyond::Utilisation,
 ];
 
 /// The experiment of that id.

@@ -1,5 +1,7 @@
 //! How much smaller than the paper's an experiment is.
 
+use cygnus_ssd::{ModelConfig, Preset};
+
 /// Drives are this many times smaller than the paper's, and what takes time in proportion to their size is as much
 /// shorter. What makes a drive fast or slow stays: rates and latencies compare with the paper's as they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,16 +47,23 @@ impl Scale {
     /// time that goes into erasing stays, and so does the number of blocks among which collection chooses.
     pub fn devices(self, preset: &str, blocks: f64, pages: u32) -> String {
         let mut smaller = 1;
-        while f64::from(smaller) * 2.0 <= self.0 && blocks * f64::from(smaller) / self.0 < BLOCKS_PER_DIE {
+        let helps = |smaller: u32| blocks * f64::from(smaller) / self.0 < BLOCKS_PER_DIE;
+        while f64::from(smaller) * 2.0 <= self.0 && smaller * 2 <= pages / 8 && helps(smaller) {
             smaller *= 2;
         }
-        let smaller = smaller.min(pages / 8);
         let scale = self.0;
         let mut text = format!("[devices]\npreset = \"{preset}\"\nscale = {scale:?}\n");
         if smaller > 1 {
-            let (pages, erase) = (pages / smaller, 4000 / smaller);
+            let (pages, erase) = (pages / smaller, erase_micros(preset) / u64::from(smaller));
             text += &format!("override.ssd.flash = {{ pages_per_block = {pages}, t_erase = \"{erase}us\" }}\n");
         }
         text
     }
+}
+
+/// Time to erase a block of a drive preset, in microseconds.
+fn erase_micros(preset: &str) -> u64 {
+    let config = Preset::by_name(preset).map(Preset::config);
+    let Some(ModelConfig::Ssd(drive)) = config else { panic!("{preset} is no preset of flash") };
+    drive.flash.t_erase.0 / 1000
 }

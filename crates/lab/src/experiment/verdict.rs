@@ -47,7 +47,16 @@ pub struct Check {
     /// Whether it holds.
     pub holds: bool,
     /// Why it does not, if that is known.
-    pub explanation: Option<String>,
+    pub explanation: Option<Explanation>,
+}
+
+/// Why a check does not hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// In words.
+    pub why: String,
+    /// What was measured that shows it. A difference is accounted for only if this holds.
+    pub shown_by: Option<Box<Check>>,
 }
 
 impl Check {
@@ -58,10 +67,38 @@ impl Check {
         Self { claim: claim.into(), bound, measured, holds: bound.admits(measured), explanation: None }
     }
 
-    /// The same, with what to say should it not hold.
-    pub fn or_else(self, explanation: &str) -> Self {
-        let explanation = (!self.holds).then(|| explanation.to_owned());
+    /// The same, with what to say should it not hold: a guess, which accounts for nothing.
+    pub fn or_else(self, why: &str) -> Self {
+        self.explained(why, None)
+    }
+
+    /// The same, with the reason should it not hold, and what shows that this is the reason.
+    pub fn or_because(self, why: &str, shown_by: Check) -> Self {
+        self.explained(why, Some(Box::new(shown_by)))
+    }
+
+    fn explained(self, why: &str, shown_by: Option<Box<Check>>) -> Self {
+        let explanation = (!self.holds).then(|| Explanation { why: why.to_owned(), shown_by });
         Self { explanation, ..self }
+    }
+
+    /// Whether it holds, or does not for a reason that was shown.
+    pub fn stands(&self) -> bool {
+        let shown = |explanation: &Explanation| explanation.shown_by.as_ref().is_some_and(|check| check.holds);
+        self.holds || self.explanation.as_ref().is_some_and(shown)
+    }
+
+    /// "holds", "differs" (from the paper, for a reason that was shown) or "deviates".
+    pub fn word(&self) -> &'static str {
+        word(self.holds, self.stands())
+    }
+}
+
+fn word(holds: bool, stands: bool) -> &'static str {
+    match (holds, stands) {
+        (true, _) => "holds",
+        (false, true) => "differs",
+        (false, false) => "deviates",
     }
 }
 
@@ -177,6 +214,8 @@ pub struct Verdict {
     pub seed: u64,
     /// Whether all checks hold.
     pub holds: bool,
+    /// Whether all checks hold, or do not for a reason that was shown.
+    pub stands: bool,
     /// The checks.
     pub checks: Vec<Check>,
     /// Our numbers beside the paper's.
@@ -190,12 +229,12 @@ pub struct Verdict {
 }
 
 /// See [`Verdict::schema`].
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 
 impl Verdict {
-    /// "holds" or "deviates".
+    /// "holds", "differs" (some check does, but for a reason that was shown) or "deviates".
     pub fn word(&self) -> &'static str {
-        if self.holds { "holds" } else { "deviates" }
+        word(self.holds, self.stands)
     }
 }
 
@@ -220,7 +259,17 @@ mod tests {
 
     #[test]
     fn only_a_check_that_fails_is_explained() {
-        assert_eq!(Check::new("a", Bound::AtLeast(1.0), 2.0).or_else("why").explanation, None);
-        assert_eq!(Check::new("a", Bound::AtLeast(3.0), 2.0).or_else("why").explanation.as_deref(), Some("why"));
+        let why = |check: Check| check.explanation.map(|explanation| explanation.why);
+        assert_eq!(why(Check::new("a", Bound::AtLeast(1.0), 2.0).or_else("why")), None);
+        assert_eq!(why(Check::new("a", Bound::AtLeast(3.0), 2.0).or_else("why")).as_deref(), Some("why"));
+    }
+
+    #[test]
+    fn a_difference_stands_only_on_what_was_measured() {
+        let fails = || Check::new("a", Bound::AtLeast(3.0), 2.0);
+        let shown = |measured| fails().or_because("why", Check::new("b", Bound::AtMost(1.0), measured));
+        assert_eq!((fails().word(), fails().or_else("a guess").word()), ("deviates", "deviates"));
+        assert_eq!((shown(0.5).word(), shown(1.5).word()), ("differs", "deviates"));
+        assert!(shown(0.5).stands() && !shown(0.5).holds);
     }
 }

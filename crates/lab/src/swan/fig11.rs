@@ -59,27 +59,36 @@ impl Experiment for Fig11 {
         };
         let worst = |n: usize| trials[n].outcome.samples.iter().map(p99).fold(0.0, f64::max);
         let of = |n: usize, what: fn(&LatencyRow) -> u64| what(lookups(&trials[n])) as f64 / 1e3;
+        // What shows that it is the drives: those that let reads go before make the difference small.
+        let suspended = || {
+            Check::new(
+                "mean on drives that suspend: SWAN / Log-RAID",
+                Bound::AtMost(1.1),
+                of(5, mean_of) / of(4, mean_of),
+            )
+        };
         let spike = |n: usize| {
             let name = format!("worst interval's 99 %: SWAN / {}", trials[n].trial.name);
-            Check::new(name, Bound::AtMost(1.0), worst(SWAN) / worst(n)).or_else(BRIEFLY)
+            Check::new(name, Bound::AtMost(1.0), worst(SWAN) / worst(n)).or_because(BRIEFLY, suspended())
         };
-        let mean = |row: &LatencyRow| row.mean_ns;
         let p999 = |row: &LatencyRow| row.p999_ns;
         let mut numbers = vec![
-            Number::beside("mean: SWAN / Log-RAID", "", Published::Below(1.0), of(SWAN, mean) / of(LOG, mean)),
-            Number::ours("the same on drives that suspend", "", of(5, mean) / of(4, mean)),
+            Number::beside("mean: SWAN / Log-RAID", "", Published::Below(1.0), of(SWAN, mean_of) / of(LOG, mean_of)),
+            Number::ours("the same on drives that suspend", "", of(5, mean_of) / of(4, mean_of)),
         ];
         for (n, trialled) in trials.iter().enumerate() {
             let name = &trialled.trial.name;
-            numbers.push(Number::ours(format!("{name}: mean"), "us", of(n, mean)));
+            numbers.push(Number::ours(format!("{name}: mean"), "us", of(n, mean_of)));
             numbers.push(Number::ours(format!("{name}: 99 %"), "us", of(n, |row| row.p99_ns)));
             numbers.push(Number::ours(format!("{name}: 99.9 %"), "us", of(n, p999)));
             numbers.push(Number::ours(format!("{name}: worst interval's 99 %"), "us", worst(n)));
         }
         let mut checks = vec![
             // With the tolerances of Figures 9 and 10, which say so of all workloads.
-            Check::new("mean: SWAN / Log-RAID", Bound::AtMost(1.1), of(SWAN, mean) / of(LOG, mean)).or_else(BRIEFLY),
-            Check::new("99.9 %: SWAN / Log-RAID", Bound::AtMost(1.0), of(SWAN, p999) / of(LOG, p999)).or_else(BRIEFLY),
+            Check::new("mean: SWAN / Log-RAID", Bound::AtMost(1.1), of(SWAN, mean_of) / of(LOG, mean_of))
+                .or_because(BRIEFLY, suspended()),
+            Check::new("99.9 %: SWAN / Log-RAID", Bound::AtMost(1.0), of(SWAN, p999) / of(LOG, p999))
+                .or_because(BRIEFLY, suspended()),
         ];
         checks.extend((0..SWAN).map(spike));
         Findings {
@@ -107,4 +116,8 @@ impl Experiment for Fig11 {
 fn lookups<'a>(trialled: &'a Trialled) -> &'a LatencyRow {
     let lookup = |row: &&LatencyRow| row.kind == "read" && row.job == 0;
     trialled.outcome.latency.iter().find(lookup).expect("the workload reads")
+}
+
+fn mean_of(row: &LatencyRow) -> u64 {
+    row.mean_ns
 }

@@ -1,6 +1,6 @@
 //! Figure 4b: random writes to three, six and nine drives, as one log and as three groups.
 
-use super::common::{log_raid0, swan0, writes_after_cleaning_began, written};
+use super::common::{against_cost_model, log_raid0, random_writes, swan0, written};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
 
@@ -24,7 +24,7 @@ impl Experiment for Fig4b {
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let trial = |width: u32| {
-            let writes = |array: String| writes_after_cleaning_began(scale, &array);
+            let writes = |array: String| random_writes(scale, &array);
             [
                 Trial::new(&format!("Log-RAID0, {}", 3 * width), Scheme::LogRaid, writes(log_raid0(3 * width))),
                 Trial::new(&format!("SWAN0 3R-{width}SSD"), Scheme::Swan, writes(swan0(3, width))),
@@ -51,10 +51,11 @@ impl Experiment for Fig4b {
             checks: vec![
                 Check::new("SWAN0, 6 drives / 3 drives", Bound::Between(1.7, 2.3), swan[1] / swan[0]),
                 Check::new("SWAN0, 9 drives / 3 drives", Bound::Between(2.5, 3.5), swan[2] / swan[0]),
-                Check::new("Log-RAID0, 9 drives / 3 drives", Bound::AtMost(1.0), log[2] / log[0]).or_else(
-                    "Here Log-RAID0 gains from drives, though less than it should: cleaning takes a share of every \
-                     drive's time, and the drives are alike. The paper explains its fall by the slowest drive; drives \
-                     that differ are not modelled, nor is what its prototype's single cleaning thread could move.",
+                Check::new("Log-RAID0, 9 drives / 3 drives", Bound::AtMost(1.0), log[2] / log[0]).or_because(
+                    "Drives that are alike add up: nine do what the paper's own terms for the cost of cleaning give nine. The \
+                     paper explains its fall by the slowest drive; drives that differ are not modelled, nor is a prototype \
+                     that writes one segment of 1 MiB at a time, of which each of nine drives gets a ninth.",
+                    against_cost_model(&trials[4]),
                 ),
             ],
             notes: Vec::new(),

@@ -18,7 +18,7 @@ impl Experiment for Fig6 {
             published: "Figure 6 and section 5.2: reads are those of cleaning only. With Log-RAID0 every drive is written \
                         all the time, and read all the time once cleaning has begun. With SWAN0 the two drives of the \
                         front-end are written at close to 400 MB/s each and only those of the group being cleaned read.",
-            divisor: 64.0,
+            divisor: 32.0,
         }
     }
 

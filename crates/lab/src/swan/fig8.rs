@@ -1,6 +1,9 @@
 //! Figures 8, 9 and 10: YCSB's throughput, mean and tail of the lookups' latency.
 
-use super::ycsb::{MODELLED, SCHEMES, WORKLOADS, lookups, throughput, title, trials};
+use super::ycsb::{
+    IN_FRONT, MODELLED, SCHEMES, SWAN, WORKLOADS, front_end_busier, lookups, lookups_in_front, throughput, title,
+    trials,
+};
 use crate::chart::{Axis, Bars, Chart, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 use crate::outcome::LatencyRow;
@@ -12,9 +15,13 @@ pub struct Fig9;
 /// Figure 10.
 pub struct Fig10;
 
-/// Place of SWAN among the schemes, and of Log-RAID.
-const SWAN: usize = 3;
+/// Place of Log-RAID among the schemes.
 const LOG: usize = 2;
+
+/// Why SWAN loads no faster than one log here.
+const THREE_DRIVES: &str = "The store's writes and most of its merges' reads meet on the three drives of the front-end; one \
+    log has nine for them. In the paper's server, with 64 GB of memory for 64 GB of data, merges \
+    read from the page cache.";
 
 /// One bar for each scheme in each group.
 fn bars(trials: &[Trialled], value: impl Fn(&Trialled) -> f64) -> Vec<Bars> {
@@ -55,17 +62,20 @@ impl Experiment for Fig8 {
                 Number::beside("A: SWAN / Log-RAID", "", Published::Above(1.0), over(1, LOG)),
             ],
             checks: vec![
-                Check::new("Load: SWAN / RAID5", Bound::AtLeast(4.0), over(0, 1)).or_else(
-                    "A merge tree writes large pieces in order, for which RAID-5 in place writes whole stripes, as md does; \
-                     the paper's prototype gained more over its own RAID-4 and RAID-5 than full stripes leave room for.",
+                Check::new("Load: SWAN / RAID5", Bound::AtLeast(4.0), over(0, 1)).or_because(
+                    "The modelled store writes its tables in order, and md's rules make of that whole stripes, for which RAID-5 in \
+                     place reads nothing. The paper's RAID-4 and RAID-5 got a file system's write-back of the page cache \
+                     instead, and one thread of md's for parity.",
+                    Check::new(
+                        "blocks that RAID5 writes for each of the store's (whole stripes: 1.125)",
+                        Bound::AtMost(1.2),
+                        trials[1].outcome.array_write_amplification_milli as f64 / 1e3,
+                    ),
                 ),
-                Check::new("Load: SWAN / Log-RAID", Bound::Between(1.0, 1.4), over(0, LOG)).or_else(
-                    "Two data drives of a front-end cannot write more than 800 MB/s; a log over nine drives that trims \
-                     whole tables has little to clean, and three times as much to write with.",
-                ),
-                Check::new("A: SWAN / Log-RAID", Bound::AtLeast(1.0), over(1, LOG)).or_else(
-                    "As for Load: the merges of A write as fast as the array takes them, and the front-end is a third of it.",
-                ),
+                Check::new("Load: SWAN / Log-RAID", Bound::Between(1.0, 1.4), over(0, LOG))
+                    .or_because(THREE_DRIVES, front_end_busier(&trials[SWAN], &trials[LOG])),
+                Check::new("A: SWAN / Log-RAID", Bound::AtLeast(1.0), over(1, LOG))
+                    .or_because(THREE_DRIVES, front_end_busier(&trials[SCHEMES.len() + SWAN], &trials[SCHEMES.len() + LOG])),
                 Check::new("C: SWAN / Log-RAID, reads only", Bound::Between(0.9, 1.5), over(3, LOG)),
             ],
             notes: vec![MODELLED.into()],
@@ -98,7 +108,8 @@ impl Experiment for Fig9 {
             Panel::bars(Axis::linear("mean latency of lookups (us)"), groups(&WORKLOADS[1..]), bars(trials, &mean));
         let ratio = |w: usize| mean(&trials[w * 4 + SWAN]) / mean(&trials[w * 4 + LOG]).max(1e-9);
         let check = |w: usize| {
-            Check::new(format!("{}: SWAN / Log-RAID", title(WORKLOADS[w + 1])), Bound::AtMost(1.1), ratio(w))
+            let name = format!("{}: SWAN / Log-RAID", title(WORKLOADS[w + 1]));
+            Check::new(name, Bound::AtMost(1.1), ratio(w)).or_because(IN_FRONT, lookups_in_front(&trials[w * 4 + SWAN]))
         };
         Findings {
             charts: vec![Chart::single("latency", self.about().title, panel)],
@@ -131,6 +142,7 @@ impl Experiment for Fig10 {
         let check = |w: usize, s: usize| {
             let name = format!("{}, 99.9 %: SWAN / {}", title(WORKLOADS[w + 1]), SCHEMES[s].0);
             Check::new(name, Bound::AtMost(1.0), ratio(w, s))
+                .or_because(IN_FRONT, lookups_in_front(&trials[w * 4 + SWAN]))
         };
         Findings {
             charts: vec![Chart::single("tail", self.about().title, panel)],
