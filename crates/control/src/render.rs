@@ -55,6 +55,9 @@ fn headline(status: &ArrayStatus, paint: Paint) -> String {
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
     let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(&status.name, device)).collect();
+    if status.parity_columns == 0 {
+        sentences.insert(0, "NO REDUNDANCY: the loss of any one device loses data, and the array with it.".into());
+    }
     if let Some(worst) = status.groups.iter().max_by_key(|group| group.missing_devices) {
         sentences.extend(redundancy_sentence(status, worst));
     }

@@ -235,3 +235,10 @@ fn a_slow_member_is_named_with_what_is_done_about_it() {
     has("  slow  ");
     has("9.80 ms   260 us");
 }
+
+#[test]
+fn an_array_without_redundancy_says_so_first() {
+    assert!(complaints(&tank(&[])).is_empty());
+    let bare = ArrayStatus { parity_columns: 0, ..tank(&[]) };
+    assert!(complaints(&bare)[0].starts_with("NO REDUNDANCY"), "{:?}", complaints(&bare));
+}
