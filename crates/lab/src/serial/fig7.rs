@@ -15,12 +15,14 @@ const FOOTPRINT: f64 = 1100e9;
 /// What a front-end takes of the clients' data: all but the header of each stripe, one block in 65.
 const FRONT_END: f64 = DRIVE * 64.0 / 65.0;
 
-/// What the checks that do not hold have in common.
-const BETWEEN: &str = "When the first two drives are emptied after the aging, most of what they hold is current and is never \
-    overwritten again: for some minutes the rule of 'cygnus plan --preset serial' does not hold, and writers go at the pace at \
-    which the one clean drive comes back. Once that data lies together, the array is steady. The paper's prototype shows \
-    nothing of the kind and does not say what it moved. Drives that have just become the front-end also take the first \
-    writes into their caches, which are not smaller here than those of the paper's drives.";
+/// Why the array is slower for some minutes.
+const BETWEEN: &str = "The first drives that are emptied after the aging are more than half full of current data, most of it \
+    never overwritten again: the rule of 'cygnus plan --preset serial' does not hold then, and writers go at the pace of \
+    cleaning. Once that data lies together, the array is steady. The paper shows nothing of the kind.";
+
+/// What else varies.
+const BURSTS: &str = "As for the mean; and a drive that has just become the front-end takes its first writes into a cache that \
+    is not scaled down with it.";
 
 impl Experiment for Fig7 {
     fn about(&self) -> About {
@@ -86,7 +88,7 @@ impl Experiment for Fig7 {
             ],
             checks: vec![
                 Check::new("all the time: share of a drive's rate", Bound::AtLeast(0.95), mean(&both) / FRONT_END),
-                Check::new("coefficient of variation, %", Bound::AtMost(5.0), variation(&both)).or_else(BETWEEN),
+                Check::new("coefficient of variation, %", Bound::AtMost(5.0), variation(&both)).or_else(BURSTS),
                 Check::new("afterwards / while it is aged", Bound::Between(0.95, 1.05), mean(&after) / mean(&aging))
                     .or_else(BETWEEN),
                 Check::new("least / mean: small dips only", Bound::AtLeast(0.8), least / mean(&both)).or_else(BETWEEN),
