@@ -57,12 +57,14 @@ clients: target/debug/cygnus
 	tests/clients/run-all --quick --preset raid5 in-place nbdcopy fio qemu-io write-zeroes ext4
 	tests/clients/run-all --quick --preset raid10 in-place fio xfs
 	tests/clients/run-all --quick --preset log-raid fio trim
+	tests/clients/run-all --quick --preset serial fio trim xfs
 
 crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS)
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 2
 	tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 1
+	tests/crash/run.sh --rounds $(ROUNDS) --preset serial --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid10 --lose 1
 

@@ -19,7 +19,7 @@ EXPORT=vol0
 export PRESET=${PRESET:-swan}
 case $PRESET in
 log-raid) RAID=${RAID:-8+1} GROUP_COUNT=${GROUP_COUNT:-1} ;;
-serial) RAID=${RAID:-1+1} GROUP_COUNT=${GROUP_COUNT:-4} ;;
+serial) RAID=${RAID:-1+1} GROUP_COUNT=${GROUP_COUNT:-8} ;;
 # In place the level and the number of members say it all; the rest is for those who count lost members.
 raid0) RAID=3+0 GROUP_COUNT=1 ;;
 raid1) RAID=1+1 GROUP_COUNT=1 ;;

@@ -5,6 +5,7 @@ need /usr/bin/python3 nbdinfo
 only_on cygnus "the stand-ins have no members"
 only_log "64-in-place loses members there"
 only_with_groups 3
+only_wide
 serve
 python <<'P'
 from client import *

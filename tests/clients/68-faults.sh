@@ -4,6 +4,7 @@
 need fio jq nbdinfo
 only_on cygnus "the stand-ins have no members"
 only_log "there are neither checksums nor spares in place"
+only_wide
 MEMBER_SIZE=64MiB VOLUME_SIZE=96MiB
 serve
 

@@ -60,6 +60,8 @@ only_log() {
     if in_place; then echo "N/A: $*" >&2 && exit 78; fi
 }
 only_with_groups() { ((GROUP_COUNT >= $1)) || { echo "N/A: it needs $1 R-groups" >&2 && exit 78; }; }
+# only_wide: they name members by number, and take it that three or more make up a group.
+only_wide() { ((${RAID%+*} + ${RAID#*+} >= 3)) || { echo "N/A: it needs wider R-groups" >&2 && exit 78; }; }
 only_in_place() { in_place || exit 78; }
 
 # start [NBD-ADDRESS...]: starts the server on the array that exists, and waits until it negotiates.
