@@ -1,9 +1,6 @@
 //! Figures 8, 9 and 10: YCSB's throughput, mean and tail of the lookups' latency.
 
-use super::ycsb::{
-    IN_FRONT, MODELLED, SCHEMES, SWAN, WORKLOADS, front_end_busier, lookups, lookups_in_front, throughput, title,
-    trials,
-};
+use super::ycsb::{IN_FRONT, MODELLED, SCHEMES, SWAN, WORKLOADS, lookups, lookups_in_front, throughput, title, trials};
 use crate::chart::{Axis, Bars, Chart, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 use crate::outcome::LatencyRow;
@@ -18,10 +15,9 @@ pub struct Fig10;
 /// Place of Log-RAID among the schemes.
 const LOG: usize = 2;
 
-/// Why SWAN loads no faster than one log here.
-const THREE_DRIVES: &str = "The store's writes and most of its merges' reads meet on the three drives of the front-end; one \
-    log has nine for them. In the paper's server, with 64 GB of memory for 64 GB of data, merges \
-    read from the page cache.";
+/// What is known of why SWAN loads no faster than one log here: not enough to account for it.
+const NOT_KNOWN: &str = "Why is not known. The drives of SWAN's front-end have something to do for no more of the time than those of \
+    Log-RAID, so it is not that three drives must do what nine do.";
 
 /// One bar for each scheme in each group.
 fn bars(trials: &[Trialled], value: impl Fn(&Trialled) -> f64) -> Vec<Bars> {
@@ -73,9 +69,9 @@ impl Experiment for Fig8 {
                     ),
                 ),
                 Check::new("Load: SWAN / Log-RAID", Bound::Between(1.0, 1.4), over(0, LOG))
-                    .or_because(THREE_DRIVES, front_end_busier(&trials[SWAN], &trials[LOG])),
+                    .or_else(NOT_KNOWN),
                 Check::new("A: SWAN / Log-RAID", Bound::AtLeast(1.0), over(1, LOG))
-                    .or_because(THREE_DRIVES, front_end_busier(&trials[SCHEMES.len() + SWAN], &trials[SCHEMES.len() + LOG])),
+                    .or_else(NOT_KNOWN),
                 Check::new("C: SWAN / Log-RAID, reads only", Bound::Between(0.9, 1.5), over(3, LOG)),
             ],
             notes: vec![MODELLED.into()],

@@ -10,7 +10,7 @@ use cygnus_workload::kv::Activity;
 use super::common::UTILISATION;
 use crate::chart::Scheme;
 use crate::experiment::{Bound, Check, Scale, Trial, Trialled};
-use crate::outcome::{DeviceSample, LatencyRow, Outcome, Sample};
+use crate::outcome::{LatencyRow, Outcome};
 
 /// The workloads that the paper ran, in order (Table 3).
 pub const WORKLOADS: [&str; 5] = ["load", "a", "b", "c", "d"];
@@ -96,27 +96,4 @@ pub fn lookups_in_front(swan: &Trialled) -> Check {
     let most = rows().map(|row| row.count).max().unwrap_or(0);
     let share = 100.0 * most as f64 / all.max(1) as f64;
     Check::new("lookups that groups of one role serve, %", Bound::AtLeast(50.0), share)
-}
-
-/// How much more of the time the drives of SWAN's front-end have something to do than those of one log.
-pub fn front_end_busier(swan: &Trialled, log: &Trialled) -> Check {
-    let front = busy(swan.outcome, |sample, drive| Some(drive.group) == sample.front_end);
-    let all = busy(log.outcome, |_, _| true);
-    Check::new(
-        "time with something to do: SWAN's front-end drives / Log-RAID's drives",
-        Bound::AtLeast(1.5),
-        front / all,
-    )
-}
-
-/// Share of the time in which such drives had something to do.
-fn busy(outcome: &Outcome, counts: impl Fn(&Sample, &DeviceSample) -> bool) -> f64 {
-    let (mut busy, mut all) = (0, 0);
-    for sample in &outcome.samples {
-        for drive in sample.devices.iter().filter(|drive| counts(sample, drive)) {
-            busy += drive.totals.busy_ns;
-            all += sample.span_ns;
-        }
-    }
-    busy as f64 / all.max(1) as f64
 }
