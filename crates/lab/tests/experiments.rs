@@ -49,7 +49,15 @@ fn a_small_figure_is_as_it_was_and_makes_a_page() {
     assert!(read_verdict(&dir, "swan/none").is_ok_and(|none| none.is_none()));
     let from = Provenance { version: "0".into(), commit: "c0ffee".into() };
     let page = page(&[(ID, "Title", read), ("swan/none", "Not yet", None)], "<p>drives</p>", &from);
-    for part in ["<svg", "c0ffee", "cygnus lab run swan/none", verdict.word(), "<p>drives</p>"] {
+    for part in [
+        "<svg",
+        "c0ffee, seed 1",
+        "id=\"numbers\"",
+        "prints N = 1.89",
+        "cygnus lab run swan/none",
+        verdict.word(),
+        "<p>drives</p>",
+    ] {
         assert!(page.contains(part), "{part} is missing");
     }
     assert!(!page.contains("src="), "it needs nothing but itself");

@@ -80,6 +80,10 @@ pub struct Findings {
 pub trait Experiment: Sync {
     /// What it is about.
     fn about(&self) -> About;
+    /// Where the paper contradicts itself about it: what no result can agree with.
+    fn contradiction(&self) -> Option<&'static str> {
+        None
+    }
     /// The arrays to run.
     fn setup(&self, scale: Scale) -> Vec<Trial>;
     /// What their outcomes, in the order of the setup, amount to.

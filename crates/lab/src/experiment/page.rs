@@ -1,8 +1,10 @@
 //! All verdicts as one page that needs nothing but itself.
 
+mod compared;
+
 use std::fmt::Write;
 
-use super::{Check, Number, Verdict};
+use super::{Check, EXPERIMENTS, Number, Verdict};
 use crate::chart::escape;
 
 /// Where the results come from.
@@ -20,7 +22,8 @@ h1{margin-bottom:.2rem}h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:
 table{border-collapse:collapse;margin:.8rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;\
 border-bottom:1px solid #eee}th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
 .holds{color:#00704f;font-weight:600}.differs{color:#0072b2;font-weight:600}.deviates{color:#b34700;font-weight:600}\
-.absent{color:#777}.published{color:#555;max-width:52rem}.why{color:#555}td span{font-weight:400}\
+td.n,td.absent{white-space:nowrap}td.words{text-align:right;font-style:italic}\
+table.wide{width:100%}tr.of th{padding-top:1rem}tr.of a{margin-right:.5rem}.absent{color:#777}.published{color:#555;max-width:52rem}.why{color:#555}.why+span{font-weight:400}\
 svg{max-width:100%;height:auto}\
 a{color:#0072b2}footer{margin-top:3rem;color:#777}";
 
@@ -41,17 +44,24 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     let runs: Vec<_> = sections.iter().filter_map(|(_, _, run)| run.as_ref()).collect();
     let of = |word| runs.iter().filter(|(verdict, _)| verdict.word() == word).count();
     say(format!(
-        "<p>Cygnus {}, commit {}. {} of {} experiments were run; {} hold, {} differ from the paper for a reason that was \
+        "<p>Cygnus {}, commit {}, {}. {} of {} experiments were run; {} hold, {} differ from the paper for a reason that was \
          measured, {} deviate.</p>\n",
         escape(&from.version),
         escape(&from.commit),
+        seeds(&runs),
         runs.len(),
         sections.len(),
         of("holds"),
         of("differs"),
         of("deviates")
     ));
+    say("<p>Below: <a href=\"#numbers\">every published number beside ours</a>, <a href=\"#contradictions\">where a paper \
+         contradicts itself</a>, each figure, and <a href=\"#drives\">the modelled drives beside their data sheets</a>.</p>\n".into());
     say(overview(sections));
+    say("<h2 id=\"numbers\">Every published number beside ours</h2>\n".into());
+    say(compared::table(sections));
+    say("<h2 id=\"contradictions\">Where a paper contradicts itself</h2>\n".into());
+    say(contradictions());
     for (id, title, run) in sections {
         match run {
             Some((verdict, charts)) => say(section(verdict, charts)),
@@ -67,22 +77,43 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     out
 }
 
+/// "seed 1", or all that were used.
+fn seeds(runs: &[&(Verdict, Vec<String>)]) -> String {
+    let mut seeds: Vec<u64> = runs.iter().map(|(verdict, _)| verdict.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let words: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    format!("{} {}", if words.len() == 1 { "seed" } else { "seeds" }, words.join(", "))
+}
+
+/// What no result can agree with, whichever it is.
+fn contradictions() -> String {
+    let items = EXPERIMENTS.iter().filter_map(|experiment| {
+        let id = experiment.about().id;
+        let item = |text| format!("<li><a href=\"#{id}\">{id}</a>: {}</li>\n", escape(text));
+        experiment.contradiction().map(item)
+    });
+    format!("<ul>\n{}</ul>\n", items.collect::<String>())
+}
+
 fn overview(sections: &[Section]) -> String {
-    let mut out =
-        String::from("<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th></tr>");
+    let mut out = String::from(
+        "<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th><th class=\"n\">scale</th></tr>",
+    );
     for (id, title, run) in sections {
-        let (class, word, checks) = match run {
+        let (class, word, checks, scale) = match run {
             Some((verdict, _)) => {
                 let held = verdict.checks.iter().filter(|check| check.holds).count();
-                (verdict.word(), verdict.word(), format!("{held} of {}", verdict.checks.len()))
+                let checks = format!("{held} of {}", verdict.checks.len());
+                (verdict.word(), verdict.word(), checks, format!("1/{}", verdict.scale))
             }
-            None => ("absent", "not run", String::new()),
+            None => ("absent", "not run", String::new(), String::new()),
         };
         let title = escape(title);
         writeln!(
             out,
             "<tr><td><a href=\"#{id}\">{id}</a></td><td>{title}</td><td class=\"{class}\">{word}</td>\
-             <td class=\"n\">{checks}</td></tr>"
+             <td class=\"n\">{checks}</td><td class=\"n\">{scale}</td></tr>"
         )
         .expect("strings take text");
     }
@@ -116,13 +147,14 @@ fn section(verdict: &Verdict, charts: &[String]) -> String {
 }
 
 fn checks(checks: &[Check]) -> String {
-    let mut out =
-        String::from("<table><tr><th>check</th><th>allowed</th><th class=\"n\">measured</th><th></th></tr>\n");
+    let mut out = String::from(
+        "<table><tr><th>check</th><th class=\"n\">allowed</th><th class=\"n\">measured</th><th></th></tr>\n",
+    );
     for check in checks {
         let word = check.word();
         writeln!(
             out,
-            "<tr><td>{}{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"{word}\">{word}</td></tr>",
+            "<tr><td>{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"{word}\">{word}</td></tr>",
             escape(&check.claim),
             why(check),
             check.bound,
@@ -152,8 +184,7 @@ fn numbers(numbers: &[Number]) -> String {
     let mut out = format!("<table><tr><th>number</th>{heads}</tr>\n");
     for number in numbers {
         let paper = number.paper.as_ref();
-        let off = paper.and_then(|paper| paper.deviation(number.ours));
-        let off = off.map_or(String::new(), |off| format!("{:+.0} %", off * 100.0 + 0.0));
+        let off = paper.map_or(String::new(), |paper| compared::off(paper, number.ours));
         let paper = paper.map_or(String::new(), |paper| escape(&paper.to_string()));
         writeln!(
             out,

@@ -28,9 +28,9 @@ impl Bound {
 impl std::fmt::Display for Bound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Bound::AtLeast(least) => write!(f, "at least {least}"),
-            Bound::AtMost(most) => write!(f, "at most {most}"),
-            Bound::Between(least, most) => write!(f, "{least} to {most}"),
+            Bound::AtLeast(least) => write!(f, "at least {}", rounded(*least)),
+            Bound::AtMost(most) => write!(f, "at most {}", rounded(*most)),
+            Bound::Between(least, most) => write!(f, "{} to {}", rounded(*least), rounded(*most)),
         }
     }
 }
@@ -137,10 +137,10 @@ impl Published {
 impl std::fmt::Display for Published {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Published::About(paper) => write!(f, "{paper}"),
-            Published::Range(low, high) => write!(f, "{low} to {high}"),
-            Published::Above(paper) => write!(f, "> {paper}"),
-            Published::Below(paper) => write!(f, "< {paper}"),
+            Published::About(paper) => write!(f, "{}", rounded(*paper)),
+            Published::Range(low, high) => write!(f, "{} to {}", rounded(*low), rounded(*high)),
+            Published::Above(paper) => write!(f, "> {}", rounded(*paper)),
+            Published::Below(paper) => write!(f, "< {}", rounded(*paper)),
             Published::Words(words) => f.write_str(words),
         }
     }
@@ -247,6 +247,15 @@ mod tests {
         assert!(Bound::AtLeast(0.95).admits(0.95) && !Bound::AtLeast(0.95).admits(0.949));
         assert!(Bound::Between(1.0, 2.0).admits(2.0) && !Bound::Between(1.0, 2.0).admits(2.01));
         assert!(!Bound::AtMost(1.0).admits(f64::NAN) && !Bound::AtLeast(1.0).admits(f64::NAN));
+    }
+
+    #[test]
+    fn people_are_shown_four_digits_of_a_bound() {
+        assert_eq!(Bound::Between(300.0 / 1120.0, 0.95).to_string(), "0.2679 to 0.95");
+        assert_eq!(
+            (Bound::AtLeast(1250.0).to_string().as_str(), Published::Above(4.0).to_string().as_str()),
+            ("at least 1250", "> 4")
+        );
     }
 
     #[test]

@@ -101,13 +101,13 @@ impl Experiment for Fig6 {
                     variation(&of_raid) - variation(&of_serial),
                 )
                 .or_else(
-                    "The paper's RAID-0 lay below a file system whose cache gave it the files in bulks, faster than the \
-                     network brought them, and nothing in between. Here requests reach the drives as they arrive.",
+                    "Not measured: we suppose that a file system's cache gave the paper's RAID-0 the files in bulks, faster \
+                     than the network brought them, and nothing in between. Here requests reach the drives as they arrive.",
                 ),
             ],
             notes: vec![
-                "The link carries what the paper calls the practical peak of its 10 GbE, 900 MB/s. With the wire's 1250 MB/s \
-                 RAID-0 would take these, and the serial array what its front-end drive takes."
+                "The link carries what the paper calls the practical peak of its 10 GbE, 900 MB/s. Not run: \
+                 with the wire's 1250 MB/s we expect RAID-0 to take these, and the serial array what its front-end drive takes."
                     .into(),
             ],
         }

@@ -15,14 +15,14 @@ const FOOTPRINT: f64 = 1100e9;
 /// What a front-end takes of the clients' data: all but the header of each stripe, one block in 65.
 const FRONT_END: f64 = DRIVE * 64.0 / 65.0;
 
-/// Why the array is slower for some minutes.
-const BETWEEN: &str = "The first drives that are emptied after the aging are more than half full of current data, most of it \
-    never overwritten again: the rule of 'cygnus plan --preset serial' does not hold then, and writers go at the pace of \
-    cleaning. Once that data lies together, the array is steady. The paper shows nothing of the kind.";
+/// What may make the array slower for some minutes.
+const BETWEEN: &str = "Not measured: we suppose that the first drives emptied after the aging are more than half full of current \
+    data, most of it never overwritten again, so that the rule of 'cygnus plan --preset serial' does not hold and writers go at \
+    the pace of cleaning until that data lies together. The paper shows nothing of the kind.";
 
-/// What else varies.
-const BURSTS: &str = "As for the mean; and a drive that has just become the front-end takes its first writes into a cache that \
-    is not scaled down with it.";
+/// What else may vary.
+const BURSTS: &str = "Not measured: we suppose the same as for the mean, and that a drive which has just become the front-end takes \
+    its first writes into a cache that is not scaled down with it.";
 
 impl Experiment for Fig7 {
     fn about(&self) -> About {

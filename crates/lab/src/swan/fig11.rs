@@ -23,7 +23,7 @@ const WHY: &str = "Most of what SWAN's lookups wait for is the front-end. For mo
     cleaned, and yet lookups at 99 % take twice as long as in Log-RAID: new tables, which are looked up most, lie on the same \
     three drives that all writes go to, each of whose dies is busy for 900 us with a page. On drives that let reads go before, \
     the means differ by a twentieth. The paper's own Table 4, 98 us on the front-end and 88 us on idle drives, would need that \
-    of its drives too. What then remains is the time in which a group is cleaned: three drives move what Log-RAID moves with \
+    of its drives too. What then remains we suppose, but did not measure, to be the time in which a group is cleaned: three drives move what Log-RAID moves with \
     nine, up to eight victims at once, and give way to a read for 2 ms at most.";
 
 impl Experiment for Fig11 {

@@ -12,11 +12,12 @@ pub struct Fig12;
 /// Requests of each kind per second: half of what RAID0 could do, so that latency tells of collection, not of queues.
 const IOPS: u32 = 8000;
 
-const BRIEFLY: &str = "Reads wait behind those of cleaning while it is at work, a fifth of the time: see the remarks.";
+const BRIEFLY: &str =
+    "Not shown: we suppose that reads wait behind those of cleaning while it is at work: see the remarks.";
 
-const WHY: &str = "SWAN0's reads are slower while a group is cleaned, and only then. It is through in a fifth \
-    of the turn that it has: it moves eight victims at once, as fast as two drives \
-    can, and lets a read go first for 2 ms at most. In the intervals without it SWAN0's 99 % is below RAID0's. That cleaning \
+const WHY: &str = "In the intervals without cleaning, the most of them, SWAN0's 99 % is below RAID0's. So we suppose that it is \
+    cleaning that reads wait for: it moves eight victims at once, as fast as two drives \
+    can, and lets a read go first for 2 ms at most. That cleaning \
     could take the whole turn and be felt less, nothing in the engine knows yet. The paper replays the traces on single \
     drives, where collection of the drive's own is seen and the array's own copies are commands among others.";
 

@@ -64,8 +64,8 @@ impl Experiment for Fig5 {
                 Check::new("Log-RAID0's variation / SWAN0's", Bound::AtLeast(2.0), variation(log) / variation(swan).max(0.1))
                     .or_because(
                         "Here cleaning goes at the pace of the writes from the moment that space runs short, and moves the same \
-                         amount in every interval, so writes are slowed evenly. A fall to 300 and a rise to 750 MB/s are those \
-                         of a cleaner that comes and goes; the paper does not tell how its own is scheduled.",
+                         amount in every interval, so writes are slowed evenly. We suppose that the paper's cleaner comes and goes, \
+                         which would give a fall to 300 and a rise to 750 MB/s; it does not tell how it is scheduled.",
                         Check::new(
                             "variation of what Log-RAID0's cleaning moves in an interval, %",
                             Bound::AtMost(10.0),

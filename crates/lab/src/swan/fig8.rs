@@ -60,8 +60,8 @@ impl Experiment for Fig8 {
             checks: vec![
                 Check::new("Load: SWAN / RAID5", Bound::AtLeast(4.0), over(0, 1)).or_because(
                     "The modelled store writes its tables in order, and md's rules make of that whole stripes, for which RAID-5 in \
-                     place reads nothing. The paper's RAID-4 and RAID-5 got a file system's write-back of the page cache \
-                     instead, and one thread of md's for parity.",
+                     place reads nothing. Not measured: we suppose that the paper's RAID-4 and RAID-5 got the write-back of a \
+                     page cache instead, and had one thread of md's for parity.",
                     Check::new(
                         "blocks that RAID5 writes for each of the store's (whole stripes: 1.125)",
                         Bound::AtMost(1.2),
