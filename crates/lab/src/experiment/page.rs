@@ -37,9 +37,10 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     say("<meta name=\"viewport\" content=\"width=device-width\"><title>Cygnus: figures reproduced</title>\n".into());
     say(format!("<style>{STYLE}</style></head><body>\n<h1>Published figures, redrawn</h1>\n"));
     say("<p>Every figure below was made by the product's own engine on modelled drives in virtual time. Drives are \
-         calibrated on their data sheets, never on what a paper measured on an array. What a check allows was stated \
-         before its result was known; where ours differs, the page says so. Each scheme has the same colour \
-         everywhere; grey is what was published.</p>\n"
+         calibrated on their data sheets and, where these are silent, on a paper's raw figure of the drive: the spare flash of \
+         the 850 PRO is fitted to the 140 MB/s that SWAN gives for it. What a check allows is stated in its \
+         experiment's file; where ours differs, the page says so. Each scheme has the same colour everywhere; grey is what \
+         was published.</p>\n"
         .into());
     let runs: Vec<_> = sections.iter().filter_map(|(_, _, run)| run.as_ref()).collect();
     let of = |word| runs.iter().filter(|(verdict, _)| verdict.word() == word).count();
