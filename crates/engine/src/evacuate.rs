@@ -79,8 +79,13 @@ pub(crate) fn keep_garbage(reactor: &Reactor) {
         return;
     }
     let table = &shared.segments;
-    for group in (0..shared.layout.groups()).map(group_id) {
-        let in_use = |seg: &SegIx| table.state(*seg) != SegState::Free;
+    let in_use = |seg: &SegIx| table.state(*seg) != SegState::Free;
+    let groups = || (0..shared.layout.groups()).map(group_id);
+    if groups().all(|group| table.of_group(group).any(|seg| in_use(&seg))) {
+        // Without a reserve groups were cleaned by segments, and what that gave is all the room that there is.
+        return;
+    }
+    for group in groups() {
         let Some(last) = table.of_group(group).filter(in_use).last() else { continue };
         for seg in table.of_group(group).filter(|&seg| seg < last && table.state(seg) == SegState::Free) {
             table.set_state(seg, SegState::Sealed);
@@ -144,6 +149,11 @@ impl Reactor {
         let changed = self.home().space_changed.wait();
         match self.what_keeps(group) {
             Some(Keeps::Open) => self.close_segments_of(group).await,
+            // It would wait for room that only this group can give.
+            Some(Keeps::Checkpoint) if self.checkpoint_lacks_room() => {
+                self.home().space.borrow_mut().give_up_evacuation(&self.shared);
+                self.release_pending().await;
+            }
             Some(Keeps::Checkpoint) if self.may_checkpoint_again() => {
                 self.start_checkpoint();
                 either(changed, self.rt.sleep(LOOK_AGAIN)).await;
@@ -165,6 +175,10 @@ impl Reactor {
                 self.home().space_changed.notify();
             }
         }
+    }
+
+    fn checkpoint_lacks_room(&self) -> bool {
+        self.home().checkpointing.get() && self.home().space.borrow().for_meta(&self.shared).is_none()
     }
 
     fn may_checkpoint_again(&self) -> bool {

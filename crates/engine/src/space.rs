@@ -242,7 +242,7 @@ impl Space {
     }
 
     /// Where a checkpoint's pages go: not beside the writes of users, if there is room elsewhere.
-    fn for_meta(&self, shared: &Shared) -> Option<usize> {
+    pub(crate) fn for_meta(&self, shared: &Shared) -> Option<usize> {
         let reserve = shared.policies.relocation_reserve;
         let rule = shared.policies.front_end;
         let busy = (rule.is_exclusive() && !rule.fills_one_by_one()).then_some(self.front_end);
