@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_engine::{Array as Engine, GroupError, JobState, MemberError};
+use cygnus_engine::{Array as Engine, ArrayError, GroupError, JobState, MemberError};
 use cygnus_format::{GroupState, MemberState};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos};
@@ -81,6 +81,10 @@ impl Regrouping {
         let what = Regroup::Spare(n);
         match self.array.add_spare(&device, self.force).await {
             Ok(()) => journal::tell(format!("{} {what}: done", self.rt.now())),
+            // It was a member since the array was opened, and what it held is still there.
+            Err(MemberError::Array(error @ ArrayError::InUse { .. })) => {
+                journal::tell(format!("{} {what}: {error}", self.rt.now()));
+            }
             Err(MemberError::Array(error)) if !self.harmed => self.fail(format!("{what}: {error}")),
             Err(error) => journal::tell(format!("{} {what}: {error}", self.rt.now())),
         }
