@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, Layout, Stream};
-use cygnus_policy::{GroupView, PressureView, left_for_writers};
+use cygnus_policy::{GroupView, PressureView, destination, left_for_writers};
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, ReactorId, SegmentId};
 
@@ -274,7 +274,7 @@ impl Space {
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one lends it the first, unless some are just being given back.
             Stream::Relocation if self.evacuation.is_some() => {
-                let to = shared.policies.cleaning.destination(&self.views(shared), self.front_end);
+                let to = destination(&self.views(shared), self.front_end);
                 if to.is_none() {
                     self.give_up_evacuation(shared);
                 }

@@ -1,6 +1,6 @@
 //! Where cleaning works, and when it starts and stops.
 
-use crate::whole_group::{self, WholeGroupView};
+use crate::whole_group::WholeGroupView;
 use crate::{GroupView, SegmentView};
 
 /// What the rule judges.
@@ -87,11 +87,6 @@ impl CleaningScope {
     /// Whether groups are emptied as a whole where that is possible.
     pub fn is_by_group(self) -> bool {
         matches!(self, CleaningScope::WholeGroup { .. })
-    }
-
-    /// The group into which another one is emptied; `None` when nothing is free.
-    pub fn destination(self, groups: &[GroupView], front_end: usize) -> Option<usize> {
-        whole_group::destination(groups, front_end)
     }
 
     /// The group to clean a victim of, or `None` to rest.

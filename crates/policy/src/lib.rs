@@ -27,4 +27,4 @@ pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Red
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
 pub use victim::{SegmentView, Victim};
-pub use whole_group::{WholeGroupView, left_for_writers};
+pub use whole_group::{WholeGroupView, destination, left_for_writers};

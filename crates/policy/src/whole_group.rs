@@ -85,7 +85,7 @@ pub fn left_for_writers(groups: &[GroupView], front_end: usize) -> u32 {
 
 /// The group into which another one is emptied: a back-end group that is begun, the fullest first, else a clean one, the
 /// last in turn, else whatever has anything free. `None`: nothing is free at all.
-pub(crate) fn destination(groups: &[GroupView], front_end: usize) -> Option<usize> {
+pub fn destination(groups: &[GroupView], front_end: usize) -> Option<usize> {
     let n = groups.len();
     let back_ends = || (1..n).map(|step| (front_end + n - step) % n);
     let begun = back_ends().filter(|&g| groups[g].writable() && !groups[g].is_clean());

@@ -7,7 +7,7 @@ use cygnus_engine::{Array, ArrayPeer};
 use cygnus_runtime::BufSlice;
 use cygnus_types::ByteSize;
 
-use crate::volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent};
+use crate::volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent, meant};
 
 impl From<cygnus_engine::VolumeError> for VolumeError {
     fn from(error: cygnus_engine::VolumeError) -> Self {
@@ -121,11 +121,7 @@ impl Exports for ArrayExports {
 
     fn open(&self, name: &str) -> Option<Export<Self::Volume>> {
         let names = self.side.names();
-        let name = match (name, &names[..]) {
-            ("", [only]) => only,
-            ("", _) => return None,
-            (name, _) => name,
-        };
+        let name = meant(name, &names)?;
         let volume = self.side.volume(name)?;
         let (description, tap) = (self.description(&volume), self.taps.get(name).cloned());
         Some(Export { name: name.into(), description, volume, tap })

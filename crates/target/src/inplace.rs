@@ -7,7 +7,7 @@ use cygnus_inplace::Array;
 use cygnus_runtime::BufSlice;
 use cygnus_types::ByteSize;
 
-use crate::volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent};
+use crate::volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent, meant};
 
 impl From<cygnus_inplace::VolumeError> for VolumeError {
     fn from(error: cygnus_inplace::VolumeError) -> Self {
@@ -85,11 +85,7 @@ impl Exports for InPlaceExports {
 
     fn open(&self, name: &str) -> Option<Export<Self::Volume>> {
         let names = self.array.volume_names();
-        let name = match (name, &names[..]) {
-            ("", [only]) => only,
-            ("", _) => return None,
-            (name, _) => name,
-        };
+        let name = meant(name, &names)?;
         let volume = self.array.volume(name)?;
         let (description, tap) = (self.description(&volume), self.taps.get(name).cloned());
         Some(Export { name: name.into(), description, volume, tap })

@@ -120,6 +120,15 @@ pub struct Export<V> {
     pub tap: Option<Rc<dyn Tap>>,
 }
 
+/// The volume that a client means: the one of that name, or with no name the only one there is.
+pub(crate) fn meant<'a>(asked: &'a str, names: &'a [String]) -> Option<&'a str> {
+    match (asked, names) {
+        ("", [only]) => Some(only),
+        ("", _) => None,
+        (name, _) => Some(name),
+    }
+}
+
 /// The exports of a server, looked up for each client anew, so volumes may come and go while it runs.
 pub trait Exports: 'static {
     /// What they lead to.

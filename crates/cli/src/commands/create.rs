@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::state::{ArrayRecord, MemberRecord};
 use cygnus_engine::CreateOptions;
 use cygnus_policy::{ParityPlacement, Preset as LogPreset};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Uuid};
 use cygnus_uring::create_file;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -56,18 +56,7 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
 
     let made = NewFiles::make(&args.members, args.create.map(|size| size.0))?;
     let backend::NewArray { uuid, unused_bytes, segment_bytes } = backend::create(&args.members, &options)?;
-    let absolute = |path: &PathBuf| {
-        std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
-    };
-    let members: Vec<PathBuf> = args.members.iter().map(absolute).collect::<Result<_, _>>()?;
-    made.keep();
-    context.state.save(&ArrayRecord {
-        schema: cygnus_control::SCHEMA,
-        name: options.name.clone(),
-        uuid: uuid.to_string(),
-        spares: Vec::new(),
-        members: (0..).zip(&members).map(|(index, path)| MemberRecord { index, path: path.clone() }).collect(),
-    })?;
+    let members = record(&args, uuid, made, context)?;
 
     let created = Created {
         name: options.name.clone(),
@@ -97,6 +86,23 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
         k = created.data_columns,
         m = created.parity_columns,
     ))
+}
+
+/// The array came to be: its new files stay, and the state directory knows it. Answers with its members' absolute paths.
+pub fn record(args: &CreateArgs, uuid: Uuid, made: NewFiles, context: &Context) -> Result<Vec<PathBuf>, Failure> {
+    let absolute = |path: &PathBuf| {
+        std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+    };
+    let members: Vec<PathBuf> = args.members.iter().map(absolute).collect::<Result<_, _>>()?;
+    made.keep();
+    context.state.save(&ArrayRecord {
+        schema: cygnus_control::SCHEMA,
+        name: args.name.to_string(),
+        uuid: uuid.to_string(),
+        spares: Vec::new(),
+        members: (0..).zip(&members).map(|(index, path)| MemberRecord { index, path: path.clone() }).collect(),
+    })?;
+    Ok(members)
 }
 
 /// Refuses a name that the state directory has already, or cannot have.

@@ -1,11 +1,10 @@
 //! `cygnus array create --preset raid0|raid1|raid4|raid5|raid6|raid10`: the baselines, updated in place.
 
 use super::Context;
-use super::create::{NewFiles, refuse_known};
+use super::create::{NewFiles, record, refuse_known};
 use crate::args::array::CreateArgs;
 use crate::backend;
 use crate::failure::Failure;
-use crate::state::{ArrayRecord, MemberRecord};
 use cygnus_inplace::{CreateOptions, Level};
 use cygnus_types::ByteSize;
 use serde::Serialize;
@@ -42,18 +41,7 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
         blank: made.count() == args.members.len(),
     };
     let uuid = backend::inplace::create(&args.members, &options)?;
-    let absolute = |path: &PathBuf| {
-        std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
-    };
-    let members: Vec<PathBuf> = args.members.iter().map(absolute).collect::<Result<_, _>>()?;
-    made.keep();
-    context.state.save(&ArrayRecord {
-        schema: cygnus_control::SCHEMA,
-        name: options.name.clone(),
-        uuid: uuid.to_string(),
-        spares: Vec::new(),
-        members: (0..).zip(&members).map(|(index, path)| MemberRecord { index, path: path.clone() }).collect(),
-    })?;
+    let members = record(args, uuid, made, context)?;
     let created = Created {
         name: options.name.clone(),
         uuid: uuid.to_string(),
