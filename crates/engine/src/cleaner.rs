@@ -26,8 +26,6 @@ const MOST_PENDING: usize = 4;
 /// How long a victim that is emptied beside another one waits for room before it is left for later. Only one may insist:
 /// several that have each taken a part of the room could wait for one another for ever.
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
-/// Longest time that cleaning gives way to reads before it takes a turn all the same.
-const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look for new garbage while writers wait and nothing is worth cleaning.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
 /// How often the count of a segment is looked at before what is left counts as unreadable.
@@ -164,6 +162,7 @@ impl Reactor {
         while shared.segments.live(seg) > 0 {
             let Some(stripe) = self.stripe_at(group, segment, row, life).await else { break };
             self.give_way_to_reads(group).await;
+            moving.at_ease(self.has_time(group));
             let moved = self.move_stripe(&stripe, moving).await;
             if moved.stopped || moved.without_room > 0 {
                 return;
@@ -212,18 +211,6 @@ impl Reactor {
         }
         if let Some(spare) = self.writer(Stream::Relocation).borrow_mut().aim_at(self, group) {
             self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
-        }
-    }
-
-    /// Waits while guests read from the group, unless writers wait for space (reads > writes > cleaning, SWAN 3.2).
-    async fn give_way_to_reads(&self, group: GroupId) {
-        let begun = self.rt.now();
-        while self.shared.reads(group) > 0
-            && self.home().space.borrow().starving == 0
-            && self.shared.admission.delay() == 0
-            && self.rt.now().since(begun) < LONGEST_YIELD
-        {
-            self.rt.sleep(Nanos::micros(20)).await;
         }
     }
 

@@ -9,6 +9,7 @@ use cygnus_runtime::{DeviceIx, Event};
 use cygnus_types::{MemberIx, Uuid};
 
 use crate::assemble::Returning;
+use crate::haste::Guests;
 use crate::health::History;
 use crate::job::Jobs;
 use crate::membership::Spare;
@@ -47,6 +48,8 @@ pub(crate) struct Home {
     pub pinned: RefCell<BTreeSet<SegIx>>,
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
+    /// What guests did lately.
+    pub guests: Cell<Guests>,
     /// Notified when a segment is not pinned any more.
     pub unpinned: Event,
     pub rebuilder_running: Cell<bool>,
@@ -101,6 +104,7 @@ impl Home {
             fills: RefCell::default(),
             pinned: RefCell::default(),
             victims: RefCell::default(),
+            guests: Cell::default(),
             unpinned: Event::new(),
             rebuilder_running: Cell::new(false),
             committing: Gate::default(),

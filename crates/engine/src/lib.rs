@@ -24,6 +24,7 @@ mod evacuate;
 mod flush;
 mod grow;
 mod grown;
+mod haste;
 mod health;
 mod home;
 mod invariants;

@@ -4,6 +4,7 @@
 //! compare-and-swap on the map (SALSA section 3.3) and keep the sequence of the write that made them.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,6 +22,9 @@ use crate::writer::{Appended, Publish};
 /// Entries by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
 const AHEAD: usize = 16;
 
+/// Blocks of a run that is read while guests' reads go first: what they may have to wait behind.
+const SHORT_RUN: usize = 16;
+
 /// How blocks are to be moved.
 pub(crate) struct Moving {
     /// The stream that takes them.
@@ -30,6 +34,8 @@ pub(crate) struct Moving {
     patience: Cell<Option<Nanos>>,
     /// Whether blocks found bad are news: a scrub has counted them already.
     is_news: bool,
+    /// Whether guests' reads go first: one short run is read at a time.
+    is_at_ease: Cell<bool>,
 }
 
 /// How long a block that is to be mended waits for room.
@@ -38,7 +44,7 @@ const PATIENCE: Nanos = Nanos::secs(10);
 impl Moving {
     /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
     pub(crate) fn cleaning() -> Self {
-        Self { stream: Stream::Relocation, patience: Cell::new(None), is_news: true }
+        Self { stream: Stream::Relocation, patience: Cell::new(None), is_news: true, is_at_ease: Cell::new(false) }
     }
 
     /// As `cleaning`, beside a victim that is: a block that finds no room for so long is left where it is.
@@ -46,16 +52,21 @@ impl Moving {
         Self { patience: Cell::new(Some(patience)), ..Self::cleaning() }
     }
 
+    /// Whether guests' reads go first from now on.
+    pub(crate) fn at_ease(&self, is_at_ease: bool) {
+        self.is_at_ease.set(is_at_ease);
+    }
+
     /// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may
     /// be cancelled.
     pub(crate) fn evacuating() -> Self {
-        Self { stream: Stream::User, patience: Cell::new(Some(Nanos::secs(1))), is_news: true }
+        Self { stream: Stream::User, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
     }
 
     /// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
     /// the pool is full, the rest is verified all the same.
     pub(crate) fn mending() -> Self {
-        Self { stream: Stream::User, patience: Cell::new(Some(PATIENCE)), is_news: false }
+        Self { stream: Stream::User, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
     }
 }
 
@@ -100,12 +111,24 @@ impl Reactor {
     pub(crate) async fn move_stripe(self: &Rc<Self>, stripe: &FoundStripe, how: &Moving) -> Moved {
         let live = self.live_blocks(stripe);
         let mut result = Moved::default();
-        let mut runs = Vec::new();
         let through = self.shared.policies.read_through;
-        for run in live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= through) {
-            runs.push((run, self.read_run(run)));
-        }
-        for (run, read) in runs {
+        let runs = live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= through);
+        let (longest, at_once) = if how.is_at_ease.get() { (SHORT_RUN, 1) } else { (usize::MAX, usize::MAX) };
+        let mut coming = runs.flat_map(|run| run.chunks(longest));
+        let mut reading = VecDeque::new();
+        let (mut begun, mut worked) = (self.rt.now(), Nanos::ZERO);
+        loop {
+            while reading.len() < at_once
+                && let Some(run) = coming.next()
+            {
+                if how.is_at_ease.get() {
+                    self.rest(stripe.common.group, worked).await;
+                    self.give_way_to_reads(stripe.common.group).await;
+                }
+                begun = self.rt.now();
+                reading.push_back((run, self.read_run(run)));
+            }
+            let Some((run, read)) = reading.pop_front() else { return result };
             let absent = read.is_none();
             let bytes = match read {
                 Some((buf, op)) => op.await.is_ok().then_some(buf),
@@ -127,8 +150,8 @@ impl Reactor {
                     return result;
                 }
             }
+            worked = self.rt.now().since(begun);
         }
-        result
     }
 
     /// Blocks of a stripe to which the map still points, in the order of column and row.

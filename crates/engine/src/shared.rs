@@ -138,10 +138,13 @@ pub(crate) fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
+/// One read in the upper half of [`GroupShared::reads`].
+const ONE_BEGUN: u64 = 1 << 32;
+
 /// An R-group as the reactors see it.
 pub(crate) struct GroupShared {
     state: AtomicU8,
-    /// Reads of guests under way; cleaning yields to them.
+    /// Reads of guests, for cleaning yields to them: those under way in the low half, all that were begun in the high one.
     reads: AtomicU64,
 }
 
@@ -439,15 +442,21 @@ impl Shared {
     }
 
     pub(crate) fn read_begins(&self, group: GroupId) {
-        self.groups[group.index()].reads.fetch_add(1, Ordering::Relaxed);
+        self.groups[group.index()].reads.fetch_add(ONE_BEGUN + 1, Ordering::Relaxed);
     }
 
     pub(crate) fn read_ends(&self, group: GroupId) {
         self.groups[group.index()].reads.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn reads(&self, group: GroupId) -> u64 {
-        self.groups[group.index()].reads.load(Ordering::Relaxed)
+    /// Reads of guests under way in a group.
+    pub(crate) fn reads(&self, group: GroupId) -> u32 {
+        self.groups[group.index()].reads.load(Ordering::Relaxed) as u32
+    }
+
+    /// Reads of guests begun in a group; wraps around.
+    pub(crate) fn reads_begun(&self, group: GroupId) -> u32 {
+        (self.groups[group.index()].reads.load(Ordering::Relaxed) / ONE_BEGUN) as u32
     }
 
     /// The member that holds a column of a group.

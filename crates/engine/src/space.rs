@@ -184,15 +184,33 @@ impl Space {
     /// as little as they can.
     fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
         let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
-        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
-        let is_next = next.is_some() && self.turn.group() == next;
-        let is_for_them =
-            shared.policies.front_end.is_exclusive() && self.fresh.is_none() && (is_next || self.evacuation.is_some());
+        let is_for_them = shared.policies.front_end.is_exclusive()
+            && self.fresh.is_none()
+            && (self.next_is_cleaned(views) || self.evacuation.is_some());
         let writable = match self.evacuation {
             Some(_) => left_for_writers(views, self.front_end),
-            None => front_end.free.saturating_sub(front_end.reserve),
+            None => front_end.left(),
         };
         if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
+    }
+
+    /// How much cleaning must hurry, from 0 to 1. There is all the time while the next front-end is clean and the one
+    /// after it is being cleaned.
+    pub(crate) fn haste(&self, shared: &Shared) -> f64 {
+        if !shared.policies.front_end.rotates() || self.starving > 0 {
+            return 1.0;
+        }
+        let views = self.views(shared);
+        match views.get(self.front_end) {
+            Some(front_end) if self.next_is_cleaned(&views) => self.turn.haste(front_end.left()),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether the group that is being cleaned is the next one of the rotation.
+    fn next_is_cleaned(&self, views: &[GroupView]) -> bool {
+        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
+        next.is_some() && self.turn.group() == next
     }
 
     /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.
@@ -333,7 +351,7 @@ impl Reactor {
     pub(crate) fn update_pressure(&self) {
         let space = self.home().space.borrow();
         let views = space.views(&self.shared);
-        let writable = views.iter().map(|g| g.free.saturating_sub(g.reserve)).sum();
+        let writable = views.iter().map(GroupView::left).sum();
         let segments = views.iter().map(|g| g.segments).sum();
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.starving > 0;

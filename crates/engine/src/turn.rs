@@ -45,6 +45,11 @@ impl CleaningTurn {
         (self.to_free, self.timed) = (0, None);
     }
 
+    /// The cleaner takes its time: that does not tell how fast it is.
+    pub(crate) fn is_leisurely(&mut self) {
+        self.timed = None;
+    }
+
     /// Whether enough is free, or emptied, for the group to be the front-end.
     pub(crate) fn is_over(&self) -> bool {
         self.to_free == 0
@@ -58,6 +63,11 @@ impl CleaningTurn {
     /// The first sequence of segments begun in a group's present turn, if it is its turn.
     pub(crate) fn began(&self, group: usize) -> Option<u64> {
         self.group.and_then(|(cleaned, began)| (cleaned == group).then_some(began))
+    }
+
+    /// How much cleaning must hurry, when the front-end has so many segments left for writers.
+    pub(crate) fn haste(&self, writable: u32) -> f64 {
+        Turn { writable, to_free: self.to_free }.haste()
     }
 
     /// What writers should take for a segment, when the front-end has so many left for them.

@@ -7,16 +7,12 @@ use crate::reactor::Reactor;
 use crate::segments::SegIx;
 use crate::space::segment_capacity;
 
-/// Victims emptied at once while there is room to move them to. One by one, a group's devices would idle while headers
-/// are looked up, and cleaning could not keep up with a front-end that is written without a pause.
-const AT_ONCE: usize = 8;
-
 impl Reactor {
     /// The victims to empty now, best first, and their group; `None` to rest. No victims: a group that is emptied as a
     /// whole has none any more.
     pub(crate) fn choose_victims(&self) -> Option<(GroupId, Vec<SegIx>)> {
         if let Some(group) = self.group_to_empty() {
-            let victims = self.shared.policies.victim.choose_several(self.sealed(group), AT_ONCE);
+            let victims = self.shared.policies.victim.choose_several(self.sealed(group), self.victims_at_once(group));
             let index = |view: SegmentView| self.shared.segments.index(group, view.id);
             return Some((group, victims.into_iter().map(index).collect()));
         }
@@ -62,9 +58,10 @@ impl Reactor {
         let (to_free, seq) = (to_free.min(candidates.len() as u32), space.next_segment_seq);
         space.turn.goes_on(g, to_free, seq, self.rt.now());
         let room = space.free_in(g) / 2 * segment_capacity(&self.shared.layout);
-        let mut victims = rule.choose_several(candidates.into_iter(), AT_ONCE);
-        victims.truncate(fitting(&victims, room));
+        drop(space);
         let group = GroupId(g as u16);
+        let mut victims = rule.choose_several(candidates.into_iter(), self.victims_at_once(group));
+        victims.truncate(fitting(&victims, room));
         let index = |view: SegmentView| self.shared.segments.index(group, view.id);
         Some((group, victims.into_iter().map(index).collect()))
     }

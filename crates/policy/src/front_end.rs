@@ -29,14 +29,19 @@ impl GroupView {
         self.is_present() && self.free >= self.segments
     }
 
+    /// Segments that user writes may open here.
+    pub fn left(&self) -> u32 {
+        self.free.saturating_sub(self.reserve)
+    }
+
     /// Whether a user write may open a segment here.
     pub fn writable(&self) -> bool {
-        self.free > self.reserve
+        self.left() > 0
     }
 
     /// Whether the group has enough to give that it is worth making it the front-end.
     pub fn may_take_over(&self) -> bool {
-        self.writable() && (self.free - self.reserve) * TAKE_OVER_SHARE >= self.segments
+        self.writable() && self.left() * TAKE_OVER_SHARE >= self.segments
     }
 }
 
@@ -72,6 +77,8 @@ const LEAD: f64 = 0.125;
 const AT_LEISURE: f64 = 2.0;
 /// The least part of the cleaner's pace at which writers go on.
 const SLOWEST: f64 = 0.125;
+/// With so many times as much room for writers as is to be freed, cleaning has time.
+const AT_EASE: f64 = 1.5;
 
 impl Turn {
     /// What writers, all of them together, should take for a segment if the cleaner takes `cleaners` to free one; zero:
@@ -89,12 +96,28 @@ impl Turn {
         let faster = (room * room * room * room).max(SLOWEST);
         Nanos((cleaners.0 as f64 / faster) as u64)
     }
+
+    /// How much cleaning must hurry, from 0, there is time and guests' reads go first, to 1, as fast as it can go. It
+    /// hurries wholly before writers are held up for its sake ([`Turn::writers_pace`]), so that readers never slow
+    /// writers down (reads before writes before cleaning, but cleaning in time: SWAN section 3.2).
+    pub fn haste(self) -> f64 {
+        if self.to_free == 0 {
+            return 0.0;
+        }
+        let room = f64::from(self.writable) / f64::from(self.to_free);
+        ((AT_EASE - room) / (AT_EASE - 1.0)).clamp(0.0, 1.0)
+    }
 }
 
 impl FrontEnd {
     /// Whether the users' writes have a group to themselves.
     pub fn is_exclusive(self) -> bool {
         self != FrontEnd::EveryGroup
+    }
+
+    /// Whether groups take turns, each cleaned while another one is written.
+    pub fn rotates(self) -> bool {
+        self == FrontEnd::RotatingGroup
     }
 
     /// Whether groups are to be filled one after the other, so that clean ones stay clean.
@@ -159,6 +182,16 @@ mod tests {
         assert!((0..187).all(|w| pace(w, 100) >= pace(w + 1, 100)), "a slope");
         assert!(pace(100, 100) < Nanos::micros(700) && pace(50, 100) > Nanos::millis(4));
         assert_eq!(pace(0, 100), Nanos::millis(8));
+    }
+
+    #[test]
+    fn cleaning_hurries_before_writers_are_held_up() {
+        let turn = |writable, to_free| Turn { writable, to_free };
+        assert_eq!((turn(0, 0).haste(), turn(150, 100).haste(), turn(100, 100).haste()), (0.0, 0.0, 1.0));
+        assert!((0..200).all(|w| turn(w, 100).haste() >= turn(w + 1, 100).haste()), "a slope");
+        let cleaners = Nanos::millis(1);
+        let held_up = |turn: Turn| turn.writers_pace(cleaners) >= cleaners;
+        assert!((0..200).map(|w| turn(w, 100)).all(|turn| turn.haste() >= 1.0 || !held_up(turn)));
     }
 
     #[test]

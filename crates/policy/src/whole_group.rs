@@ -70,7 +70,7 @@ impl WholeGroupView<'_> {
     /// flushes cut their stripes short.
     fn room_beside(&self, victim: usize) -> u32 {
         let others = (0..self.groups.len()).filter(|&g| g != victim && g != self.front_end);
-        others.map(|g| self.groups[g].free.saturating_sub(self.groups[g].reserve)).sum()
+        others.map(|g| self.groups[g].left()).sum()
     }
 }
 
@@ -80,7 +80,7 @@ pub fn left_for_writers(groups: &[GroupView], front_end: usize) -> u32 {
     let has_reserve = clean_groups(groups) > 0;
     let is_theirs = |g: usize| g == front_end || has_reserve && !groups[g].is_clean();
     let left = groups.iter().enumerate().filter(|&(g, _)| is_theirs(g));
-    left.map(|(_, group)| group.free.saturating_sub(group.reserve)).sum()
+    left.map(|(_, group)| group.left()).sum()
 }
 
 /// The group into which another one is emptied: a back-end group that is begun, the fullest first, else a clean one, the

@@ -1,0 +1,86 @@
+//! How much cleaning hurries. What guests read from the group goes first as long as the next front-end will be clean in time
+//! (reads before writes before cleaning, SWAN section 3.2): then there are fewer victims at once, and of each of them one
+//! short piece is read after the other.
+
+use cygnus_types::{GroupId, Nanos};
+
+use crate::reactor::Reactor;
+use crate::shared::read;
+
+/// Victims emptied at once in full haste. One by one, a group's devices would idle while headers are looked up, and cleaning
+/// could not keep up with a front-end that is written without a pause.
+const MOST_VICTIMS: usize = 8;
+/// Longest time that cleaning gives way to reads before it takes a turn all the same.
+const LONGEST_YIELD: Nanos = Nanos::millis(2);
+/// How often to look whether the reads that cleaning gives way to have ended.
+const LOOK: Nanos = Nanos::micros(20);
+/// While guests read and nobody writes, cleaning rests so many times as long as it works.
+const REST: u64 = 7;
+/// Guests that have asked for nothing for so long do not count.
+const LATELY: Nanos = Nanos::millis(10);
+
+/// What guests did lately.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Guests {
+    group: GroupId,
+    since: Nanos,
+    reads_begun: u32,
+    written: u64,
+    /// They read from the group that is being cleaned.
+    read: bool,
+    /// They wrote.
+    write: bool,
+}
+
+impl Reactor {
+    /// Victims to be emptied at once.
+    pub(crate) fn victims_at_once(&self, group: GroupId) -> usize {
+        let haste = self.haste(group);
+        if haste < 1.0 {
+            self.home().space.borrow_mut().turn.is_leisurely();
+        }
+        1 + (haste * (MOST_VICTIMS - 1) as f64) as usize
+    }
+
+    /// Whether cleaning in a group need not hurry at all.
+    pub(crate) fn has_time(&self, group: GroupId) -> bool {
+        self.haste(group) == 0.0
+    }
+
+    /// From 0 to 1: as fast as it can go, since time is short or nobody minds.
+    fn haste(&self, group: GroupId) -> f64 {
+        let is_read = self.guests(group).read || self.shared.reads(group) > 0;
+        if is_read { self.home().space.borrow().haste(&self.shared) } else { 1.0 }
+    }
+
+    fn guests(&self, group: GroupId) -> Guests {
+        let (now, before) = (self.rt.now(), self.home().guests.get());
+        if before.group == group && now.since(before.since) < LATELY {
+            return before;
+        }
+        let (reads_begun, written) = (self.shared.reads_begun(group), read(&self.shared.totals.user_written));
+        let (read, write) = (before.group == group && before.reads_begun != reads_begun, before.written != written);
+        let guests = Guests { group, since: now, reads_begun, written, read, write };
+        self.home().guests.set(guests);
+        guests
+    }
+
+    /// Cleaning has worked for so long, with time to spare: it rests if nobody needs what it makes room for.
+    pub(crate) async fn rest(&self, group: GroupId, worked: Nanos) {
+        if worked > Nanos::ZERO && !self.guests(group).write {
+            self.rt.sleep(Nanos(worked.0 * REST)).await;
+        }
+    }
+
+    /// Waits while guests read from the group, unless writers wait for space.
+    pub(crate) async fn give_way_to_reads(&self, group: GroupId) {
+        let begun = self.rt.now();
+        while self.shared.reads(group) > 0
+            && self.home().space.borrow().starving == 0
+            && self.shared.admission.delay() == 0
+            && self.rt.now().since(begun) < LONGEST_YIELD
+        {
+            self.rt.sleep(LOOK).await;
+        }
+    }
+}
