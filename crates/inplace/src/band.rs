@@ -154,7 +154,7 @@ impl Core {
                     Some((slot, buf, op)) => match op.await {
                         Ok(_) => Some(buf),
                         Err(error) => {
-                            self.read_failed(slot, error);
+                            self.read_failed(slot, stripe, error);
                             unreadable |= 1 << column;
                             None
                         }

@@ -121,7 +121,8 @@ fn finding_of(misfit: Misfit, stripe: u64, raid: &Raid, devices: &[Option<Device
         }
         Misfit::Unreadable { device } => {
             let (name, offset) = (name(device), DATA_START + layout.offset(stripe, 0));
-            let text = format!("{name}: the stripe at byte {offset} cannot be read: replace the device");
+            let text =
+                format!("{name}: the stripe at byte {offset} cannot be read: 'array check --repair' writes it anew");
             Finding::new(FindingKind::Data, text).on(&name, offset)
         }
     }
@@ -145,7 +146,13 @@ pub fn repair<'a>(
         let core = array.0.core();
         let mut mended = 0;
         for stripe in 0..core.layout.stripes() {
-            if !core.misfits(stripe).await.is_empty() {
+            let misfits = core.misfits(stripe).await;
+            for misfit in &misfits {
+                if let Misfit::Unreadable { device } = *misfit {
+                    core.mend_stripe(stripe, device).await.map_err(faulted)?;
+                }
+            }
+            if !misfits.is_empty() {
                 core.resync_stripe(stripe).await.map_err(faulted)?;
                 mended += 1;
             }

@@ -14,12 +14,13 @@
 //! | `raid.rs`, `plain.rs` | reads, writes of copies, flushes, devices that fail |
 //! | `stripes.rs`, `batch.rs`, `band.rs` | writes to a stripe put together, and its parity renewed |
 //! | `renew.rs` | whole stripes made to fit, or judged |
+//! | `mend.rs` | blocks that a device cannot read, written anew |
 //! | `lock.rs` | who must wait for whom |
 //! | `intent.rs` | the write-intent log |
 //! | `ledger.rs` | superblocks: what must be on record before anything is answered |
 //! | `create.rs`, `open.rs`, `array.rs`, `admin.rs`, `replace.rs`, `status.rs` | the array as its users hold it |
 //! | `volume.rs` | requests of any alignment to a run of the array's space |
-//! | `worker.rs` | resync, filling of devices, clearing of bits |
+//! | `worker.rs` | resync, filling of devices, mending, clearing of bits |
 //! | `check.rs` | a stopped array verified |
 //!
 //! # The write hole
@@ -47,6 +48,7 @@ mod intent;
 mod layout;
 mod ledger;
 mod lock;
+mod mend;
 mod open;
 mod plain;
 mod raid;

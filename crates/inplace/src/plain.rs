@@ -26,7 +26,7 @@ impl Core {
                 Some((slot, op, _mark)) => match op.await {
                     Ok(_) => continue,
                     Err(error) => {
-                        self.read_failed(slot, error);
+                        self.read_failed(slot, piece.stripe, error);
                         Some(slot.device)
                     }
                 },
@@ -71,7 +71,7 @@ impl Core {
             let slot = self.slot(device);
             match self.start_read(device, stripe, row, part.clone()).await {
                 Ok(_) => return Ok(()),
-                Err(error) => self.read_failed(slot, error),
+                Err(error) => self.read_failed(slot, stripe, error),
             }
         }
         Err(self.unreadable(stripe, column, row))
@@ -111,7 +111,7 @@ impl Core {
         for (column, slot, buf, op) in reads {
             match op.await {
                 Ok(_) => columns[column] = Some(buf),
-                Err(error) => self.read_failed(slot, error),
+                Err(error) => self.read_failed(slot, stripe, error),
             }
         }
         columns

@@ -10,6 +10,7 @@ use crate::error::RaidError;
 use crate::layout::{Layout, Level};
 use crate::ledger::Ledger;
 use crate::lock::{Lock, Ranges};
+use crate::mend::{BadPlaces, Mended};
 use crate::stripes::Stripes;
 
 /// What an array has done, in blocks of 4 KiB.
@@ -47,6 +48,7 @@ pub(crate) struct Core {
     /// How often a device has left service.
     pub departures: Cell<u64>,
     flushing: Lock,
+    pub bad_places: BadPlaces,
     /// What makes it outlive this process; the baselines of the lab have none.
     pub ledger: OnceCell<Rc<Ledger>>,
 }
@@ -76,6 +78,10 @@ pub struct DeviceTraffic {
     pub read_errors: u64,
     /// Writes and flushes that failed.
     pub write_errors: u64,
+    /// Blocks that it could not read and that were written anew.
+    pub mended: u64,
+    /// Times that one of its blocks could not be read, and not be made from the others.
+    pub lost: u64,
 }
 
 /// A device as it was when an operation was given to it.
@@ -112,6 +118,7 @@ impl Raid {
             counters: RefCell::default(),
             departures: Cell::new(0),
             flushing: Lock::default(),
+            bad_places: BadPlaces::default(),
             ledger: OnceCell::new(),
         }))
     }
@@ -337,12 +344,22 @@ impl Core {
         self.fail(slot);
     }
 
-    /// Takes note of a failed read: a place that cannot be read is no reason to give up the whole device.
-    pub(crate) fn read_failed(&self, slot: Slot, error: IoError) {
+    /// Takes note of a failed read: a place that cannot be read is no reason to give up the whole device, but is to be
+    /// written anew.
+    pub(crate) fn read_failed(&self, slot: Slot, stripe: u64, error: IoError) {
         self.note(slot.device, |traffic| traffic.read_errors += 1);
         if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
             self.fail(slot);
+        } else if self.ledger.get().is_some_and(|ledger| ledger.intent().is_some()) {
+            self.bad_places.note(stripe, slot.device);
         }
+    }
+
+    pub(crate) fn mended(&self, device: usize, result: &Mended) {
+        self.note(device, |traffic| {
+            traffic.mended += result.mended;
+            traffic.lost += result.lost;
+        });
     }
 
     fn note(&self, device: usize, change: impl FnOnce(&mut DeviceTraffic)) {

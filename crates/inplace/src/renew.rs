@@ -102,7 +102,7 @@ impl Core {
         match self.start_read(device, stripe, 0, buf.full()).await {
             Ok(_) => Some(buf),
             Err(error) => {
-                self.read_failed(slot, error);
+                self.read_failed(slot, stripe, error);
                 None
             }
         }

@@ -53,11 +53,6 @@ impl Array {
 }
 
 impl Inner {
-    fn name_of(&self, member: MemberIx) -> String {
-        let devices = self.devices.borrow();
-        devices[member.index()].as_ref().map_or_else(|| format!("member {}", member.0), |device| device.name.clone())
-    }
-
     fn check_candidate(&self, member: MemberIx, device: &DeviceInfo) -> Result<(), MemberError> {
         let core = self.core();
         let invalid = |why: String| MemberError::Array(ArrayError::Invalid(why));
@@ -72,7 +67,7 @@ impl Inner {
             return Err(MemberError::InService(device.name.clone()));
         }
         if !core.is_failed(member.index()) && !core.is_whole(member.index()) {
-            return Err(MemberError::Rebuilding(self.name_of(member)));
+            return Err(MemberError::Rebuilding(self.device_name(member.index())));
         }
         let state = self.ledger().state.borrow();
         let need = ByteSize(state.geometry.device_offset(state.groups[0].segments, 0));
@@ -98,7 +93,7 @@ impl Inner {
         if core.is_failed(ix) {
             return Ok(());
         }
-        let device = self.name_of(member);
+        let device = self.device_name(member.index());
         if !force {
             return Err(MemberError::StillOnline(device));
         }

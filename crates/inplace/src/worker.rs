@@ -3,12 +3,14 @@
 use std::rc::Rc;
 
 use cygnus_engine::{Job, JobKind, JobState, change_member};
-use cygnus_format::MemberState;
+use cygnus_format::{MemberState, VolumeDesc};
 use cygnus_runtime::race;
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::array::{Array, Inner};
+use crate::error::RaidError;
 use crate::intent::QUIET;
+use crate::mend::Mended;
 
 /// Rest after each stripe while clients are at work: what is left for them is most of what the devices can do.
 const GIVE_WAY: Nanos = Nanos::millis(1);
@@ -39,6 +41,7 @@ impl Array {
         }
         if inner.ledger().intent().is_some() {
             inner.rt.spawn(clear_bits(AtWork::new(inner)));
+            inner.rt.spawn(mend_places(AtWork::new(inner)));
         }
         inner.rt.spawn(make_good(AtWork::new(inner)));
     }
@@ -66,6 +69,29 @@ async fn clear_bits(at_work: AtWork) {
     }
 }
 
+/// Writes anew what could not be read.
+async fn mend_places(at_work: AtWork) {
+    let inner = &at_work.0;
+    let core = inner.core();
+    while !inner.closing.get() {
+        let found = core.bad_places.found.wait();
+        let Some((stripe, device)) = core.bad_places.next() else {
+            race(found, inner.changed.wait()).await;
+            continue;
+        };
+        // An array that takes no writes any more says so to whoever writes.
+        let Ok(Mended { mended, lost }) = core.mend_stripe(stripe, device).await else { continue };
+        let _ = core.settle().await;
+        let name = inner.device_name(device);
+        if mended > 0 {
+            inner.ledger().log.line(&format!("{name}: {mended} blocks could not be read and were written anew"));
+        }
+        if lost > 0 {
+            inner.ledger().log.line(&format!("{name}: {lost} blocks can neither be read nor made from other devices"));
+        }
+    }
+}
+
 /// First what a crash has left, then what is missing.
 async fn make_good(at_work: AtWork) {
     let inner = at_work.0.clone();
@@ -90,6 +116,10 @@ impl Inner {
         (0..core.layout.devices()).filter(|&member| !core.is_failed(member) && !core.is_whole(member)).collect()
     }
 
+    pub(crate) fn device_name(&self, member: usize) -> String {
+        self.devices.borrow()[member].as_ref().map_or_else(|| format!("member {member}"), |device| device.name.clone())
+    }
+
     fn device_bytes(&self) -> u64 {
         let layout = &self.core().layout;
         layout.stripes() * u64::from(layout.chunk_blocks()) * BLOCK as u64
@@ -97,7 +127,7 @@ impl Inner {
 
     /// Has a member's device filled; returns the number of the job.
     pub(crate) fn begin_fill(&self, member: usize) -> u64 {
-        let name = self.devices.borrow()[member].as_ref().map_or_else(String::new, |device| device.name.clone());
+        let name = self.device_name(member);
         let job = self.jobs.begin(&self.rt, JobKind::Rebuild, name, self.device_bytes());
         let id = job.id();
         self.waiting.borrow_mut().insert(member, job);
@@ -155,7 +185,7 @@ impl Inner {
     /// Gives a member's device all that it should hold.
     async fn fill(&self, member: usize, job: Job) {
         let filled = self.try_fill(member, &job).await;
-        let name = self.devices.borrow()[member].as_ref().map_or_else(String::new, |device| device.name.clone());
+        let name = self.device_name(member);
         let state = match filled {
             Ok(true) => {
                 self.ledger().log.line(&format!("{name} holds everything it should"));
@@ -168,6 +198,26 @@ impl Inner {
         self.changed.notify();
     }
 
+    /// Why a member cannot be filled, and what to do. What is beyond redundancy must not be made up, so filling ends there.
+    fn cannot_fill(&self, member: usize, error: &RaidError) -> String {
+        let RaidError::Unreadable(block) = error else { return error.to_string() };
+        let at = block.0 * BLOCK as u64;
+        let volumes = self.ledger().state.borrow().volumes.clone();
+        let holds = |desc: &&VolumeDesc| {
+            let start = u64::from(desc.start_mib) << 20;
+            (start..start + desc.size_bytes).contains(&at)
+        };
+        let place = match volumes.iter().find(holds) {
+            Some(desc) => format!("byte {} of volume {}", at - (u64::from(desc.start_mib) << 20), desc.name),
+            None => format!("byte {at} of the array, which no volume has"),
+        };
+        format!(
+            "{}: the stripe of {place} cannot be made, since another device cannot read its part of it; write that stripe \
+             anew, or copy what is there to another array; filling begins again when the array is opened",
+            self.device_name(member)
+        )
+    }
+
     /// `false` if the array was closed meanwhile.
     async fn try_fill(&self, member: usize, job: &Job) -> Result<bool, String> {
         let core = self.core();
@@ -177,7 +227,7 @@ impl Inner {
             if self.closing.get() {
                 return Ok(false);
             }
-            core.fill_stripe(stripe, member).await.map_err(|error| error.to_string())?;
+            core.fill_stripe(stripe, member).await.map_err(|error| self.cannot_fill(member, &error))?;
             if core.is_failed(member) {
                 core.settle().await.map_err(|error| error.to_string())?;
                 return Err("the device has failed".into());

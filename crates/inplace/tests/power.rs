@@ -5,12 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{Log, OpenOptions};
-use cygnus_format::MemberState;
-use cygnus_inplace::{Array, CreateOptions, Level, Volume, VolumeError, check, create};
+use cygnus_engine::{JobState, Log, OpenOptions};
+use cygnus_format::{DATA_START, MemberState};
+use cygnus_inplace::{Array, CreateOptions, Level, Volume, VolumeError, check, create, repair};
 use cygnus_runtime::{Event, Halt, IoErrorKind, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{BLOCK, ByteSize, MemberIx, ReactorId};
+use cygnus_types::{BLOCK, ByteSize, MemberIx, Nanos, ReactorId};
 
 /// Blocks that the load writes to: regions of their own, and enough stripes to meet.
 const BLOCKS: u64 = 192;
@@ -317,6 +317,86 @@ fn a_member_that_failed_is_never_believed_again() {
                 .unwrap();
         }
     }
+}
+
+#[test]
+fn what_a_member_cannot_read_is_written_anew() {
+    for level in redundant() {
+        for seed in 0..4 {
+            let n = members(level);
+            let bench = Bench::new(level, 210 + seed, n);
+            let oracle = Rc::new(RefCell::new(Oracle::new()));
+            let (world, disks, known) = (bench.world.clone(), bench.disks.clone(), oracle.clone());
+            // Not a mirror's second copy, which a reader alone never reads, nor the parity drive.
+            let bad = seed as usize * 2 % n;
+            let last = bench
+                .with(
+                    |m| m < n,
+                    |rt, array| async move {
+                        let volume = array.volume("v").unwrap();
+                        load(&rt, &volume, &known, seed, 30).await;
+                        let from = DATA_START + seed * 3 * BLOCK as u64;
+                        world.fail_reads(disks[bad], from..from + 7 * BLOCK as u64);
+                        let last = known.borrow().acknowledged.clone();
+                        assert_eq!(versions(&rt, &volume).await, last, "{} seed {seed}", level.name());
+                        rt.sleep(Nanos::secs(1)).await;
+                        let traffic = array.status().members[bad].traffic;
+                        assert!(traffic.mended > 0 && traffic.lost == 0, "{} seed {seed}: {traffic:?}", level.name());
+                        array.close().await.unwrap();
+                        last
+                    },
+                )
+                .unwrap();
+            // Nobody has read the parity that could not be read either; a repair does.
+            let devices = bench.world.infos(&bench.disks[..n]);
+            let repair = |rt: Runtime| async move { repair(&rt, &devices, None, Arc::new(Quiet), |_, _| ()).await };
+            bench.run(repair).unwrap().unwrap();
+            let lost = (bad + 1) % n;
+            let found = bench.with(
+                |m| m < n && m != lost,
+                |rt, array| async move { versions(&rt, &array.volume("v").unwrap()).await },
+            );
+            assert_eq!(found.unwrap(), last, "{} seed {seed}", level.name());
+        }
+    }
+}
+
+#[test]
+fn what_no_device_yields_is_an_error_and_ends_a_rebuild_with_the_place() {
+    let level = Level::Raid5;
+    let n = members(level);
+    let bench = Bench::new(level, 230, n);
+    let oracle = Rc::new(RefCell::new(Oracle::new()));
+    let spare = bench.world.infos(&bench.disks)[n].clone();
+    let (world, disks, known) = (bench.world.clone(), bench.disks.clone(), oracle.clone());
+    bench
+        .with(
+            |m| m < n,
+            |rt, array| async move {
+                let volume = array.volume("v").unwrap();
+                load(&rt, &volume, &known, 1, 30).await;
+                world.kill(disks[0]);
+                load(&rt, &volume, &known, 2, 30).await;
+                world.fail_reads(disks[1], DATA_START + 4 * BLOCK as u64..DATA_START + 5 * BLOCK as u64);
+                array.replace(MemberIx(0), &spare, false).await.expect("the spare fits");
+                array.settled().await;
+                let jobs = array.jobs();
+                let Some(JobState::Failed(why)) = jobs.last().map(|job| &job.state) else { panic!("{jobs:?}") };
+                assert!(why.contains("of volume v"), "{why}");
+                assert_eq!(array.status().members[0].state, MemberState::Rebuilding);
+                let mut unreadable = 0;
+                for block in 0..BLOCKS {
+                    let into = rt.alloc(BLOCK);
+                    match volume.read(block * BLOCK as u64, into.full()).await {
+                        Ok(_) => {}
+                        Err(VolumeError::Unreadable { .. }) => unreadable += 1,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                assert!((1..=2).contains(&unreadable), "{unreadable}");
+            },
+        )
+        .unwrap();
 }
 
 #[test]

@@ -173,6 +173,8 @@ pub fn counters(member: &MemberStatus) -> DeviceCounters {
         errors: traffic.read_errors + traffic.write_errors,
         read_errors: traffic.read_errors,
         write_errors: traffic.write_errors,
+        repaired: traffic.mended,
+        unrepairable: traffic.lost,
         ..DeviceCounters::default()
     }
 }

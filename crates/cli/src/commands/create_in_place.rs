@@ -21,8 +21,8 @@ struct Created {
     preset: &'static str,
     members: Vec<PathBuf>,
     /// What the level does not promise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caution: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cautions: Vec<&'static str>,
 }
 
 /// Does it.
@@ -47,7 +47,7 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
         uuid: uuid.to_string(),
         preset: level.name(),
         members,
-        caution: caution(level).map(String::from),
+        cautions: caution(level).into_iter().collect(),
     };
     if context.output.json() {
         return context.output.answer(&created, |_| String::new());
@@ -57,12 +57,12 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
         false => " Its copies or parity are made to fit when it is first served.",
     };
     context.output.done(&format!(
-        "Created array {name} ({uuid}): {level}, updated in place, {n} members.{resync}\n{caution}\
+        "Created array {name} ({uuid}): {level}, updated in place, {n} members.{resync}\n{cautions}\
          Next: cygnus volume create {name}/vol0 --size SIZE",
         name = created.name,
         level = created.preset,
         n = created.members.len(),
-        caution = created.caution.map_or(String::new(), |caution| format!("{caution}\n")),
+        cautions = created.cautions.iter().map(|caution| format!("{caution}\n")).collect::<String>(),
     ))
 }
 

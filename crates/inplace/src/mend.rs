@@ -1,0 +1,100 @@
+//! Blocks that a device could not read, made from the others and written anew: a drive then gives them another place.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, Event};
+use cygnus_types::BLOCK;
+
+use crate::error::RaidError;
+use crate::raid::Core;
+
+/// Most that is remembered. What does not fit in will be met again.
+const MOST: usize = 4096;
+
+/// Parts of devices in which something could not be read, and which nobody has looked at since.
+#[derive(Default)]
+pub(crate) struct BadPlaces {
+    /// Stripe and device.
+    places: RefCell<BTreeSet<(u64, usize)>>,
+    pub found: Event,
+}
+
+impl BadPlaces {
+    pub(crate) fn note(&self, stripe: u64, device: usize) {
+        let mut places = self.places.borrow_mut();
+        if places.len() < MOST && places.insert((stripe, device)) {
+            self.found.notify();
+        }
+    }
+
+    pub(crate) fn next(&self) -> Option<(u64, usize)> {
+        self.places.borrow_mut().pop_first()
+    }
+}
+
+/// What became of a device's part of a stripe.
+#[derive(Default)]
+pub(crate) struct Mended {
+    /// Blocks written anew.
+    pub mended: u64,
+    /// Blocks that the other devices do not yield either.
+    pub lost: u64,
+}
+
+impl Core {
+    /// Writes anew what a device cannot read of its part of a stripe. Nothing else of it is touched: what it can read is
+    /// nearer to the truth than what parity says of it, which a crash may have left wrong.
+    pub(crate) async fn mend_stripe(self: &Rc<Self>, stripe: u64, device: usize) -> Result<Mended, RaidError> {
+        let _alone = self.alone_at(stripe).await;
+        let mut result = Mended::default();
+        // Where copies or parity may not fit, the resync comes first: it would mend in the name of what is wrong.
+        if self.lacks(device, stripe) || self.is_stale(stripe) {
+            return Ok(result);
+        }
+        for row in 0..self.layout.chunk_blocks() {
+            let slot = self.slot(device);
+            let read = self.rt.alloc(BLOCK);
+            if self.start_read(device, stripe, row, read.full()).await.is_ok() {
+                continue;
+            }
+            match self.block_of_others(stripe, row, device).await {
+                Some(block) => {
+                    let write = self.start_write(device, stripe, row, block.full());
+                    self.ended(vec![(slot, write)]).await?;
+                    result.mended += 1;
+                }
+                None => result.lost += 1,
+            }
+            if self.lacks(device, stripe) {
+                break;
+            }
+        }
+        self.mended(device, &result);
+        Ok(result)
+    }
+
+    /// A block as the other devices have it.
+    async fn block_of_others(self: &Rc<Self>, stripe: u64, row: u32, device: usize) -> Option<Buf> {
+        if self.layout.level().parity() == 0 {
+            let column =
+                (0..self.layout.data_columns()).find(|&c| self.layout.copies(stripe, c).any(|d| d == device))?;
+            for other in self.layout.copies(stripe, column).filter(|&other| other != device) {
+                let buf = self.rt.alloc(BLOCK);
+                if !self.lacks(other, stripe) && self.start_read(other, stripe, row, buf.full()).await.is_ok() {
+                    return Some(buf);
+                }
+            }
+            return None;
+        }
+        let width = self.layout.devices();
+        let wanted = (0..width).find(|&column| self.layout.device(stripe, column) == device)?;
+        let columns = self.read_columns(stripe, row, 1, (0..width).filter(|&column| column != wanted)).await;
+        let views: Vec<Option<&[u8]>> = columns.iter().map(|c| c.as_ref().map(|buf| buf.part(0..BLOCK))).collect();
+        let mut out = self.rt.alloc(BLOCK);
+        parity::reconstruct(self.layout.data_columns(), &views, wanted, out.bytes_mut()).ok()?;
+        Some(out)
+    }
+}
