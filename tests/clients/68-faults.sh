@@ -65,9 +65,10 @@ cygnus "$DIR" array replace tank 3 "$DIR/new3" --create "$MEMBER_SIZE" --force -
     { cat "$DIR/replace.log" >&2 && fail "array replace after truncation"; }
 alive "truncation"
 
-# Deleted: the server still holds the file, so nothing happens until it starts anew; then a spare steps in by itself.
+# Deleted: the server still holds the file, and warns; when it starts anew, a spare steps in by itself.
 rm "$DIR/d6"
 alive "deletion"
+cygnus "$DIR" array status tank | grep -q "$DIR/d6 is suspect: its path does not exist any more" || fail "deletion was not noticed"
 cygnus "$DIR" array spare add tank "$DIR/spare" --create "$MEMBER_SIZE" >/dev/null || fail "array spare add"
 cygnus "$DIR" array spare list tank | grep -q "$DIR/spare" || fail "the spare is not listed"
 scrub "deletion"

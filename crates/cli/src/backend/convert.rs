@@ -221,14 +221,18 @@ fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
     }
 }
 
+/// A file that was deleted is there for whoever has it open, and nobody notices before the next start.
+const DELETED: &str = "its path does not exist any more, so what it holds is gone when the server stops";
+
 fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
     let index = u32::from(member.member.0);
     let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
     let path = remembered.filter(|_| !member.name.starts_with('/')).map(|remembered| remembered.path.display());
+    let path = path.map_or_else(|| member.name.clone(), |path| path.to_string());
+    let deleted = member.is_online() && path.starts_with('/') && std::fs::exists(&path).is_ok_and(|exists| !exists);
     DeviceStatus {
         index,
         group: member.group.0.into(),
-        path: path.map_or_else(|| member.name.clone(), |path| path.to_string()),
         state: match member.state {
             MemberState::Online => DeviceState::Online,
             MemberState::Failed => DeviceState::Failed,
@@ -241,7 +245,8 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
         pace: member.is_online().then(|| pace(&member.pace)),
         lifetime: lifetime(member.lifetime),
-        suspect: member.suspect.map(|why| why.to_string()),
+        suspect: member.suspect.map(|why| why.to_string()).or_else(|| deleted.then(|| DELETED.into())),
+        path,
     }
 }
 
