@@ -31,6 +31,11 @@ impl Scale {
         self.0
     }
 
+    /// So many times smaller again: for more drives of which each is smaller.
+    pub fn smaller(self, times: f64) -> Scale {
+        Self(self.0 * times)
+    }
+
     /// A span of the paper in seconds, as a scenario writes it.
     pub fn seconds(self, papers: f64) -> String {
         format!("{:.3}s", papers / self.0)

@@ -10,7 +10,7 @@
 //! leaves out is the time that RocksDB itself took to think.
 
 use super::common::UTILISATION;
-use super::ycsb::SCHEMES;
+use super::ycsb::each;
 use crate::experiment::{Scale, Trial};
 
 /// The recordings' own scale.
@@ -23,19 +23,18 @@ pub const RECORDED: &str = "The requests are RocksDB's own: db_bench on ext4 on 
     Parity rotates over the drives of a group in both log schemes (as in RAID-5, not RAID-4): a parity drive of its own \
     makes no difference to full stripes.";
 
-/// A recorded workload on every scheme, measured for so many of the paper's seconds.
+/// A recorded workload on every scheme and on SWAN with a wide front-end, measured for so many of the paper's seconds.
 pub fn trials(workload: &str, seconds: f64) -> Vec<Trial> {
     let scale = Scale::new(DIVISOR).expect("it is in bounds");
-    let scenario = |array: &str| {
+    let scenario = |drives: &str, array: &str| {
         format!(
-            "name = \"rocksdb-{workload}\"\n{}[[array]]\n{array}[volume]\nsize = \"{UTILISATION}% of data\"\n\
+            "name = \"rocksdb-{workload}\"\n{drives}[[array]]\n{array}[volume]\nsize = \"{UTILISATION}% of data\"\n\
              [aging]\nfill = \"100%\"\noverwrite = 0.5\nrecording = \"rocksdb-load\"\n\
              [workload.replay]\nrecording = \"rocksdb-{workload}\"\nclosed-loop = true\ndepth = 8\nfit = \"refuse\"\n\
              [run]\nduration = \"{}\"\nsample = \"{}\"\n",
-            super::common::drives(scale),
             scale.seconds(seconds),
             scale.seconds(5.0)
         )
     };
-    SCHEMES.map(|(name, scheme, array)| Trial::new(&format!("{name}, {workload}"), scheme, scenario(array))).into()
+    each(scale, workload, scenario)
 }
