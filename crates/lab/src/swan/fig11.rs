@@ -10,9 +10,9 @@ use crate::outcome::{LatencyRow, Sample};
 /// See the module's text.
 pub struct Fig11;
 
-const NOTE: &str = "Merges that the load left behind read and write in the first half of the time shown and a little longer. New \
-    tables, which are looked up most, lie on the three drives that all writes go to, each of whose dies is busy for 900 us \
-    with a page. Latencies are those of reads of at most 64 KiB, which a lookup waits for.";
+const NOTE: &str = "Merges that the load left behind read and write in the first half of the time shown and a little longer. All \
+    writes go to the front-end, each of whose dies is busy for 900 us with a page. Latencies are those of reads of at most \
+    64 KiB, which a lookup waits for.";
 
 const STEP: &str = "They differ by a step of the histogram of latencies, which has 32 for each doubling: too little to tell them \
     apart.";
