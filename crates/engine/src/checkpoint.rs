@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use cygnus_format::{CheckpointRoot, RootSegment, RootUse, Stream};
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, Nanos};
 
 use crate::peers::{ALL_STREAMS, ToOwner};
 use crate::reactor::Reactor;
@@ -18,6 +18,13 @@ use crate::writer::{Appended, Page};
 
 /// Pages after which others get a turn.
 const PAGES_PER_TURN: u64 = 64;
+/// A checkpoint that nobody waits for writes one byte for each so many that users write meanwhile, so they hardly notice
+/// it; it has ended long before the next one is due, which takes many times its size.
+const GUESTS_SHARE: u64 = 8;
+/// But it never rests longer than this between two turns: while nobody writes, nobody minds.
+const LONGEST_REST: Nanos = Nanos::millis(10);
+/// How often it looks what users have written.
+const LOOK: Nanos = Nanos::millis(1);
 
 impl Reactor {
     /// Whether enough has been written since the last checkpoint.
@@ -28,6 +35,12 @@ impl Reactor {
         // A small array would otherwise be written over several times before its first checkpoint.
         let least = rule.min_bytes.min(self.shared.usable() * BLOCK as u64 / 2);
         read(&self.shared.since_checkpoint) >= by_size.max(least)
+    }
+
+    /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.
+    pub(crate) fn start_checkpoint_at_once(self: &Rc<Self>) {
+        self.home().checkpoint_awaited.set(true);
+        self.start_checkpoint();
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way.
@@ -46,6 +59,7 @@ impl Reactor {
 
     fn end_checkpoint(&self) {
         self.home().checkpointing.set(false);
+        self.home().checkpoint_awaited.set(false);
         self.home().checkpoint_done.notify();
         self.home().space_changed.notify();
     }
@@ -54,6 +68,7 @@ impl Reactor {
     pub(crate) async fn checkpoint(self: &Rc<Self>) -> Result<(), String> {
         loop {
             let done = self.home().checkpoint_done.wait();
+            self.home().checkpoint_awaited.set(true);
             if !self.home().checkpointing.replace(true) {
                 break;
             }
@@ -70,7 +85,7 @@ impl Reactor {
         let mut root = self.barrier().await;
         let generation = root.generation;
         for volume in self.shared.volumes() {
-            root.pages += self.write_pages(&volume, generation).await?;
+            root.pages = self.write_pages(&volume, generation, root.pages).await?;
         }
         self.writer(Stream::Meta).borrow_mut().close_segment(self);
         self.flush_everything().await?;
@@ -132,21 +147,36 @@ impl Reactor {
             .collect()
     }
 
-    /// Writes the pages of a volume's map that hold anything; returns how many.
-    async fn write_pages(self: &Rc<Self>, volume: &VolumeState, generation: u64) -> Result<u64, String> {
+    /// Writes the pages of a volume's map that hold anything, after so many others; returns how many there are now.
+    async fn write_pages(self: &Rc<Self>, volume: &VolumeState, generation: u64, others: u64) -> Result<u64, String> {
         let mut bytes = [0; BLOCK];
-        let mut written = 0;
+        let mut written = others;
         for number in volume.map.pages(volume.blocks()) {
             if !volume.map.read_page(number, &mut bytes) {
                 continue;
             }
             self.append_page(&Page { volume, number, generation, bytes: &bytes }).await?;
             written += 1;
-            if written % PAGES_PER_TURN == 0 {
+            if written.is_multiple_of(PAGES_PER_TURN) {
                 self.rt.yield_now().await;
+                self.let_guests_write(written).await;
             }
         }
         Ok(written)
+    }
+
+    /// Rests until users have written their share since the barrier, unless somebody waits.
+    async fn let_guests_write(&self, pages: u64) {
+        let home = self.home();
+        let since = self.rt.now();
+        while !home.checkpoint_awaited.get()
+            && !self.is_ending()
+            && home.space.borrow().starving == 0
+            && read(&self.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
+            && self.rt.now().since(since) < LONGEST_REST
+        {
+            self.rt.sleep(LOOK).await;
+        }
     }
 
     async fn append_page(self: &Rc<Self>, page: &Page<'_>) -> Result<(), String> {

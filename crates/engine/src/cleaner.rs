@@ -56,7 +56,7 @@ impl Reactor {
                 None if !home.space.borrow().pending.is_empty() && !home.releasing.get() => self.start_release(),
                 None if home.space.borrow().starving > 0 => {
                     if self.blocked_by_discards() {
-                        self.start_checkpoint();
+                        self.start_checkpoint_at_once();
                     }
                     let nap = self.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;

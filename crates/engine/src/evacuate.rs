@@ -155,7 +155,7 @@ impl Reactor {
                 self.release_pending().await;
             }
             Some(Keeps::Checkpoint) if self.may_checkpoint_again() => {
-                self.start_checkpoint();
+                self.start_checkpoint_at_once();
                 either(changed, self.rt.sleep(LOOK_AGAIN)).await;
             }
             Some(Keeps::Checkpoint) => self.home().space.borrow_mut().give_up_evacuation(&self.shared),

@@ -58,6 +58,8 @@ pub(crate) struct Home {
     /// A discard in a stripe below this sequence is covered by a checkpoint.
     pub discard_horizon: Cell<u64>,
     pub checkpointing: Cell<bool>,
+    /// Somebody waits for the checkpoint that is under way or about to begin, or needs what it brings.
+    pub checkpoint_awaited: Cell<bool>,
     /// Notified when a checkpoint has ended.
     pub checkpoint_done: Event,
     /// Whether groups are being added, or one is beginning to leave or leaving for good.
@@ -111,6 +113,7 @@ impl Home {
             flushing: Gate::default(),
             discard_horizon: Cell::new(0),
             checkpointing: Cell::new(false),
+            checkpoint_awaited: Cell::new(false),
             checkpoint_done: Event::new(),
             regrouping: Cell::new(false),
             retirers: Cell::new(0),

@@ -264,6 +264,7 @@ impl Reactor {
             if !self.home().checkpointing.get() {
                 break;
             }
+            self.home().checkpoint_awaited.set(true);
             done.await;
         }
         self.end_segments();
