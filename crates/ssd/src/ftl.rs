@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use cygnus_types::prefetch;
-
 use crate::bits::Bits;
 use crate::config::{Eviction, Shape, VictimPolicy};
+use crate::page_table::PageTable;
 
 /// No block.
 pub(crate) const NO_BLOCK: u32 = u32::MAX;
@@ -53,13 +52,13 @@ pub(crate) struct Block {
 #[derive(Clone, Debug)]
 pub(crate) struct Ftl {
     pub(crate) shape: Shape,
-    /// Per logical page: 0 nowhere, else a page or slot + 1. Zeros cost no memory until written.
-    map: Vec<u32>,
+    /// Per logical page: 0 nowhere, else a page or slot + 1.
+    map: PageTable,
     /// Flash pages that hold current data. By this alone a page becomes invalid: the set of a whole drive stays in the
     /// processor's cache, `owners` does not.
     current: Bits,
     /// Per flash page that is current: its logical page. Written and read in the order of the pages only.
-    owners: Vec<u32>,
+    owners: PageTable,
     blocks: Vec<Block>,
     /// Per die: free blocks, SLC blocks in use.
     free: Vec<u32>,
@@ -75,9 +74,9 @@ impl Ftl {
         let blocks = (shape.dies * shape.blocks_per_die) as usize;
         let empty = Block { valid: 0, filled: 0, programmed: 0, life: Life::Free, slc: false, erases: 0, closed: 0 };
         Self {
-            map: vec![0; shape.logical as usize],
+            map: PageTable::new(shape.logical as usize),
             current: Bits::none(blocks * shape.pages_per_block as usize),
-            owners: vec![0; blocks * shape.pages_per_block as usize],
+            owners: PageTable::new(blocks * shape.pages_per_block as usize),
             blocks: vec![empty; blocks],
             free: vec![shape.blocks_per_die; shape.dies as usize],
             slc: vec![0; shape.dies as usize],
@@ -88,7 +87,7 @@ impl Ftl {
     }
 
     pub(crate) fn place(&self, lpn: u32) -> Place {
-        match self.map[lpn as usize] {
+        match self.map.get(lpn) {
             0 => Place::Nowhere,
             entry => match entry - 1 {
                 slot if slot & CACHED != 0 => Place::Cache(slot & !CACHED),
@@ -99,14 +98,14 @@ impl Ftl {
 
     /// The logical page that a flash page holds, if it is current.
     pub(crate) fn owner(&self, ppn: u32) -> Option<u32> {
-        self.current.contains(ppn).then(|| self.owners[ppn as usize])
+        self.current.contains(ppn).then(|| self.owners.get(ppn))
     }
 
     /// Flash pages of a range that hold current data, with their logical pages, which are about to move.
     pub(crate) fn current(&self, pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.current.within(pages).map(|ppn| {
-            let lpn = self.owners[ppn as usize];
-            prefetch(&self.map[lpn as usize]);
+            let lpn = self.owners.get(ppn);
+            self.map.prefetch(lpn);
             (ppn, lpn)
         })
     }
@@ -180,7 +179,7 @@ impl Ftl {
             "only current pages move"
         );
         self.invalidate(from);
-        self.put(block, self.owners[from as usize])
+        self.put(block, self.owners.get(from))
     }
 
     fn put(&mut self, block: u32, lpn: u32) -> u32 {
@@ -188,9 +187,9 @@ impl Ftl {
         let target = &mut self.blocks[block as usize];
         target.filled += 1;
         target.valid += 1;
-        self.map[lpn as usize] = ppn + 1;
+        self.map.set(lpn, ppn + 1);
         self.current.insert(ppn);
-        self.owners[ppn as usize] = lpn;
+        self.owners.set(ppn, lpn);
         ppn
     }
 
@@ -217,6 +216,8 @@ impl Ftl {
         }
         self.closings = self.closings.wrapping_add(1);
         let closings = self.closings;
+        self.map.were_set(self.shape.pages_per_block);
+        self.owners.were_set(self.shape.pages_per_block);
         let closed = &mut self.blocks[block as usize];
         closed.life = Life::Closed;
         closed.closed = closings;
@@ -239,13 +240,13 @@ impl Ftl {
     /// The logical page is in the cache from now on.
     pub(crate) fn cached(&mut self, lpn: u32, slot: u32) {
         self.forget(lpn);
-        self.map[lpn as usize] = (slot | CACHED) + 1;
+        self.map.set(lpn, (slot | CACHED) + 1);
     }
 
     /// The logical page is nowhere from now on.
     pub(crate) fn trim(&mut self, lpn: u32) {
         self.forget(lpn);
-        self.map[lpn as usize] = 0;
+        self.map.set(lpn, 0);
     }
 
     /// Whether reads of this page are served by the controller because its program is not over.
@@ -365,6 +366,12 @@ impl Ftl {
         self.blocks.iter().map(|block| block.erases)
     }
 
+    /// Pages of a new drive in no order are about to be laid down all over it.
+    pub(crate) fn expect_disorder(&mut self) {
+        self.map.expect_disorder();
+        self.owners.expect_disorder();
+    }
+
     /// Makes a free block a closed one whose pages hold what `owner` says, as if written and partly overwritten since.
     /// Pages given must be nowhere.
     pub(crate) fn lay_down(&mut self, block: u32, mut owner: impl FnMut(u32) -> Option<u32>) {
@@ -372,9 +379,9 @@ impl Ftl {
         let mut valid = 0;
         for page in 0..self.shape.pages_per_block {
             if let Some(lpn) = owner(page) {
-                self.map[lpn as usize] = first + page + 1;
+                self.map.set(lpn, first + page + 1);
                 self.current.insert(first + page);
-                self.owners[(first + page) as usize] = lpn;
+                self.owners.set(first + page, lpn);
                 valid += 1;
             }
         }
@@ -387,7 +394,7 @@ impl Ftl {
 
     /// Bytes of state.
     pub(crate) fn memory(&self) -> u64 {
-        let tables = size_of_val(&*self.map) + size_of_val(&*self.owners) + size_of_val(&*self.blocks);
+        let tables = self.map.memory() + self.owners.memory() + size_of_val(&*self.blocks);
         (tables + self.current.memory()) as u64
     }
 

@@ -93,6 +93,7 @@ impl Ssd {
         if pages == 0 {
             return;
         }
+        self.ftl.expect_disorder();
         let (dies, per_block) = (self.ftl.shape.dies, self.ftl.shape.pages_per_block);
         let closed = self.lasting_blocks();
         let t = decay(f64::from(pages) / (f64::from(closed) * f64::from(dies) * f64::from(per_block)));
