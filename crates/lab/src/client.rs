@@ -8,6 +8,7 @@ use cygnus_sim::World;
 use cygnus_types::{Nanos, zeros};
 use cygnus_workload::{Kind, Request, Source};
 
+use crate::cache::PageCache;
 use crate::link::{Link, Way};
 use crate::store::{RequestError, Role, blank};
 use crate::tally::{Key, Tally};
@@ -17,6 +18,7 @@ use crate::testbed::{Seat, Testbed};
 pub(crate) struct Shared {
     pub world: World,
     pub link: Option<Link>,
+    pub cache: Option<Rc<PageCache>>,
     pub per_request: Nanos,
     pub tally: RefCell<Tally>,
     /// Names of sources, each once.
@@ -31,11 +33,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn new(bed: &Testbed, link: Option<Link>, ramp: Nanos, duration: Nanos) -> Self {
+    pub fn new(bed: &Testbed, ramp: Nanos, duration: Nanos) -> Self {
         let start = bed.home().rt.precise_now();
         Self {
             world: bed.world.clone(),
-            link,
+            link: None,
+            cache: None,
             per_request: bed.per_request,
             tally: RefCell::default(),
             names: RefCell::default(),
@@ -156,19 +159,35 @@ impl Client {
         self.shared.world.charge(*reactor, self.shared.per_request);
         match request.kind {
             Kind::Read => store.read(offset, rt.alloc(len).full()).await?,
-            Kind::Write => match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
-                Some(result) => result?,
-                None => store.write(offset, blank(rt, len)).await?,
-            },
-            Kind::Flush => store.flush().await?,
+            Kind::Write => self.write(request).await?,
+            Kind::Flush => self.flush().await?,
             Kind::Trim => store.trim(offset, u64::from(request.len)).await?,
             Kind::WriteZeroes => store.write_zeroes(offset, u64::from(request.len)).await?,
         }
         if request.fua {
-            store.flush().await?;
+            self.flush().await?;
         }
         self.send(Way::ToClient, carries(Kind::Read, u64::from(request.len))).await;
         Ok(())
+    }
+
+    async fn write(&self, request: &Request) -> Result<(), RequestError> {
+        let Seat { rt, store, .. } = &*self.seat;
+        let (offset, len) = (request.offset, request.len as usize);
+        if let Some(cache) = &self.shared.cache {
+            return cache.write(offset, request.len).await;
+        }
+        match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
+            Some(result) => result,
+            None => store.write(offset, blank(rt, len)).await,
+        }
+    }
+
+    async fn flush(&self) -> Result<(), RequestError> {
+        match &self.shared.cache {
+            Some(cache) => cache.flush(&self.seat.store).await,
+            None => self.seat.store.flush().await,
+        }
     }
 
     async fn until(&self, ready: impl Fn() -> bool) {

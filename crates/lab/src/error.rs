@@ -42,6 +42,20 @@ pub enum LabError {
     /// The scenario makes no sense.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// An experiment cannot be made so small.
+    #[error(
+        "{experiment}, {divisor} times smaller than the paper's: {}; what an array keeps for itself does not shrink with its \
+         drives: give a smaller --scale",
+        error.message
+    )]
+    Scale {
+        /// Which.
+        experiment: &'static str,
+        /// How many times smaller.
+        divisor: f64,
+        /// What does not fit.
+        error: ScenarioError,
+    },
     /// A request of a client or of the aging failed.
     #[error("array {array:?}: a request failed: {error}")]
     Request {

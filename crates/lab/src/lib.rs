@@ -12,6 +12,7 @@
 
 mod aging;
 mod beyond;
+mod cache;
 mod chart;
 mod client;
 mod drive;

@@ -9,6 +9,7 @@ use cygnus_workload::trace::ReplayConfig;
 use toml::Spanned;
 
 use crate::aging::age;
+use crate::cache::PageCache;
 use crate::client::{self, Shared};
 use crate::error::{LabError, Stop};
 use crate::link::Link;
@@ -68,7 +69,7 @@ pub fn run(
 /// Plays a recording from its beginning to its end before the clock starts.
 async fn replay(bed: &Testbed, recording: &'static Shipped, size: u64) -> Result<(), Stop> {
     let source = ReplayConfig::closed_loop(recording, REPLAY_DEPTH).build(size);
-    let shared = Rc::new(Shared::new(bed, None, Nanos::ZERO, FOR_EVER));
+    let shared = Rc::new(Shared::new(bed, Nanos::ZERO, FOR_EVER));
     client::start(&shared, &bed.seats[0], source.map_err(|why| Stop::Workload(why.to_string()))?);
     shared.all_ended().await?;
     Ok(())
@@ -94,8 +95,11 @@ async fn play(
     }
 
     let link = spec.network.as_ref().map(Spanned::as_ref).map(|network| Link::new(network.rate.0, network.latency.0));
+    let cache = spec.cache.as_ref().map(|cache| PageCache::new(cache.as_ref(), &bed.seats[0]));
     let run = spec.run.as_ref();
-    let shared = Rc::new(Shared::new(&bed, link, run.ramp.0, run.duration.0));
+    let mut shared = Shared::new(&bed, run.ramp.0, run.duration.0);
+    (shared.link, shared.cache) = (link, cache);
+    let shared = Rc::new(shared);
     let before = Snapshot::take(&bed, &shared);
     let samples = Rc::new(RefCell::new(Vec::new()));
     let told = progress.clone();

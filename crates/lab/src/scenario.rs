@@ -45,6 +45,7 @@ pub(crate) struct Spec {
     pub workload: Spanned<WorkloadConfig>,
     pub cpu: Option<Spanned<CpuSection>>,
     pub network: Option<Spanned<NetworkSection>>,
+    pub cache: Option<Spanned<CacheSection>>,
     pub run: Spanned<RunSection>,
 }
 
@@ -215,6 +216,14 @@ pub(crate) struct NetworkSection {
     /// Time of a message that needs no room, one way.
     #[serde(default)]
     pub latency: Span,
+}
+
+/// A file system's cache between clients and array.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct CacheSection {
+    /// Memory that it may fill.
+    pub memory: Size,
 }
 
 /// How long, and how often to look.
@@ -422,6 +431,9 @@ impl Scenario {
         }
         if let Some(network) = self.spec.network.as_ref().filter(|network| network.as_ref().rate.0 == 0) {
             return Err(self.wrong(network, "rate: bytes per second, such as \"1250MB\" for 10 GbE, not 0"));
+        }
+        if let Some(cache) = self.spec.cache.as_ref().filter(|cache| cache.as_ref().memory.0 == 0) {
+            return Err(self.wrong(cache, "memory: bytes, such as \"64GiB\", not 0; leave [cache] out for none"));
         }
         Ok(())
     }

@@ -53,17 +53,23 @@ impl WholeGroupView<'_> {
             let group = &self.groups[g];
             group.is_present() && !group.is_clean() && !group.writable()
         };
-        let left = u64::from(left_for_writers(self.groups, self.front_end));
-        let pays = |&g: &usize| {
-            let (live, segments) = (u64::from(self.live[g]), u64::from(self.groups[g].segments));
-            let (percent, worthless) = (live * 100 / segments, u64::from(worthless_percent));
-            let waits = percent.saturating_sub(SUSTAINABLE_PERCENT);
-            let begin_at = live * HEAD_START * worthless.saturating_sub(percent)
-                / worthless.saturating_sub(percent - waits).max(1);
-            let is_time = self.starving || left <= begin_at + segments / 16;
-            is_time && percent < worthless && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
+        let worth_it = |&g: &usize| {
+            let percent = self.live[g] * 100 / self.groups[g].segments;
+            percent < worthless_percent && self.room_beside(g) >= self.live[g] + self.live[g] / 16 + 2
         };
-        (0..self.groups.len()).filter(is_full).filter(pays).min_by_key(|&g| (self.live[g], g))
+        let least = (0..self.groups.len()).filter(is_full).filter(worth_it).min_by_key(|&g| (self.live[g], g));
+        least.filter(|&g| self.starving || self.is_time(g, u64::from(worthless_percent)))
+    }
+
+    /// Whether writers have no more left than it takes to empty the group in good time. Only the group that is to be emptied
+    /// is asked: one with more valid data waits longer for itself, and would be first for as long as the better one rests.
+    fn is_time(&self, victim: usize, worthless: u64) -> bool {
+        let (live, segments) = (u64::from(self.live[victim]), u64::from(self.groups[victim].segments));
+        let percent = live * 100 / segments;
+        let waits = percent.saturating_sub(SUSTAINABLE_PERCENT);
+        let begin_at =
+            live * HEAD_START * worthless.saturating_sub(percent) / worthless.saturating_sub(percent - waits).max(1);
+        u64::from(left_for_writers(self.groups, self.front_end)) <= begin_at + segments / 16
     }
 
     /// Segments that other back-end groups have to give. Copies take somewhat more than what they are copies of, as
@@ -127,6 +133,12 @@ mod tests {
         assert_eq!(begins_at(90), None);
         let starved = |live: [u32; 4]| victim(&[2, 2, 2, 100], 2, &live, true);
         assert_eq!((starved([60, 70, 80, 0]), starved([90, 95, 90, 0])), (Some(0), None));
+    }
+
+    #[test]
+    fn a_worse_group_is_not_emptied_because_its_time_has_come_and_that_of_a_better_one_has_not() {
+        let chosen = |free: u32| victim(&[2, 2, free, 100], 2, &[78, 18, 0, 0], false);
+        assert_eq!((chosen(52), chosen(44)), (None, Some(1)), "the other would begin at 61");
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Experiment for Utilisation {
                         pause, and no measurement of it. For four groups it is kept up to a valid share of victims of 62 %, \
                         79 % utilisation, if all back-ends may be cleaned at a time; section 3.4 and 5.2 clean one, for which \
                         the same terms give a valid share of 36 %, 62 % utilisation, however many groups there are.",
-            divisor: 256.0,
+            divisor: 64.0,
         }
     }
 

@@ -16,6 +16,7 @@ pub struct Run {
     /// The experiment that asked for it first.
     pub experiment: &'static str,
     trial: Trial,
+    scale: Scale,
     seed: u64,
 }
 
@@ -37,11 +38,17 @@ impl Run {
     /// Runs it; `progress` is called now and then.
     ///
     /// # Errors
-    /// As of [`run`].
+    /// As of [`run`]; and when its arrays cannot be so small.
     pub fn carry_out(&self, progress: impl Fn(Stage) + 'static) -> Result<Outcome, LabError> {
         let scenario = Scenario::parse(self.experiment, &self.trial.scenario)?;
         let duration = scenario.duration();
-        run(&scenario, 0, self.seed, move |at| progress(Stage { duration, progress: at }))
+        let ended = run(&scenario, 0, self.seed, move |at| progress(Stage { duration, progress: at }));
+        ended.map_err(|error| match error {
+            LabError::Scenario(error) => {
+                LabError::Scale { experiment: self.experiment, divisor: self.scale.divisor(), error }
+            }
+            error => error,
+        })
     }
 
     fn is(&self, trial: &Trial, seed: u64) -> bool {
@@ -63,7 +70,7 @@ impl Laboratory {
         let first = self.asked.len();
         for trial in experiment.setup(scale) {
             if self.number(&trial, seed).is_none() {
-                self.asked.push(Run { experiment: experiment.about().id, trial, seed });
+                self.asked.push(Run { experiment: experiment.about().id, trial, scale, seed });
                 self.outcomes.push(None);
             }
         }

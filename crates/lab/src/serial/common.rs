@@ -66,6 +66,11 @@ pub fn written(sample: &Sample) -> f64 {
     per_second(sample.writes[1], sample.span_ns) as f64 / 1e6
 }
 
+/// What of users' writes the array took in an interval, in MB/s: a cache in front of it may hold back what it has taken.
+pub fn stored(sample: &Sample) -> f64 {
+    per_second(sample.user_blocks * 4096, sample.span_ns) as f64 / 1e6
+}
+
 /// Something of each sample over the paper's time.
 pub fn over_time(scale: Scale, outcome: &Outcome, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
     outcome.samples.iter().map(|sample| (scale.papers_seconds(sample.at_ns), value(sample))).collect()
@@ -84,12 +89,13 @@ pub fn variation(values: &[f64]) -> f64 {
     (square.sqrt() / mean.max(1e-9) * 1e4).round() / 100.0
 }
 
-/// Drives that clients' data is written to at once: those that take at least a tenth of what the busiest takes.
+/// Drives that clients' data is written to at once, while any is: those that take at least a tenth of what the busiest
+/// takes.
 pub fn drives_written_at_once(outcome: &Outcome) -> f64 {
     let busy = |sample: &Sample| {
         let written = |device: &crate::DeviceSample| device.totals.written_bytes;
-        let most = sample.devices.iter().map(written).max().unwrap_or(0);
-        sample.devices.iter().filter(|device| most > 0 && written(device) * 10 >= most).count() as f64
+        let most = sample.devices.iter().map(written).max().filter(|&most| most > 0)?;
+        Some(sample.devices.iter().filter(|device| written(device) * 10 >= most).count() as f64)
     };
-    mean(&outcome.samples.iter().map(busy).collect::<Vec<_>>())
+    mean(&outcome.samples.iter().filter_map(busy).collect::<Vec<_>>())
 }

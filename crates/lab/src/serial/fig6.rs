@@ -1,7 +1,8 @@
-//! Figure 6: ten clients send a file each over 10 GbE, to RAID-0 and to the serial array.
+//! Figure 6: ten clients send a file each over 10 GbE, to a file system on RAID-0 and on the serial array.
 
 use super::common::{DRIVE, DRIVES, RAID0, SERIAL, TIME, bytes, devices, drives_written_at_once, mean, over_time};
-use super::common::{variation, written};
+use super::common::{stored, variation};
+use crate::Sample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 
@@ -20,6 +21,8 @@ const PRACTICAL: f64 = 900.0;
 /// Seconds until all files are there, at that rate, and a little less, so that no interval sees the end.
 const SECONDS: f64 = 100e9 / (PRACTICAL * 1e6) * 0.97;
 const SAMPLE: f64 = 1.0;
+/// Memory of the storage server, whose Ext4 has it for a cache (section 3.1).
+const MEMORY: f64 = 64e9;
 
 impl Experiment for Fig6 {
     fn about(&self) -> About {
@@ -29,7 +32,7 @@ impl Experiment for Fig6 {
             published: "Figure 6 and section 3.2: ten threads send 10 GB each over 10 GbE. RAID-0 takes 900 MB/s on average, \
                         swinging between its peak and nothing, as requests are processed in bulks; the serial array 890 \
                         MB/s, much steadier, with one of the four drives at work.",
-            divisor: 16.0,
+            divisor: 4.0,
         }
     }
 
@@ -44,9 +47,10 @@ impl Experiment for Fig6 {
                 )
             })
             .collect();
-        let scenario = |array: &str| {
+        let cache = format!("[cache]\nmemory = {}\n", bytes(scale, MEMORY));
+        let scenario = |array: &str, cache: &str| {
             format!(
-                "name = \"files\"\n{}{array}[volume]\nsize = \"50% of usable\"\n{jobs}\
+                "name = \"files\"\n{}{array}[volume]\nsize = \"50% of usable\"\n{jobs}{cache}\
                  [network]\nrate = {}\nlatency = \"50us\"\n[run]\nduration = \"{}\"\nsample = \"{}\"\n",
                 devices(scale),
                 PRACTICAL * 1e6,
@@ -55,25 +59,25 @@ impl Experiment for Fig6 {
             )
         };
         vec![
-            Trial::new("RAID-0", Scheme::Raid0, scenario(RAID0)),
-            Trial::new("serial", Scheme::Serial, scenario(SERIAL)),
+            Trial::new("RAID-0", Scheme::Raid0, scenario(RAID0, &cache)),
+            Trial::new("serial", Scheme::Serial, scenario(SERIAL, &cache)),
+            Trial::new("RAID-0 without the cache", Scheme::Raid0, scenario(RAID0, "")),
         ]
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
-        let [raid, serial] = trials else { unreachable!("as many as were set up") };
+        let [raid, serial, direct] = trials else { unreachable!("as many as were set up") };
         let line = |trialled: &Trialled| {
-            Line::new(&trialled.trial.name, trialled.trial.scheme, over_time(scale, trialled.outcome, written))
+            Line::new(&trialled.trial.name, trialled.trial.scheme, over_time(scale, trialled.outcome, stored))
         };
         let panel = Panel::lines(
             Axis::linear(TIME),
-            Axis::linear("writes (MB/s)").between(0.0, 1250.0),
+            Axis::linear("writes (MB/s)").between(0.0, 4000.0),
             vec![line(raid), line(serial)],
         );
         let marks = vec![Mark::Level { at: 890.0, label: "published: serial 890, RAID-0 900 on average".into() }];
-        // Without the first interval, in which everything begins.
-        let rates = |trialled: &Trialled| trialled.outcome.samples[1..].iter().map(written).collect::<Vec<_>>();
-        let (of_raid, of_serial) = (rates(raid), rates(serial));
+        let rates = |trialled: &Trialled| whole_bulks(&trialled.outcome.samples).iter().map(stored).collect::<Vec<_>>();
+        let (of_raid, of_serial, of_direct) = (rates(raid), rates(serial), rates(direct));
         let at_once = |trialled: &Trialled| drives_written_at_once(trialled.outcome);
         Findings {
             charts: vec![Chart::single("throughput", self.about().title, panel.marked(marks))],
@@ -82,6 +86,9 @@ impl Experiment for Fig6 {
                 Number::beside("serial, mean", "MB/s", Published::About(890.0), mean(&of_serial)),
                 Number::ours("RAID-0, coefficient of variation", "%", variation(&of_raid)),
                 Number::ours("serial, coefficient of variation", "%", variation(&of_serial)),
+                Number::ours("RAID-0 without the cache, coefficient of variation", "%", variation(&of_direct)),
+                Number::ours("RAID-0, most", "MB/s", of_raid.iter().copied().fold(0.0, f64::max)),
+                Number::ours("RAID-0, least", "MB/s", of_raid.iter().copied().fold(f64::MAX, f64::min)),
                 Number::ours("RAID-0, drives written at once", "", at_once(raid)),
                 Number::ours("serial, drives written at once", "", at_once(serial)),
             ],
@@ -99,17 +106,30 @@ impl Experiment for Fig6 {
                     "RAID-0 swings more than serial: its variation, %, less serial's",
                     Bound::AtLeast(0.0),
                     variation(&of_raid) - variation(&of_serial),
-                )
-                .or_else(
-                    "Not measured: we suppose that a file system's cache gave the paper's RAID-0 the files in bulks, faster \
-                     than the network brought them, and nothing in between. Here requests reach the drives as they arrive.",
                 ),
             ],
             notes: vec![
                 "The link carries what the paper calls the practical peak of its 10 GbE, 900 MB/s. Not run: \
                  with the wire's 1250 MB/s we expect RAID-0 to take these, and the serial array what its front-end drive takes."
                     .into(),
+                "The files arrive in the cache of a file system, which Linux writes back once a tenth of the memory is dirty: four \
+                 drives soon have written it and wait for the next tenth, one drive never catches up with the network. How much \
+                 Linux writes at a time depends on more than is modelled. Averages are of whole bulks."
+                    .into(),
             ],
         }
+    }
+}
+
+/// From the first interval in which something is stored to the last one in which that begins anew: the mean of a part of
+/// a bulk would be anything. All from the first one on, if it never pauses.
+fn whole_bulks(samples: &[Sample]) -> &[Sample] {
+    let begins = |n: &usize| stored(&samples[*n]) > 0.0 && (*n == 0 || stored(&samples[n - 1]) == 0.0);
+    let mut begins = (0..samples.len()).filter(begins);
+    let first = begins.next().unwrap_or(0);
+    match begins.next_back() {
+        Some(last) => &samples[first..last],
+        // Without the first interval, in which everything begins.
+        None => &samples[(first + 1).min(samples.len())..],
     }
 }
