@@ -14,8 +14,11 @@ const MOST_VICTIMS: usize = 8;
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look whether the reads that cleaning gives way to have ended.
 const LOOK: Nanos = Nanos::micros(20);
-/// While guests read and nobody writes, cleaning rests so many times as long as it works.
-const REST: u64 = 7;
+/// While guests read and nobody writes, nothing needs the room that cleaning makes: it rests so many times as long as it works,
+/// so that less than one read in a hundred meets it,
+const REST: u64 = 127;
+/// but not so long that it would be missed when writers come.
+const LONGEST_REST: Nanos = Nanos::millis(50);
 /// Guests that have asked for nothing for so long do not count.
 const LATELY: Nanos = Nanos::millis(10);
 
@@ -68,7 +71,7 @@ impl Reactor {
     /// Cleaning has worked for so long, with time to spare: it rests if nobody needs what it makes room for.
     pub(crate) async fn rest(&self, group: GroupId, worked: Nanos) {
         if worked > Nanos::ZERO && !self.guests(group).write {
-            self.rt.sleep(Nanos(worked.0 * REST)).await;
+            self.rt.sleep(Nanos(worked.0 * REST).min(LONGEST_REST)).await;
         }
     }
 

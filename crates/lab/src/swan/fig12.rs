@@ -4,7 +4,7 @@ use super::common::UTILISATION;
 use crate::chart::Scheme;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
-use crate::outcome::{LatencyRow, Outcome, Sample};
+use crate::outcome::{LatencyRow, Outcome};
 
 /// See the module's text.
 pub struct Fig12;
@@ -12,12 +12,12 @@ pub struct Fig12;
 /// Requests of each kind per second: half of what RAID0 could do, so that latency tells of collection, not of queues.
 const IOPS: u32 = 8000;
 
-/// Of SWAN0.
-const FRONT_END_DRIVES: u64 = 2;
+/// Log-linear histograms have 32 steps for each doubling: to be within two of them is to be the same.
+const SAME: f64 = 1.0 + 2.0 / 32.0;
 
-const BURSTS: &str = "Reads are slow in few intervals: when a group's turn to be cleaned begins, while there is still much to free \
-    in it, and when a checkpoint writes the map. Both write several times as fast as users do. The paper's SWAN has no \
-    checkpoints: its map is in memory that batteries keep.";
+const CLEANED: &str = "It is the group being cleaned in which some reads are slower, a third of them: they wait for what cleaning writes \
+    there. Reads of the front-end, which takes all the writes, and of idle groups are as quick as RAID0's. RAID0's drives hardly \
+    collect: they have a quarter of spare flash, and are 60 % full. Those of the paper's open-channel SSD are not told.";
 
 impl Experiment for Fig12 {
     fn about(&self) -> About {
@@ -43,7 +43,7 @@ impl Experiment for Fig12 {
                 2 * IOPS,
                 scale.seconds(640.0),
                 scale.seconds(64.0),
-                scale.seconds(0.64)
+                scale.seconds(6.4)
             );
             Trial::new(name, scheme, scenario)
         };
@@ -68,29 +68,21 @@ impl Experiment for Fig12 {
         };
         let us = |trialled: &Trialled, kind, of: fn(&LatencyRow) -> u64| of(row(trialled.outcome, kind)) as f64 / 1e3;
         let ratio = |kind, of: fn(&LatencyRow) -> u64| us(swan, kind, of) / us(raid, kind, of);
-        let slowest = measured(raid.outcome).map(|sample| sample.reads[3]).max().unwrap_or(0);
-        let slow: Vec<_> = measured(swan.outcome).filter(|sample| sample.reads[3] > slowest).collect();
-        let percent = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
-        let in_bursts = percent(slow.iter().filter(|sample| is_burst(sample)).count(), slow.len());
-        let bursts = measured(swan.outcome).filter(|sample| is_burst(sample)).count();
+        let p999 = |of: &str| {
+            let row = swan.outcome.reads_by_role.iter().find(|row| row.role == of);
+            row.map_or(0.0, |row| row.p999_ns as f64 / 1e3)
+        };
+        let elsewhere = p999("front-end").max(p999("back-end")) / us(raid, "read", |row| row.p999_ns);
         let shown_by = || {
-            let claim = "of the intervals in which reads are slower than in any of RAID0's, those with a burst, %";
-            Check::new(claim, Bound::AtLeast(80.0), in_bursts)
+            let claim = "reads of groups that are not being cleaned, 99.9 %: SWAN0 / RAID0";
+            Check::new(claim, Bound::AtMost(SAME), elsewhere)
         };
         let read = |what: &str, of: fn(&LatencyRow) -> u64| {
             Check::new(format!("reads, {what}: SWAN0 / RAID0"), Bound::AtMost(1.0), ratio("read", of))
-                .or_because(BURSTS, shown_by())
+                .or_because(CLEANED, shown_by())
         };
-        let all = measured(swan.outcome).count();
-        let mut numbers = vec![
-            Number::ours("SWAN0: intervals with a burst", "%", percent(bursts, all)),
-            Number::ours(
-                "SWAN0: intervals in which reads are slower than in any of RAID0's",
-                "%",
-                percent(slow.len(), all),
-            ),
-            Number::ours("of these, those with a burst", "%", in_bursts),
-        ];
+        let drives_own = raid.outcome.drive_write_amplification_milli as f64 / 1e3;
+        let mut numbers = vec![Number::ours("RAID0: pages that drives program for each written", "", drives_own)];
         for role in &swan.outcome.reads_by_role {
             let share = 100.0 * role.count as f64 / row(swan.outcome, "read").count.max(1) as f64;
             numbers.push(Number::ours(format!("SWAN0, {}: share of reads", role.role), "%", share));
@@ -127,19 +119,6 @@ impl Experiment for Fig12 {
 
 fn row<'a>(outcome: &'a Outcome, kind: &str) -> &'a LatencyRow {
     outcome.latency.iter().find(|row| row.kind == kind).expect("half of the requests are of each kind")
-}
-
-/// The samples after the ramp.
-fn measured(outcome: &Outcome) -> impl Iterator<Item = &Sample> {
-    let end = outcome.samples.last().map_or(0, |sample| sample.at_ns);
-    outcome.samples.iter().filter(move |sample| sample.at_ns - sample.span_ns + outcome.measured_ns >= end)
-}
-
-/// Whether some drive was written to more than twice as fast as users write to a drive of the front-end: in the long run
-/// neither cleaning nor checkpoints write as much.
-fn is_burst(sample: &Sample) -> bool {
-    let users = sample.span_ns * u64::from(IOPS) * 8192 / 1_000_000_000;
-    sample.devices.iter().any(|device| device.totals.written_bytes > 2 * users / FRONT_END_DRIVES)
 }
 
 /// Latency in milliseconds at each percentile.

@@ -1,4 +1,4 @@
-//! Figure 7: how full victims are, and how many segments are free, over an hour.
+//! Figure 7: how full victims are, and how many segments are free, over two hours.
 
 use super::common::{TIME, log_raid0_and_swan0, over_time};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
@@ -12,7 +12,7 @@ impl Experiment for Fig7 {
     fn about(&self) -> About {
         About {
             id: "swan/fig7",
-            title: "Victims' valid share and free segments of SWAN0 over an hour",
+            title: "Victims' valid share and free segments of SWAN0 over two hours",
             published: "Figure 7 and section 5.2: over 80 minutes, once cleaning begins, after about 800 s, victims are empty at first; \
                         their valid share rises, and it and the number of free segments converge.",
             divisor: 32.0,

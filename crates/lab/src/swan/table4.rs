@@ -82,6 +82,14 @@ impl Experiment for Table4 {
                     "mean latency: group being cleaned / idle back-ends",
                     Bound::Between(1.0, 1.5),
                     over_idle(swan, "cleaning"),
+                )
+                .or_because(
+                    FRONT_END,
+                    Check::new(
+                        "nine drives in a group: group being cleaned / idle back-ends",
+                        Bound::AtMost(1.5),
+                        over_idle(wide, "cleaning"),
+                    ),
                 ),
                 Check::new("share of reads that meet cleaning, %", Bound::AtMost(20.0), share("cleaning")),
             ],
