@@ -1,6 +1,6 @@
 //! Figure 12: latencies of random reads and writes on drives with a page-level translation layer.
 
-use super::common::UTILISATION;
+use super::common::{ONE_STEP, UTILISATION};
 use crate::chart::Scheme;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
@@ -12,12 +12,10 @@ pub struct Fig12;
 /// Requests of each kind per second: half of what RAID0 could do, so that latency tells of collection, not of queues.
 const IOPS: u32 = 8000;
 
-/// Log-linear histograms have 32 steps for each doubling: to be within two of them is to be the same.
-const SAME: f64 = 1.0 + 2.0 / 32.0;
-
-const CLEANED: &str = "It is the group being cleaned in which some reads are slower, a third of them: they wait for what cleaning writes \
-    there. Reads of the front-end, which takes all the writes, and of idle groups are as quick as RAID0's. RAID0's drives hardly \
-    collect: they have a quarter of spare flash, and are 60 % full. Those of the paper's open-channel SSD are not told.";
+const BUSIER: &str = "Two of SWAN0's six drives take all the writes, three times as much for each as RAID0 gives its six, and two more \
+    take what cleaning moves; some reads there wait for programs. Reads of the idle groups are as quick as RAID0's. RAID0's own \
+    drives hardly collect: they have a quarter of spare flash, and are 60 % full. Those of the paper's open-channel SSD are not \
+    told.";
 
 impl Experiment for Fig12 {
     fn about(&self) -> About {
@@ -72,14 +70,11 @@ impl Experiment for Fig12 {
             let row = swan.outcome.reads_by_role.iter().find(|row| row.role == of);
             row.map_or(0.0, |row| row.p999_ns as f64 / 1e3)
         };
-        let elsewhere = p999("front-end").max(p999("back-end")) / us(raid, "read", |row| row.p999_ns);
-        let shown_by = || {
-            let claim = "reads of groups that are not being cleaned, 99.9 %: SWAN0 / RAID0";
-            Check::new(claim, Bound::AtMost(SAME), elsewhere)
-        };
+        let idle = p999("back-end") / us(raid, "read", |row| row.p999_ns);
+        let shown_by = || Check::new("reads of idle groups, 99.9 %: SWAN0 / RAID0", Bound::AtMost(ONE_STEP), idle);
         let read = |what: &str, of: fn(&LatencyRow) -> u64| {
             Check::new(format!("reads, {what}: SWAN0 / RAID0"), Bound::AtMost(1.0), ratio("read", of))
-                .or_because(CLEANED, shown_by())
+                .or_because(BUSIER, shown_by())
         };
         let drives_own = raid.outcome.drive_write_amplification_milli as f64 / 1e3;
         let mut numbers = vec![Number::ours("RAID0: pages that drives program for each written", "", drives_own)];
