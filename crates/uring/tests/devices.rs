@@ -34,21 +34,6 @@ fn a_file_is_exclusive_while_open() {
 }
 
 #[test]
-fn a_device_is_free_as_soon_as_its_reactor_is_gone() {
-    let path = TempPath::file("released", MIB);
-    for n in 0..50 {
-        let device = Device::open(&path, Access::Exclusive).unwrap();
-        on(&device, async |reactor| {
-            let buf = reactor.rt.alloc(4096).full();
-            reactor.rt.read(DeviceIx(0), 0, buf).await.unwrap();
-        });
-        drop(device);
-        // Without the patience that opening a device has.
-        std::fs::File::open(&*path).unwrap().try_lock().unwrap_or_else(|error| panic!("the {n}th time: {error}"));
-    }
-}
-
-#[test]
 fn a_block_device_is_exclusive_while_open() {
     let Some(device) = LoopDevice::new(MIB, 512) else { return };
     let _held = Device::open(&device.path, Access::Exclusive).unwrap();
