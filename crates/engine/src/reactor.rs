@@ -114,7 +114,7 @@ impl Reactor {
         })
     }
 
-    /// A new stripe's sequence; the stripe counts as incomplete until [`Reactor::end_stripe`].
+    /// The sequence of a stripe that is closed; it counts as incomplete until [`Reactor::end_stripe`].
     pub(crate) fn begin_stripe(&self, stream: Stream) -> u64 {
         let mut outstanding = self.outstanding.borrow_mut();
         let lowest = outstanding.keys().next().copied();
@@ -123,7 +123,7 @@ impl Reactor {
         seq
     }
 
-    /// A stripe is on the devices (or was never begun).
+    /// A stripe is on the devices.
     pub(crate) fn end_stripe(&self, seq: u64) {
         let mut outstanding = self.outstanding.borrow_mut();
         outstanding.remove(&seq);

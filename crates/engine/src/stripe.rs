@@ -3,7 +3,7 @@
 use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, Stream, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
-use cygnus_types::{BLOCK, GroupId, Lba, Pba, SegmentId, VolumeId, zeros};
+use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
 
 use crate::planted::{self, Bug};
 use crate::segments::SegIx;
@@ -15,7 +15,6 @@ pub(crate) struct StripePlace {
     pub group: GroupId,
     pub segment: SegmentId,
     pub segment_seq: u64,
-    pub stripe_seq: u64,
     /// Address of row 0 of column 0 of the segment.
     pub base: Pba,
     pub start_row: u32,
@@ -38,8 +37,17 @@ pub(crate) struct Stripe {
     used: u32,
     discards: Vec<Discard>,
     discard_capacity: usize,
-    /// Rows it was closed at, once it is.
-    closed_rows: Option<u32>,
+    closed: Option<Closed>,
+}
+
+/// What a stripe gets when it is closed.
+#[derive(Clone, Copy)]
+struct Closed {
+    /// Rows it has reached.
+    rows: u32,
+    /// Its sequence. Were it given when the stripe is opened, a copy in a stripe that cleaning had open for long could have
+    /// a lower one than what it is a copy of, which recovery would then take for the newer of the two.
+    seq: u64,
 }
 
 impl Stripe {
@@ -57,7 +65,7 @@ impl Stripe {
             used: 0,
             discards: Vec::new(),
             discard_capacity: geometry.discard_capacity(place.header_blocks, place.rows),
-            closed_rows: None,
+            closed: None,
         }
     }
 
@@ -68,7 +76,7 @@ impl Stripe {
         self.used = 0;
         self.discards.clear();
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
-        self.closed_rows = None;
+        self.closed = None;
     }
 
     fn rotation(&self) -> Rotation {
@@ -127,9 +135,9 @@ impl Stripe {
 
     /// Closes the stripe at the height reached: zeros in the slots left over, parity, headers. From here on it only
     /// changes by being reset.
-    pub(crate) fn close(&mut self, array_tag: u64, session: u64, durable: u64, reactor: cygnus_types::ReactorId) {
+    pub(crate) fn close(&mut self, seq: u64, array_tag: u64, session: u64, durable: u64, reactor: ReactorId) {
         let rows = self.geometry.closing_rows(self.used, self.place.rows);
-        self.closed_rows = Some(rows);
+        self.closed = Some(Closed { rows, seq });
         self.zero_unused(rows);
         self.compute_parity(rows);
         let common = StripeCommon {
@@ -137,7 +145,7 @@ impl Stripe {
             group: self.place.group,
             segment: self.place.segment,
             segment_seq: self.place.segment_seq,
-            stripe_seq: self.place.stripe_seq,
+            stripe_seq: seq,
             session,
             durable,
             start_row: self.place.start_row,
@@ -206,7 +214,16 @@ impl Stripe {
     }
 
     fn closed_height(&self) -> u32 {
-        self.closed_rows.expect("asked only after it was closed")
+        self.closed().rows
+    }
+
+    /// Its sequence. Valid after [`Stripe::close`].
+    pub(crate) fn seq(&self) -> u64 {
+        self.closed().seq
+    }
+
+    fn closed(&self) -> Closed {
+        self.closed.expect("asked only after it was closed")
     }
 
     /// Whether nothing else holds the buffers, so that the object can be reused.
@@ -218,7 +235,7 @@ impl Stripe {
     pub(crate) fn block(&self, physical: u8, segment_row: u32) -> Option<&[u8]> {
         let first = self.place.start_row + self.place.header_blocks;
         // Once closed, what lies behind the rows reached belongs to the next stripe.
-        let rows = self.closed_rows.unwrap_or(self.place.rows);
+        let rows = self.closed.map_or(self.place.rows, |closed| closed.rows);
         let row = segment_row.checked_sub(first).filter(|&row| row < rows)?;
         let logical = match self.rotation().role(physical) {
             cygnus_format::Role::Data(d) => usize::from(d),

@@ -140,7 +140,6 @@ impl Writer {
             group: grant.group,
             segment: grant.segment,
             segment_seq: grant.segment_seq,
-            stripe_seq: reactor.begin_stripe(self.stream),
             base: reactor.shared.layout.segment_base(grant.group, grant.segment),
             start_row: self.next_row,
             header_blocks: geometry.header_blocks(rows),
@@ -249,19 +248,19 @@ impl Writer {
         let segment = self.segment.clone().expect("an open stripe lies in a segment");
         if stripe.is_empty() {
             segment.stripes_out.set(segment.stripes_out.get() - 1);
-            reactor.end_stripe(stripe.place.stripe_seq);
             self.idle.push(Rc::new(stripe));
             return;
         }
         let shared = &reactor.shared;
-        stripe.close(shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
+        let seq = reactor.begin_stripe(self.stream);
+        stripe.close(seq, shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.
         if self.stream != Stream::Meta {
             shared.segments.add_live(stripe.place.seg, stripe.used());
         }
         if stripe.carries_discards() {
-            shared.segments.note_discard(stripe.place.seg, stripe.place.stripe_seq);
+            shared.segments.note_discard(stripe.place.seg, seq);
         }
         self.count(reactor, &stripe);
         let stripe = Rc::new(stripe);
@@ -413,8 +412,9 @@ async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<Ope
     segment.stripes_out.set(segment.stripes_out.get() - 1);
     segment.seal_if_done(&reactor, place.stream);
     // Only now: from here on readers go to the devices.
+    let seq = stripe.seq();
     reactor.writer(place.stream).borrow_mut().retire(stripe);
-    reactor.end_stripe(place.stripe_seq);
+    reactor.end_stripe(seq);
     reactor.progress.notify();
 }
 

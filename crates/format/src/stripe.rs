@@ -60,7 +60,7 @@ on_disk! {
         array_tag: U64,
         /// how often segments were opened before this one: tells this life of the segment from earlier ones
         segment_seq: U64,
-        /// stripes opened before this one, array-wide
+        /// stripes closed before this one, array-wide
         stripe_seq: U64,
         /// session (opening of the array for writing) that wrote the stripe
         session: U64,
