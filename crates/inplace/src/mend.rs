@@ -1,10 +1,9 @@
 //! Blocks that a device could not read, made from the others and written anew: a drive then gives them another place.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cygnus_parity as parity;
 use cygnus_runtime::{Buf, Event};
 use cygnus_types::BLOCK;
 
@@ -19,13 +18,16 @@ const MOST: usize = 4096;
 pub(crate) struct BadPlaces {
     /// Stripe and device.
     places: RefCell<BTreeSet<(u64, usize)>>,
+    /// The stripe being mended: what cannot be read of it now is no news. (Two places in one row would else call for each
+    /// other for ever.)
+    under_work: Cell<Option<u64>>,
     pub found: Event,
 }
 
 impl BadPlaces {
     pub(crate) fn note(&self, stripe: u64, device: usize) {
         let mut places = self.places.borrow_mut();
-        if places.len() < MOST && places.insert((stripe, device)) {
+        if self.under_work.get() != Some(stripe) && places.len() < MOST && places.insert((stripe, device)) {
             self.found.notify();
         }
     }
@@ -49,11 +51,20 @@ impl Core {
     /// nearer to the truth than what parity says of it, which a crash may have left wrong.
     pub(crate) async fn mend_stripe(self: &Rc<Self>, stripe: u64, device: usize) -> Result<Mended, RaidError> {
         let _alone = self.alone_at(stripe).await;
-        let mut result = Mended::default();
         // Where copies or parity may not fit, the resync comes first: it would mend in the name of what is wrong.
         if self.lacks(device, stripe) || self.is_stale(stripe) {
-            return Ok(result);
+            return Ok(Mended::default());
         }
+        self.bad_places.under_work.set(Some(stripe));
+        let result = self.mend_rows(stripe, device).await;
+        self.bad_places.under_work.set(None);
+        let result = result?;
+        self.mended(device, &result);
+        Ok(result)
+    }
+
+    async fn mend_rows(self: &Rc<Self>, stripe: u64, device: usize) -> Result<Mended, RaidError> {
+        let mut result = Mended::default();
         for row in 0..self.layout.chunk_blocks() {
             let slot = self.slot(device);
             let read = self.rt.alloc(BLOCK);
@@ -72,29 +83,18 @@ impl Core {
                 break;
             }
         }
-        self.mended(device, &result);
         Ok(result)
     }
 
     /// A block as the other devices have it.
-    async fn block_of_others(self: &Rc<Self>, stripe: u64, row: u32, device: usize) -> Option<Buf> {
-        if self.layout.level().parity() == 0 {
-            let column =
-                (0..self.layout.data_columns()).find(|&c| self.layout.copies(stripe, c).any(|d| d == device))?;
-            for other in self.layout.copies(stripe, column).filter(|&other| other != device) {
-                let buf = self.rt.alloc(BLOCK);
-                if !self.lacks(other, stripe) && self.start_read(other, stripe, row, buf.full()).await.is_ok() {
-                    return Some(buf);
-                }
-            }
-            return None;
+    async fn block_of_others(&self, stripe: u64, row: u32, device: usize) -> Option<Buf> {
+        if self.layout.level().parity() > 0 {
+            return self.column_of_others(stripe, device, row, 1).await.ok();
         }
-        let width = self.layout.devices();
-        let wanted = (0..width).find(|&column| self.layout.device(stripe, column) == device)?;
-        let columns = self.read_columns(stripe, row, 1, (0..width).filter(|&column| column != wanted)).await;
-        let views: Vec<Option<&[u8]>> = columns.iter().map(|c| c.as_ref().map(|buf| buf.part(0..BLOCK))).collect();
-        let mut out = self.rt.alloc(BLOCK);
-        parity::reconstruct(self.layout.data_columns(), &views, wanted, out.bytes_mut()).ok()?;
-        Some(out)
+        let mut columns = 0..self.layout.data_columns();
+        let column = columns.find(|&column| self.layout.copies(stripe, column).any(|copy| copy == device))?;
+        let block = self.rt.alloc(BLOCK);
+        self.read_copy(stripe, column, row, &block.full(), Some(device)).await.ok()?;
+        Some(block)
     }
 }

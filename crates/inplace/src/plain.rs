@@ -64,13 +64,25 @@ impl Core {
             self.counters.borrow_mut().reconstructed += u64::from(rows);
             return Ok(());
         }
-        for device in self.layout.copies(stripe, column).filter(|&device| Some(device) != tried) {
+        self.read_copy(stripe, column, row, part, tried).await.map(|_| ())
+    }
+
+    /// Reads rows of a column from its first copy that can be read, but `not` from one device; returns which it was.
+    pub(crate) async fn read_copy(
+        &self,
+        stripe: u64,
+        column: usize,
+        row: u32,
+        into: &BufSlice,
+        not: Option<usize>,
+    ) -> Result<usize, RaidError> {
+        for device in self.layout.copies(stripe, column).filter(|&device| Some(device) != not) {
             if self.lacks(device, stripe) {
                 continue;
             }
             let slot = self.slot(device);
-            match self.start_read(device, stripe, row, part.clone()).await {
-                Ok(_) => return Ok(()),
+            match self.start_read(device, stripe, row, into.clone()).await {
+                Ok(_) => return Ok(device),
                 Err(error) => self.read_failed(slot, stripe, error),
             }
         }
@@ -82,11 +94,25 @@ impl Core {
         let _turn = self.stripe_turn(stripe).await;
         let others = (0..self.layout.devices()).filter(|&column| column != wanted);
         let columns = self.read_columns(stripe, row, rows, others).await;
-        let views: Vec<Option<&[u8]>> =
-            columns.iter().map(|buf| buf.as_ref().map(|buf| buf.part(0..rows as usize * BLOCK))).collect();
-        let mut out = self.rt.alloc(rows as usize * BLOCK);
-        parity::reconstruct(self.layout.data_columns(), &views, wanted, out.bytes_mut())
-            .map_err(|_| self.unreadable(stripe, wanted, row))?;
+        self.reconstruct(stripe, &columns, wanted, row, rows)
+    }
+
+    /// Rows of a column, data or parity, made from those of the columns that are there.
+    pub(crate) fn reconstruct(
+        &self,
+        stripe: u64,
+        columns: &[Option<Buf>],
+        wanted: usize,
+        row: u32,
+        rows: u32,
+    ) -> Result<Buf, RaidError> {
+        let len = rows as usize * BLOCK;
+        let views: Vec<Option<&[u8]>> = columns.iter().map(|c| c.as_ref().map(|buf| buf.part(0..len))).collect();
+        let mut out = self.rt.alloc(len);
+        // A parity column has no block of its own: the stripe's first one stands for it.
+        let named = if wanted < self.layout.data_columns() { wanted } else { 0 };
+        parity::reconstruct(self.layout.data_columns(), &views, wanted, out.part_mut(0..len))
+            .map_err(|_| self.unreadable(stripe, named, row))?;
         Ok(out)
     }
 

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use cygnus_parity as parity;
 use cygnus_runtime::Buf;
 use cygnus_types::BLOCK;
 
@@ -51,13 +50,24 @@ impl Core {
         if self.layout.level().parity() == 0 {
             return self.copy_to(stripe, |target| target == device).await;
         }
+        let restored = self.column_of_others(stripe, device, 0, self.rows()).await?;
+        let write = (self.slot(device), self.start_write(device, stripe, 0, restored.full()));
+        self.ended(vec![write]).await
+    }
+
+    /// Rows of a device's column, made from the other columns; only for levels with parity.
+    pub(crate) async fn column_of_others(
+        &self,
+        stripe: u64,
+        device: usize,
+        row: u32,
+        rows: u32,
+    ) -> Result<Buf, RaidError> {
         let width = self.layout.devices();
         let wanted = (0..width).find(|&column| self.layout.device(stripe, column) == device);
         let wanted = wanted.expect("each device has a column of each stripe");
-        let columns = self.read_columns(stripe, 0, self.rows(), (0..width).filter(|&column| column != wanted)).await;
-        let restored = self.restored(stripe, &columns, wanted)?;
-        let write = (self.slot(device), self.start_write(device, stripe, 0, restored.full()));
-        self.ended(vec![write]).await
+        let columns = self.read_columns(stripe, row, rows, (0..width).filter(|&column| column != wanted)).await;
+        self.reconstruct(stripe, &columns, wanted, row, rows)
     }
 
     fn rows(&self) -> u32 {
@@ -76,24 +86,13 @@ impl Core {
             if targets().count() < 2 || !targets().any(&wants) {
                 continue;
             }
-            let (source, buf) = self.first_copy(stripe, column).await?;
+            let buf = self.rt.alloc(self.stripe_bytes());
+            let source = self.read_copy(stripe, column, 0, &buf.full(), None).await?;
             for device in targets().filter(|&device| device != source && wants(device)) {
                 writes.push((self.slot(device), self.start_write(device, stripe, 0, buf.full())));
             }
         }
         self.ended(writes).await
-    }
-
-    async fn first_copy(self: &Rc<Self>, stripe: u64, column: usize) -> Result<(usize, Buf), RaidError> {
-        for device in self.layout.copies(stripe, column) {
-            if self.lacks(device, stripe) {
-                continue;
-            }
-            if let Some(buf) = self.read_chunk(stripe, device).await {
-                return Ok((device, buf));
-            }
-        }
-        Err(self.unreadable(stripe, column, 0))
     }
 
     async fn read_chunk(&self, stripe: u64, device: usize) -> Option<Buf> {
@@ -127,7 +126,7 @@ impl Core {
         let k = self.layout.data_columns();
         for column in 0..k {
             if columns[column].is_none() {
-                columns[column] = Some(self.restored(stripe, columns, column)?);
+                columns[column] = Some(self.reconstruct(stripe, columns, column, 0, self.rows())?);
             }
         }
         let len = self.stripe_bytes();
@@ -135,17 +134,6 @@ impl Core {
         let mut parity = self.parity_bufs(len);
         generate(&data, &mut parity, len);
         Ok(parity)
-    }
-
-    fn restored(&self, stripe: u64, columns: &[Option<Buf>], wanted: usize) -> Result<Buf, RaidError> {
-        let len = self.stripe_bytes();
-        let views: Vec<Option<&[u8]>> = columns.iter().map(|c| c.as_ref().map(|buf| buf.part(0..len))).collect();
-        let mut out = self.rt.alloc(len);
-        // A parity column has no block of its own: the stripe's first one stands for it.
-        let named = if wanted < self.layout.data_columns() { wanted } else { 0 };
-        parity::reconstruct(self.layout.data_columns(), &views, wanted, out.part_mut(0..len))
-            .map_err(|_| self.unreadable(stripe, named, 0))?;
-        Ok(out)
     }
 
     /// Whether the copies or the parity of a stripe fit its data, and if not, where.

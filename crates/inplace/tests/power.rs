@@ -400,6 +400,28 @@ fn what_no_device_yields_is_an_error_and_ends_a_rebuild_with_the_place() {
 }
 
 #[test]
+fn two_places_of_one_row_that_cannot_be_read_are_looked_at_once() {
+    for level in [Level::Raid1, Level::Raid5] {
+        let n = members(level);
+        let bench = Bench::new(level, 240, n);
+        let oracle = Rc::new(RefCell::new(Oracle::new()));
+        let (world, disks, known) = (bench.world.clone(), bench.disks.clone(), oracle.clone());
+        let looks = |rt: Runtime, array: Array| async move {
+            let volume = array.volume("v").unwrap();
+            load(&rt, &volume, &known, 1, 30).await;
+            disks.iter().take(n).for_each(|&disk| world.fail_reads(disk, DATA_START..DATA_START + BLOCK as u64));
+            let error = volume.read(0, rt.alloc(BLOCK).full()).await.unwrap_err();
+            assert!(matches!(error, VolumeError::Unreadable { .. }), "{error}");
+            rt.sleep(Nanos::secs(10)).await;
+            let members = array.status().members;
+            let lost: Vec<_> = members.iter().map(|member| member.traffic.lost).collect();
+            assert!(lost.iter().all(|&lost| lost <= 1) && lost.contains(&1), "{}: {lost:?}", level.name());
+        };
+        bench.with(|m| m < n, looks).unwrap();
+    }
+}
+
+#[test]
 fn a_replacement_holds_everything_while_clients_go_on() {
     for level in redundant() {
         for seed in 0..4 {
