@@ -26,6 +26,7 @@ mod run;
 mod sampler;
 mod scenario;
 mod serial;
+mod series;
 mod store;
 mod summary;
 mod swan;

@@ -66,6 +66,18 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
 }
 
+impl Outcome {
+    /// Latencies of the requests of a kind that a source asked for under that label; nothing if there were none.
+    pub(crate) fn latency_of(&self, kind: &str, job: u16) -> Option<&LatencyRow> {
+        self.latency.iter().find(|row| row.kind == kind && row.job == job)
+    }
+
+    /// Latencies of the reads under that label of groups of that role; nothing if there were none.
+    pub(crate) fn reads_of(&self, role: &str, job: u16) -> Option<&RoleRow> {
+        self.reads_by_role.iter().find(|row| row.role == role && row.job == job)
+    }
+}
+
 /// Latencies of one client's requests of one kind, in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyRow {

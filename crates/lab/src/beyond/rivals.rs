@@ -3,7 +3,8 @@
 
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{Bound, Check, Findings, Number, Scale, Trial, Trialled};
-use crate::outcome::{LatencyRow, Outcome, Sample};
+use crate::outcome::{LatencyRow, Outcome};
+use crate::series::mean;
 use crate::swan::common::{log_raid0, raid0, swan0, variation, written};
 
 /// The drives, and what is asked of them.
@@ -123,23 +124,25 @@ impl Rivals {
     }
 }
 
+/// Label of the reads: they are the second job.
+const READS: u16 = 1;
+
 /// 99.99 % of the reads that groups of that role served took at most so long, in microseconds.
 fn tail(outcome: &Outcome, role: &str) -> f64 {
-    outcome.reads_by_role.iter().find(|row| row.role == role).map_or(0.0, |row| row.p9999_ns as f64 / 1e3)
+    outcome.reads_of(role, READS).map_or(0.0, |row| row.p9999_ns as f64 / 1e3)
 }
 
 fn reads(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {
-    trialled.outcome.latency.iter().find(|row| row.kind == "read").map_or(0.0, |row| of(row) as f64 / 1e3)
+    trialled.outcome.latency_of("read", READS).map_or(0.0, |row| of(row) as f64 / 1e3)
 }
 
 /// Mean number of requests in flight on a drive in the intervals that end while it is cleaned.
 fn in_flight_while_cleaned(outcome: &Outcome) -> f64 {
-    let of = |sample: &Sample| -> Vec<f64> {
+    let settled = &outcome.samples[outcome.samples.len() / 2..];
+    mean(settled.iter().flat_map(|sample| {
         let cleaned = sample.devices.iter().filter(|device| device.role == "cleaning");
-        cleaned.map(|device| device.totals.in_flight_ns as f64 / sample.span_ns as f64).collect()
-    };
-    let all: Vec<f64> = outcome.samples[outcome.samples.len() / 2..].iter().flat_map(of).collect();
-    all.iter().sum::<f64>() / all.len().max(1) as f64
+        cleaned.map(|device| device.totals.in_flight_ns as f64 / sample.span_ns as f64)
+    }))
 }
 
 /// Flash pages programmed for each page that the array wrote.

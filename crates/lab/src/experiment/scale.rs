@@ -31,7 +31,7 @@ impl Scale {
         self.0
     }
 
-    /// So many times smaller again: for more drives of which each is smaller.
+    /// So many times smaller again: for trials of more drives, or of more requests, than the rest.
     pub fn smaller(self, times: f64) -> Scale {
         Self(self.0 * times)
     }

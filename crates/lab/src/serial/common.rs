@@ -2,7 +2,8 @@
 
 use crate::Sample;
 use crate::experiment::Scale;
-use crate::outcome::{Outcome, per_second};
+use crate::outcome::Outcome;
+use crate::series::{mean, rate};
 
 /// Blocks per die of the modelled Intel 750, and pages of each.
 const BLOCKS: f64 = 2050.0;
@@ -13,9 +14,6 @@ pub const DRIVE: f64 = 900.0;
 
 /// Drives of the array.
 pub const DRIVES: usize = 4;
-
-/// Legend of a time axis.
-pub const TIME: &str = "time, as in the paper (s)";
 
 /// The `[devices]` section.
 pub fn devices(scale: Scale) -> String {
@@ -63,30 +61,12 @@ pub fn aged_then_hot(scale: Scale, array: &str, footprint: f64) -> String {
 
 /// User writes of an interval in MB/s.
 pub fn written(sample: &Sample) -> f64 {
-    per_second(sample.writes[1], sample.span_ns) as f64 / 1e6
+    rate(sample.writes[1], sample.span_ns)
 }
 
 /// What of users' writes the array took in an interval, in MB/s: a cache in front of it may hold back what it has taken.
 pub fn stored(sample: &Sample) -> f64 {
-    per_second(sample.user_blocks * 4096, sample.span_ns) as f64 / 1e6
-}
-
-/// Something of each sample over the paper's time.
-pub fn over_time(scale: Scale, outcome: &Outcome, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
-    outcome.samples.iter().map(|sample| (scale.papers_seconds(sample.at_ns), value(sample))).collect()
-}
-
-/// Mean of the values.
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Standard deviation by mean, in percent.
-pub fn variation(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let square = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / values.len().max(1) as f64;
-    // To a hundredth: no result depends on how a platform takes roots.
-    (square.sqrt() / mean.max(1e-9) * 1e4).round() / 100.0
+    rate(sample.user_blocks * 4096, sample.span_ns)
 }
 
 /// Drives that clients' data is written to at once, while any is: those that take at least a tenth of what the busiest
@@ -97,5 +77,5 @@ pub fn drives_written_at_once(outcome: &Outcome) -> f64 {
         let most = sample.devices.iter().map(written).max().filter(|&most| most > 0)?;
         Some(sample.devices.iter().filter(|device| written(device) * 10 >= most).count() as f64)
     };
-    mean(&outcome.samples.iter().filter_map(busy).collect::<Vec<_>>())
+    mean(outcome.samples.iter().filter_map(busy))
 }

@@ -2,9 +2,10 @@
 
 use cygnus_policy::planner::valid_share;
 
-use super::common::{AGING, RAID0, TIME, aged_then_hot, mean, over_time, written};
+use super::common::{AGING, RAID0, aged_then_hot, written};
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
+use crate::series::{TIME, mean, over_time};
 
 /// See the module's text.
 pub struct Fig3;

@@ -1,10 +1,10 @@
 //! Figure 6: ten clients send a file each over 10 GbE, to a file system on RAID-0 and on the serial array.
 
-use super::common::{DRIVE, DRIVES, RAID0, SERIAL, TIME, bytes, devices, drives_written_at_once, mean, over_time};
-use super::common::{stored, variation};
+use super::common::{DRIVE, DRIVES, RAID0, SERIAL, bytes, devices, drives_written_at_once, stored};
 use crate::Sample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
+use crate::series::{TIME, mean, over_time, variation};
 
 /// See the module's text.
 pub struct Fig6;

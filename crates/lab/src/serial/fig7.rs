@@ -1,10 +1,11 @@
 //! Figure 7: random writes over time to the serial array, while and after it is aged.
 
-use super::common::{AFTER, AGING, DRIVE, SAMPLE, SERIAL, TIME, aged_then_hot, mean, over_time, variation, written};
+use super::common::{AFTER, AGING, DRIVE, SAMPLE, SERIAL, aged_then_hot, written};
 use crate::Sample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
-use crate::outcome::{Outcome, per_second};
+use crate::outcome::Outcome;
+use crate::series::{TIME, mean, over_time, rate, variation};
 
 /// See the module's text.
 pub struct Fig7;
@@ -46,7 +47,7 @@ impl Experiment for Fig7 {
         let [serial, smaller] = trials else { unreachable!("as many as were set up") };
         let (outcome, pace) = (serial.outcome, Pace::of(scale, serial.outcome));
         let easier = Pace::of(scale, smaller.outcome);
-        let moved = |sample: &Sample| per_second(sample.moved_blocks * 4096, sample.span_ns) as f64 / 1e6;
+        let moved = |sample: &Sample| rate(sample.moved_blocks * 4096, sample.span_ns);
         let panel = Panel::lines(
             Axis::linear(TIME),
             Axis::linear("MB/s").between(0.0, 1250.0),
@@ -136,7 +137,7 @@ impl Pace {
         let both: Vec<f64> = aging.iter().chain(&after).copied().collect();
         let collecting = |wanted: bool| {
             let samples = outcome.samples[2..].iter().filter(|sample| (sample.moved_blocks > 0) == wanted);
-            mean(&samples.map(written).collect::<Vec<_>>())
+            mean(samples.map(written))
         };
         Self {
             mean: mean(&both),

@@ -2,7 +2,8 @@
 
 use crate::chart::Scheme;
 use crate::experiment::{Bound, Check, Scale, Trial, Trialled};
-use crate::outcome::{Outcome, per_second};
+use crate::outcome::Outcome;
+use crate::series::{over_time, rate};
 
 /// The modelled drive's blocks per die, and pages per block.
 const BLOCKS: f64 = 1502.0;
@@ -104,24 +105,13 @@ pub fn swan0_half_full(scale: Scale) -> Trial {
 pub const ONE_STEP: f64 = 1.0 + 1.0 / 32.0;
 
 /// Why SWAN0 may fall short of its front-end in the long run at 60 %.
-pub const AT_THE_EDGE: &str = "At 60 % the array is at the edge. Headers and the space that is kept clean hold no garbage, so victims     are 36 % valid instead of 33, and to move that takes 1.06 of the time that a front-end lasts ('cygnus plan'), since one group     is cleaned at a time. SWAN's equation lets all back-ends be cleaned side by side. At 50 % there is no such limit.";
+pub const AT_THE_EDGE: &str = "At 60 % the array is at the edge. Headers and the space that is kept clean hold no garbage, so \
+    victims are 36 % valid instead of 33, and to move that takes 1.06 of the time that a front-end lasts ('cygnus plan'), since \
+    one group is cleaned at a time. SWAN's equation lets all back-ends be cleaned side by side. At 50 % there is no such limit.";
 
 /// User writes over the paper's time: seconds and MB/s.
 pub fn writes_over_time(scale: Scale, outcome: &Outcome) -> Vec<(f64, f64)> {
     over_time(scale, outcome, |sample| rate(sample.writes[1], sample.span_ns))
-}
-
-/// Legend of a time axis.
-pub const TIME: &str = "time, as in the paper (s)";
-
-/// Something of each sample over the paper's time.
-pub fn over_time(scale: Scale, outcome: &Outcome, value: impl Fn(&crate::Sample) -> f64) -> Vec<(f64, f64)> {
-    outcome.samples.iter().map(|sample| (scale.papers_seconds(sample.at_ns), value(sample))).collect()
-}
-
-/// Bytes in an interval as MB/s.
-pub fn rate(bytes: u64, span_ns: u64) -> f64 {
-    per_second(bytes, span_ns) as f64 / 1e6
 }
 
 /// User writes in MB/s.

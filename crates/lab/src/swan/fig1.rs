@@ -1,9 +1,10 @@
 //! Figure 1: random writes over time to one log over eight drives.
 
-use super::common::{TIME, against_cost_model, log_raid0_and_swan0, writes_over_time, written};
+use super::common::{against_cost_model, log_raid0_and_swan0, writes_over_time, written};
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, Sample};
+use crate::series::TIME;
 
 /// See the module's text.
 pub struct Fig1;

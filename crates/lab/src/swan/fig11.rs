@@ -1,11 +1,11 @@
 //! Figure 11: read latency of YCSB-C over time.
 
-use super::common::{TIME, over_time};
 use super::recorded::{DIVISOR, RECORDED, trials};
-use super::ycsb::{FRONT_END, LOG, SCHEMES, SWAN, WIDE_NOTE, WIDE_SWAN};
+use super::ycsb::{LOG, SCHEMES, SWAN, WIDE_NOTE, WIDE_SWAN, unless_narrow};
 use crate::chart::{Axis, Chart, Line, Panel};
-use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
+use crate::experiment::{About, Bound, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Sample};
+use crate::series::{TIME, over_time};
 
 /// See the module's text.
 pub struct Fig11;
@@ -38,32 +38,30 @@ impl Experiment for Fig11 {
             Panel::lines(Axis::linear(TIME), Axis::logarithmic("99 % (us)").between(100.0, 10_000.0), vec![line])
                 .titled(&trialled.trial.name)
         };
-        let worst = |n: usize| trials[n].outcome.samples.iter().map(p99).fold(0.0, f64::max);
-        let of = |n: usize, what: fn(&LatencyRow) -> u64| what(lookups(&trials[n])) as f64 / 1e3;
-        let p999 = |row: &LatencyRow| row.p999_ns;
-        let check = |what: &str, bound: f64, n: usize, value: &dyn Fn(usize) -> f64| {
-            let check = |front_end: &str, swan: usize| {
-                let name = format!("{what}{front_end}: SWAN / {}", SCHEMES[n].0);
-                Check::new(name, Bound::AtMost(bound), value(swan) / value(n).max(1e-9))
-            };
-            check("", SWAN).or_because(FRONT_END, check(", nine drives in the front-end", WIDE_SWAN))
+        let worst = |trialled: &Trialled| trialled.outcome.samples.iter().map(p99).fold(0.0, f64::max);
+        let of = |trialled: &Trialled, what: fn(&LatencyRow) -> u64| what(lookups(trialled)) as f64 / 1e3;
+        let mean = |trialled: &Trialled| of(trialled, |row| row.mean_ns);
+        let p999 = |trialled: &Trialled| of(trialled, |row| row.p999_ns);
+        let check = |what: &str, bound: f64, rival: usize, value: &dyn Fn(&Trialled) -> f64| {
+            let claim = |front_end: &str| format!("{what}{front_end}: SWAN / {}", SCHEMES[rival].0);
+            let ratio = |swan: &Trialled| value(swan) / value(&trials[rival]).max(1e-9);
+            unless_narrow(claim, [&trials[SWAN], &trials[WIDE_SWAN]], ratio, Bound::AtMost(bound), Bound::AtMost(bound))
         };
-        let mean = |n| of(n, mean_of);
-        let mut numbers =
-            vec![Number::beside("mean: SWAN / Log-RAID", "", Published::Below(1.0), mean(SWAN) / mean(LOG))];
-        for (n, trialled) in trials.iter().enumerate() {
+        let beside_log = mean(&trials[SWAN]) / mean(&trials[LOG]);
+        let mut numbers = vec![Number::beside("mean: SWAN / Log-RAID", "", Published::Below(1.0), beside_log)];
+        for trialled in trials {
             let name = &trialled.trial.name;
-            numbers.push(Number::ours(format!("{name}: mean"), "us", mean(n)));
-            numbers.push(Number::ours(format!("{name}: 99 %"), "us", of(n, |row| row.p99_ns)));
-            numbers.push(Number::ours(format!("{name}: 99.9 %"), "us", of(n, p999)));
-            numbers.push(Number::ours(format!("{name}: worst interval's 99 %"), "us", worst(n)));
+            numbers.push(Number::ours(format!("{name}: mean"), "us", mean(trialled)));
+            numbers.push(Number::ours(format!("{name}: 99 %"), "us", of(trialled, |row| row.p99_ns)));
+            numbers.push(Number::ours(format!("{name}: 99.9 %"), "us", p999(trialled)));
+            numbers.push(Number::ours(format!("{name}: worst interval's 99 %"), "us", worst(trialled)));
         }
         let mut checks = vec![
             // With the tolerances of Figures 9 and 10, which say so of all workloads.
             check("mean", 1.1, LOG, &mean),
-            check("99.9 %", 1.0, LOG, &|n| of(n, p999)),
+            check("99.9 %", 1.0, LOG, &p999),
         ];
-        checks.extend((0..SWAN).map(|n| check("worst interval's 99 %", 1.0, n, &worst)));
+        checks.extend((0..SWAN).map(|rival| check("worst interval's 99 %", 1.0, rival, &worst)));
         Findings {
             charts: vec![Chart::grid(
                 "latency",
@@ -81,10 +79,5 @@ impl Experiment for Fig11 {
 
 /// Reads that somebody waits for.
 fn lookups<'a>(trialled: &'a Trialled) -> &'a LatencyRow {
-    let lookup = |row: &&LatencyRow| row.kind == "read" && row.job == 0;
-    trialled.outcome.latency.iter().find(lookup).expect("the workload reads")
-}
-
-fn mean_of(row: &LatencyRow) -> u64 {
-    row.mean_ns
+    trialled.outcome.latency_of("read", 0).expect("the workload reads")
 }

@@ -1,8 +1,7 @@
 //! Figure 12: latencies of random reads and writes on drives with a page-level translation layer.
 
-use super::common::{ONE_STEP, UTILISATION};
-use crate::chart::Scheme;
-use crate::chart::{Axis, Chart, Line, Panel};
+use super::common::{ONE_STEP, UTILISATION, drives, raid0, swan0};
+use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Outcome};
 
@@ -32,7 +31,7 @@ impl Experiment for Fig12 {
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let trial = |name, scheme, array: &str| {
             // The drive of the other figures with this NAND, and the spare space that such drives have.
-            let devices = super::common::drives(scale)
+            let devices = drives(scale)
                 .replace("override.ssd.flash = {", "override.ssd.flash = { t_read = \"100us\", t_program = \"500us\",");
             let scenario = format!(
                 "name = \"fig12\"\n{devices}{array}[volume]\nsize = \"{UTILISATION}% of data\"\n[aging]\nfill = \"100%\"\n\
@@ -45,10 +44,7 @@ impl Experiment for Fig12 {
             );
             Trial::new(name, scheme, scenario)
         };
-        vec![
-            trial("RAID0", Scheme::Raid0, &super::common::raid0(6)),
-            trial("SWAN0 3R-2SSD", Scheme::Swan, &super::common::swan0(3, 2)),
-        ]
+        vec![trial("RAID0", Scheme::Raid0, &raid0(6)), trial("SWAN0 3R-2SSD", Scheme::Swan, &swan0(3, 2))]
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
@@ -66,15 +62,12 @@ impl Experiment for Fig12 {
         };
         let us = |trialled: &Trialled, kind, of: fn(&LatencyRow) -> u64| of(row(trialled.outcome, kind)) as f64 / 1e3;
         let ratio = |kind, of: fn(&LatencyRow) -> u64| us(swan, kind, of) / us(raid, kind, of);
-        let p999 = |of: &str| {
-            let row = swan.outcome.reads_by_role.iter().find(|row| row.role == of);
-            row.map_or(0.0, |row| row.p999_ns as f64 / 1e3)
-        };
+        let p999 = |of: &str| swan.outcome.reads_of(of, 0).map_or(0.0, |row| row.p999_ns as f64 / 1e3);
         let idle = p999("back-end") / us(raid, "read", |row| row.p999_ns);
-        let shown_by = || Check::new("reads of idle groups, 99.9 %: SWAN0 / RAID0", Bound::AtMost(ONE_STEP), idle);
         let read = |what: &str, of: fn(&LatencyRow) -> u64| {
+            let shown_by = Check::new("reads of idle groups, 99.9 %: SWAN0 / RAID0", Bound::AtMost(ONE_STEP), idle);
             Check::new(format!("reads, {what}: SWAN0 / RAID0"), Bound::AtMost(1.0), ratio("read", of))
-                .or_because(BUSIER, shown_by())
+                .or_because(BUSIER, shown_by)
         };
         let drives_own = raid.outcome.drive_write_amplification_milli as f64 / 1e3;
         let mut numbers = vec![Number::ours("RAID0: pages that drives program for each written", "", drives_own)];
@@ -113,7 +106,7 @@ impl Experiment for Fig12 {
 }
 
 fn row<'a>(outcome: &'a Outcome, kind: &str) -> &'a LatencyRow {
-    outcome.latency.iter().find(|row| row.kind == kind).expect("half of the requests are of each kind")
+    outcome.latency_of(kind, 0).expect("half of the requests are of each kind")
 }
 
 /// Latency in milliseconds at each percentile.

@@ -7,6 +7,7 @@ use super::fig1::PROTOTYPE;
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, per_second, variation_milli};
+use crate::series::TIME;
 
 /// See the module's text.
 pub struct Fig5;
@@ -38,7 +39,7 @@ impl Experiment for Fig5 {
         let panel = |trialled: &Trialled, marks| {
             let line =
                 Line::new(&trialled.trial.name, trialled.trial.scheme, writes_over_time(scale, trialled.outcome));
-            Panel::lines(Axis::linear("time, as in the paper (s)"), Axis::linear("user writes (MB/s)"), vec![line])
+            Panel::lines(Axis::linear(TIME), Axis::linear("user writes (MB/s)"), vec![line])
                 .titled(&trialled.trial.name)
                 .marked(marks)
         };

@@ -1,9 +1,10 @@
 //! Figure 6: what each drive does under the random writes of Figure 5.
 
-use super::common::{TIME, log_raid0_and_swan0, over_time, rate};
+use super::common::log_raid0_and_swan0;
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, Sample};
+use crate::series::{TIME, mean, over_time, rate};
 
 /// See the module's text.
 pub struct Fig6;
@@ -59,11 +60,6 @@ impl Experiment for Fig6 {
 /// The second half: cleaning goes on.
 fn settled(outcome: &Outcome) -> &[Sample] {
     &outcome.samples[outcome.samples.len() / 2..]
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    if count > 0.0 { sum / count } else { 0.0 }
 }
 
 /// Drives that read at least a tenth of what the busiest one reads.

@@ -1,9 +1,10 @@
 //! Figure 7: how full victims are, and how many segments are free, over two hours.
 
-use super::common::{TIME, log_raid0_and_swan0, over_time};
+use super::common::log_raid0_and_swan0;
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, Sample};
+use crate::series::{TIME, mean, over_time};
 
 /// See the module's text.
 pub struct Fig7;
@@ -34,9 +35,9 @@ impl Experiment for Fig7 {
         let last = &outcome.samples[outcome.samples.len() * 3 / 4..];
         let spread = |value: &dyn Fn(&Sample) -> f64| {
             let values: Vec<f64> = last.iter().map(value).collect();
-            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-            let most = values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max);
-            (mean, most / mean.max(1e-9))
+            let average = mean(&values);
+            let most = values.iter().map(|value| (value - average).abs()).fold(0.0, f64::max);
+            (average, most / average.max(1e-9))
         };
         let ((valid_mean, valid_spread), (free_mean, free_spread)) =
             (spread(&valid), spread(&|sample| sample.free_segments as f64));

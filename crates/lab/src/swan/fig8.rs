@@ -1,23 +1,15 @@
-//! Figures 8, 9 and 10: YCSB's throughput, mean and tail of the lookups' latency.
+//! Figure 8: YCSB's throughput.
 
-use super::common::{ONE_STEP, UTILISATION, aged_drives, written};
+use super::common::{UTILISATION, aged_drives, written};
 use super::ycsb::{
-    FRONT_END, LOG, MODELLED, PER_WORKLOAD, SCHEMES, SWAN, WIDE_NOTE, WIDE_SWAN, WORKLOADS, lookups, throughput, title,
-    trials,
+    LOG, MODELLED, PER_WORKLOAD, RAID4, RAID5, SCHEMES, SWAN, WIDE_NOTE, WIDE_SWAN, WORKLOADS, bars, of_workload,
+    throughput, title, trials,
 };
-use crate::chart::{Axis, Bars, Chart, Panel};
+use crate::chart::Chart;
 use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Published, Scale, Trial, Trialled};
-use crate::outcome::LatencyRow;
 
-/// Figure 8.
+/// See the module's text.
 pub struct Fig8;
-/// Figure 9.
-pub struct Fig9;
-/// Figure 10.
-pub struct Fig10;
-
-/// Place of RAID5 among the schemes.
-const RAID5: usize = 1;
 
 const FASTER_LOG: &str = "A front-end of three drives, two of them for data, does what nine do in Log-RAID. SWAN with nine drives \
     in the front-end, each of a third of the size, is as fast. The paper's Log-RAID wrote no more than 300 to 750 MB/s to \
@@ -45,16 +37,6 @@ fn random_writes(scale: Scale, scheme: usize) -> Trial {
     Trial::new(&format!("{name}, random writes"), scheme, scenario)
 }
 
-/// One bar for each scheme in each group.
-fn bars(trials: &[Trialled], value: impl Fn(&Trialled) -> f64) -> Vec<Bars> {
-    let of = |s: usize| trials.iter().skip(s).step_by(PER_WORKLOAD).map(&value).collect();
-    SCHEMES.iter().enumerate().map(|(s, (name, scheme, _))| Bars::new(name, *scheme, of(s))).collect()
-}
-
-fn groups(workloads: &[&str]) -> Vec<String> {
-    workloads.iter().map(|workload| title(workload)).collect()
-}
-
 impl Experiment for Fig8 {
     fn about(&self) -> About {
         About {
@@ -74,7 +56,7 @@ impl Experiment for Fig8 {
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let (stores, random) = trials.split_at(WORKLOADS.len() * PER_WORKLOAD);
-        let at = |w: usize, s: usize| throughput(&stores[w * PER_WORKLOAD + s]);
+        let at = |w: usize, s: usize| throughput(&of_workload(stores, w)[s]);
         let over = |w, s| at(w, SWAN) / at(w, s);
         let wide = |w: usize| at(w, WIDE_SWAN) / at(w, LOG);
         let least = written(&random[1]) / written(&random[0]);
@@ -87,10 +69,9 @@ impl Experiment for Fig8 {
             );
             Check::new(format!("{name}: SWAN / Log-RAID"), bound, over(w, LOG)).or_because(FASTER_LOG, shown_by)
         };
-        let panel =
-            Panel::bars(Axis::linear("records per second (thousands)"), groups(&WORKLOADS), bars(stores, throughput));
+        let panel = bars("records per second (thousands)", &WORKLOADS, stores, throughput);
         let mut numbers = vec![
-            Number::beside("Load: SWAN / RAID4", "", Published::Above(4.0), over(0, 0)),
+            Number::beside("Load: SWAN / RAID4", "", Published::Above(4.0), over(0, RAID4)),
             Number::beside("Load: SWAN / RAID5", "", Published::Above(4.0), over(0, RAID5)),
             Number::ours("random writes of 4 KiB: SWAN / RAID5", "", least),
             Number::ours("Load: blocks that RAID5 writes for each of the store's", "", {
@@ -117,82 +98,6 @@ impl Experiment for Fig8 {
                 beside_log(3, Bound::AtLeast(0.9)),
                 beside_log(4, Bound::AtLeast(0.9)),
             ],
-            notes: vec![MODELLED.into(), WIDE_NOTE.into()],
-        }
-    }
-}
-
-/// Lookups' latency in microseconds.
-fn latency(of: fn(&LatencyRow) -> u64) -> impl Fn(&Trialled) -> f64 {
-    move |trialled| lookups(trialled.outcome).map_or(0.0, |row| of(row) as f64 / 1e3)
-}
-
-impl Experiment for Fig9 {
-    fn about(&self) -> About {
-        About {
-            id: "swan/fig9",
-            title: "YCSB's mean read latency on nine drives: RAID4, RAID5, Log-RAID, SWAN",
-            published: "Figure 9 and section 5.3: SWAN's average read latency is similar to the others' or better.",
-            divisor: 128.0,
-        }
-    }
-
-    fn setup(&self, scale: Scale) -> Vec<Trial> {
-        WORKLOADS[1..].iter().flat_map(|workload| trials(scale, workload)).collect()
-    }
-
-    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let mean = latency(|row| row.mean_ns);
-        let panel =
-            Panel::bars(Axis::linear("mean latency of lookups (us)"), groups(&WORKLOADS[1..]), bars(trials, &mean));
-        let at = |w: usize, s: usize| mean(&trials[w * PER_WORKLOAD + s]);
-        let check = |w: usize| {
-            let ratio = |swan| at(w, swan) / at(w, LOG).max(1e-9);
-            let check = |what: &str, swan| {
-                let name = format!("{}{what}: SWAN / Log-RAID", title(WORKLOADS[w + 1]));
-                Check::new(name, Bound::AtMost(1.1), ratio(swan))
-            };
-            check("", SWAN).or_because(FRONT_END, check(", nine drives in the front-end", WIDE_SWAN))
-        };
-        Findings {
-            charts: vec![Chart::single("latency", self.about().title, panel)],
-            numbers: trials.iter().map(|t| Number::ours(&t.trial.name, "us", mean(t))).collect(),
-            checks: (0..4).map(check).collect(),
-            notes: vec![MODELLED.into(), WIDE_NOTE.into()],
-        }
-    }
-}
-
-impl Experiment for Fig10 {
-    fn about(&self) -> About {
-        About {
-            id: "swan/fig10",
-            title: "YCSB's read latency at 99.9 % on nine drives: RAID4, RAID5, Log-RAID, SWAN",
-            published: "Figure 10 and section 5.3: SWAN has the shortest tail in all workloads, much shorter at 99.9 % and \
-                        above.",
-            divisor: 128.0,
-        }
-    }
-
-    fn setup(&self, scale: Scale) -> Vec<Trial> {
-        Fig9.setup(scale)
-    }
-
-    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let tail = latency(|row| row.p999_ns);
-        let panel = Panel::bars(Axis::linear("lookups, 99.9 % (us)"), groups(&WORKLOADS[1..]), bars(trials, &tail));
-        let check = |w: usize, s: usize| {
-            let at = |s: usize| tail(&trials[w * PER_WORKLOAD + s]);
-            let check = |what: &str, most, swan| {
-                let name = format!("{}{what}, 99.9 %: SWAN / {}", title(WORKLOADS[w + 1]), SCHEMES[s].0);
-                Check::new(name, Bound::AtMost(most), at(swan) / at(s).max(1e-9))
-            };
-            check("", 1.0, SWAN).or_because(FRONT_END, check(", nine drives in the front-end", ONE_STEP, WIDE_SWAN))
-        };
-        Findings {
-            charts: vec![Chart::single("tail", self.about().title, panel)],
-            numbers: trials.iter().map(|t| Number::ours(&t.trial.name, "us", tail(t))).collect(),
-            checks: (0..4).flat_map(|w| [check(w, RAID5), check(w, LOG)]).collect(),
             notes: vec![MODELLED.into(), WIDE_NOTE.into()],
         }
     }

@@ -6,6 +6,7 @@
 
 pub(crate) mod common;
 mod fig1;
+mod fig10;
 mod fig11;
 mod fig12;
 mod fig4a;
@@ -14,6 +15,7 @@ mod fig5;
 mod fig6;
 mod fig7;
 mod fig8;
+mod fig9;
 mod model;
 mod recorded;
 mod table4;
@@ -25,7 +27,9 @@ pub use fig4b::Fig4b;
 pub use fig5::Fig5;
 pub use fig6::Fig6;
 pub use fig7::Fig7;
-pub use fig8::{Fig8, Fig9, Fig10};
+pub use fig8::Fig8;
+pub use fig9::Fig9;
+pub use fig10::Fig10;
 pub use fig11::Fig11;
 pub use fig12::Fig12;
 pub use model::Model;

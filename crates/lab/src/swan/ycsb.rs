@@ -8,8 +8,8 @@
 use cygnus_workload::kv::Activity;
 
 use super::common::UTILISATION;
-use crate::chart::Scheme;
-use crate::experiment::{Scale, Trial, Trialled};
+use crate::chart::{Axis, Bars, Panel, Scheme};
+use crate::experiment::{Bound, Check, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Outcome};
 
 /// The workloads that the paper ran, in order (Table 3).
@@ -37,11 +37,14 @@ pub const SCHEMES: [(&str, Scheme, &str); 4] = [
     ),
 ];
 
-/// Place of SWAN among them.
-pub const SWAN: usize = 3;
-
-/// Place of Log-RAID.
+/// Places among them.
+pub const RAID4: usize = 0;
+/// See [`RAID4`].
+pub const RAID5: usize = 1;
+/// See [`RAID4`].
 pub const LOG: usize = 2;
+/// See [`RAID4`].
+pub const SWAN: usize = 3;
 /// Place of SWAN with [`WIDE`] in the trials of a workload.
 pub const WIDE_SWAN: usize = 4;
 /// Trials of a workload.
@@ -112,7 +115,19 @@ pub fn throughput(trialled: &Trialled) -> f64 {
 
 /// Lookups of records.
 pub fn lookups(outcome: &Outcome) -> Option<&LatencyRow> {
-    outcome.latency.iter().find(|row| row.kind == "read" && row.job == Activity::Lookup as u16)
+    outcome.latency_of("read", Activity::Lookup as u16)
+}
+
+/// Of all [`trials`] of a figure, those of one workload.
+pub fn of_workload<'a, 'b>(trials: &'a [Trialled<'b>], w: usize) -> &'a [Trialled<'b>] {
+    &trials[w * PER_WORKLOAD..][..PER_WORKLOAD]
+}
+
+/// A bar for each of the paper's schemes, beside one another for each workload.
+pub fn bars(axis: &str, workloads: &[&str], trials: &[Trialled], value: impl Fn(&Trialled) -> f64) -> Panel {
+    let of = |s: usize| trials.iter().skip(s).step_by(PER_WORKLOAD).map(&value).collect();
+    let series = SCHEMES.iter().enumerate().map(|(s, (name, scheme, _))| Bars::new(name, *scheme, of(s))).collect();
+    Panel::bars(Axis::linear(axis), workloads.iter().map(|workload| title(workload)).collect(), series)
 }
 
 /// The name of a workload in figures.
@@ -120,7 +135,21 @@ pub fn title(workload: &str) -> String {
     if workload == "load" { "Load".into() } else { workload.to_uppercase() }
 }
 
-/// Why SWAN is slower than arrays that spread everything over nine drives, where it is.
-pub const FRONT_END: &str = "A group of three drives does what nine do in the other arrays: the front-end takes all writes, and what was \
+const FRONT_END: &str = "A group of three drives does what nine do in the other arrays: the front-end takes all writes, and what was \
     written one after the other is read from one group. SWAN with nine drives in each group, of a third of the size, does it \
     as they do.";
+
+/// What must hold of SWAN. Should it not, then because its front-end is narrow, if it holds of SWAN with a wide one: that one
+/// is measured likewise, and must keep a bound of its own.
+///
+/// `claim` words either of them, given what to say of the front-end: nothing of the narrow one.
+pub fn unless_narrow(
+    claim: impl Fn(&str) -> String,
+    [narrow, wide]: [&Trialled; 2],
+    value: impl Fn(&Trialled) -> f64,
+    bound: Bound,
+    bound_of_wide: Bound,
+) -> Check {
+    let shown_by = Check::new(claim(", nine drives in the front-end"), bound_of_wide, value(wide));
+    Check::new(claim(""), bound, value(narrow)).or_because(FRONT_END, shown_by)
+}

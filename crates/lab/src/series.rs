@@ -1,0 +1,52 @@
+//! What figures make of samples: something over the paper's time, and what a series of numbers amounts to.
+
+use std::borrow::Borrow;
+
+use crate::experiment::Scale;
+use crate::outcome::{Outcome, Sample, per_second};
+
+/// Legend of a time axis.
+pub(crate) const TIME: &str = "time, as in the paper (s)";
+
+/// Something of each sample over the paper's time in seconds.
+pub(crate) fn over_time(scale: Scale, outcome: &Outcome, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
+    outcome.samples.iter().map(|sample| (scale.papers_seconds(sample.at_ns), value(sample))).collect()
+}
+
+/// Bytes in an interval as MB/s.
+pub(crate) fn rate(bytes: u64, span_ns: u64) -> f64 {
+    per_second(bytes, span_ns) as f64 / 1e6
+}
+
+/// Mean of the values; 0 of none.
+pub(crate) fn mean(values: impl IntoIterator<Item = impl Borrow<f64>>) -> f64 {
+    let add = |(sum, count), value: f64| (sum + value, count + 1.0);
+    let (sum, count) = values.into_iter().map(|value| *value.borrow()).fold((0.0, 0.0), add);
+    sum / f64::max(count, 1.0)
+}
+
+/// Coefficient of variation of the values, standard deviation by mean, in percent.
+pub(crate) fn variation(values: &[f64]) -> f64 {
+    let average = mean(values);
+    let square = mean(values.iter().map(|value| (value - average) * (value - average)));
+    // To a hundredth: no result depends on how a platform takes roots.
+    (square.sqrt() / average.max(1e-9) * 1e4).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_and_variations_of_known_series() {
+        assert_eq!((mean([0.0; 0]), mean([1.0, 2.0, 6.0]), mean(&[4.0])), (0.0, 3.0, 4.0));
+        // Mean 5, standard deviation 2.
+        assert_eq!(variation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), 40.0);
+        assert_eq!((variation(&[]), variation(&[3.0, 3.0])), (0.0, 0.0));
+    }
+
+    #[test]
+    fn rates_are_in_megabytes() {
+        assert_eq!(rate(3_000_000, 2_000_000_000), 1.5);
+    }
+}
