@@ -12,7 +12,7 @@ use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
 use cygnus_ssd::{Figure, Preset};
 use serde::Serialize;
 
-/// The prototype of the SWAN paper, section 3.4: 15.6 us and 19.5 us for a 4 KiB block, 4 ms per erase, segments of
+/// The prototype of the SWAN paper, section 3.5: 15.6 us and 19.5 us for a 4 KiB block, 4 ms per erase, segments of
 /// 256 blocks, drives of 120 GB.
 const SWAN_PAPER: DeviceFigures = DeviceFigures {
     write_rate: 4096.0 / 19.5e-6,

@@ -108,3 +108,91 @@ impl PageCache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cygnus_types::Nanos;
+
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::testbed::{Bench, Testbed};
+
+    const BLOCK: u32 = 4096;
+    /// A tenth of the memory is ten blocks, a fifth are twenty.
+    const SCENARIO: &str = "name = \"cache\"\n[devices]\npreset = \"null\"\ncapacity = \"64MiB\"\n[[array]]\npreset = \"raid0\"\n\
+        drives = 2\n[[workload.fio]]\n[cache]\nmemory = \"400KiB\"\n[run]\nduration = \"1ms\"\nsample = \"1ms\"\n";
+
+    /// Lets `test` use a cache before an array.
+    fn with_cache<F: Future<Output = ()> + 'static>(test: impl FnOnce(Rc<PageCache>, Rc<Seat>) -> F + 'static) {
+        let scenario = Scenario::parse("cache.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
+        let section = &scenario.spec.devices;
+        let drive = scenario.drive().unwrap_or_else(|error| panic!("{error}"));
+        let bench = Rc::new(Bench::new(&drive, section.as_ref(), 2, 1, None));
+        let inside = bench.clone();
+        let ended = bench.cores.reactor(0).run(async move {
+            let array = scenario.spec.array[0].as_ref();
+            let bed = Testbed::set_up(&inside, &scenario, array).await.unwrap_or_else(|stop| panic!("{stop}"));
+            let section = scenario.spec.cache.as_ref().expect("the scenario has one").as_ref();
+            let seat = bed.seats[0].clone();
+            test(PageCache::new(section, &seat), seat).await;
+        });
+        ended.unwrap_or_else(|halt| panic!("{halt}"));
+    }
+
+    /// Writes so many blocks, one after the other.
+    async fn write(cache: &PageCache, blocks: std::ops::Range<u64>) {
+        for block in blocks {
+            cache.write(block * u64::from(BLOCK), BLOCK).await.expect("there is room, and drives that work");
+        }
+    }
+
+    /// Blocks that the array has, once nothing happens any more.
+    async fn stored(seat: &Seat) -> u64 {
+        seat.rt.sleep(Nanos::millis(10)).await;
+        seat.store.activity().user_blocks
+    }
+
+    #[test]
+    fn nothing_is_written_back_until_a_tenth_is_dirty_and_then_all_of_it() {
+        with_cache(|cache, seat| async move {
+            write(&cache, 0..9).await;
+            assert_eq!(stored(&seat).await, 0);
+            write(&cache, 9..10).await;
+            assert_eq!(stored(&seat).await, 10);
+            write(&cache, 10..13).await;
+            assert_eq!(stored(&seat).await, 10, "a bulk begins anew");
+        });
+    }
+
+    #[test]
+    fn writers_wait_while_a_fifth_is_dirty() {
+        with_cache(|cache, seat| async move {
+            write(&cache, 0..20).await;
+            assert_eq!(seat.store.activity().user_blocks, 0, "nobody had to wait yet");
+            write(&cache, 20..21).await;
+            assert!(seat.store.activity().user_blocks > 0, "one was written back to make room");
+            write(&cache, 21..60).await;
+            assert!(cache.dirty.get() <= 20 * u64::from(BLOCK));
+        });
+    }
+
+    #[test]
+    fn a_flush_leaves_nothing_dirty() {
+        with_cache(|cache, seat| async move {
+            write(&cache, 0..3).await;
+            cache.flush(&seat.store).await.expect("the drives work");
+            assert_eq!((cache.dirty.get(), seat.store.activity().user_blocks), (0, 3));
+            cache.flush(&seat.store).await.expect("there is nothing to do");
+        });
+    }
+
+    #[test]
+    fn what_could_not_be_written_back_fails_a_later_request_once() {
+        with_cache(|cache, seat| async move {
+            let beyond = seat.store.size();
+            cache.write(beyond, BLOCK).await.expect("it is only in memory");
+            assert!(cache.flush(&seat.store).await.is_err());
+            cache.flush(&seat.store).await.expect("it was told");
+        });
+    }
+}

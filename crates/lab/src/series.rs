@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn means_and_variations_of_known_series() {
-        assert_eq!((mean([0.0; 0]), mean([1.0, 2.0, 6.0]), mean(&[4.0])), (0.0, 3.0, 4.0));
+        assert_eq!((mean([0.0; 0]), mean([1.0, 2.0, 6.0]), mean([&4.0])), (0.0, 3.0, 4.0));
         // Mean 5, standard deviation 2.
         assert_eq!(variation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]), 40.0);
         assert_eq!((variation(&[]), variation(&[3.0, 3.0])), (0.0, 0.0));

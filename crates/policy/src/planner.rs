@@ -1,6 +1,6 @@
 //! The planner's model: how many R-groups of how many devices keep garbage collection out of the way of writes.
 //!
-//! SWAN section 3.4 (ATC'19). A group that was front-end comes back to that role when the `N - 1` others have been
+//! SWAN section 3.5 (ATC'19). A group that was front-end comes back to that role when the `N - 1` others have been
 //! filled, and must be clean by then:
 //!
 //! ```text
@@ -133,7 +133,7 @@ fn work(device: &DeviceFigures, utilisation: f64, groups: u32) -> Terms {
     terms(device, live_among_garbage(utilisation, groups), 1.0)
 }
 
-/// Fewest data devices that take what the network brings (section 3.4, first step) and whose cleaning, one group at a
+/// Fewest data devices that take what the network brings (section 3.5, first step) and whose cleaning, one group at a
 /// time, keeps up with it in an array of two groups or more.
 pub fn data_devices(device: &DeviceFigures, utilisation: f64, network_rate: f64) -> u32 {
     let needed = network_rate * work(device, utilisation, 2).cleaning().max(1.0);
@@ -203,7 +203,7 @@ pub fn recommend(device: &DeviceFigures, devices: u32, parity: u32, utilisation:
 mod tests {
     use super::*;
 
-    /// Section 3.4: 4 ms per erase, 15.6 us and 19.5 us per 4 KiB block read and written, 256 blocks per segment.
+    /// Section 3.5: 4 ms per erase, 15.6 us and 19.5 us per 4 KiB block read and written, 256 blocks per segment.
     fn prototype() -> DeviceFigures {
         DeviceFigures {
             write_rate: 4096.0 / 19.5e-6,

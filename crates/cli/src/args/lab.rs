@@ -56,6 +56,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = DIR, value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
     /// Drives and times this many times smaller than the paper's, instead of each experiment's own scale
+    ///
+    /// What an array keeps for itself does not shrink with its drives, so each experiment can be made only so small: one that
+    /// cannot says so. Recordings keep their own scale.
     #[arg(long, value_name = "X", conflicts_with = "full")]
     pub scale: Option<f64>,
     /// The paper's own size; takes hours

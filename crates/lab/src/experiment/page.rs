@@ -1,6 +1,7 @@
 //! All verdicts as one page that needs nothing but itself.
 
 mod compared;
+mod given;
 
 use std::fmt::Write;
 
@@ -61,6 +62,8 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     say(overview(sections));
     say("<h2 id=\"numbers\">Every published number beside ours</h2>\n".into());
     say(compared::table(sections));
+    say("<h3 id=\"given\">Published numbers that go in</h3>\n".into());
+    say(given::table());
     say("<h2 id=\"contradictions\">Where a paper contradicts itself</h2>\n".into());
     say(contradictions());
     for (id, title, run) in sections {

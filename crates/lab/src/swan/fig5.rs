@@ -57,12 +57,12 @@ impl Experiment for Fig5 {
                 Number::ours("Log-RAID0, coefficient of variation", "%", variation(log)),
             ],
             checks: vec![
-                // The model of section 3.4 says that two groups would do at this utilisation; these are four.
+                // The model of section 3.5 says that two groups would do at this utilisation; these are four.
                 sustains(swan).or_because(AT_THE_EDGE, sustains(half)),
                 varies(swan).or_because(AT_THE_EDGE, varies(half)),
                 Check::new("two drives beat eight: SWAN0 / Log-RAID0", Bound::AtLeast(1.0), written(swan) / written(log))
                     .or_because(PROTOTYPE, against_cost_model(log)),
-                Check::new("Log-RAID0 within what is published, MB/s", Bound::Between(300.0, 750.0), written(log))
+                Check::new("Log-RAID0, once cleaning, MB/s", Bound::Between(300.0, 750.0), written(log))
                     .or_because(PROTOTYPE, against_cost_model(log)),
                 Check::new("Log-RAID0's variation / SWAN0's", Bound::AtLeast(2.0), variation(log) / variation(swan).max(0.1))
                     .or_because(

@@ -76,7 +76,7 @@ impl Experiment for Fig7 {
                 ),
             ],
             notes: vec![
-                "The 33 % are those of the paper's model at 60 % utilisation (section 3.4). It leaves out that free \
+                "The 33 % are those of the paper's model at 60 % utilisation (section 3.5). It leaves out that free \
                  segments, headers and reserves make the rest of the array fuller than 60 %."
                     .into(),
             ],

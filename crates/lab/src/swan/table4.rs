@@ -77,7 +77,7 @@ impl Experiment for Table4 {
             notes: vec![
                 MODELLED.into(),
                 WIDE_NOTE.into(),
-                "Lookups only; merges read too. A read counts for what its group was doing when it was issued. There is no page \
+                "The paper's reads in millions are of a run of its size: their shares are what compares. Lookups only; merges read too. A read counts for what its group was doing when it was issued. There is no page \
                  cache here, which in the paper's server answers many reads of what was just written, so the front-end gets \
                  more of them."
                     .into(),
