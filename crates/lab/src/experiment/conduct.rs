@@ -123,7 +123,7 @@ fn judged(experiment: &dyn Experiment, scale: Scale, seed: u64, trialled: &[Tria
         id: about.id.into(),
         title: about.title.into(),
         published: about.published.into(),
-        scale: scale.divisor(),
+        scale: experiment.scale(scale).divisor(),
         seed,
         holds: findings.checks.iter().all(|check| check.holds),
         stands: findings.checks.iter().all(Check::stands),

@@ -84,6 +84,10 @@ pub trait Experiment: Sync {
     fn contradiction(&self) -> Option<&'static str> {
         None
     }
+    /// The scale that it has when this one is asked for: a recording keeps its own.
+    fn scale(&self, asked: Scale) -> Scale {
+        asked
+    }
     /// The arrays to run.
     fn setup(&self, scale: Scale) -> Vec<Trial>;
     /// What their outcomes, in the order of the setup, amount to.

@@ -25,12 +25,16 @@ impl Experiment for Fig11 {
         }
     }
 
+    fn scale(&self, _: Scale) -> Scale {
+        Scale::new(DIVISOR).expect("it is in bounds")
+    }
+
     fn setup(&self, _: Scale) -> Vec<Trial> {
         trials("c", 1000.0)
     }
 
-    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let scale = Scale::new(DIVISOR).expect("it is in bounds");
+    fn findings(&self, asked: Scale, trials: &[Trialled]) -> Findings {
+        let scale = self.scale(asked);
         let p99 = |sample: &Sample| sample.short_reads[3] as f64 / 1e3;
         let panel = |trialled: &Trialled| {
             let points = over_time(scale, trialled.outcome, p99).into_iter().filter(|point| point.1 > 0.0).collect();
