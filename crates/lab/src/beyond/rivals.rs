@@ -38,8 +38,8 @@ const SWAN: usize = 2;
 
 /// Why SWAN0 may fall short of its front-end.
 const CLEANING_LATE: &str = "At 60 % the cleaning of one group does not keep up with such a front-end: writers wait for room, not for \
-    the drives that they write to. More than a third of each victim is valid, and is read block by block, out of eight victims at \
-    a time, from drives that program meanwhile. At 50 % there is less to move, and the front-end's rate is sustained.";
+    the drives that they write to. More than a third of each victim is valid, and is read block by block from drives that \
+    program meanwhile. At 50 % there is less to move, and the front-end's rate is sustained.";
 
 impl Rivals {
     /// First what they sustain, then the same three with paced writes and reads, and what SWAN0 sustains with less in it.
