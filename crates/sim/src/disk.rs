@@ -1,7 +1,9 @@
 //! A modelled device: how long its operations take, what they do to its contents, and how it fails.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use cygnus_runtime::{BufSlice, IoError, IoErrorKind, Op, Rng};
 use cygnus_types::{BLOCK, Nanos};
@@ -9,7 +11,7 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::FaultRates;
 use crate::faults::FaultKind;
 use crate::media::{Content, Media};
-use crate::sheet::Sheet;
+use crate::sheet::{Contents, Sheet};
 
 /// A device of a [`crate::World`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,12 +174,12 @@ impl Disk {
         }
     }
 
-    /// A device that holds nothing but zeros and a few blocks.
-    pub(crate) fn blank(config: DiskConfig) -> Self {
-        Self { sheet: Some(Sheet::default()), ..Self::new(config) }
+    /// A device that holds nothing but zeros and a few blocks, which a large one keeps in `contents`.
+    pub(crate) fn blank(config: DiskConfig, contents: Rc<RefCell<Contents>>) -> Self {
+        Self { sheet: Some(Sheet::new(config.size, contents)), ..Self::new(config) }
     }
 
-    /// Bytes of memory that a blank device's contents take.
+    /// Bytes of memory that a blank device takes, besides those of its world's contents.
     pub(crate) fn sheet_memory(&self) -> u64 {
         self.sheet.as_ref().map_or(0, Sheet::memory)
     }
@@ -289,7 +291,7 @@ impl Disk {
     }
 
     fn read(&mut self, blocks: Range<u64>, buf: &BufSlice, rng: &mut Rng, others: &[&Action]) -> Result<(), IoError> {
-        if let Some(sheet) = &self.sheet {
+        if let Some(sheet) = &mut self.sheet {
             sheet.read(blocks, buf);
             return Ok(());
         }

@@ -60,7 +60,6 @@ mod inject;
 mod media;
 mod model;
 mod net;
-mod packed;
 mod sheet;
 mod world;
 

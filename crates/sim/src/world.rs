@@ -19,6 +19,7 @@ use crate::faults::{FaultKind, Watcher};
 use crate::gauge::{Gauge, Load};
 use crate::model::Models;
 use crate::net::Net;
+use crate::sheet::Contents;
 
 /// What a turn of a reactor's loop costs when it does not sleep: without it a task that only yields would stop time.
 pub const TURN: Nanos = Nanos(100);
@@ -117,6 +118,8 @@ pub(crate) struct State {
     in_flight: Vec<Option<InFlight>>,
     free_slots: Vec<u32>,
     pub(crate) disks: Vec<Disk>,
+    /// What large blank devices hold.
+    contents: Rc<RefCell<Contents>>,
     /// Told of every fault that an operation meets.
     pub(crate) watcher: Option<Watcher>,
     models: Models,
@@ -153,6 +156,7 @@ impl World {
             in_flight: Vec::new(),
             free_slots: Vec::new(),
             disks: Vec::new(),
+            contents: Rc::default(),
             watcher: None,
             models: Models::default(),
             gauges: Vec::new(),
@@ -185,7 +189,8 @@ impl World {
     /// Plugs in a device, modelled or not, that holds nothing but zeros and what is written from parts of buffers that are not
     /// known to be zeros (see [`BufPool::blank`]). It has no volatile cache and no faults of its contents: for the lab.
     pub fn add_blank(&self, config: DiskConfig, model: impl Into<Option<Model>>) -> DiskId {
-        self.plug_in(Disk::blank(config), model.into())
+        let contents = self.0.borrow().contents.clone();
+        self.plug_in(Disk::blank(config, contents), model.into())
     }
 
     fn plug_in(&self, disk: Disk, model: Option<Model>) -> DiskId {
@@ -294,7 +299,8 @@ impl World {
     /// Host memory of the devices in bytes: the models' translation state, and contents of blank devices.
     pub fn memory(&self) -> (u64, u64) {
         let state = self.0.borrow();
-        (state.models.memory(), state.disks.iter().map(Disk::sheet_memory).sum())
+        let sheets: u64 = state.disks.iter().map(Disk::sheet_memory).sum();
+        (state.models.memory(), state.contents.borrow().memory() + sheets)
     }
 
     /// How many blocks of a device a power cut could take now.

@@ -163,3 +163,21 @@ fn a_blank_device_returns_what_was_written() {
     // Two blocks of equal words, packed.
     assert!((1..BLOCK as u64).contains(&world.memory().1), "{:?}", world.memory());
 }
+
+#[test]
+fn a_large_blank_device_returns_what_was_written() {
+    let world = World::new(1);
+    let disk = world.add_blank(DiskConfig::new("large", 16 << 30), None);
+    let rt = world.blank_reactor(HERE, &[disk], None);
+    rt.run(async {
+        let last = (16 << 30) / BLOCK as u64 - 1;
+        write(&rt, last, 1, 3).await;
+        write(&rt, 0, 1, 7).await;
+        let into = rt.alloc(BLOCK);
+        for (block, expected) in [(0, 7), (1, 0), (last - 1, 0), (last, 3)] {
+            rt.read(DEV, block * BLOCK as u64, into.full()).await.expect("the read succeeds");
+            assert_eq!(into.bytes(), [expected; BLOCK], "block {block}");
+        }
+    })
+    .expect("it ends");
+}

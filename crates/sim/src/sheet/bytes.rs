@@ -1,5 +1,5 @@
-//! Blocks kept small: the engine's own blocks are tables of 24-byte records whose fields hardly differ from one record
-//! to the next, and a terabyte of drives has four million of them.
+//! Blocks packed by bytes: the engine's own blocks are tables of 24-byte records whose fields hardly differ from one record
+//! to the next.
 //!
 //! A block is taken as 64-bit words, three to a record, eight records to a group. What is kept of each word is where its
 //! bits differ from the same field of the record before; and of the eight differences of a field those bytes that are not
@@ -24,7 +24,7 @@ const LENGTHS: usize = FIELDS * GROUPS;
 const SLACK: usize = 8;
 
 /// Room to pack a block in.
-pub(crate) struct Scratch {
+pub(super) struct Scratch {
     words: Box<[u64; GROUPS * GROUP]>,
     packed: Box<[u8; LENGTHS + GROUPS * GROUP * 8 + SLACK]>,
 }
@@ -36,7 +36,7 @@ impl Default for Scratch {
 }
 
 /// A block of 4 KiB, packed: what is kept, differences, slack.
-pub(crate) struct Packed(Box<[u8]>);
+pub(super) struct Packed(Box<[u8]>);
 
 /// Which bytes of a field's differences are kept: so many, behind so many that are zero in all of them.
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ impl Kept {
 
 impl Packed {
     /// Packs a block.
-    pub(crate) fn new(block: &[u8], scratch: &mut Scratch) -> Self {
+    pub(super) fn new(block: &[u8], scratch: &mut Scratch) -> Self {
         assert_eq!(block.len(), BLOCK, "contents come in whole blocks");
         let Scratch { words, packed: out } = scratch;
         for (word, bytes) in words.iter_mut().zip(block.chunks_exact(8)) {
@@ -102,7 +102,7 @@ impl Packed {
     }
 
     /// Gives the block back.
-    pub(crate) fn unpack(&self, block: &mut [u8; BLOCK]) {
+    pub(super) fn unpack(&self, block: &mut [u8; BLOCK]) {
         let mut before = [0u64; FIELDS];
         let mut at = LENGTHS;
         for (n, group) in block.chunks_mut(GROUP * 8).enumerate() {
@@ -123,7 +123,7 @@ impl Packed {
     }
 
     /// Bytes that it takes.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 }
