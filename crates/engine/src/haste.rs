@@ -8,12 +8,8 @@ use crate::reactor::Reactor;
 use crate::shared::read;
 
 /// Victims emptied at once in full haste. One by one, a group's devices would idle while headers are looked up, and cleaning
-/// could not keep up with a front-end that is written without a pause; the faster the devices, the more it takes.
-const MOST_VICTIMS: usize = 32;
-/// In a small group fewer: not more than one in so many of its segments,
-const VICTIMS_SHARE: usize = 32;
-/// but so many in any.
-const FEW_VICTIMS: usize = 8;
+/// could not keep up with a front-end that is written without a pause.
+const MOST_VICTIMS: usize = 8;
 /// Longest time that cleaning gives way to reads before it takes a turn all the same.
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look whether the reads that cleaning gives way to have ended.
@@ -46,9 +42,7 @@ impl Reactor {
         if haste < 1.0 {
             self.home().space.borrow_mut().turn.is_leisurely();
         }
-        let segments = self.shared.layout.segments(group) as usize;
-        let most = (segments / VICTIMS_SHARE).clamp(FEW_VICTIMS, MOST_VICTIMS);
-        1 + (haste * (most - 1) as f64) as usize
+        1 + (haste * (MOST_VICTIMS - 1) as f64) as usize
     }
 
     /// Whether cleaning in a group need not hurry at all.
