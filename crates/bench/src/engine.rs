@@ -143,7 +143,7 @@ pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<En
 }
 
 /// Greedy or oldest-first cleaning under uniform random overwrites: a victim's share of valid blocks u solves
-/// (u - 1) / ln u = live share of the space (Menon; SWAN section 3.4), and each victim yields 1 - u.
+/// (u - 1) / ln u = live share of the space (Menon; SWAN section 3.5), and each victim yields 1 - u.
 fn theory(live: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
     for _ in 0..100 {
