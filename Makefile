@@ -54,10 +54,10 @@ torture: target/debug/cygnus
 
 clients: target/debug/cygnus
 	tests/clients/run-all --quick
-	tests/clients/run-all --quick --preset raid5 in-place nbdcopy fio qemu-io write-zeroes ext4
-	tests/clients/run-all --quick --preset raid10 in-place fio xfs
-	tests/clients/run-all --quick --preset log-raid fio trim
-	tests/clients/run-all --quick --preset serial fio trim xfs
+	tests/clients/run-all --quick --preset log-raid
+	tests/clients/run-all --quick --preset serial
+	tests/clients/run-all --quick --preset raid5
+	tests/clients/run-all --quick --preset raid10
 
 crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS)
