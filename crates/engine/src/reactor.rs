@@ -37,7 +37,7 @@ pub(crate) struct Reactor {
     /// Whether a destage is on its way.
     destaging: Cell<bool>,
     writers: [RefCell<Writer>; 3],
-    /// Stripes begun and not yet on the devices.
+    /// Stripes closed and not yet on the devices.
     outstanding: RefCell<BTreeMap<u64, Stream>>,
     home: Option<Home>,
 }
@@ -115,7 +115,7 @@ impl Reactor {
     }
 
     /// The sequence of a stripe that is closed; it counts as incomplete until [`Reactor::end_stripe`].
-    pub(crate) fn begin_stripe(&self, stream: Stream) -> u64 {
+    pub(crate) fn number_stripe(&self, stream: Stream) -> u64 {
         let mut outstanding = self.outstanding.borrow_mut();
         let lowest = outstanding.keys().next().copied();
         let seq = self.shared.next_stripe_seq(self.index(), lowest);

@@ -397,7 +397,7 @@ impl Shared {
         }
     }
 
-    /// The sequence of a new stripe of this reactor. `lowest` is the lowest one it still has incomplete.
+    /// The sequence of a stripe that this reactor closes. `lowest` is the lowest one it still has incomplete.
     pub(crate) fn next_stripe_seq(&self, reactor: usize, lowest: Option<u64>) -> u64 {
         if lowest.is_none() {
             // Published before the sequence is taken, so that whoever sees the higher counter sees this too.
@@ -427,7 +427,7 @@ impl Shared {
         self.incomplete.iter().map(|i| i.load(Ordering::SeqCst)).fold(next, u64::min)
     }
 
-    /// Sequence that the next stripe will get.
+    /// Sequence that the next stripe to be closed will get.
     pub(crate) fn stripe_seq(&self) -> u64 {
         self.stripe_seq.load(Ordering::SeqCst)
     }

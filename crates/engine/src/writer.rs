@@ -252,7 +252,7 @@ impl Writer {
             return;
         }
         let shared = &reactor.shared;
-        let seq = reactor.begin_stripe(self.stream);
+        let seq = reactor.number_stripe(self.stream);
         stripe.close(seq, shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.

@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_runtime::BufSlice;
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, zeros};
 
 pub(crate) use contents::Contents;
 use quick::Quick;
@@ -70,6 +70,12 @@ fn part(buf: &BufSlice, block: u64) -> &[u8] {
     buf.part(block as usize * BLOCK..(block as usize + 1) * BLOCK)
 }
 
+/// Whether a block is to be kept. Zeros may lie before something real in a buffer, which only knows from where on it is
+/// blank.
+fn is_real(bytes: &[u8]) -> bool {
+    Some(bytes) != zeros::of_len(BLOCK)
+}
+
 impl Sheet {
     /// An empty one for a device of so many bytes; a large one's blocks are in `contents`.
     pub(crate) fn new(size: u64, contents: Rc<RefCell<Contents>>) -> Self {
@@ -84,10 +90,13 @@ impl Sheet {
     }
 
     pub(crate) fn write(&mut self, first: u64, buf: &BufSlice) {
-        match self {
+        let end = match self {
             Self::Quick(sheet) => sheet.write(first, buf),
             Self::Small(sheet) => sheet.write(first, buf),
-        }
+        };
+        // A buffer that held something real at its end once would never be known to be blank again: whoever used it next
+        // would copy, checksum and add up zeros. This changes none of its bytes.
+        buf.zero(end..buf.len());
     }
 
     /// Makes a range zeros.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use cygnus_runtime::BufSlice;
-use cygnus_types::{BLOCK, zeros};
+use cygnus_types::BLOCK;
 
 use super::bytes::{Packed, Scratch};
-use super::{AREA, each, part, place, touched};
+use super::{AREA, each, is_real, part, place, touched};
 
 /// Neighbouring blocks.
 #[derive(Default)]
@@ -61,23 +61,21 @@ impl Quick {
         buf.zero(at..buf.len());
     }
 
-    pub(super) fn write(&mut self, first: u64, buf: &BufSlice) {
+    /// Returns where in the buffer the last block that was kept ends.
+    pub(super) fn write(&mut self, first: u64, buf: &BufSlice) -> usize {
         self.clear(first..first + (buf.len() / BLOCK) as u64);
         // Behind what follows there are only zeros.
         let mut end = 0;
         for n in 0..buf.blank_from().div_ceil(BLOCK) {
             let bytes = part(buf, n as u64);
-            // Zeros may lie before something real in a buffer, which only knows from where on it is blank.
-            if Some(bytes) != zeros::of_len(BLOCK) {
+            if is_real(bytes) {
                 let block = first + n as u64;
                 let packed = Packed::new(bytes, &mut self.scratch);
                 self.area(block / AREA).hold(block % AREA, packed);
                 end = (n + 1) * BLOCK;
             }
         }
-        // A buffer that held something real at its end once would never be known to be blank again: whoever used it next
-        // would copy, checksum and add up zeros. This changes none of its bytes.
-        buf.zero(end..buf.len());
+        end
     }
 
     /// Makes a range zeros.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_runtime::BufSlice;
-use cygnus_types::{BLOCK, zeros};
+use cygnus_types::BLOCK;
 
 use super::cells::NONE;
-use super::{AREA, Contents, each, part, place, touched};
+use super::{AREA, Contents, each, is_real, part, place, touched};
 
 /// See the module's text.
 pub(crate) struct Small {
@@ -48,28 +48,26 @@ impl Small {
         buf.zero(at..buf.len());
     }
 
-    pub(super) fn write(&mut self, first: u64, buf: &BufSlice) {
+    /// Returns where in the buffer the last block that was kept ends.
+    pub(super) fn write(&mut self, first: u64, buf: &BufSlice) -> usize {
         let blocks = first..first + (buf.len() / BLOCK) as u64;
         // Behind what follows there are only zeros.
         let real = buf.blank_from().div_ceil(BLOCK) as u64;
         let mut end = 0;
         for (area, bits) in touched(blocks.clone()) {
-            let is_real = |block: u64| {
+            let comes_in = |block: u64| {
                 let n = area as u64 * AREA + block - first;
-                // Zeros may lie before something real in a buffer, which only knows from where on it is blank.
-                n < real && Some(part(buf, n)) != zeros::of_len(BLOCK)
+                n < real && is_real(part(buf, n))
             };
             let comes: u64 = each(if area as u64 * AREA < first + real { bits } else { 0 })
-                .filter(|&block| is_real(block))
+                .filter(|&block| comes_in(block))
                 .fold(0, |comes, block| comes | 1 << block);
             if comes != 0 {
                 end = (area as u64 * AREA + AREA - u64::from(comes.leading_zeros()) - first) as usize * BLOCK;
             }
             self.change(area, bits, comes, |block| part(buf, area as u64 * AREA + block - first));
         }
-        // A buffer that held something real at its end once would never be known to be blank again: whoever used it next
-        // would copy, checksum and add up zeros. This changes none of its bytes.
-        buf.zero(end..buf.len());
+        end
     }
 
     /// Makes a range zeros.
