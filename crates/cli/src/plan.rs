@@ -79,8 +79,10 @@ struct Judged {
     burst_bytes_per_second: f64,
     sustained_bytes_per_second: f64,
     keeps_up: bool,
-    /// Part of a front-end's time that it takes to clean, one R-group at a time, what is written meanwhile.
+    /// Part of a front-end's time that it takes to clean what is written meanwhile, in one R-group.
     cleaning: f64,
+    /// R-groups that can be cleaned at once.
+    side_by_side: f64,
     /// Valid share of the victims, given that headers and clean space hold no garbage.
     valid_share: f64,
     write_amplification: f64,
@@ -233,20 +235,33 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
             Ok(Layout { groups, data, parity, spares: devices - groups * (data + parity) })
         }
         (None, raid) => {
-            let data = raid.map_or_else(
-                || planner::data_devices(device, utilisation, network),
-                |Raid { data, .. }| u32::from(data),
-            );
-            let redundant = u32::from(raid.map_or(parity(args), |raid| raid.parity));
-            let load = (network / (f64::from(data) * device.write_rate)).min(1.0);
-            let groups = planner::terms(device, utilisation, load).groups();
-            Ok(Layout { groups, data, parity: redundant, spares: 0 })
+            let parity = u32::from(raid.map_or(parity(args), |raid| raid.parity));
+            let groups_for = |data| {
+                let load = (network / (f64::from(data) * device.write_rate)).min(1.0);
+                planner::terms(device, utilisation, load).groups()
+            };
+            let (groups, data) = match raid {
+                Some(Raid { data, .. }) => (groups_for(u32::from(data)), u32::from(data)),
+                None => fewest_groups(groups_for, |groups| planner::data_devices(device, groups, utilisation, network)),
+            };
+            Ok(Layout { groups, data, parity, spares: 0 })
         }
     }
 }
 
+/// More R-groups are not thought of by themselves.
+const MOST_GROUPS: u32 = 64;
+
+/// More groups make do with narrower ones, and narrower ones want more groups: the fewest that are enough for one another,
+/// and their data drives.
+fn fewest_groups(groups_for: impl Fn(u32) -> u32, data_for: impl Fn(u32) -> u32) -> (u32, u32) {
+    let widths = (2..=MOST_GROUPS).map(|groups| (groups, data_for(groups)));
+    let fitting = widths.clone().find(|&(groups, data)| groups_for(data) <= groups);
+    fitting.or(widths.last()).expect("two groups at least")
+}
+
 fn judged(device: &DeviceFigures, layout: Layout, utilisation: f64, network: f64) -> Judged {
-    let Prospect { burst_rate, sustained_rate, valid_share, cleaning, write_amplification, usable, raw } =
+    let Prospect { burst_rate, sustained_rate, valid_share, cleaning, side_by_side, write_amplification, usable, raw } =
         planner::prospect(device, layout, utilisation);
     Judged {
         groups: layout.groups,
@@ -257,6 +272,7 @@ fn judged(device: &DeviceFigures, layout: Layout, utilisation: f64, network: f64
         sustained_bytes_per_second: sustained_rate,
         keeps_up: sustained_rate >= network * 0.9999,
         cleaning,
+        side_by_side,
         valid_share,
         write_amplification,
         usable_bytes: usable,
@@ -310,9 +326,9 @@ fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Term
     }
     if !layout.keeps_up {
         remarks.push(format!(
-            "cleaning will not keep up with this network for ever: it would take R-groups of {} data drives; more R-groups \
-             hold more but clean no faster, as one is cleaned at a time. Make them wider, or fill the array less",
-            planner::data_devices(device, utilisation, args.network.0)
+            "cleaning will not keep up with this network for ever: it would take R-groups of {} data drives; more than \
+             three R-groups hold more but clean no faster, as two are cleaned at a time. Make them wider, or fill the array less",
+            planner::data_devices(device, chosen.groups, utilisation, args.network.0)
         ));
     }
     if chosen.parity == 0 {

@@ -7,10 +7,11 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{CheckpointRoot, RootSegment, RootUse, Stream};
+use cygnus_format::{CheckpointRoot, RootSegment, RootUse};
 use cygnus_types::{BLOCK, Nanos};
 
-use crate::peers::{ALL_STREAMS, ToOwner};
+use crate::lane::Lane;
+use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{VolumeState, count, read};
@@ -87,7 +88,7 @@ impl Reactor {
         for volume in self.shared.volumes() {
             root.pages = self.write_pages(&volume, generation, root.pages).await?;
         }
-        self.writer(Stream::Meta).borrow_mut().close_segment(self);
+        self.writer(Lane::Meta).borrow_mut().close_segment(self);
         self.flush_everything().await?;
         let written = self.meta_segments(generation);
         root.segments.extend(written.iter().map(|&(seg, segment_seq)| {
@@ -111,8 +112,8 @@ impl Reactor {
     async fn barrier(self: &Rc<Self>) -> CheckpointRoot {
         self.hold.set(true);
         self.peers.ask_others(self, |ticket| ToOwner::Hold { ticket }).await;
-        for stream in ALL_STREAMS {
-            self.writer(stream).borrow_mut().close_stripe(self);
+        for lane in Lane::ALL {
+            self.writer(lane).borrow_mut().close_stripe(self);
         }
         let home = self.home();
         let generation = home.state.borrow().roots[0].as_ref().map_or(1, |r| r.generation + 1);
@@ -185,7 +186,7 @@ impl Reactor {
             if let Some(why) = self.shared.fault() {
                 return Err(why);
             }
-            if self.writer(Stream::Meta).borrow_mut().append_page(self, page) == Appended::Done {
+            if self.writer(Lane::Meta).borrow_mut().append_page(self, page) == Appended::Done {
                 return Ok(());
             }
             progress.await;

@@ -5,10 +5,11 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Place, Stream};
+use cygnus_format::Place;
 use cygnus_runtime::{EventWait, either};
 use cygnus_types::{GroupId, Nanos};
 
+use crate::lane::Lane;
 use crate::parallel::for_each_of;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
@@ -16,6 +17,7 @@ use crate::relocate::Moving;
 use crate::segments::{SegIx, SegState};
 use crate::shared::count;
 use crate::space::segment_capacity;
+use crate::victims::Chosen;
 
 /// Fewest victims emptied before the flush that lets them go: it cuts the open stripes short, the users' too.
 const BATCH: usize = 4;
@@ -42,9 +44,11 @@ impl Reactor {
                 self.start_checkpoint();
             }
             match self.choose_victims() {
-                Some((group, victims)) if victims.is_empty() => self.end_evacuation(group).await,
-                Some((group, victims)) => {
-                    self.clean_together(group, victims).await;
+                Some(chosen) if chosen.victims.is_empty() => self.end_evacuation(chosen.group).await,
+                Some(chosen) => {
+                    let group = chosen.group;
+                    let beside = self.choose_victims_beside(group);
+                    self.clean_together(chosen, beside).await;
                     if self.is_evacuating() {
                         self.note_evacuation(group);
                     } else if self.is_tight(group) {
@@ -131,16 +135,26 @@ impl Reactor {
         (0..table.count()).map(SegIx).any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
     }
 
-    /// Empties victims of one group at once, so that its devices always have something to do.
-    async fn clean_together(self: &Rc<Self>, group: GroupId, victims: Vec<SegIx>) {
+    /// Empties victims of one group, or of two, at once, so that devices always have something to do.
+    async fn clean_together(self: &Rc<Self>, chosen: Chosen, beside: Option<Chosen>) {
         let _step = self.shared.during("cleaning");
-        self.aim_relocation_at(group);
-        self.home().victims.borrow_mut().extend(&victims);
-        let (lanes, first, reactor) = (victims.len(), victims[0], self.clone());
-        for_each_of(&self.rt, lanes, victims, move |seg| {
+        self.aim_relocation_at(chosen.group, beside.as_ref().map(|beside| beside.group));
+        let of = |lane, chosen: Chosen| chosen.victims.into_iter().map(move |seg| (lane, chosen.group, seg));
+        let beside = beside.into_iter().flat_map(|beside| of(Lane::Beside, beside));
+        let (first, reactor) = (chosen.victims[0], self.clone());
+        let victims: Vec<_> = of(Lane::Cleaning, chosen).chain(beside).collect();
+        self.home().victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
+        count(
+            &self.shared.totals.victims_beside,
+            victims.iter().filter(|(lane, ..)| *lane == Lane::Beside).count() as u64,
+        );
+        for_each_of(&self.rt, victims.len(), victims, move |(lane, group, seg)| {
             let reactor = reactor.clone();
             async move {
-                let moving = if seg == first { Moving::cleaning() } else { Moving::cleaning_beside(BESIDE_PATIENCE) };
+                let moving = match seg == first {
+                    true => Moving::cleaning(),
+                    false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
+                };
                 reactor.clean(group, seg, &moving).await;
                 reactor.home().victims.borrow_mut().retain(|&victim| victim != seg);
             }
@@ -204,12 +218,23 @@ impl Reactor {
         self.home().space.borrow().evacuation.is_some()
     }
 
-    /// Relocations stay inside the group being cleaned (SWAN section 3.2), unless all of it is emptied.
-    fn aim_relocation_at(self: &Rc<Self>, group: GroupId) {
+    /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.
+    fn aim_relocation_at(self: &Rc<Self>, group: GroupId, beside: Option<GroupId>) {
         if self.is_evacuating() {
             return self.aim_relocation_away_from(group);
         }
-        if let Some(spare) = self.writer(Stream::Relocation).borrow_mut().aim_at(self, group) {
+        let (mut first, mut second) =
+            (self.writer(Lane::Cleaning).borrow_mut(), self.writer(Lane::Beside).borrow_mut());
+        second.leave_to(&mut first, self, group);
+        if let Some(beside) = beside {
+            first.leave_to(&mut second, self, beside);
+        }
+        let second_spare = match beside {
+            Some(beside) => second.aim_at(self, beside),
+            None => second.give_back_spare(),
+        };
+        let spares = [first.aim_at(self, group), second_spare];
+        for spare in spares.into_iter().flatten() {
             self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
         }
     }

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use cygnus_format::Stream;
 use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::MemberIx;
 
 use crate::error::VolumeError;
-use crate::peers::{ALL_STREAMS, ToHome, ToOwner};
+use crate::lane::Lane;
+use crate::peers::{ToHome, ToOwner};
 use crate::reactor::Reactor;
 
 impl Reactor {
@@ -29,14 +29,14 @@ impl Reactor {
 
     /// As [`Reactor::flush_here`], for the blocks that cleaning has moved too.
     pub(crate) async fn flush_everything(self: &Rc<Self>) -> Result<(), String> {
-        self.drain(&ALL_STREAMS).await;
+        self.drain(&Lane::ALL).await;
         self.flush_here().await
     }
 
     async fn flush_round(self: &Rc<Self>) -> Result<(), String> {
         let _step = self.shared.during("flush");
         self.peers.ask_others(self, |ticket| ToOwner::Drain { ticket }).await;
-        self.drain(&[Stream::User]).await;
+        self.drain(&[Lane::User]).await;
         let complete = self.shared.complete_below();
         self.flush_devices().await;
         // A member that failed must be known as failed before anybody relies on what it did not get.

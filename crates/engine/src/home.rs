@@ -48,8 +48,8 @@ pub(crate) struct Home {
     pub pinned: RefCell<BTreeSet<SegIx>>,
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
-    /// What guests did lately.
-    pub guests: Cell<Guests>,
+    /// What guests did lately in the groups being cleaned.
+    pub guests: RefCell<[Guests; 2]>,
     /// Notified when a segment is not pinned any more.
     pub unpinned: Event,
     pub rebuilder_running: Cell<bool>,
@@ -106,7 +106,7 @@ impl Home {
             fills: RefCell::default(),
             pinned: RefCell::default(),
             victims: RefCell::default(),
-            guests: Cell::default(),
+            guests: RefCell::default(),
             unpinned: Event::new(),
             rebuilder_running: Cell::new(false),
             committing: Gate::default(),

@@ -1,7 +1,7 @@
 //! The array engine: volumes on R-groups of devices, log-structured, with spatially separated garbage collection.
 //!
 //! It knows neither which driver runs it nor which protocol its users speak. A reader who wants to follow a write goes
-//! from [`Volume::write`] to `write_path` (admission), `writer` (the stream of stripes) and `stripe` (memory, parity,
+//! from [`Volume::write`] to `write_path` (admission), `writer` (a lane's stripes) and `stripe` (memory, parity,
 //! header); a read goes through `read_path`. `space` grants segments, `cleaner` gives them back, `flush`, `checkpoint`
 //! and `commit` make things durable in growing order of weight, and `open` with its steps brings it all back.
 //!
@@ -30,6 +30,7 @@ mod home;
 mod invariants;
 mod job;
 mod l2p;
+mod lane;
 mod load;
 mod member;
 mod member_state;

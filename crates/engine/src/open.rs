@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, GroupState, MemberDesc, Stream, Superblock};
+use cygnus_format::{ArrayState, GroupState, MemberDesc, Superblock};
 use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid};
@@ -14,6 +14,7 @@ use crate::create::PARITY_FIXED;
 use crate::error::ArrayError;
 use crate::evacuate::keep_garbage;
 use crate::home::Home;
+use crate::lane::Lane;
 use crate::member::MemberShared;
 use crate::reactor::{Reactor, set_patience};
 use crate::replay::{Replayed, Rescue};
@@ -370,7 +371,7 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError
         }
         let publish = Publish::Move(volume.map.get(rescue.lba), rescue.seq);
         let appended = {
-            let mut writer = reactor.writer(Stream::User).borrow_mut();
+            let mut writer = reactor.writer(Lane::User).borrow_mut();
             writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
         };
         match appended {

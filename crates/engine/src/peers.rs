@@ -4,21 +4,18 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::Stream;
 use cygnus_runtime::{DeviceIx, Message, OneshotReceiver, OneshotSender, oneshot};
 use cygnus_types::{BLOCK, GroupId, ReactorId};
 
+use crate::lane::Lane;
 use crate::reactor::{HOME, Reactor};
 use crate::segments::SegIx;
 use crate::writer::Grant;
 
-/// All streams, in the order in which they are drained.
-pub(crate) const ALL_STREAMS: [Stream; 3] = [Stream::User, Stream::Relocation, Stream::Meta];
-
 /// A question for the home reactor.
 pub(crate) enum ToHome {
-    /// Space for a stream.
-    Grant { ticket: u64, stream: Stream },
+    /// Space for a lane.
+    Grant { ticket: u64, lane: Lane },
     /// Make everything acknowledged so far durable.
     Flush { ticket: u64 },
     /// A member has left service. Needs no answer.
@@ -191,9 +188,9 @@ impl Reactor {
 
     async fn answer_as_home(self: &Rc<Self>, from: ReactorId, question: ToHome) {
         match question {
-            ToHome::Grant { ticket, stream } => {
+            ToHome::Grant { ticket, lane } => {
                 // Without an answer the asker waits; it only comes to that when the array closes.
-                if let Some(grant) = self.grant_here(stream, from).await {
+                if let Some(grant) = self.grant_here(lane, from).await {
                     self.answer(from, ticket, Answer::Granted(grant));
                 }
             }
@@ -208,18 +205,18 @@ impl Reactor {
     fn answer_as_owner(self: &Rc<Self>, from: ReactorId, question: ToOwner) {
         match question {
             ToOwner::Block { ticket, seg, column, row } => {
-                let block = [Stream::User, Stream::Relocation].into_iter().find_map(|stream| {
-                    let writer = self.writer(stream).borrow();
+                let block = Lane::OF_DATA.into_iter().find_map(|lane| {
+                    let writer = self.writer(lane).borrow();
                     let data: &[u8; BLOCK] = writer.block(seg, column, row)?.try_into().expect("a block is a block");
                     Some(Box::new(*data))
                 });
                 self.answer(from, ticket, Answer::Block(block));
             }
             ToOwner::Grown { ticket } => self.answer(from, ticket, Answer::Done),
-            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Stream::User]),
+            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Lane::User]),
             ToOwner::Hold { ticket } => {
                 self.hold.set(true);
-                self.drain_and_answer(from, ticket, &ALL_STREAMS);
+                self.drain_and_answer(from, ticket, &Lane::ALL);
             }
             ToOwner::Release => {
                 self.hold.set(false);
@@ -230,28 +227,28 @@ impl Reactor {
                 let grants = self.leave_group(group);
                 let reactor = self.clone();
                 self.rt.spawn(async move {
-                    reactor.drain(&ALL_STREAMS).await;
+                    reactor.drain(&Lane::ALL).await;
                     reactor.answer(from, ticket, Answer::GivenBack(grants));
                 });
             }
             ToOwner::EndSegments { ticket } => {
                 self.end_segments();
-                self.drain_and_answer(from, ticket, &ALL_STREAMS);
+                self.drain_and_answer(from, ticket, &Lane::ALL);
             }
         }
     }
 
-    fn drain_and_answer(self: &Rc<Self>, to: ReactorId, ticket: u64, streams: &'static [Stream]) {
+    fn drain_and_answer(self: &Rc<Self>, to: ReactorId, ticket: u64, lanes: &'static [Lane]) {
         let reactor = self.clone();
         self.rt.spawn(async move {
-            reactor.drain(streams).await;
+            reactor.drain(lanes).await;
             reactor.answer(to, ticket, Answer::Done);
         });
     }
 
     /// Ends this reactor's segments in a group; returns those that it had not begun.
     pub(crate) fn leave_group(self: &Rc<Self>, group: GroupId) -> Vec<Grant> {
-        ALL_STREAMS.into_iter().filter_map(|stream| self.writer(stream).borrow_mut().leave(self, group)).collect()
+        Lane::ALL.into_iter().filter_map(|lane| self.writer(lane).borrow_mut().leave(self, group)).collect()
     }
 
     /// Ends the segments of all streams of all reactors: what was written before this is in segments that nobody appends
@@ -268,13 +265,13 @@ impl Reactor {
             done.await;
         }
         self.end_segments();
-        self.drain(&ALL_STREAMS).await;
+        self.drain(&Lane::ALL).await;
     }
 
     /// Ends the segments of all streams of this reactor.
     pub(crate) fn end_segments(self: &Rc<Self>) {
-        for stream in ALL_STREAMS {
-            self.writer(stream).borrow_mut().close_segments(self);
+        for lane in Lane::ALL {
+            self.writer(lane).borrow_mut().close_segments(self);
         }
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use cygnus_format::{Rotation, Stream};
+use cygnus_format::Rotation;
 use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, IoError, Runtime};
 use cygnus_types::{MemberIx, Nanos, SegmentId};
 
 use crate::home::Home;
+use crate::lane::Lane;
 use crate::member::Departure;
 use crate::pace::Paces;
 use crate::peers::{Peers, ToHome};
@@ -36,9 +37,9 @@ pub(crate) struct Reactor {
     pub hold: Cell<bool>,
     /// Whether a destage is on its way.
     destaging: Cell<bool>,
-    writers: [RefCell<Writer>; 3],
+    writers: [RefCell<Writer>; 4],
     /// Stripes closed and not yet on the devices.
-    outstanding: RefCell<BTreeMap<u64, Stream>>,
+    outstanding: RefCell<BTreeMap<u64, Lane>>,
     home: Option<Home>,
 }
 
@@ -83,12 +84,8 @@ impl Reactor {
         self.home.is_some()
     }
 
-    pub(crate) fn writer(&self, stream: Stream) -> &RefCell<Writer> {
-        &self.writers[match stream {
-            Stream::User => 0,
-            Stream::Relocation => 1,
-            Stream::Meta => 2,
-        }]
+    pub(crate) fn writer(&self, lane: Lane) -> &RefCell<Writer> {
+        &self.writers[lane.index()]
     }
 
     /// The device of a member that is in service: for everything but reading what it holds.
@@ -115,11 +112,11 @@ impl Reactor {
     }
 
     /// The sequence of a stripe that is closed; it counts as incomplete until [`Reactor::end_stripe`].
-    pub(crate) fn number_stripe(&self, stream: Stream) -> u64 {
+    pub(crate) fn number_stripe(&self, lane: Lane) -> u64 {
         let mut outstanding = self.outstanding.borrow_mut();
         let lowest = outstanding.keys().next().copied();
         let seq = self.shared.next_stripe_seq(self.index(), lowest);
-        outstanding.insert(seq, stream);
+        outstanding.insert(seq, lane);
         seq
     }
 
@@ -132,14 +129,14 @@ impl Reactor {
 
     /// Closes this reactor's open stripes of these streams and waits until they, and all before them, are on the
     /// devices.
-    pub(crate) async fn drain(self: &Rc<Self>, streams: &[Stream]) {
-        for &stream in streams {
-            self.writer(stream).borrow_mut().close_stripe(self);
+    pub(crate) async fn drain(self: &Rc<Self>, lanes: &[Lane]) {
+        for &lane in lanes {
+            self.writer(lane).borrow_mut().close_stripe(self);
         }
         let below = self.shared.stripe_seq();
         loop {
             let progress = self.progress.wait();
-            let waiting = self.outstanding.borrow().range(..below).any(|(_, stream)| streams.contains(stream));
+            let waiting = self.outstanding.borrow().range(..below).any(|(_, lane)| lanes.contains(lane));
             if !waiting {
                 return;
             }
@@ -163,12 +160,12 @@ impl Reactor {
         });
     }
 
-    /// A segment for a stream of this reactor; waits until there is one. `None` when the array closes.
-    pub(crate) async fn grant(self: &Rc<Self>, stream: Stream) -> Option<Grant> {
+    /// A segment for a lane of this reactor; waits until there is one. `None` when the array closes.
+    pub(crate) async fn grant(self: &Rc<Self>, lane: Lane) -> Option<Grant> {
         if self.is_home() {
-            return self.grant_here(stream, self.rt.id()).await;
+            return self.grant_here(lane, self.rt.id()).await;
         }
-        self.peers.ask_home(self, |ticket| ToHome::Grant { ticket, stream }).await.map(|answer| answer.grant())
+        self.peers.ask_home(self, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
     }
 
     /// A segment of this reactor is sealed now: perhaps a victim.

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{MapEntry, Place, Stream};
+use cygnus_format::{MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, IoErrorKind, OpFuture, Raced, race};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos};
 
 use crate::error::VolumeError;
+use crate::lane::Lane;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
@@ -143,8 +144,8 @@ impl Reactor {
         if self.shared.segments.state(seg) != SegState::Open || self.shared.segments.owner(seg) != self.rt.id() {
             return false;
         }
-        [Stream::User, Stream::Relocation].into_iter().any(|stream| {
-            let writer = self.writer(stream).borrow();
+        Lane::OF_DATA.into_iter().any(|lane| {
+            let writer = self.writer(lane).borrow();
             writer.block(seg, place.column, place.row).is_some_and(|data| {
                 into.copy_from(index * BLOCK, data);
                 true
@@ -385,7 +386,7 @@ impl Reactor {
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
-        let mut writer = self.writer(Stream::User).borrow_mut();
+        let mut writer = self.writer(Lane::User).borrow_mut();
         // Without room it stays where it is: the next read will find it bad again.
         if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == crate::writer::Appended::Done {
             count(&self.shared.totals.repaired, 1);

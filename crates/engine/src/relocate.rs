@@ -8,11 +8,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::{Entry, Kind, MapEntry, Place, Stream};
+use cygnus_format::{Entry, Kind, MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
+use crate::lane::Lane;
 use crate::reactor::Reactor;
 use crate::read_path::Miss;
 use crate::scan::FoundStripe;
@@ -27,8 +28,8 @@ const SHORT_RUN: usize = 16;
 
 /// How blocks are to be moved.
 pub(crate) struct Moving {
-    /// The stream that takes them.
-    stream: Stream,
+    /// The lane that takes them.
+    lane: Lane,
     /// How long to wait for room before a block is left where it is; `None`: until there is some. Whoever has waited in
     /// vain does not wait again.
     patience: Cell<Option<Nanos>>,
@@ -44,12 +45,13 @@ const PATIENCE: Nanos = Nanos::secs(10);
 impl Moving {
     /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
     pub(crate) fn cleaning() -> Self {
-        Self { stream: Stream::Relocation, patience: Cell::new(None), is_news: true, is_at_ease: Cell::new(false) }
+        Self { lane: Lane::Cleaning, patience: Cell::new(None), is_news: true, is_at_ease: Cell::new(false) }
     }
 
-    /// As `cleaning`, beside a victim that is: a block that finds no room for so long is left where it is.
-    pub(crate) fn cleaning_beside(patience: Nanos) -> Self {
-        Self { patience: Cell::new(Some(patience)), ..Self::cleaning() }
+    /// As `cleaning`, beside a victim that is, in its group or in another one: a block that finds no room for so long is
+    /// left where it is.
+    pub(crate) fn cleaning_beside(lane: Lane, patience: Nanos) -> Self {
+        Self { lane, patience: Cell::new(Some(patience)), ..Self::cleaning() }
     }
 
     /// Whether guests' reads go first from now on.
@@ -60,13 +62,13 @@ impl Moving {
     /// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may
     /// be cancelled.
     pub(crate) fn evacuating() -> Self {
-        Self { stream: Stream::User, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
+        Self { lane: Lane::User, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
     }
 
     /// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
     /// the pool is full, the rest is verified all the same.
     pub(crate) fn mending() -> Self {
-        Self { stream: Stream::User, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
+        Self { lane: Lane::User, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
     }
 }
 
@@ -264,7 +266,7 @@ impl Reactor {
                 return None;
             }
             if !self.hold.get() {
-                let mut writer = self.writer(how.stream).borrow_mut();
+                let mut writer = self.writer(how.lane).borrow_mut();
                 let appended = writer.append(self, volume, lba, data, publish);
                 if appended != Appended::NoRoom {
                     return Some(appended);

@@ -20,9 +20,9 @@ use crate::create::wipe_device;
 use crate::error::{ArrayError, GroupError};
 use crate::grow::Turn;
 use crate::job::{Job, JobKind, JobState};
+use crate::lane::Lane;
 use crate::member_state;
 use crate::open::usable_blocks;
-use crate::peers::ALL_STREAMS;
 use crate::reactor::Reactor;
 use crate::relocate::Moving;
 use crate::segments::{SegIx, SegState};
@@ -183,7 +183,7 @@ impl Reactor {
         let in_state = |wanted: SegState| table.of_group(group).filter(move |&seg| table.state(seg) == wanted);
         let home = self.home();
         // Whoever empties or restores a segment of it ends that first.
-        if home.space.borrow().cleaning == Some(group.index()) || in_state(SegState::Pending).next().is_some() {
+        if home.space.borrow().is_cleaned(group.index()) || in_state(SegState::Pending).next().is_some() {
             return Step::Wait;
         }
         if in_state(SegState::Open).next().is_some() {
@@ -231,7 +231,7 @@ impl Reactor {
     pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
         let mut given_back = self.peers.ask_others_to_leave(self, group).await;
         given_back.extend(self.leave_group(group));
-        self.drain(&ALL_STREAMS).await;
+        self.drain(&Lane::ALL).await;
         for grant in given_back {
             self.home().space.borrow_mut().put_free(&self.shared, grant.seg);
         }

@@ -121,6 +121,8 @@ pub(crate) struct Totals {
     pub read_around: AtomicU64,
     pub flushes: AtomicU64,
     pub victims: AtomicU64,
+    /// Of the victims, those in a second group, cleaned beside the first.
+    pub victims_beside: AtomicU64,
     pub victim_live: AtomicU64,
     pub victim_capacity: AtomicU64,
     pub checkpoints: AtomicU64,

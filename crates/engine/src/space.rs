@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cygnus_format::{GroupState, Layout, Stream};
+use cygnus_format::{GroupState, Layout};
 use cygnus_policy::{GroupView, PressureView, destination, left_for_writers};
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, ReactorId, SegmentId};
 
 use crate::evacuate::{Evacuation, is_whole_group};
+use crate::lane::Lane;
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Shared, count};
@@ -38,7 +39,9 @@ pub(crate) struct Space {
     pub recovering: bool,
     /// The group in which the cleaner works.
     pub cleaning: Option<usize>,
-    /// Whether that group is being emptied as a whole.
+    /// A second one that is cleaned beside it.
+    pub beside: Option<usize>,
+    /// Whether the first group is being emptied as a whole.
     pub evacuation: Option<Evacuation>,
     /// A writer waits, and no group can be emptied as a whole: until it has got a segment, cleaning goes by segments.
     pub by_segments: bool,
@@ -81,6 +84,7 @@ impl Space {
             fresh: None,
             recovering: false,
             cleaning: None,
+            beside: None,
             evacuation: None,
             by_segments: false,
             turn: CleaningTurn::default(),
@@ -109,9 +113,14 @@ impl Space {
     pub(crate) fn role(&self, group: usize) -> GroupRole {
         match () {
             () if self.front_end == group => GroupRole::FrontEnd,
-            () if self.cleaning == Some(group) => GroupRole::Cleaning,
+            () if self.is_cleaned(group) => GroupRole::Cleaning,
             () => GroupRole::BackEnd,
         }
+    }
+
+    /// Whether the cleaner works in a group.
+    pub(crate) fn is_cleaned(&self, group: usize) -> bool {
+        [self.cleaning, self.beside].contains(&Some(group))
     }
 
     /// A group that was added and has not been front-end yet.
@@ -159,14 +168,14 @@ impl Space {
     /// All of a group is emptied from now on.
     pub(crate) fn begin_evacuation(&mut self, group: usize) {
         self.evacuation = Some(Evacuation::of(group));
-        self.cleaning = Some(group);
+        (self.cleaning, self.beside) = (Some(group), None);
         self.turn.pauses();
     }
 
     /// Nothing is emptied as a whole any more.
     pub(crate) fn stop_evacuation(&mut self) {
         self.evacuation = None;
-        self.cleaning = None;
+        (self.cleaning, self.beside) = (None, None);
         self.turn.pauses();
     }
 
@@ -233,6 +242,21 @@ impl Space {
         (0..self.free.len()).map(|group| view(GroupId(group as u16))).collect()
     }
 
+    /// The same, as if what is emptied had been given back.
+    pub(crate) fn views_when_released(&self, shared: &Shared) -> Vec<GroupView> {
+        let mut views = self.views(shared);
+        for (group, view) in views.iter_mut().enumerate().filter(|(_, view)| view.is_present()) {
+            view.free += self.pending_in(shared, GroupId(group as u16));
+        }
+        views
+    }
+
+    /// Blocks that can move at once within a group. Half of what is free stays for those that come before anything that was
+    /// emptied is given back.
+    pub(crate) fn room_to_move(&self, shared: &Shared, group: usize) -> u32 {
+        self.free_in(group) / 2 * segment_capacity(&shared.layout)
+    }
+
     /// Segments of a group that nobody can empty, where that matters.
     fn given_up(&self, shared: &Shared, group: GroupId) -> u32 {
         let is_given_up = |&seg: &SegIx| shared.segments.state(seg) == SegState::Damaged;
@@ -267,15 +291,15 @@ impl Space {
         self.roomiest(shared, busy, reserve).or_else(|| self.emptiest(shared, reserve))
     }
 
-    /// A segment for a stream, if the rules allow one now.
-    fn try_grant(&mut self, shared: &Shared, stream: Stream, owner: ReactorId, urgent: bool) -> Option<Grant> {
-        let group = match stream {
+    /// A segment for a lane, if the rules allow one now.
+    fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
+        let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
-            Stream::User if self.recovering => self
+            Lane::User if self.recovering => self
                 .emptiest(shared, shared.policies.relocation_reserve)
                 // What several recoveries that were cut short left behind can take even that.
-                .or_else(|| self.emptiest(shared, 0).filter(|&group| self.cleaning != Some(group)))?,
-            Stream::User => {
+                .or_else(|| self.emptiest(shared, 0).filter(|&group| !self.is_cleaned(group)))?,
+            Lane::User => {
                 // Who waits for a group that is emptied as a whole gets what that gives.
                 let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
                 let chosen =
@@ -291,21 +315,23 @@ impl Space {
             }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one lends it the first, unless some are just being given back.
-            Stream::Relocation if self.evacuation.is_some() => {
+            Lane::Cleaning if self.evacuation.is_some() => {
                 let to = destination(&self.views(shared), self.front_end);
                 if to.is_none() {
                     self.give_up_evacuation(shared);
                 }
                 to?
             }
-            Stream::Relocation => match self.cleaning? {
+            Lane::Cleaning => match self.cleaning? {
                 group if !self.free[group].is_empty() => group,
                 _ if self.releases > 0 => return None,
                 _ => self.emptiest(shared, 0)?,
             },
+            // Nothing depends on it: it lives on what its own group has.
+            Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
             // The last checkpoint is taken when nothing is relocated any more.
-            Stream::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
-            Stream::Meta => self.for_meta(shared)?,
+            Lane::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
+            Lane::Meta => self.for_meta(shared)?,
         };
         let seg = self.free[group].pop_front()?;
         let segment_seq = self.next_segment_seq;
@@ -317,17 +343,17 @@ impl Space {
 }
 
 impl Reactor {
-    /// A segment for a stream of reactor `owner`, as soon as there is one; `None` when the array closes.
-    pub(crate) async fn grant_here(self: &Rc<Self>, stream: Stream, owner: ReactorId) -> Option<Grant> {
+    /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes.
+    pub(crate) async fn grant_here(self: &Rc<Self>, lane: Lane, owner: ReactorId) -> Option<Grant> {
         let home = self.home();
         let mut counted = false;
         let urgent_at = self.rt.now() + PATIENCE;
         loop {
             let changed = home.space_changed.wait();
             let urgent = self.rt.now() >= urgent_at;
-            let granted = home.space.borrow_mut().try_grant(&self.shared, stream, owner, urgent);
+            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, owner, urgent);
             // Closing still takes a last checkpoint.
-            let refused = self.shared.is_closed() && stream != Stream::Meta;
+            let refused = self.shared.is_closed() && lane != Lane::Meta;
             if granted.is_some() || refused {
                 home.space.borrow_mut().starving -= u32::from(counted);
                 self.update_pressure();
@@ -335,7 +361,7 @@ impl Reactor {
                 home.space_changed.notify();
                 return granted;
             }
-            if !std::mem::replace(&mut counted, true) {
+            if lane != Lane::Beside && !std::mem::replace(&mut counted, true) {
                 home.space.borrow_mut().starving += 1;
                 self.update_pressure();
                 home.space_changed.notify();

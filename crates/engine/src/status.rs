@@ -222,6 +222,8 @@ pub struct Traffic {
     pub flushes: u64,
     /// Segments cleaned.
     pub victims: u64,
+    /// Of these, in a second group that was cleaned beside the first.
+    pub victims_beside: u64,
     /// Valid blocks that they held.
     pub victim_live: u64,
     /// Blocks that they could hold.
@@ -272,6 +274,7 @@ impl Reactor {
             read_around: read(&t.read_around),
             flushes: read(&t.flushes),
             victims: read(&t.victims),
+            victims_beside: read(&t.victims_beside),
             victim_live: read(&t.victim_live),
             victim_capacity: read(&t.victim_capacity),
             checkpoints: read(&t.checkpoints),

@@ -1,10 +1,11 @@
 //! A stripe in memory: filled block by block, closed once, readable until its columns are on the devices.
 
-use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, Stream, StripeCommon, Summary};
+use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
 
+use crate::lane::Lane;
 use crate::planted::{self, Bug};
 use crate::segments::SegIx;
 
@@ -22,7 +23,7 @@ pub(crate) struct StripePlace {
     /// Rows it was opened for.
     pub rows: u32,
     pub parity_start: u8,
-    pub stream: Stream,
+    pub lane: Lane,
 }
 
 /// The buffers and entries of one stripe. Objects are reused, so a stripe costs no allocation.
@@ -152,7 +153,7 @@ impl Stripe {
             header_blocks: self.place.header_blocks,
             rows,
             rotation: self.rotation(),
-            stream: self.place.stream,
+            stream: self.place.lane.stream(),
             reactor,
         };
         let header = self.place.header_blocks as usize * BLOCK;

@@ -1,4 +1,5 @@
-//! A group's turn to be cleaned: what is still to be freed in it, and how fast that goes.
+//! A group's turn to be cleaned: what is still to be freed in it, and how fast that goes. A second group may be cleaned
+//! beside it, whose turn begins with that.
 
 use cygnus_policy::Turn;
 use cygnus_types::Nanos;
@@ -11,6 +12,8 @@ const TELLING: u32 = 8;
 pub(crate) struct CleaningTurn {
     /// The group that was cleaned last, and the first sequence of segments begun since the cleaner came to it.
     group: Option<(usize, u64)>,
+    /// The same of the group that was cleaned beside it last.
+    beside: Option<(usize, u64)>,
     to_free: u32,
     /// When the segments that are being timed began to be freed, and what was to be freed then.
     timed: Option<(Nanos, u32)>,
@@ -22,7 +25,7 @@ impl CleaningTurn {
     /// The cleaner works in this group, where it has found so much to free; its turn begins when it comes from another one.
     pub(crate) fn goes_on(&mut self, group: usize, to_free: u32, next_segment_seq: u64, now: Nanos) {
         if self.group.is_none_or(|(cleaned, _)| cleaned != group) {
-            self.group = Some((group, next_segment_seq));
+            self.group = self.beside.take_if(|(beside, _)| *beside == group).or(Some((group, next_segment_seq)));
             self.timed = None;
         }
         self.to_free = to_free;
@@ -37,6 +40,13 @@ impl CleaningTurn {
                 }
             }
             _ => self.timed = Some((now, to_free)),
+        }
+    }
+
+    /// The cleaner works in this group too.
+    pub(crate) fn goes_beside(&mut self, group: usize, next_segment_seq: u64) {
+        if self.beside.is_none_or(|(beside, _)| beside != group) {
+            self.beside = Some((group, next_segment_seq));
         }
     }
 
@@ -62,7 +72,8 @@ impl CleaningTurn {
 
     /// The first sequence of segments begun in a group's present turn, if it is its turn.
     pub(crate) fn began(&self, group: usize) -> Option<u64> {
-        self.group.and_then(|(cleaned, began)| (cleaned == group).then_some(began))
+        let turns = self.group.into_iter().chain(self.beside);
+        turns.filter(|&(cleaned, _)| cleaned == group).map(|(_, began)| began).next()
     }
 
     /// How much cleaning must hurry, when the front-end has so many segments left for writers.
@@ -92,7 +103,11 @@ mod tests {
         turn.goes_on(1, 60, 9, Nanos(1_000_000));
         turn.goes_on(1, 50, 9, Nanos(1_005_000));
         assert_eq!((turn.per_segment, turn.began(1)), (Nanos(200), Some(7)));
-        turn.goes_on(2, 10, 11, Nanos(1_005_100));
+        turn.goes_beside(2, 11);
+        turn.goes_beside(2, 12);
+        turn.goes_on(1, 50, 13, Nanos(1_005_050));
+        assert_eq!((turn.group(), turn.began(2), turn.began(1)), (Some(1), Some(11), Some(7)));
+        turn.goes_on(2, 10, 14, Nanos(1_005_100));
         assert_eq!((turn.group(), turn.began(2), turn.per_segment), (Some(2), Some(11), Nanos(200)));
     }
 }

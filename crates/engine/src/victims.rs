@@ -1,20 +1,25 @@
 //! Which segments are cleaned next: fills the views that the policies judge.
 
-use cygnus_policy::{CleaningView, SegmentView, Victim};
+use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim};
 use cygnus_types::GroupId;
 
 use crate::reactor::Reactor;
 use crate::segments::SegIx;
 use crate::space::segment_capacity;
 
+/// What is to be emptied now.
+pub(crate) struct Chosen {
+    pub group: GroupId,
+    /// Best first. None: a group that is emptied as a whole has none any more.
+    pub victims: Vec<SegIx>,
+}
+
 impl Reactor {
-    /// The victims to empty now, best first, and their group; `None` to rest. No victims: a group that is emptied as a
-    /// whole has none any more.
-    pub(crate) fn choose_victims(&self) -> Option<(GroupId, Vec<SegIx>)> {
+    /// The victims to empty now; `None` to rest.
+    pub(crate) fn choose_victims(&self) -> Option<Chosen> {
         if let Some(group) = self.group_to_empty() {
             let victims = self.shared.policies.victim.choose_several(self.sealed(group), self.victims_at_once(group));
-            let index = |view: SegmentView| self.shared.segments.index(group, view.id);
-            return Some((group, victims.into_iter().map(index).collect()));
+            return Some(self.chosen(group, victims));
         }
         let policies = &self.shared.policies;
         let starving = self.home().space.borrow().starving > 0;
@@ -24,12 +29,39 @@ impl Reactor {
         chosen.or_else(|| starving.then(|| self.choose_among(Victim::Greedy, starving, |_| true))?)
     }
 
-    fn choose_among(
-        &self,
-        rule: Victim,
-        starving: bool,
-        worth: impl Fn(&SegmentView) -> bool,
-    ) -> Option<(GroupId, Vec<SegIx>)> {
+    /// Victims in a second group, to be emptied beside those of the first one, if one group at a time might be too slow.
+    pub(crate) fn choose_victims_beside(&self, first: GroupId) -> Option<Chosen> {
+        let policies = &self.shared.policies;
+        // What can be cleaned in time goes without disturbing reads of a second group.
+        if self.has_time(first) {
+            return None;
+        }
+        let space = self.home().space.borrow();
+        let groups = space.views_when_released(&self.shared);
+        let rotation = RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() };
+        let beside = policies.cleaning.group_beside(rotation, first.index())?;
+        let (group, starving) = (GroupId(beside as u16), space.starving > 0);
+        let room = space.room_to_move(&self.shared, beside);
+        drop(space);
+        let worth = self.sealed(group).filter(|view| policies.cleaning.may_take(view, starving));
+        let mut victims = policies.victim.choose_several(worth, self.victims_at_once(group));
+        victims.truncate(fitting(&victims, room));
+        if victims.is_empty() {
+            return None;
+        }
+        let mut space = self.home().space.borrow_mut();
+        space.beside = Some(beside);
+        let seq = space.next_segment_seq;
+        space.turn.goes_beside(beside, seq);
+        Some(self.chosen(group, victims))
+    }
+
+    fn chosen(&self, group: GroupId, victims: Vec<SegmentView>) -> Chosen {
+        let index = |view: SegmentView| self.shared.segments.index(group, view.id);
+        Chosen { group, victims: victims.into_iter().map(index).collect() }
+    }
+
+    fn choose_among(&self, rule: Victim, starving: bool, worth: impl Fn(&SegmentView) -> bool) -> Option<Chosen> {
         let groups = self.home().space.borrow().views(&self.shared);
         let candidates = |g: usize| {
             let present = groups[g].is_present();
@@ -39,13 +71,12 @@ impl Reactor {
         let best_victim_percent: Vec<_> = best.collect();
         let mut space = self.home().space.borrow_mut();
         space.cleaning = self.shared.policies.cleaning.choose(&CleaningView {
-            groups: &groups,
-            front_end: space.front_end,
-            fresh: space.fresh(),
+            rotation: RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() },
             cleaning: space.cleaning,
             best_victim_percent: &best_victim_percent,
             starving,
         });
+        space.beside = None;
         let Some(g) = space.cleaning else {
             space.turn.pauses();
             return None;
@@ -57,13 +88,12 @@ impl Reactor {
         let to_free = self.shared.policies.cleaning.still_to_free(&groups[g]).saturating_sub(emptied);
         let (to_free, seq) = (to_free.min(candidates.len() as u32), space.next_segment_seq);
         space.turn.goes_on(g, to_free, seq, self.rt.now());
-        let room = space.free_in(g) / 2 * segment_capacity(&self.shared.layout);
+        let room = space.room_to_move(&self.shared, g);
         drop(space);
         let group = GroupId(g as u16);
         let mut victims = rule.choose_several(candidates.into_iter(), self.victims_at_once(group));
-        victims.truncate(fitting(&victims, room));
-        let index = |view: SegmentView| self.shared.segments.index(group, view.id);
-        Some((group, victims.into_iter().map(index).collect()))
+        victims.truncate(fitting(&victims, room).max(1));
+        Some(self.chosen(group, victims))
     }
 
     /// The segments of a group that may be victims.
@@ -81,12 +111,12 @@ impl Reactor {
     }
 }
 
-/// How many of the victims can be emptied at once into room for so many blocks; the first one always is.
+/// How many of the victims can be emptied at once into room for so many blocks.
 fn fitting(victims: &[SegmentView], mut room: u32) -> usize {
     let fits = |view: &&SegmentView| {
         let fits = view.live <= room;
         room = room.saturating_sub(view.live);
         fits
     };
-    victims.iter().take_while(fits).count().max(1)
+    victims.iter().take_while(fits).count()
 }

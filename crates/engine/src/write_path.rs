@@ -6,10 +6,11 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Discard, MapEntry, Stream};
+use cygnus_format::{Discard, MapEntry};
 use cygnus_types::{BLOCK, ByteSize, Lba};
 
 use crate::error::VolumeError;
+use crate::lane::Lane;
 use crate::order::REGION_BLOCKS;
 use crate::reactor::Reactor;
 use crate::shared::VolumeState;
@@ -29,7 +30,7 @@ impl Reactor {
         if !ready || blocks > BLOCKS_PER_TURN as u64 {
             return None;
         }
-        let mut writer = self.writer(Stream::User).borrow_mut();
+        let mut writer = self.writer(Lane::User).borrow_mut();
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
                 Appended::Done => {}
@@ -57,7 +58,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Appends a block to the user stream, waiting for room as long as it takes.
+    /// Appends a block to the users' stripes, waiting for room as long as it takes.
     async fn append_waiting(
         self: &Rc<Self>,
         volume: &VolumeState,
@@ -77,7 +78,7 @@ impl Reactor {
                 return Err(VolumeError::NoSpace { usable: ByteSize(self.shared.usable() * BLOCK as u64) });
             }
             if !self.hold.get() {
-                let appended = self.writer(Stream::User).borrow_mut().append(self, volume, lba, block, publish());
+                let appended = self.writer(Lane::User).borrow_mut().append(self, volume, lba, block, publish());
                 if appended != Appended::NoRoom {
                     return Ok(appended);
                 }
@@ -139,7 +140,7 @@ impl Reactor {
             let progress = self.progress.wait();
             self.check_writable(volume)?;
             if !self.hold.get() {
-                let mut writer = self.writer(Stream::User).borrow_mut();
+                let mut writer = self.writer(Lane::User).borrow_mut();
                 if writer.has_discard_room(self) {
                     self.shared.clear_range(volume, from, n, |seq| {
                         writer.discard(Discard::new(volume.id, from, n as u32, seq));

@@ -1,6 +1,6 @@
 //! A stream of stripes: the open stripe, the segment it lies in, and the stripes on their way to the devices.
 //!
-//! Each reactor has one writer per stream, so appending needs no lock: room is *granted* to it, a segment at a time, by
+//! Each reactor has one writer per lane, so appending needs no lock: room is *granted* to it, a segment at a time, by
 //! the space manager (ScalaAFA section 3.3's permissions, with segments for hero groups). Closing a stripe submits its
 //! column writes at once and leaves the waiting to a task of its own.
 
@@ -8,17 +8,18 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Kind, MapEntry, Stream};
+use cygnus_format::{Discard, Kind, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
+use crate::lane::Lane;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{VolumeState, count};
 use crate::stripe::{Stripe, StripePlace};
 
-/// Stripes of one stream that may be on their way to the devices at once. Enough to keep every device busy while the
+/// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
 /// next stripe fills; few enough that a flush does not wait long.
 const MAX_IN_FLIGHT: usize = 16;
 
@@ -39,9 +40,9 @@ struct OpenSegment {
 }
 
 impl OpenSegment {
-    fn seal_if_done(&self, reactor: &Reactor, stream: Stream) {
+    fn seal_if_done(&self, reactor: &Reactor, lane: Lane) {
         if self.closed.get() && self.stripes_out.get() == 0 {
-            let state = if stream == Stream::Meta { SegState::Meta } else { SegState::Sealed };
+            let state = if lane == Lane::Meta { SegState::Meta } else { SegState::Sealed };
             reactor.shared.segments.set_state(self.grant.seg, state);
             reactor.segment_sealed();
         }
@@ -70,13 +71,16 @@ pub(crate) enum Appended {
     NoRoom,
 }
 
+/// A segment begun and put aside, and its next row.
+type Begun = (Rc<OpenSegment>, u32);
+
 /// See the module's text.
 pub(crate) struct Writer {
-    stream: Stream,
+    lane: Lane,
     segment: Option<Rc<OpenSegment>>,
     next_row: u32,
-    /// Segments begun in other groups, with their next rows: relocation comes back to them when cleaning does.
-    parked: Vec<(Rc<OpenSegment>, u32)>,
+    /// Segments begun in other groups: relocation comes back to them when cleaning does.
+    parked: Vec<Begun>,
     stripe: Option<Stripe>,
     /// The next segment, fetched before it is needed.
     spare: Option<Grant>,
@@ -89,9 +93,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(lane: Lane) -> Self {
         Self {
-            stream,
+            lane,
             segment: None,
             next_row: 0,
             parked: Vec::new(),
@@ -145,14 +149,14 @@ impl Writer {
             header_blocks: geometry.header_blocks(rows),
             rows,
             parity_start: reactor.rotation(grant.segment).parity_start,
-            stream: self.stream,
+            lane: self.lane,
         };
         segment.stripes_out.set(segment.stripes_out.get() + 1);
         self.stripe = Some(self.stripe_object(reactor, place));
-        if self.stream == Stream::User {
+        if self.lane == Lane::User {
             reactor.destage_later();
         }
-        if self.stream == Stream::User && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
+        if self.lane == Lane::User && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
             self.ask(reactor);
         }
         true
@@ -176,11 +180,11 @@ impl Writer {
             return;
         }
         self.asking = true;
-        let (reactor, stream) = (reactor.clone(), self.stream);
+        let (reactor, lane) = (reactor.clone(), self.lane);
         reactor.clone().rt.spawn(async move {
-            let grant = reactor.grant(stream).await;
+            let grant = reactor.grant(lane).await;
             {
-                let mut writer = reactor.writer(stream).borrow_mut();
+                let mut writer = reactor.writer(lane).borrow_mut();
                 writer.asking = false;
                 writer.spare = grant;
             }
@@ -252,11 +256,11 @@ impl Writer {
             return;
         }
         let shared = &reactor.shared;
-        let seq = reactor.number_stripe(self.stream);
+        let seq = reactor.number_stripe(self.lane);
         stripe.close(seq, shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.
-        if self.stream != Stream::Meta {
+        if self.lane != Lane::Meta {
             shared.segments.add_live(stripe.place.seg, stripe.used());
         }
         if stripe.carries_discards() {
@@ -275,15 +279,15 @@ impl Writer {
         let rows = stripe.end_row() - stripe.place.start_row - stripe.place.header_blocks;
         let width = u64::from(geometry.width());
         let used = u64::from(stripe.used());
-        match self.stream {
-            Stream::User => count(&totals.user_written, used),
-            Stream::Relocation => count(&totals.relocated, used),
-            Stream::Meta => count(&totals.checkpoint_written, used),
+        match self.lane {
+            Lane::User => count(&totals.user_written, used),
+            Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
+            Lane::Meta => count(&totals.checkpoint_written, used),
         }
         count(&totals.parity_written, u64::from(rows) * u64::from(geometry.parity));
         count(&totals.header_written, u64::from(stripe.place.header_blocks) * width);
         count(&totals.padding_written, u64::from(geometry.slots(rows)) - used);
-        if self.stream != Stream::Meta {
+        if self.lane != Lane::Meta {
             count(&reactor.shared.since_checkpoint, used * BLOCK as u64);
         }
     }
@@ -293,7 +297,7 @@ impl Writer {
         self.close_stripe(reactor);
         if let Some(segment) = self.segment.take() {
             segment.closed.set(true);
-            segment.seal_if_done(reactor, self.stream);
+            segment.seal_if_done(reactor, self.lane);
         }
     }
 
@@ -312,35 +316,66 @@ impl Writer {
     /// group would cost more space than cleaning gains.)
     pub(crate) fn aim_at(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
         if let Some(here) = self.segment.as_ref().map(|segment| segment.grant.group).filter(|&here| here != group) {
-            self.close_stripe(reactor);
-            // One that was lent by a group where another is begun already would wait for ever for its turn.
-            if self.parked.iter().any(|(segment, _)| segment.grant.group == here) {
-                self.close_segment(reactor);
-            } else {
-                let segment = self.segment.take().expect("just seen");
-                self.parked.push((segment, self.next_row));
-            }
+            let begun = self.put_aside(reactor, here).expect("just seen");
+            self.park(reactor, begun);
         }
         if self.segment.is_none()
-            && let Some(at) = self.parked.iter().position(|(segment, _)| segment.grant.group == group)
+            && let Some((segment, next_row)) = self.put_aside(reactor, group)
         {
-            let (segment, next_row) = self.parked.swap_remove(at);
             self.segment = Some(segment);
             self.next_row = next_row;
         }
         self.spare.take_if(|spare| spare.group != group)
     }
 
+    /// Leaves the segment that is begun in a group to another lane's writer, which is about to go on there.
+    pub(crate) fn leave_to(&mut self, other: &mut Writer, reactor: &Rc<Reactor>, group: GroupId) {
+        if let Some(begun) = self.put_aside(reactor, group) {
+            other.park(reactor, begun);
+        }
+    }
+
+    /// A segment that was granted and is not needed now, which the caller gives back.
+    pub(crate) fn give_back_spare(&mut self) -> Option<Grant> {
+        self.spare.take()
+    }
+
+    /// Lets go of the segment that is begun in a group.
+    fn put_aside(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Begun> {
+        if self.is_in(group) {
+            self.close_stripe(reactor);
+            return self.segment.take().map(|segment| (segment, self.next_row));
+        }
+        let at = self.parked.iter().position(|(segment, _)| segment.grant.group == group)?;
+        Some(self.parked.swap_remove(at))
+    }
+
+    /// Keeps a segment for later. One in a group where another is begun already, as one that was lent may be, would wait
+    /// for ever for its turn: it ends.
+    fn park(&mut self, reactor: &Rc<Reactor>, begun: Begun) {
+        let group = begun.0.grant.group;
+        if self.is_in(group) || self.parked.iter().any(|(segment, _)| segment.grant.group == group) {
+            begun.0.closed.set(true);
+            begun.0.seal_if_done(reactor, self.lane);
+        } else {
+            self.parked.push(begun);
+        }
+    }
+
+    fn is_in(&self, group: GroupId) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.grant.group == group)
+    }
+
     /// Ends the segments that lie in a group. Returns one there that was granted and not begun, which the caller gives
     /// back.
     pub(crate) fn leave(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
-        if self.segment.as_ref().is_some_and(|segment| segment.grant.group == group) {
+        if self.is_in(group) {
             self.close_segment(reactor);
         }
         // Those put aside have no open stripe.
         for (segment, _) in self.parked.extract_if(.., |(segment, _)| segment.grant.group == group) {
             segment.closed.set(true);
-            segment.seal_if_done(reactor, self.stream);
+            segment.seal_if_done(reactor, self.lane);
         }
         self.spare.take_if(|spare| spare.group == group)
     }
@@ -410,15 +445,15 @@ async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<Ope
         reactor.shared.set_fault(format!("{} has lost more members than its parity covers", place.group));
     }
     segment.stripes_out.set(segment.stripes_out.get() - 1);
-    segment.seal_if_done(&reactor, place.stream);
+    segment.seal_if_done(&reactor, place.lane);
     // Only now: from here on readers go to the devices.
     let seq = stripe.seq();
-    reactor.writer(place.stream).borrow_mut().retire(stripe);
+    reactor.writer(place.lane).borrow_mut().retire(stripe);
     reactor.end_stripe(seq);
     reactor.progress.notify();
 }
 
-/// The writers of a reactor, one per stream.
-pub(crate) fn writers() -> [RefCell<Writer>; 3] {
-    [Stream::User, Stream::Relocation, Stream::Meta].map(|s| RefCell::new(Writer::new(s)))
+/// The writers of a reactor, one per lane.
+pub(crate) fn writers() -> [RefCell<Writer>; 4] {
+    Lane::ALL.map(|lane| RefCell::new(Writer::new(lane)))
 }

@@ -1,17 +1,34 @@
 //! Where cleaning works, and when it starts and stops.
 
 use crate::whole_group::WholeGroupView;
-use crate::{GroupView, SegmentView};
+use crate::{GroupView, SegmentView, Turn};
 
-/// What the rule judges.
+/// The groups, and whose turn it is.
 #[derive(Clone, Copy, Debug)]
-pub struct CleaningView<'a> {
+pub struct RotationView<'a> {
     /// The groups.
     pub groups: &'a [GroupView],
     /// The present front-end.
     pub front_end: usize,
     /// A group that was added and will be the next front-end, if there is one.
     pub fresh: Option<usize>,
+}
+
+impl RotationView<'_> {
+    /// The groups behind the front-end, in the order in which they will take over.
+    fn back_ends(self) -> impl Iterator<Item = usize> {
+        let n = self.groups.len();
+        let in_turn = (1..n).map(move |step| (self.front_end + step) % n).filter(move |&g| self.groups[g].is_present());
+        let fresh = self.fresh.filter(|&g| g != self.front_end);
+        fresh.into_iter().chain(in_turn.filter(move |&g| Some(g) != fresh))
+    }
+}
+
+/// What the rule judges.
+#[derive(Clone, Copy, Debug)]
+pub struct CleaningView<'a> {
+    /// The groups, and whose turn it is.
+    pub rotation: RotationView<'a>,
     /// The group that was being cleaned until now, if any.
     pub cleaning: Option<usize>,
     /// For each group, valid blocks of its best victim in percent of a segment; `None` when it has no victim.
@@ -93,40 +110,57 @@ impl CleaningScope {
     pub fn choose(self, view: &CleaningView) -> Option<usize> {
         match self {
             CleaningScope::Anywhere { start_percent, stop_percent } => {
+                let groups = view.rotation.groups;
                 let wants = |g: usize| {
-                    let group = &view.groups[g];
+                    let group = &groups[g];
                     let bound = if view.cleaning == Some(g) { stop_percent } else { start_percent };
                     let short = u64::from(group.free) * 100 < u64::from(group.segments) * u64::from(bound);
                     (short || !group.writable()) && view.best_victim_percent[g].is_some_and(|p| p < 100)
                 };
-                (0..view.groups.len()).filter(|&g| wants(g)).min_by_key(|&g| view.groups[g].free)
+                (0..groups.len()).filter(|&g| wants(g)).min_by_key(|&g| groups[g].free)
             }
             CleaningScope::WholeGroup { .. } => {
                 let yields = |&g: &usize| view.best_victim_percent[g].is_some_and(|p| p < 100);
-                let victims = (0..view.groups.len()).filter(|_| view.starving).filter(yields);
+                let victims = (0..view.rotation.groups.len()).filter(|_| view.starving).filter(yields);
                 victims.min_by_key(|&g| view.best_victim_percent[g])
             }
             CleaningScope::NextFrontEnd { worthless_percent, .. } => {
-                let n = view.groups.len();
+                let RotationView { groups, front_end, .. } = view.rotation;
                 let pays = |g: usize, bound: u32| view.best_victim_percent[g].is_some_and(|p| p < bound);
-                let in_turn =
-                    || (1..n).map(|step| (view.front_end + step) % n).filter(|&g| view.groups[g].is_present());
-                let fresh = view.fresh.filter(|&g| g != view.front_end);
-                let back_ends = || fresh.into_iter().chain(in_turn().filter(move |&g| Some(g) != fresh));
-                let ready = back_ends().any(|g| view.groups[g].writable());
+                let back_ends = || view.rotation.back_ends();
+                let ready = back_ends().any(|g| groups[g].writable());
                 if ready && !view.starving {
                     // The next front-end is made as clean as it should be, then the one after it, so that cleaning never
                     // rests while it is behind; the others wait for their turn, so their garbage has time to grow.
-                    let wants = |&g: &usize| pays(g, worthless_percent) && self.still_to_free(&view.groups[g]) > 0;
+                    let wants = |&g: &usize| pays(g, worthless_percent) && self.still_to_free(&groups[g]) > 0;
                     return back_ends().take(AHEAD).find(wants);
                 }
                 // Nobody can take over: whatever yields space soonest in rotation order, the front-end itself last.
                 back_ends()
-                    .chain([view.front_end])
+                    .chain([front_end])
                     .find(|&g| pays(g, worthless_percent))
-                    .or_else(|| back_ends().chain([view.front_end]).find(|&g| pays(g, 100)))
+                    .or_else(|| back_ends().chain([front_end]).find(|&g| pays(g, 100)))
             }
         }
+    }
+
+    /// A group to clean beside `first`, the next front-end: the one after it, if all that is to be freed in both might not
+    /// be freed one after the other while writers fill the front-end and then `first`. (The equation of SWAN's section 3.5
+    /// lets all back-ends be cleaned at once. Not more than two are, so that the others can be read undisturbed.)
+    pub fn group_beside(self, rotation: RotationView, first: usize) -> Option<usize> {
+        let CleaningScope::NextFrontEnd { .. } = self else { return None };
+        let groups = rotation.groups;
+        let mut back_ends = rotation.back_ends();
+        if back_ends.next() != Some(first) {
+            return None;
+        }
+        let beside = back_ends.next()?;
+        let to_free = |g: usize| self.still_to_free(&groups[g]);
+        let both = Turn {
+            writable: groups[rotation.front_end].left() + groups[first].left() + to_free(first),
+            to_free: to_free(first) + to_free(beside),
+        };
+        (to_free(first) > 0 && to_free(beside) > 0 && both.haste() > 0.0).then_some(beside)
     }
 }
 
@@ -151,9 +185,7 @@ mod tests {
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
         rule.choose(&CleaningView {
-            groups,
-            front_end,
-            fresh: None,
+            rotation: RotationView { groups, front_end, fresh: None },
             cleaning: None,
             best_victim_percent: victims,
             starving,
@@ -185,10 +217,29 @@ mod tests {
         let victims = [Some(40), None, Some(30), None];
         let choose = |groups: &[GroupView], fresh| {
             let (best_victim_percent, cleaning, starving) = (&victims[..groups.len()], None, false);
-            rule.choose(&CleaningView { groups, front_end: 0, fresh, cleaning, best_victim_percent, starving })
+            let rotation = RotationView { groups, front_end: 0, fresh };
+            rule.choose(&CleaningView { rotation, cleaning, best_victim_percent, starving })
         };
         assert_eq!(choose(&[group(5), GroupView::ABSENT, group(20)], None), Some(2));
         assert_eq!(choose(&[group(5), group(100), group(20), group(100)], Some(3)), None, "it is clean");
+    }
+
+    #[test]
+    fn swan_cleans_two_groups_when_one_at_a_time_would_be_late() {
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
+        let beside = |free: [u32; 4], first| {
+            let groups = free.map(group);
+            rule.group_beside(RotationView { groups: &groups, front_end: 0, fresh: None }, first)
+        };
+        assert_eq!(beside([60, 10, 10, 10], 1), Some(2), "as much to free as there is to write");
+        assert_eq!(beside([60, 45, 10, 10], 1), None, "the next is almost clean");
+        assert_eq!(beside([20, 45, 10, 10], 1), Some(2), "but soon wanted");
+        assert_eq!(beside([20, 60, 10, 10], 2), None, "the next is clean");
+        assert_eq!(beside([20, 10, 60, 10], 1), None, "the one after it is clean");
+        let two = [group(20), group(10)];
+        assert_eq!(rule.group_beside(RotationView { groups: &two, front_end: 0, fresh: None }, 1), None);
+        let anywhere = CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 };
+        assert_eq!(anywhere.group_beside(RotationView { groups: &[group(1); 3], front_end: 0, fresh: None }, 1), None);
     }
 
     #[test]
@@ -196,8 +247,8 @@ mod tests {
         let rule = CleaningScope::WholeGroup { worthless_percent: 90 };
         let choose = |starving| {
             let best_victim_percent = &[Some(60), None, Some(40)];
-            let (groups, fresh, cleaning) = (&[group(1); 3], None, None);
-            rule.choose(&CleaningView { groups, front_end: 0, fresh, cleaning, best_victim_percent, starving })
+            let rotation = RotationView { groups: &[group(1); 3], front_end: 0, fresh: None };
+            rule.choose(&CleaningView { rotation, cleaning: None, best_victim_percent, starving })
         };
         assert_eq!((choose(false), choose(true)), (None, Some(2)));
     }
@@ -208,9 +259,7 @@ mod tests {
         let view = |free, cleaning| {
             let groups = [group(free)];
             rule.choose(&CleaningView {
-                groups: &groups,
-                front_end: 0,
-                fresh: None,
+                rotation: RotationView { groups: &groups, front_end: 0, fresh: None },
                 cleaning,
                 best_victim_percent: &[Some(50)],
                 starving: false,

@@ -18,7 +18,7 @@ mod throttle;
 mod victim;
 mod whole_group;
 
-pub use cleaning::{CleaningScope, CleaningView};
+pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};
 pub use histogram::LatencyHistogram;

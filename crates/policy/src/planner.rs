@@ -12,9 +12,9 @@
 //! of the space that holds live data. Floating point is fine here: nothing that an array does depends on it.
 //!
 //! The equation gives each group the whole round to be cleaned in, so all `N - 1` others may be at it side by side. The
-//! paper's array (its section 3.4, "inside a single back-end R-group") and the engine clean one at a time, which must be
-//! done within the time that one front-end lasts: `erase + moves <= 1`, whatever the number of groups. More groups hold
-//! more data, but only wider groups make room for cleaning. And garbage does not gather everywhere: not in stripe headers,
+//! paper's array cleans one at a time (its section 3.4, "inside a single back-end R-group"), the engine as many as it must,
+//! two at most ([`SIDE_BY_SIDE`]), which must be done within the time that one front-end lasts: `erase + moves <= 2`. From
+//! three groups on, more of them hold more data, but only wider ones make room for cleaning. And garbage does not gather everywhere: not in stripe headers,
 //! nor in space that is clean and waits for writers. So victims are fuller than the equation has it. [`Terms`] are the
 //! paper's, [`Prospect`] says what the engine sustains.
 
@@ -111,6 +111,14 @@ pub fn terms(device: &DeviceFigures, utilisation: f64, share_of_rate: f64) -> Te
     }
 }
 
+/// Groups that the engine cleans at once at most (`CleaningScope::group_beside`).
+pub const SIDE_BY_SIDE: u32 = 2;
+
+/// Groups of an array that can be cleaned at once.
+fn side_by_side(groups: u32) -> f64 {
+    f64::from(groups.saturating_sub(1).clamp(1, SIDE_BY_SIDE))
+}
+
 /// Share of the space that headers of stripes take, at their default height.
 const HEADERS: f64 = 1.0 / 64.0;
 /// Clean space waits in the next front-end, and half as much on average in the present one, which is being filled.
@@ -133,10 +141,10 @@ fn work(device: &DeviceFigures, utilisation: f64, groups: u32) -> Terms {
     terms(device, live_among_garbage(utilisation, groups), 1.0)
 }
 
-/// Fewest data devices that take what the network brings (section 3.5, first step) and whose cleaning, one group at a
-/// time, keeps up with it in an array of two groups or more.
-pub fn data_devices(device: &DeviceFigures, utilisation: f64, network_rate: f64) -> u32 {
-    let needed = network_rate * work(device, utilisation, 2).cleaning().max(1.0);
+/// Fewest data devices of a group that take what the network brings (section 3.5, first step) and whose cleaning keeps up
+/// with it in an array of so many groups.
+pub fn data_devices(device: &DeviceFigures, groups: u32, utilisation: f64, network_rate: f64) -> u32 {
+    let needed = network_rate * (work(device, utilisation, groups).cleaning() / side_by_side(groups)).max(1.0);
     // A rounding error is no device.
     ((needed / device.write_rate - 1e-9).ceil() as u32).max(1)
 }
@@ -146,12 +154,14 @@ pub fn data_devices(device: &DeviceFigures, utilisation: f64, network_rate: f64)
 pub struct Prospect {
     /// User bytes per second that the front-end takes while nothing cleans.
     pub burst_rate: f64,
-    /// User bytes per second for ever: one group at a time is cleaned as fast as the front-end is written.
+    /// User bytes per second for ever: as much is cleaned as is written to the front-end.
     pub sustained_rate: f64,
     /// Share of a victim that is valid, in this engine.
     pub valid_share: f64,
-    /// Part of a front-end's time that it takes to clean as much as is written meanwhile; above 1 cleaning falls behind.
+    /// Part of a front-end's time that it takes to clean as much as is written meanwhile.
     pub cleaning: f64,
+    /// Groups that can be cleaned at once: with more `cleaning` than that it falls behind.
+    pub side_by_side: f64,
     /// Bytes that devices write per user byte: relocation, parity and headers on top.
     pub write_amplification: f64,
     /// Live bytes at the given utilisation.
@@ -169,9 +179,10 @@ pub fn prospect(device: &DeviceFigures, layout: Layout, utilisation: f64) -> Pro
     let data_share = f64::from(layout.data) / f64::from(layout.width());
     Prospect {
         burst_rate,
-        sustained_rate: burst_rate / needed.cleaning().max(1.0),
+        sustained_rate: burst_rate / (needed.cleaning() / side_by_side(layout.groups)).max(1.0),
         valid_share: needed.valid_share,
         cleaning: needed.cleaning(),
+        side_by_side: side_by_side(layout.groups),
         write_amplification: relocation / data_share / (1.0 - HEADERS),
         usable: raw * data_share * utilisation,
         raw,
@@ -239,11 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sustained_depends_on_the_width_and_not_on_the_number_of_groups() {
+    fn what_is_sustained_depends_on_the_width_and_on_whether_two_groups_can_be_cleaned() {
         let (device, layout) = (prototype(), |groups, data| Layout { groups, data, parity: 1, spares: 0 });
         let at = |groups, data| prospect(&device, layout(groups, data), 0.6);
         // Clean space that waits is a smaller part of more groups, and that is all the difference.
-        assert!(at(8, 2).sustained_rate < 1.15 * at(2, 2).sustained_rate);
+        assert!(at(8, 2).sustained_rate < 1.15 * at(3, 2).sustained_rate);
+        assert!(at(3, 2).sustained_rate > 1.9 * at(2, 2).sustained_rate, "only one back-end");
         assert!((at(3, 4).sustained_rate / at(3, 2).sustained_rate - 2.0).abs() < 1e-9);
         // By the equation 1.19 to erase and 0.86 to move; somewhat more with what holds no garbage.
         assert!((2.05..2.4).contains(&at(4, 2).cleaning), "{:?}", at(4, 2));
@@ -257,10 +269,12 @@ mod tests {
         let device = prototype();
         for (utilisation, devices) in [(0.05, 3), (0.6, 6)] {
             let rate = 2.1 * device.write_rate;
-            let data = data_devices(&device, utilisation, rate);
-            assert_eq!(data, devices, "{utilisation}");
-            let at = |data| prospect(&device, Layout { groups: 2, data, parity: 1, spares: 0 }, utilisation);
-            assert!(at(data).sustained_rate >= rate && at(data - 1).sustained_rate < rate);
+            assert_eq!(data_devices(&device, 2, utilisation, rate), devices, "{utilisation}");
+            for groups in [2, 3, 5] {
+                let data = data_devices(&device, groups, utilisation, rate);
+                let at = |data| prospect(&device, Layout { groups, data, parity: 1, spares: 0 }, utilisation);
+                assert!(at(data).sustained_rate >= rate && at(data - 1).sustained_rate < rate);
+            }
         }
     }
 

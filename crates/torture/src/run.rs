@@ -302,6 +302,7 @@ impl<'a> Run<'a> {
         journal::tell(format!("{} clients stopped", self.world.now()));
         let traffic = session.array.traffic();
         self.tally.victims += traffic.victims;
+        self.tally.victims_beside += traffic.victims_beside;
         self.tally.rotations += traffic.rotations;
         self.tally.evacuations += traffic.evacuations;
         self.tally.evacuations_given_up += traffic.evacuations_given_up;

@@ -41,6 +41,8 @@ pub struct Tally {
     pub salvages: u64,
     /// Segments cleaned.
     pub victims: u64,
+    /// Of these, in a second group that was cleaned beside the first.
+    pub victims_beside: u64,
     /// Times that another group became the front end.
     pub rotations: u64,
     /// Groups emptied as a whole.
@@ -106,6 +108,7 @@ impl Tally {
             scrubs,
             salvages,
             victims,
+            victims_beside,
             rotations,
             evacuations,
             evacuations_given_up,

@@ -50,7 +50,7 @@ pub(super) fn text(plan: &Plan) -> String {
             "             = {:.2} (erase) + {:.2} (move) + 1 (front-end) = {:.2}, so {}",
             equation.erase_term, equation.move_term, equation.minimum, equation.groups
         ),
-        "             if all but the front-end may be cleaned side by side; Cygnus cleans one at a time".into(),
+        "             if all but the front-end may be cleaned side by side; Cygnus cleans two if it must".into(),
         String::new(),
         format!(
             "layout     {} R-groups of {}: {} drives, {} spare",
@@ -63,9 +63,10 @@ pub(super) fn text(plan: &Plan) -> String {
             if layout.keeps_up { "cleaning keeps up with the network" } else { "cleaning falls behind the network" }
         ),
         format!(
-            "cleaning   takes {:.2} of the time that a front-end lasts; victims are {:.0} % valid, as headers and clean \
-             space hold no garbage",
+            "cleaning   takes {:.2} of the time that a front-end lasts, {} at a time; victims are {:.0} % valid, as headers \
+             and clean space hold no garbage",
             layout.cleaning,
+            if layout.side_by_side > 1.0 { "up to two groups" } else { "one group" },
             layout.valid_share * 100.0
         ),
         format!("amplified  {:.2} bytes written to drives for each byte, parity included", layout.write_amplification),

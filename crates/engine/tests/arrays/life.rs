@@ -76,7 +76,7 @@ fn what_is_written_is_read_before_and_after_a_clean_stop() {
 
 #[test]
 fn overwriting_the_array_many_times_rotates_and_cleans() {
-    for (preset, groups) in [(Preset::Swan, 3), (Preset::LogRaid, 1)] {
+    for (preset, groups) in [(Preset::Swan, 2), (Preset::Swan, 3), (Preset::Swan, 4), (Preset::LogRaid, 1)] {
         let world = World::new(2);
         let disks = make(&world, preset, groups, 2, 1, 24 * MIB);
         session(&world, &disks, |rt, devices| async move {
@@ -99,6 +99,11 @@ fn overwriting_the_array_many_times_rotates_and_cleans() {
             let traffic = array.traffic();
             assert!(traffic.victims > 20, "{traffic:?}");
             assert!(preset != Preset::Swan || traffic.rotations >= 3, "{traffic:?}");
+            assert_eq!(
+                traffic.victims_beside > 0,
+                groups > 2,
+                "with two groups there is only one to clean: {traffic:?}"
+            );
             array.close().await.unwrap();
         });
     }
