@@ -95,19 +95,9 @@ pub fn log_raid0_and_swan0(scale: Scale) -> Vec<Trial> {
     vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
 }
 
-/// The same of SWAN, filled to 50 %: what it sustains when one group's cleaning keeps up with a front-end for ever.
-pub fn swan0_half_full(scale: Scale) -> Trial {
-    Trial::new("SWAN0 4R-2SSD, 50 % full", Scheme::Swan, random_writes_to(scale, &swan0(4, 2), 50))
-}
-
 /// Histograms of latencies have 32 steps for each doubling: of two percentiles that lie no further apart than this nobody can
 /// tell which is the greater.
 pub const ONE_STEP: f64 = 1.0 + 1.0 / 32.0;
-
-/// Why SWAN0 may fall short of its front-end in the long run at 60 %.
-pub const AT_THE_EDGE: &str = "At 60 % the array is at the edge. Headers and the space that is kept clean hold no garbage, so \
-    victims are 36 % valid instead of 33, and to move that takes 1.06 of the time that a front-end lasts ('cygnus plan'), since \
-    one group is cleaned at a time. SWAN's equation lets all back-ends be cleaned side by side. At 50 % there is no such limit.";
 
 /// User writes over the paper's time: seconds and MB/s.
 pub fn writes_over_time(scale: Scale, outcome: &Outcome) -> Vec<(f64, f64)> {
