@@ -242,7 +242,10 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
             };
             let (groups, data) = match raid {
                 Some(Raid { data, .. }) => (groups_for(u32::from(data)), u32::from(data)),
-                None => fewest_groups(groups_for, |groups| planner::data_devices(device, groups, utilisation, network)),
+                None => {
+                    let data_for = |groups| planner::data_devices(device, groups, utilisation, network);
+                    fewest_drives(parity, groups_for, data_for)
+                }
             };
             Ok(Layout { groups, data, parity, spares: 0 })
         }
@@ -252,12 +255,13 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
 /// More R-groups are not thought of by themselves.
 const MOST_GROUPS: u32 = 64;
 
-/// More groups make do with narrower ones, and narrower ones want more groups: the fewest that are enough for one another,
-/// and their data drives.
-fn fewest_groups(groups_for: impl Fn(u32) -> u32, data_for: impl Fn(u32) -> u32) -> (u32, u32) {
-    let widths = (2..=MOST_GROUPS).map(|groups| (groups, data_for(groups)));
-    let fitting = widths.clone().find(|&(groups, data)| groups_for(data) <= groups);
-    fitting.or(widths.last()).expect("two groups at least")
+/// More groups make do with narrower ones, since two can be cleaned at once, and narrower ones want more groups: of those
+/// that are enough for one another, groups and their data drives, the one with fewest drives.
+fn fewest_drives(parity: u32, groups_for: impl Fn(u32) -> u32, data_for: impl Fn(u32) -> u32) -> (u32, u32) {
+    let layouts = (2..=MOST_GROUPS).map(|groups| (groups, data_for(groups)));
+    let fitting = layouts.clone().filter(|&(groups, data)| groups_for(data) <= groups);
+    let fewest = fitting.min_by_key(|&(groups, data)| groups * (data + parity));
+    fewest.or(layouts.last()).expect("two groups at least")
 }
 
 fn judged(device: &DeviceFigures, layout: Layout, utilisation: f64, network: f64) -> Judged {
