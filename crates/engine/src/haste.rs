@@ -60,14 +60,9 @@ impl Reactor {
         let now = self.rt.now();
         let mut noted = self.home().guests.borrow_mut();
         // Of the groups that are cleaned side by side each has its own.
-        let [first, second] = &mut *noted;
-        let oldest_first = first.since <= second.since;
-        let before = match (first.group == group, second.group == group) {
-            (true, _) => first,
-            (_, true) => second,
-            _ if oldest_first => first,
-            _ => second,
-        };
+        let oldest = usize::from(noted[1].since < noted[0].since);
+        let at = noted.iter().position(|noted| noted.group == group).unwrap_or(oldest);
+        let before = &mut noted[at];
         if before.group == group && now.since(before.since) < LATELY {
             return *before;
         }

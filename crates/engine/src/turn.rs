@@ -25,7 +25,9 @@ impl CleaningTurn {
     /// The cleaner works in this group, where it has found so much to free; its turn begins when it comes from another one.
     pub(crate) fn goes_on(&mut self, group: usize, to_free: u32, next_segment_seq: u64, now: Nanos) {
         if self.group.is_none_or(|(cleaned, _)| cleaned != group) {
-            self.group = self.beside.take_if(|(beside, _)| *beside == group).or(Some((group, next_segment_seq)));
+            // If the other group is passed over, its turn is over too.
+            let begun = self.beside.take().filter(|&(beside, _)| beside == group);
+            self.group = begun.or(Some((group, next_segment_seq)));
             self.timed = None;
         }
         self.to_free = to_free;
@@ -109,5 +111,16 @@ mod tests {
         assert_eq!((turn.group(), turn.began(2), turn.began(1)), (Some(1), Some(11), Some(7)));
         turn.goes_on(2, 10, 14, Nanos(1_005_100));
         assert_eq!((turn.group(), turn.began(2), turn.per_segment), (Some(2), Some(11), Nanos(200)));
+    }
+
+    #[test]
+    fn a_group_that_was_cleaned_beside_another_one_and_passed_over_begins_anew() {
+        let mut turn = CleaningTurn::default();
+        turn.goes_on(1, 50, 7, Nanos(0));
+        turn.goes_beside(2, 8);
+        turn.goes_on(3, 50, 9, Nanos(0));
+        assert_eq!(turn.began(2), None);
+        turn.goes_on(2, 50, 10, Nanos(0));
+        assert_eq!(turn.began(2), Some(10));
     }
 }
