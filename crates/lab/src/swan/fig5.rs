@@ -69,9 +69,10 @@ impl Experiment for Fig5 {
                 Check::new("Log-RAID0's variation / SWAN0's", Bound::AtLeast(2.0), variation(log) / variation(swan).max(0.1))
                     .or_because(
                         "Here cleaning goes at the pace of the writes from the moment that space runs short, and moves the same \
-                         amount in every interval, so writes are slowed evenly. We suppose that the paper's writers stand still \
-                         while its cleaner works and run freely while it rests, which would give a fall to 300 and a rise to \
-                         750 MB/s; it does not tell how they are scheduled.",
+                         amount in every interval, so writes are slowed evenly. The paper's cleaner reads at a steady rate \
+                         too (section 5.2), and its writes swing all the same; it lays that to writes and cleaning that \
+                         meet on drives, and to the slowest drive. Modelled drives are all alike, and we suppose that this is \
+                         the difference.",
                         Check::new(
                             "variation of what Log-RAID0's cleaning moves in an interval, %",
                             Bound::AtMost(10.0),
