@@ -251,7 +251,7 @@ impl Reactor {
         Lane::ALL.into_iter().filter_map(|lane| self.writer(lane).borrow_mut().leave(self, group)).collect()
     }
 
-    /// Ends the segments of all streams of all reactors: what was written before this is in segments that nobody appends
+    /// Ends the segments of all lanes of all reactors: what was written before this is in segments that nobody appends
     /// to any more.
     pub(crate) async fn end_all_segments(self: &Rc<Self>) {
         self.peers.ask_others(self, |ticket| ToOwner::EndSegments { ticket }).await;
@@ -268,7 +268,7 @@ impl Reactor {
         self.drain(&Lane::ALL).await;
     }
 
-    /// Ends the segments of all streams of this reactor.
+    /// Ends the segments of all lanes of this reactor.
     pub(crate) fn end_segments(self: &Rc<Self>) {
         for lane in Lane::ALL {
             self.writer(lane).borrow_mut().close_segments(self);

@@ -127,7 +127,7 @@ impl Reactor {
         self.shared.set_incomplete(self.index(), outstanding.keys().next().copied());
     }
 
-    /// Closes this reactor's open stripes of these streams and waits until they, and all before them, are on the
+    /// Closes this reactor's open stripes of these lanes and waits until they, and all before them, are on the
     /// devices.
     pub(crate) async fn drain(self: &Rc<Self>, lanes: &[Lane]) {
         for &lane in lanes {

@@ -1,7 +1,7 @@
 //! Retiring: an R-group leaves an open array, its data moved to the others first.
 //!
 //! From the commit that says *retiring* nothing new goes into the group, and volumes may hold only what the others have
-//! room for. Its segments are emptied one after the other, through the stream that guests' writes take: whatever makes
+//! room for. Its segments are emptied one after the other, through the lane that guests' writes take: whatever makes
 //! room for those makes room for this. What they held in discards and checkpoints is covered by new checkpoints. When
 //! nothing is left, one commit makes the group a tombstone, and its members forget that they were any.
 //!

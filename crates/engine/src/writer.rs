@@ -1,4 +1,4 @@
-//! A stream of stripes: the open stripe, the segment it lies in, and the stripes on their way to the devices.
+//! A lane, as its writer has it: the open stripe, the segment it lies in, and the stripes on their way to the devices.
 //!
 //! Each reactor has one writer per lane, so appending needs no lock: room is *granted* to it, a segment at a time, by
 //! the space manager (ScalaAFA section 3.3's permissions, with segments for hero groups). Closing a stripe submits its
