@@ -81,7 +81,7 @@ struct Judged {
     keeps_up: bool,
     /// Part of a front-end's time that it takes to clean what is written meanwhile, in one R-group.
     cleaning: f64,
-    /// R-groups that can be cleaned at once.
+    /// What is cleaned at once, in R-groups that are cleaned all the time: a second one is cleaned when one is not enough.
     side_by_side: f64,
     /// Valid share of the victims, given that headers and clean space hold no garbage.
     valid_share: f64,
@@ -331,7 +331,7 @@ fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Term
     if !layout.keeps_up {
         remarks.push(format!(
             "cleaning will not keep up with this network for ever: it would take R-groups of {} data drives; more than \
-             three R-groups hold more but clean no faster, as two are cleaned at a time. Make them wider, or fill the array less",
+             three R-groups hold more but clean no faster, as no more than two are cleaned at a time. Make them wider, or fill the array less",
             planner::data_devices(device, chosen.groups, utilisation, args.network.0)
         ));
     }

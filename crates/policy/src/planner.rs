@@ -12,9 +12,10 @@
 //! of the space that holds live data. Floating point is fine here: nothing that an array does depends on it.
 //!
 //! The equation gives each group the whole round to be cleaned in, so all `N - 1` others may be at it side by side. The
-//! paper's array cleans one at a time (its section 3.4, "inside a single back-end R-group"), the engine as many as it must,
-//! two at most ([`SIDE_BY_SIDE`]), which must be done within the time that one front-end lasts: `erase + moves <= 2`. From
-//! three groups on, more of them hold more data, but only wider ones make room for cleaning. And garbage does not gather everywhere: not in stripe headers,
+//! paper's array cleans one at a time (its section 3.4, "inside a single back-end R-group"), which must be done within the time
+//! that one front-end lasts: `erase + moves <= 1`. The engine cleans a second one while one at a time might be late, and
+//! that is worth somewhat more ([`SIDE_BY_SIDE`]). From three groups on, more of them hold more data, but only wider ones
+//! make room for cleaning. And garbage does not gather everywhere: not in stripe headers,
 //! nor in space that is clean and waits for writers. So victims are fuller than the equation has it. [`Terms`] are the
 //! paper's, [`Prospect`] says what the engine sustains.
 
@@ -111,12 +112,14 @@ pub fn terms(device: &DeviceFigures, utilisation: f64, share_of_rate: f64) -> Te
     }
 }
 
-/// Groups that the engine cleans at once at most (`CleaningScope::group_beside`).
-pub const SIDE_BY_SIDE: u32 = 2;
+/// What cleaning a second group now and then is worth, in groups that are cleaned all the time. Not two: it is a help and
+/// gets no more than room to spare (`CleaningScope::group_beside`). Measured: four groups of two modelled drives, 74 to 88 %
+/// full, written without a pause, took 1.41 to 1.47 times what one group at a time leaves by these terms.
+pub const SIDE_BY_SIDE: f64 = 1.4;
 
-/// Groups of an array that can be cleaned at once.
+/// The same in an array of so many groups.
 fn side_by_side(groups: u32) -> f64 {
-    f64::from(groups.saturating_sub(1).clamp(1, SIDE_BY_SIDE))
+    if groups > 2 { SIDE_BY_SIDE } else { 1.0 }
 }
 
 /// Share of the space that headers of stripes take, at their default height.
@@ -160,7 +163,7 @@ pub struct Prospect {
     pub valid_share: f64,
     /// Part of a front-end's time that it takes to clean as much as is written meanwhile.
     pub cleaning: f64,
-    /// Groups that can be cleaned at once: with more `cleaning` than that it falls behind.
+    /// What is cleaned at once, in groups: with more `cleaning` than that it falls behind.
     pub side_by_side: f64,
     /// Bytes that devices write per user byte: relocation, parity and headers on top.
     pub write_amplification: f64,
@@ -255,7 +258,7 @@ mod tests {
         let at = |groups, data| prospect(&device, layout(groups, data), 0.6);
         // Clean space that waits is a smaller part of more groups, and that is all the difference.
         assert!(at(8, 2).sustained_rate < 1.15 * at(3, 2).sustained_rate);
-        assert!(at(3, 2).sustained_rate > 1.9 * at(2, 2).sustained_rate, "only one back-end");
+        assert!(at(3, 2).sustained_rate > 1.35 * at(2, 2).sustained_rate, "only one back-end");
         assert!((at(3, 4).sustained_rate / at(3, 2).sustained_rate - 2.0).abs() < 1e-9);
         // By the equation 1.19 to erase and 0.86 to move; somewhat more with what holds no garbage.
         assert!((2.05..2.4).contains(&at(4, 2).cleaning), "{:?}", at(4, 2));
