@@ -139,15 +139,12 @@ impl Reactor {
     async fn clean_together(self: &Rc<Self>, chosen: Chosen, beside: Option<Chosen>) {
         let _step = self.shared.during("cleaning");
         self.aim_relocation_at(chosen.group, beside.as_ref().map(|beside| beside.group));
+        count(&self.shared.totals.victims_beside, beside.as_ref().map_or(0, |beside| beside.victims.len() as u64));
         let of = |lane, chosen: Chosen| chosen.victims.into_iter().map(move |seg| (lane, chosen.group, seg));
         let beside = beside.into_iter().flat_map(|beside| of(Lane::Beside, beside));
         let (first, reactor) = (chosen.victims[0], self.clone());
         let victims: Vec<_> = of(Lane::Cleaning, chosen).chain(beside).collect();
         self.home().victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
-        count(
-            &self.shared.totals.victims_beside,
-            victims.iter().filter(|(lane, ..)| *lane == Lane::Beside).count() as u64,
-        );
         for_each_of(&self.rt, victims.len(), victims, move |(lane, group, seg)| {
             let reactor = reactor.clone();
             async move {
@@ -226,11 +223,11 @@ impl Reactor {
         let (mut first, mut second) =
             (self.writer(Lane::Cleaning).borrow_mut(), self.writer(Lane::Beside).borrow_mut());
         second.leave_to(&mut first, self, group);
-        if let Some(beside) = beside {
-            first.leave_to(&mut second, self, beside);
-        }
         let second_spare = match beside {
-            Some(beside) => second.aim_at(self, beside),
+            Some(beside) => {
+                first.leave_to(&mut second, self, beside);
+                second.aim_at(self, beside)
+            }
             None => second.give_back_spare(),
         };
         let spares = [first.aim_at(self, group), second_spare];

@@ -197,6 +197,13 @@ pub struct Sample {
     pub devices: Vec<DeviceSample>,
 }
 
+impl Sample {
+    /// Share of the victims' blocks that was valid, in percent; 0 without victims.
+    pub fn victims_valid(&self) -> f64 {
+        self.victims[0] as f64 * 100.0 / self.victims[1].max(1) as f64
+    }
+}
+
 /// One device over one interval.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSample {

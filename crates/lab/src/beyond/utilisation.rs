@@ -28,8 +28,7 @@ impl Experiment for Utilisation {
             published: "Section 3.5 has the condition under which cleaning keeps up with a front-end that is written without a \
                         pause, and no measurement of it. For four groups it is kept up to a valid share of victims of 62 %, \
                         79 % utilisation, if all back-ends may be cleaned at a time; section 3.4 and 5.2 clean one, for which \
-                        the same terms give a valid share of 36 %, 62 % utilisation, however many groups there are. Cygnus \
-                        cleans a second one when one might be late.",
+                        the same terms give a valid share of 36 %, 62 % utilisation, however many groups there are.",
             divisor: 64.0,
         }
     }

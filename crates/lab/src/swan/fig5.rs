@@ -41,7 +41,9 @@ impl Experiment for Fig5 {
         };
         let band = Mark::Band { from: 300.0, to: 750.0, label: "published: 300 to 750".into() };
         let cleaning = swan.outcome.samples.iter().filter(|sample| sample.victims[1] > 0);
-        let slowest = cleaning.min_by_key(|sample| per_second(sample.writes[1], sample.span_ns)).map_or(0.0, valid);
+        let slowest = cleaning
+            .min_by_key(|sample| per_second(sample.writes[1], sample.span_ns))
+            .map_or(0.0, Sample::victims_valid);
         let level = Mark::Level { at: 800.0, label: "published: about 800".into() };
         let panels = vec![panel(log, vec![band]), panel(swan, vec![level])];
         Findings {
@@ -88,11 +90,6 @@ impl Experiment for Fig5 {
             ],
         }
     }
-}
-
-/// Share of the victims of an interval that is valid, in percent.
-fn valid(sample: &Sample) -> f64 {
-    sample.victims[0] as f64 * 100.0 / sample.victims[1] as f64
 }
 
 /// Coefficient of variation of the blocks that cleaning moves in the intervals of the second half, in percent.

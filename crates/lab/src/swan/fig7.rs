@@ -27,10 +27,10 @@ impl Experiment for Fig7 {
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
         let [swan] = trials else { unreachable!("as many as were set up") };
         let outcome = swan.outcome;
-        let valid = |sample: &Sample| sample.victims[0] as f64 * 100.0 / sample.victims[1].max(1) as f64;
         let cleaned: Vec<&Sample> = outcome.samples.iter().filter(|sample| sample.victims[1] > 0).collect();
         let began = cleaned.first().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns));
-        let points = cleaned.iter().map(|sample| (scale.papers_seconds(sample.at_ns), valid(sample))).collect();
+        let points =
+            cleaned.iter().map(|sample| (scale.papers_seconds(sample.at_ns), sample.victims_valid())).collect();
         let free = over_time(scale, outcome, |sample| sample.free_segments as f64);
         let last = &outcome.samples[outcome.samples.len() * 3 / 4..];
         let spread = |value: &dyn Fn(&Sample) -> f64| {
@@ -40,9 +40,9 @@ impl Experiment for Fig7 {
             (average, most / average.max(1e-9))
         };
         let ((valid_mean, valid_spread), (free_mean, free_spread)) =
-            (spread(&valid), spread(&|sample| sample.free_segments as f64));
-        let first = cleaned.first().map_or(100.0, |sample| valid(sample));
-        let peak = cleaned.iter().map(|sample| valid(sample)).fold(0.0, f64::max);
+            (spread(&Sample::victims_valid), spread(&|sample| sample.free_segments as f64));
+        let first = cleaned.first().map_or(100.0, |sample| sample.victims_valid());
+        let peak = cleaned.iter().map(|sample| sample.victims_valid()).fold(0.0, f64::max);
         let expected = 100.0 * left_by_random_writes(outcome);
         let line = |name, points| vec![Line::new(name, Scheme::Swan, points)];
         let panels = vec![
