@@ -8,16 +8,19 @@ REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1 and 2 lost members.
 ROUNDS ?= 6
 
-.PHONY: help run test setup lint unit torture clients crash bench man clean
+.PHONY: help run test setup lint unit torture operator clients hostile crash threads bench man clean
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
-	@echo 'make test      everything CI runs: lint, unit, torture, clients, crash'
+	@echo 'make test      everything CI runs: lint, unit, torture, operator, clients, crash'
 	@echo 'make lint      formatting and clippy, warnings are errors'
 	@echo 'make unit      unit and property tests'
 	@echo 'make torture   $(REQUESTS) requests to whole arrays with faults in virtual time (REQUESTS=N)'
+	@echo 'make operator  every command with good and bad input, twice, cut short, on servers that are killed'
 	@echo 'make clients   real NBD clients: nbdinfo, nbdcopy, fio, qemu, libnbd, file systems'
+	@echo 'make hostile   clients that mean harm: what they can take of a server, and what others notice'
 	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0, 1 and 2 members lost (ROUNDS=N)'
+	@echo 'make threads   what threads share: models, real reactors under the thread sanitizer (nightly, rust-src), kill -9'
 	@echo 'make bench     the engine beside the limits of this machine'
 	@echo 'make man       man pages into target/man'
 	@echo 'make setup     install the Debian packages that are missing'
@@ -28,7 +31,7 @@ run:
 	target/release/cygnus demo
 
 test: setup lint unit
-	@$(MAKE) --no-print-directory PROGRAMS=made torture clients crash
+	@$(MAKE) --no-print-directory PROGRAMS=made torture operator clients crash
 	@echo 'all tests passed'
 
 setup:
@@ -52,6 +55,9 @@ torture: target/debug/cygnus
 	target/debug/cygnus torture --requests $(REQUESTS) --campaign
 	target/debug/cygnus torture --seeds 100 --plant flushes-ignored --stop-at-failure --stories target
 
+operator: target/debug/cygnus
+	tests/operator/run.sh
+
 clients: target/debug/cygnus
 	tests/clients/run-all --quick
 	tests/clients/run-all --quick --preset log-raid
@@ -59,14 +65,28 @@ clients: target/debug/cygnus
 	tests/clients/run-all --quick --preset raid5
 	tests/clients/run-all --quick --preset raid10
 
+hostile: target/debug/cygnus
+	tests/hostile/run.sh --quick
+	tests/hostile/run.sh --quick --preset raid5 announce half-sent reads crowd
+
 crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS)
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 2
-	tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 1
+	SERVE_FLAGS='--reactors 3' tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset serial --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid10 --lose 1
+
+# The models and a short stress are unit tests too. The sanitizer needs the standard library built with it.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+threads: target/debug/cygnus
+	$(CARGO) test -p cygnus-threads
+	CYGNUS_STRESS=300000 $(CARGO) test -p cygnus-threads --test stress
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test \
+		-Zbuild-std --target $(HOST) --target-dir target/sanitized -p cygnus-threads --test stress
+	SERVE_FLAGS='--reactors 4' tests/crash/run.sh --rounds $(ROUNDS)
+	SERVE_FLAGS='--reactors 4' tests/crash/run.sh --rounds $(ROUNDS) --lose 2
 
 bench:
 	$(CARGO) build --release -p cygnus-cli

@@ -15,7 +15,7 @@ fi
 packages+=("${@:2}")
 
 command -v cargo >/dev/null || {
-    echo "cargo is missing: install Rust 1.90 or newer from https://rustup.rs" >&2
+    echo "cargo is missing: install Rust 1.91 or newer from https://rustup.rs" >&2
     exit 1
 }
 if ! command -v dpkg-query >/dev/null; then

@@ -65,7 +65,7 @@ target_create() {
         fi
         # shellcheck disable=SC2086
         cygnus "$1" array create tank --preset "$PRESET" "${shape[@]}" \
-            --create "$MEMBER_SIZE" $CREATE_FLAGS "${list[@]}"
+            --create "$MEMBER_SIZE" --sparse $CREATE_FLAGS "${list[@]}"
         cygnus "$1" volume create "tank/$EXPORT" --size "$VOLUME_SIZE"
         ;;
     *)
@@ -94,6 +94,9 @@ target_exec() {
     *) echo "unknown TARGET $TARGET" >&2 && exit 2 ;;
     esac
 }
+
+# array_status DIR ARGS...: status of an array that may lack something, which its exit status 3 tells too.
+array_status() { cygnus "$1" "${@:2}" array status tank || (($? == 3)); }
 
 # target_check DIR: verifies the stopped array offline, where the target can do that. That a member is missing is damage
 # to `array check`, but not to us if we removed it: then anything else it finds still is.

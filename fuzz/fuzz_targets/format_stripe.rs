@@ -62,6 +62,7 @@ fn good() -> Vec<u8> {
         stripe_seq: 40,
         session: 5,
         durable: 30,
+        opened: 0,
         start_row: 16,
         header_blocks: 1,
         rows: 8,

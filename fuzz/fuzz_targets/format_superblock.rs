@@ -59,6 +59,7 @@ fn good() -> Superblock {
         size_bytes: 1 << 20,
         created_unix: 7,
         start_mib: 0,
+        in_doubt: false,
     };
     let state = ArrayState {
         name: "tank".into(),

@@ -38,7 +38,7 @@ refused "not possible" volume create tank/large --size 4GiB
 kill9
 start
 for ((i = 0; i < 300; i++)); do
-    cygnus "$DIR" --json array status tank >"$DIR/status.json"
+    array_status "$DIR" --json >"$DIR/status.json"
     jq -e '.in_place.stale_regions == 0' "$DIR/status.json" >/dev/null && break
     sleep 0.1
 done
@@ -50,7 +50,7 @@ if [[ $PRESET != raid0 ]]; then
     wait "$SERVER" || fail "SIGTERM: the server ended with an error"
     mv "$DIR/d1" "$DIR/away"
     start
-    cygnus "$DIR" array status tank | grep -q degraded || fail "array status does not say degraded"
+    array_status "$DIR" | grep -q degraded || fail "array status does not say degraded"
     python <<'P'
 from client import *
 same(connect(), 0, data(24 * MIB, 1), "read without a member")
@@ -61,7 +61,7 @@ P
     cygnus "$DIR" array replace tank 1 "$DIR/new" --create "$MEMBER_SIZE" --wait >"$DIR/replace.log" 2>&1 ||
         { cat "$DIR/replace.log" >&2 && fail "array replace"; }
     wait "$FIO" || { tail "$DIR/fio.out" >&2 && fail "the bystander noticed"; }
-    cygnus "$DIR" array status tank | grep -q healthy || fail "not healthy after the replacement"
+    array_status "$DIR" | grep -q healthy || fail "not healthy after the replacement"
     # The old one has lost its place.
     kill -TERM "$SERVER"
     wait "$SERVER" || fail "SIGTERM: the server ended with an error"
@@ -78,7 +78,7 @@ P
     mv "$DIR/gone" "$DIR/d0"
     start
     for ((i = 0; i < 300; i++)); do
-        cygnus "$DIR" array status tank | grep -q healthy && break
+        array_status "$DIR" | grep -q healthy && break
         sleep 0.1
     done
     kill -TERM "$SERVER"

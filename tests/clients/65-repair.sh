@@ -32,7 +32,7 @@ same(h, 50 * MIB, data(16 * MIB, 2), "first read over damaged blocks")
 same(h, 0, data(32 * MIB, 1), "second read")
 h.flush()
 P
-cygnus "$DIR" array status tank --json >"$DIR/status.json"
+array_status "$DIR" --json >"$DIR/status.json"
 jq -e '.repairs.repaired > 0 and .repairs.unreadable == 0 and .devices[1].io.checksum_errors > 0' "$DIR/status.json" >/dev/null ||
     fail "status does not count the repairs: $(jq -c '[.repairs, .devices[1].io]' "$DIR/status.json")"
 python <<'P'

@@ -17,7 +17,7 @@ kill9
 mkdir "$DIR/away"
 mv "$DIR/d1" "$DIR/d3" "$DIR/d8" "$DIR/away" # one of each group
 start
-status=$(cygnus "$DIR" array status tank)
+status=$(array_status "$DIR")
 grep -q degraded <<<"$status" || fail "array status does not say degraded: $status"
 python <<'P'
 from client import *

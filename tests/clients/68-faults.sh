@@ -12,7 +12,7 @@ serve
 wait_healthy() {
     local i
     for ((i = 0; i < $1 * 5; i++)); do
-        cygnus "$DIR" --json array status tank >"$DIR/status.json"
+        array_status "$DIR" --json >"$DIR/status.json"
         jq -e '[.devices[].state == "online"] | all' "$DIR/status.json" >/dev/null &&
             jq -e '[.jobs[]?.state == "running"] | any | not' "$DIR/status.json" >/dev/null && return
         sleep 0.2
@@ -68,7 +68,7 @@ alive "truncation"
 # Deleted: the server still holds the file, and warns; when it starts anew, a spare steps in by itself.
 rm "$DIR/d6"
 alive "deletion"
-cygnus "$DIR" array status tank | grep -q "$DIR/d6 is suspect: its path does not exist any more" || fail "deletion was not noticed"
+array_status "$DIR" | grep -q "$DIR/d6 is suspect: its path does not exist any more" || fail "deletion was not noticed"
 cygnus "$DIR" array spare add tank "$DIR/spare" --create "$MEMBER_SIZE" >/dev/null || fail "array spare add"
 cygnus "$DIR" array spare list tank | grep -q "$DIR/spare" || fail "the spare is not listed"
 scrub "deletion"
@@ -83,7 +83,7 @@ dd if=/dev/urandom of="$DIR/d4" bs=1M count=64 conv=notrunc oflag=direct status=
 code=0
 cygnus "$DIR" array drain tank 4 >"$DIR/drain.log" 2>&1 || code=$?
 ((code == 1)) && grep -q "array spare add" "$DIR/drain.log" || fail "a drain without a spare: $(cat "$DIR/drain.log")"
-cygnus "$DIR" array spare add tank "$DIR/d4" --force >/dev/null || fail "the drained device as a spare"
+cygnus "$DIR" array spare add tank "$DIR/d4" --force --yes >/dev/null || fail "the drained device as a spare"
 alive "a drain"
 scrub "a drain"
 

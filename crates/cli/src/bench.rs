@@ -5,6 +5,7 @@ mod failures;
 use crate::args::bench::{
     BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, PeersBenchArgs, RecoveryBenchArgs, SimBenchArgs,
 };
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_bench::{
@@ -15,17 +16,17 @@ use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
 use cygnus_target::loadgen::{LoadOptions, LoadReport, run as run_load};
-use cygnus_types::Nanos;
+use cygnus_types::{Nanos, counted};
 use serde::Serialize;
 
 /// Does it.
-pub fn run(args: &BenchArgs, output: Output) -> Result<(), Failure> {
+pub fn run(args: &BenchArgs, output: Output) -> Result<Exit, Failure> {
     match &args.what {
-        BenchCommand::Engine(args) => engine(args, output),
-        BenchCommand::Peers(args) => peers(args, output),
-        BenchCommand::Recovery(args) => recovery(args, output),
-        BenchCommand::Failures(args) => failures::run(args, output),
-        BenchCommand::Sim(args) => sim(args, output),
+        BenchCommand::Engine(args) => engine(args, output).map(Exit::from),
+        BenchCommand::Peers(args) => peers(args, output).map(Exit::from),
+        BenchCommand::Recovery(args) => recovery(args, output).map(Exit::from),
+        BenchCommand::Failures(args) => failures::run(args, output).map(Exit::from),
+        BenchCommand::Sim(args) => sim(args, output).map(Exit::from),
         BenchCommand::Nbd(args) => nbd(args, output),
     }
 }
@@ -240,7 +241,7 @@ struct NbdRow {
     client_ns: f64,
 }
 
-fn nbd(args: &NbdBenchArgs, output: Output) -> Result<(), Failure> {
+fn nbd(args: &NbdBenchArgs, output: Output) -> Result<Exit, Failure> {
     let block = u32::try_from(args.size.0.0).map_err(|_| Failure::Usage("--size is at most 32MiB".into()))?;
     let mut servers = Vec::new();
     for uri in &args.uris {
@@ -266,10 +267,9 @@ fn nbd(args: &NbdBenchArgs, output: Output) -> Result<(), Failure> {
         servers,
     };
     output.answer(&report, |paint| report.text(paint))?;
-    match report.servers.iter().map(|server| server.errors).sum::<u64>() {
-        0 => Ok(()),
-        errors => Err(Failure::Failed(format!("{errors} requests were answered with an error"))),
-    }
+    let errors = report.servers.iter().map(|server| server.errors).sum::<u64>();
+    let complaint = format!("{} answered with an error", counted(errors, "request was").or("requests were"));
+    Ok(output.verdict(errors == 0, &complaint))
 }
 
 fn nbd_row(uri: String, report: &LoadReport) -> NbdRow {

@@ -1,8 +1,9 @@
 //! `array check`: what the engine's check found, for people and for programs.
 
+use crate::exit::Exit;
 use cygnus_control::paint::{Paint, Tone};
-use cygnus_engine::{CheckReport, Finding, LostBlock};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_engine::{CheckReport, Finding, LostBlock, Verdict};
+use cygnus_types::{BLOCK, ByteSize, counted};
 use serde::Serialize;
 
 /// The answer of `array check`.
@@ -10,7 +11,13 @@ use serde::Serialize;
 pub struct Report {
     name: String,
     uuid: String,
-    /// Nothing was found that should not be.
+    /// What all of it comes to: consistent, degraded, repairable or beyond-redundancy.
+    verdict: &'static str,
+    #[serde(skip)]
+    judged: Verdict,
+    /// What to run next, if anything.
+    next: Option<String>,
+    /// Nothing is wrong with what is there, be it all of the array or not.
     consistent: bool,
     /// The array was stopped cleanly.
     clean: bool,
@@ -51,8 +58,12 @@ fn ranges(lost: &[LostBlock]) -> Vec<UnreadableRange> {
 #[derive(Debug, Serialize)]
 struct FindingLine {
     kind: &'static str,
-    /// `false`: worth knowing, and no inconsistency.
+    /// Something is wrong with what is there.
     damage: bool,
+    /// What it weighs: the verdict if there were nothing else. A remark weighs nothing.
+    weight: &'static str,
+    #[serde(skip)]
+    judged: Verdict,
     device: Option<String>,
     /// Byte offset on the device.
     offset: Option<u64>,
@@ -66,7 +77,9 @@ impl FindingLine {
     fn new(finding: Finding) -> Self {
         Self {
             kind: finding.kind.name(),
-            damage: finding.is_damage,
+            damage: finding.is_damage(),
+            weight: finding.weight.name(),
+            judged: finding.weight,
             device: finding.device,
             offset: finding.offset,
             volume_id: finding.volume.map(|volume| volume.0),
@@ -80,6 +93,9 @@ impl Report {
     /// The engine's report as it is shown.
     pub fn new(report: CheckReport) -> Self {
         Self {
+            verdict: report.verdict().name(),
+            judged: report.verdict(),
+            next: report.verdict().next_step(&report.name),
             consistent: report.is_consistent(),
             name: report.name,
             uuid: report.uuid.to_string(),
@@ -95,12 +111,20 @@ impl Report {
         }
     }
 
-    /// The number of inconsistencies, in words; `None` without any.
+    /// The number of things that are wrong, in words; `None` without any.
     pub fn damage(&self) -> Option<String> {
         match self.findings.iter().filter(|finding| finding.damage).count() {
             0 => None,
-            1 => Some("1 inconsistency".into()),
-            count => Some(format!("{count} inconsistencies")),
+            count => Some(counted(count, "inconsistency").or("inconsistencies").to_string()),
+        }
+    }
+
+    /// What the findings come to.
+    pub fn exit(&self) -> Exit {
+        match self.judged {
+            Verdict::Consistent => Exit::Done,
+            Verdict::Degraded | Verdict::Repairable => Exit::Attention,
+            Verdict::BeyondRedundancy => Exit::Unavailable,
         }
     }
 
@@ -108,7 +132,13 @@ impl Report {
     pub fn text(&self, paint: Paint) -> String {
         let mut out = String::new();
         for finding in &self.findings {
-            let (tone, word) = if finding.damage { (Tone::Bad, "damage:") } else { (Tone::Faint, "note:") };
+            let word = match finding.judged {
+                Verdict::Consistent => "note:",
+                Verdict::Degraded => "degraded:",
+                Verdict::Repairable => "damage:",
+                Verdict::BeyondRedundancy => "lost:",
+            };
+            let tone = tone(finding.judged, Tone::Faint);
             out.push_str(&format!("{} {}\n", paint.tone(tone, word), finding.text));
         }
         for UnreadableRange { volume, lba, blocks } in &self.unreadable {
@@ -122,23 +152,34 @@ impl Report {
                 lba * BLOCK as u64,
             ));
         }
-        let verdict = match self.damage() {
-            None => paint.tone(Tone::Good, "consistent"),
-            Some(damage) => paint.tone(Tone::Bad, &damage),
-        };
+        let damage = self.damage().map_or(String::new(), |damage| format!(", {damage}"));
+        let verdict = format!("{}{damage}", self.judged.words());
+        let verdict = paint.tone(tone(self.judged, Tone::Good), &verdict);
         let rate = self.bytes_read as f64 / self.seconds.max(1e-9);
         out.push_str(&format!(
-            "{}: {verdict}; {} segments, {} stripes, {} blocks ({}) verified, {} mapped; read {} in {:.1} s, {}/s\n",
+            "{}: {verdict}; {}, {}, {} ({}) verified, {} mapped; read {} in {:.1} s, {}/s\n",
             self.name,
-            self.segments,
-            self.stripes,
-            self.blocks,
+            counted(self.segments, "segment"),
+            counted(self.stripes, "stripe"),
+            counted(self.blocks, "block"),
             ByteSize(self.blocks * BLOCK as u64),
             self.mapped_blocks,
             ByteSize(self.bytes_read),
             self.seconds,
             ByteSize(rate as u64 >> 20 << 20),
         ));
+        if let Some(next) = &self.next {
+            out.push_str(&format!("next: {next}\n"));
+        }
         out
+    }
+}
+
+/// How a verdict looks, and how one that is well does.
+fn tone(verdict: Verdict, well: Tone) -> Tone {
+    match verdict {
+        Verdict::Consistent => well,
+        Verdict::Degraded => Tone::Warning,
+        Verdict::Repairable | Verdict::BeyondRedundancy => Tone::Bad,
     }
 }

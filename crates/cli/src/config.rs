@@ -19,6 +19,10 @@
 //! reactors = 2
 //! pin = true
 //! scrub-every = "30d"
+//! memory = "4GiB"
+//! max-connections = 500
+//! stalled-after = "60s"
+//! idle-after = "never"
 //! ```
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults. A list given by flags
@@ -27,7 +31,7 @@
 
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
-use crate::args::values::{ArrayName, Interval, Parity, Percent, Preset, Raid, SegmentSize, Size, whole_blocks};
+use crate::args::values::{ArrayName, Interval, Parity, Percent, Preset, Raid, SegmentSize, Size, Span, whole_blocks};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -91,6 +95,10 @@ struct ServeConfig {
     reactors: Option<u16>,
     pin: Option<bool>,
     scrub_every: Option<Interval>,
+    memory: Option<Size>,
+    max_connections: Option<u32>,
+    stalled_after: Option<Span>,
+    idle_after: Option<Interval>,
 }
 
 impl Config {
@@ -114,8 +122,8 @@ impl Config {
             for address in &array.serve.nbd {
                 address.parse::<ListenAddress>().map_err(|error| format!("[array.{name}.serve] nbd: {error}"))?;
             }
-            if array.groups == Some(0) || array.serve.reactors == Some(0) {
-                return Err(format!("[array.{name}]: groups and reactors are at least 1"));
+            if array.groups == Some(0) || array.serve.reactors == Some(0) || array.serve.max_connections == Some(0) {
+                return Err(format!("[array.{name}]: groups, reactors and max-connections are at least 1"));
             }
         }
         Ok(config)
@@ -160,6 +168,10 @@ impl Config {
         args.reactors = args.reactors.or(file.serve.reactors);
         args.pin |= file.serve.pin.unwrap_or(false);
         args.scrub_every = args.scrub_every.or(file.serve.scrub_every);
+        args.memory = args.memory.or(file.serve.memory);
+        args.max_connections = args.max_connections.or(file.serve.max_connections);
+        args.stalled_after = args.stalled_after.or(file.serve.stalled_after);
+        args.idle_after = args.idle_after.or(file.serve.idle_after);
         if args.nbd.is_empty() {
             let checked = |address: &String| address.parse().expect("checked when the file was read");
             args.nbd = file.serve.nbd.iter().map(checked).collect();
@@ -219,6 +231,9 @@ mod tests {
         config.complete_serve(&mut args);
         assert_eq!((args.nbd.len(), args.reactors, args.pin), (1, Some(2), true));
         assert_eq!(args.scrub_every, Some("720h".parse().unwrap()));
+        assert_eq!((args.memory, args.max_connections), (Some("4GiB".parse().unwrap()), Some(500)));
+        assert_eq!(args.stalled_after, Some("1m".parse().unwrap()));
+        assert_eq!(args.idle_after, Some("never".parse().unwrap()));
     }
 
     #[test]

@@ -257,7 +257,7 @@ fn dump_segment(
 fn stripe(headers: &[&Header], with_entries: bool) -> StripeDump {
     let common = headers[0].common;
     let width = common.width();
-    // Each column's entries stand in m + 1 headers; any one that was read will do.
+    // Each column's entries stand in several headers; any one that was read will do.
     let of = |column: u8| headers.iter().find_map(|header| header.entries_of(column)).unwrap_or_default();
     let filled = |entry: &&Entry| !matches!(entry.kind(), Kind::Void | Kind::Parity);
     let mut entries = Vec::new();
@@ -313,6 +313,7 @@ fn kind_word(kind: Kind) -> &'static str {
         Kind::Relocated => "relocated",
         Kind::Meta => "meta",
         Kind::Parity => "parity",
+        Kind::Packed => "packed",
     }
 }
 

@@ -1,17 +1,20 @@
 //! What a command can end with, and how that becomes words and an exit status.
 
 use crate::config::ConfigError;
+use crate::exit::Exit;
 use crate::state::StateError;
 use cygnus_control::client::ClientError;
+use cygnus_control::protocol::ErrorKind;
+use cygnus_engine::{ArrayError, VolumeAdminError};
 use thiserror::Error;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The command line asks for something that cannot be meant. Exit status 2.
+    /// The command line asks for something that cannot be meant.
     #[error("{0}")]
     Usage(String),
-    /// The configuration file is wrong. Exit status 2, as a wrong flag.
+    /// The configuration file is wrong, which is as bad as a wrong flag.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The state directory is of no use.
@@ -20,9 +23,12 @@ pub enum Failure {
     /// The running `serve` did not answer, or refused.
     #[error(transparent)]
     Control(#[from] ClientError),
-    /// Experiments that were run, and are not as published.
-    #[error("not as published: {0}; the verdicts say where and why")]
-    Deviates(String),
+    /// Too little of the array is there, or it takes no writes.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A change was asked of a `serve` that did not live to say whether it made it.
+    #[error("{0}")]
+    Unknown(String),
     /// Anything else that went wrong, in a sentence with its remedy.
     #[error("{0}")]
     Failed(String),
@@ -34,11 +40,41 @@ impl Failure {
         Self::Failed(error.to_string())
     }
 
-    /// The process's exit status: 1 failed, 2 wrong usage.
-    pub fn exit_code(&self) -> u8 {
+    /// What the exit status tells.
+    pub fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::Config(_) => 2,
-            _ => 1,
+            Self::Usage(_) | Self::Config(_) => Exit::Usage,
+            Self::Unavailable(_)
+            | Self::Control(ClientError::Timeout { .. } | ClientError::Refused { kind: ErrorKind::Unavailable, .. }) => {
+                Exit::Unavailable
+            }
+            Self::Unknown(_) => Exit::Unknown,
+            Self::State(_) | Self::Control(_) | Self::Failed(_) => Exit::Failed,
         }
     }
+}
+
+impl From<ArrayError> for Failure {
+    fn from(error: ArrayError) -> Self {
+        match is_unavailable(&error) {
+            true => Self::Unavailable(error.to_string()),
+            false => Self::of(error),
+        }
+    }
+}
+
+impl From<VolumeAdminError> for Failure {
+    fn from(error: VolumeAdminError) -> Self {
+        match error {
+            VolumeAdminError::Array(error) => error.into(),
+            other => Self::of(other),
+        }
+    }
+}
+
+/// Whether it is the array's own state that keeps it from doing what was asked.
+pub fn is_unavailable(error: &ArrayError) -> bool {
+    use ArrayError::{Faulted, Io, Lost, LostCheckpoint, NoArray, NoCheckpoint, TooManyMissing};
+    let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | NoCheckpoint(_));
+    lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. })
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
-use crate::output;
+use crate::{outfile, output};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
 
 /// The definitions with global flags handed down and full names (`cygnus-array-create`) filled in.
 fn command_tree() -> clap::Command {
-    let mut root = Cli::command().disable_help_subcommand(true);
+    let mut root = Cli::command();
     root.build();
     root
 }
@@ -48,10 +48,7 @@ fn page(command: &clap::Command) -> String {
 
 fn write_pages(command: &clap::Command, dir: &Path) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
-    let path = dir.join(format!("{name}.1"));
-    std::fs::create_dir_all(dir)
-        .and_then(|()| std::fs::write(&path, page(command)))
-        .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+    outfile::write_all(dir, &[(format!("{name}.1"), page(command))])?;
     command.get_subcommands().try_for_each(|subcommand| write_pages(subcommand, dir))
 }
 

@@ -8,15 +8,19 @@ mod bench;
 mod check;
 mod commands;
 mod config;
+mod confirm;
 mod ddrescue;
 mod demo;
 mod dump;
+mod exit;
 mod failure;
 mod generate;
+mod help;
 mod lab;
 mod members;
 mod notify;
 mod ondisk;
+mod outfile;
 mod output;
 mod plan;
 mod scratch;
@@ -27,41 +31,44 @@ mod torture;
 mod trace;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use commands::Context;
 use config::Config;
+use exit::Exit;
 use failure::Failure;
 use output::Output;
 use state::StateDir;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let parsed = args::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return output::wrong_usage(&error).into(),
+    };
     let output = Output::new(&cli.global);
-    match run(cli, output) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            output.fail(&failure);
-            ExitCode::from(failure.exit_code())
-        }
-    }
+    let exit = run(cli, output).unwrap_or_else(|failure| {
+        output.fail(&failure);
+        failure.exit()
+    });
+    exit.into()
 }
 
-fn run(cli: Cli, output: Output) -> Result<(), Failure> {
+fn run(cli: Cli, output: Output) -> Result<Exit, Failure> {
     let config = Config::load(cli.global.config.as_deref())?;
-    let state = cli.global.state.or_else(|| config.state.clone()).unwrap_or_else(|| state::DEFAULT.into());
-    let context = Context { output, state: StateDir::new(state) };
+    let context = Context { output, state: StateDir::new(state::choose(cli.global.state, config.state.clone())) };
     match cli.command {
         Command::Array(command) => commands::array::run(command, config, &context),
-        Command::Volume(command) => commands::volume::run(command, &context),
-        Command::Serve(args) => serve::run(args, config, &context),
+        Command::Volume(command) => commands::volume::run(command, &context).map(Exit::from),
+        Command::Serve(args) => serve::run(args, config, &context).map(Exit::from),
         Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
-        Command::Sim(command) => sim::run(&command, output),
+        Command::Sim(command) => sim::run(&command, output).map(Exit::from),
         Command::Lab(command) => lab::run(&command, output),
-        Command::Trace(command) => trace::run(&command, output),
-        Command::Completions { shell } => generate::completions(shell),
-        Command::Man(args) => generate::man(&args),
+        Command::Trace(command) => trace::run(&command, output).map(Exit::from),
+        Command::Help { words } => help::run(&words).map(Exit::from),
+        Command::Completions { shell } => generate::completions(shell).map(Exit::from),
+        Command::Man(args) => generate::man(&args).map(Exit::from),
         Command::Demo(args) => demo::run(&args, output),
         Command::Bench(args) => bench::run(&args, output),
     }

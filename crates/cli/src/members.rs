@@ -4,7 +4,8 @@
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
-    Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SpareDesc, Superblock, SuperblockError, probe_with_tail,
+    MemberDesc, Probe, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SpareDesc, Standing, Superblock, SuperblockError,
+    probe_with_tail,
 };
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device};
@@ -16,6 +17,8 @@ use std::path::{Path, PathBuf};
 pub enum Found {
     /// A member of an array.
     Member(Box<Member>),
+    /// Nothing, as far as can be told.
+    Nothing,
     /// Something else; the text names it.
     Other(String),
     /// It could not be looked at; the text says why.
@@ -33,6 +36,13 @@ pub struct Member {
     pub superblock: Superblock,
     /// Why the other slot is no superblock, if it is none.
     pub other_slot: Option<SuperblockError>,
+}
+
+impl Member {
+    /// Whether it is shorter than it was when it became this member: then it is not used.
+    pub fn is_short(&self, desc: &MemberDesc) -> bool {
+        self.size < desc.size_bytes
+    }
 }
 
 /// Looks at one file or device.
@@ -64,7 +74,7 @@ fn read(path: &Path) -> Result<Found, String> {
             unread.map_or(Ok(()), Err)?;
             let tail_bytes = size.min(PROBE_TAIL as u64);
             let tail = read(size - tail_bytes, tail_bytes as usize)?;
-            Ok(Found::Other(describe(probe_with_tail(&head, &tail))))
+            Ok(judge(probe_with_tail(&head, &tail)))
         }
         Err(error) => Ok(Found::Other(format!("a damaged member of an array ({error})"))),
     }
@@ -81,13 +91,13 @@ fn read_head(read: impl Fn(u64, usize) -> Result<Vec<u8>, String>) -> Result<(Ve
     }
 }
 
-fn describe(probe: Probe) -> String {
-    match probe {
+fn judge(probe: Probe) -> Found {
+    Found::Other(match probe {
+        Probe::Blank => return Found::Nothing,
         Probe::Cygnus { array, .. } => format!("a damaged member of array {array}"),
         Probe::Foreign { what } => what.into(),
-        Probe::Blank => "nothing".into(),
         Probe::Unknown => "unknown data".into(),
-    }
+    })
 }
 
 /// An array put together from the members that were found.
@@ -143,32 +153,19 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     let mut assembly =
         Assembly { newest, members: vec![None; expected.len()], spares: Vec::new(), oddities: Vec::new() };
     for member in found {
-        if assembly.newest.state.lists(SPARE, member.superblock.member_uuid) {
-            assembly.spares.push(member);
-            continue;
-        }
         let path = member.path.display();
-        let index = member.superblock.member.index();
-        match expected.get(index) {
-            Some(_) if assembly.newest.state.has_left(member.superblock.member) => {
-                assembly.oddities.push(format!("{path} has left the array with its R-group"));
-            }
-            Some(desc) if desc.uuid != member.superblock.member_uuid => {
-                assembly.oddities.push(format!("{path} was member {index} and has been replaced: it is left out"));
-            }
-            None if member.superblock.member == SPARE => {
-                assembly.oddities.push(format!("{path} was a spare and is none any more: it is left out"));
-            }
-            None if member.superblock.is_joining() => assembly
-                .oddities
-                .push(format!("{path} was about to be added, and that was cut short: it is left out, add it again")),
-            None => assembly.oddities.push(format!("{path} says it is member {index}, which the array has not")),
-            Some(desc) => {
-                if member.size < desc.size_bytes {
-                    assembly.oddities.push(format!(
-                        "{path} is {} bytes long and was {} when it joined: it was cut short",
-                        member.size, desc.size_bytes
-                    ));
+        let standing = assembly.newest.state.standing(&member.superblock);
+        if let Some(why) = standing.why_not() {
+            assembly.oddities.push(format!("{path} {why}: {}", standing.remedy()));
+        }
+        match standing {
+            Standing::Spare => assembly.spares.push(member),
+            Standing::Joining | Standing::Left | Standing::Replaced | Standing::FormerSpare => {}
+            Standing::Member(index) => {
+                let (index, desc) = (index.index(), &expected[index.index()]);
+                if member.is_short(desc) {
+                    let (now, then) = (ByteSize(member.size), ByteSize(desc.size_bytes));
+                    assembly.oddities.push(format!("{path} is {now}, was {then}: truncated; it takes no part"));
                 }
                 match &assembly.members[index] {
                     Some(first) if first.path == member.path => {}

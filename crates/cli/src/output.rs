@@ -1,9 +1,11 @@
 //! Where results go: text or JSON on standard output, remarks on standard error.
 
 use crate::args::{ColorWhen, Global};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
+use indicatif::ProgressDrawTarget;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 
@@ -53,9 +55,13 @@ impl Output {
         self.json
     }
 
-    /// Whether a bar may show how far it is. Only a terminal shows it, which is the bar's own matter.
-    pub fn shows_progress(&self) -> bool {
-        !self.json && !self.quiet
+    /// Where bars that show how far something is are drawn: on standard error, if a person looks on.
+    pub fn bars(&self) -> ProgressDrawTarget {
+        match !self.json && !self.quiet && std::io::stdout().is_terminal() {
+            // Drawn only if standard error is a terminal too.
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        }
     }
 
     /// Gives the answer: `body` under `--json`, else what `text` makes of it.
@@ -64,12 +70,10 @@ impl Output {
         print(&text)
     }
 
-    /// Says what was done, for people only; `--json` gets an object with just the schema.
-    pub fn done(&self, sentence: &str) -> Result<(), Failure> {
-        #[derive(Serialize)]
-        struct Done {}
+    /// Gives the answer to something done: `body` under `--json`, else `sentence`, unless `--quiet`.
+    pub fn done<T: Serialize>(&self, body: &T, sentence: &str) -> Result<(), Failure> {
         match (self.json, self.quiet) {
-            (true, _) => print(&json(&Done {})),
+            (true, _) => print(&json(body)),
             (false, true) => Ok(()),
             (false, false) => print(&format!("{sentence}\n")),
         }
@@ -94,18 +98,52 @@ impl Output {
         eprintln!("{} {sentence}", self.error_paint.tone(Tone::Warning, "warning:"));
     }
 
-    /// Tells why the command failed.
-    pub fn fail(&self, failure: &Failure) {
-        #[derive(Serialize)]
-        struct Failed {
-            error: String,
+    /// Says what is wrong with what was answered; the exit status tells the same to programs.
+    pub fn complain(&self, sentence: &str) {
+        eprintln!("{} {sentence}", self.error_paint.tone(Tone::Bad, "error:"));
+    }
+
+    /// Ends a command whose answer is given: with a complaint, if that was not good.
+    pub fn verdict(&self, good: bool, complaint: &str) -> Exit {
+        if good {
+            return Exit::Done;
         }
-        eprintln!("{} {failure}", self.error_paint.tone(Tone::Bad, "error:"));
+        self.complain(complaint);
+        Exit::Failed
+    }
+
+    /// Tells why the command failed, in place of an answer.
+    pub fn fail(&self, failure: &Failure) {
+        self.complain(&failure.to_string());
         if self.json {
-            // The message has gone to standard error already; a closed standard output cannot make this worse.
-            let _ = print(&json(&Failed { error: failure.to_string() }));
+            fail_json(failure.to_string(), failure.exit());
         }
     }
+}
+
+/// A command line that could not be read: told as clap tells it, and as JSON to who asked for that.
+pub fn wrong_usage(error: &clap::Error) -> Exit {
+    // Help and versions are answers; nothing can be done about a terminal that does not take them.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return Exit::Done;
+    }
+    if std::env::args_os().any(|arg| arg == "--json") {
+        let text = error.to_string();
+        let message = text.trim().trim_start_matches("error: ");
+        fail_json(message.to_owned(), Exit::Usage);
+    }
+    Exit::Usage
+}
+
+fn fail_json(error: String, exit: Exit) {
+    #[derive(Serialize)]
+    struct Failed {
+        error: String,
+        exit_status: u8,
+    }
+    // The message has gone to standard error already; a closed standard output cannot make this worse.
+    let _ = print(&json(&Failed { error, exit_status: exit.code() }));
 }
 
 fn json<T: Serialize>(body: &T) -> String {
@@ -122,40 +160,19 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Asks a question that is answered with yes or no, if there is somebody to ask: without a terminal the answer is yes,
-/// as for any command in a script.
-pub fn confirm(question: &str) -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(true);
-    }
-    eprint!("{question} [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).map_err(|error| Failure::Failed(format!("standard input: {error}")))?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
-}
-
-/// The engine's log lines on standard error.
+/// The engine's log lines on standard error, for those who ask for them: a short-lived command's.
 #[derive(Clone, Copy, Debug)]
-pub struct LogLines {
-    output: Output,
-    /// Shown only under `--verbose`.
-    only_details: bool,
-}
+pub struct LogLines(Output);
 
 impl LogLines {
-    /// For a command whose log matters only to those who ask for it.
+    /// Shown under `--verbose`.
     pub fn details(output: Output) -> Self {
-        Self { output, only_details: true }
-    }
-
-    /// For a server, whose log is read.
-    pub fn all(output: Output) -> Self {
-        Self { output, only_details: false }
+        Self(output)
     }
 }
 
 impl cygnus_engine::Log for LogLines {
     fn line(&self, text: &str) {
-        if self.only_details { self.output.detail(text) } else { self.output.remark(text) }
+        self.0.detail(text);
     }
 }

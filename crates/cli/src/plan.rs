@@ -6,8 +6,10 @@ mod text;
 
 use crate::args::plan::PlanArgs;
 use crate::args::values::{self, Raid};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use cygnus_format::{MAX_GROUPS, MAX_WIDTH};
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
 use cygnus_ssd::{Figure, Preset};
 use serde::Serialize;
@@ -107,9 +109,9 @@ struct Cost {
 }
 
 /// Does it.
-pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
+pub fn run(args: &PlanArgs, output: Output) -> Result<Exit, Failure> {
     if args.preset == Some(values::Preset::Log(cygnus_policy::Preset::Serial)) {
-        return serial::run(args, output);
+        return serial::run(args, output).map(Exit::from);
     }
     if args.check {
         check::modelled(&args.device)?;
@@ -119,10 +121,8 @@ pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
         plan.check = Some(check::check(&plan, output)?);
     }
     output.answer(&plan, |_| text::text(&plan))?;
-    match &plan.check {
-        Some(check) if !check.as_predicted() => Err(Failure::Failed("the simulation contradicts the plan".into())),
-        _ => Ok(()),
-    }
+    let as_predicted = plan.check.as_ref().is_none_or(check::Checked::as_predicted);
+    Ok(output.verdict(as_predicted, "the simulation contradicts the plan"))
 }
 
 fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
@@ -247,9 +247,27 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
                     fewest_drives(parity, groups_for, data_for)
                 }
             };
+            possible(groups, data, parity)?;
             Ok(Layout { groups, data, parity, spares: 0 })
         }
     }
+}
+
+/// Refuses what no array can be.
+fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {
+    let most = u32::from(MAX_WIDTH) - parity;
+    if data > most {
+        return Err(Failure::Usage(format!(
+            "this network takes R-groups of {data} such data drives, and an R-group has at most {most} beside its parity: \
+             plan with faster drives, or with a slower network for each of several arrays"
+        )));
+    }
+    if groups as usize > MAX_GROUPS {
+        return Err(Failure::Usage(format!(
+            "it would take {groups} R-groups, and an array has at most {MAX_GROUPS}: let it be less full"
+        )));
+    }
+    Ok(())
 }
 
 /// More R-groups are not thought of by themselves.
@@ -260,7 +278,7 @@ const MOST_GROUPS: u32 = 64;
 fn fewest_drives(parity: u32, groups_for: impl Fn(u32) -> u32, data_for: impl Fn(u32) -> u32) -> (u32, u32) {
     let layouts = (2..=MOST_GROUPS).map(|groups| (groups, data_for(groups)));
     let fitting = layouts.clone().filter(|&(groups, data)| groups_for(data) <= groups);
-    let fewest = fitting.min_by_key(|&(groups, data)| groups * (data + parity));
+    let fewest = fitting.min_by_key(|&(groups, data)| groups.saturating_mul(data.saturating_add(parity)));
     fewest.or(layouts.last()).expect("two groups at least")
 }
 

@@ -13,6 +13,12 @@ use thiserror::Error;
 /// Used when neither flag, environment nor configuration names one.
 pub const DEFAULT: &str = "/var/lib/cygnus";
 
+/// The directory that counts: the flag's, the environment's, the configuration file's, the default.
+pub fn choose(flag: Option<PathBuf>, config: Option<PathBuf>) -> PathBuf {
+    let environment = || std::env::var_os("CYGNUS_STATE").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    flag.or_else(environment).or(config).unwrap_or_else(|| DEFAULT.into())
+}
+
 const HEADER: &str = "\
 # Written by cygnus: where the members of this array were last seen. It may be deleted; 'cygnus array scan' finds them again.
 ";
@@ -57,6 +63,9 @@ pub enum StateError {
 fn hint(source: &std::io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::PermissionDenied => ": run as another user, or choose a directory with --state DIR or $CYGNUS_STATE",
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::ReadOnlyFilesystem => {
+            ": choose a directory that can be written to with --state DIR or $CYGNUS_STATE"
+        }
         _ => "",
     }
 }
@@ -86,6 +95,23 @@ impl ArrayRecord {
 }
 
 impl ArrayRecord {
+    /// Remembers devices that are, or may come to be, of the array without being members: each place once.
+    pub fn add_spares(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if !self.spares.contains(path) {
+                self.spares.push(path.clone());
+            }
+        }
+    }
+
+    /// Without places that are there twice, or that members are at.
+    fn tidy(&self) -> Self {
+        let mut tidy = Self { spares: Vec::new(), ..self.clone() };
+        tidy.add_spares(&self.spares);
+        tidy.spares.retain(|path| !self.members.iter().any(|member| member.path == *path));
+        tidy
+    }
+
     /// Remembers members numbered from `first` on.
     pub fn add_members(&mut self, first: usize, paths: &[PathBuf]) {
         let new = (first as u32..).zip(paths).map(|(index, path)| MemberRecord { index, path: path.clone() });
@@ -178,7 +204,7 @@ impl StateDir {
     pub fn save(&self, record: &ArrayRecord) -> Result<(), StateError> {
         self.ensure()?;
         let path = self.record_path(&record.name);
-        let text = toml::to_string(record).expect("a record is plain data");
+        let text = toml::to_string(&record.tidy()).expect("a record is plain data");
         replace(&path, format!("{HEADER}{text}").as_bytes()).map_err(|source| StateError::Io { path, source })
     }
 
@@ -230,6 +256,18 @@ mod tests {
         let members =
             (0..3).map(|index| MemberRecord { index, path: PathBuf::from(format!("/srv/d \"{index}\"")) }).collect();
         ArrayRecord { schema: 1, name: name.into(), uuid: "u-u".into(), spares: Vec::new(), members }
+    }
+
+    #[test]
+    fn each_place_is_remembered_once() {
+        let scratch = Scratch::new("state-twice");
+        let state = StateDir::new(scratch.path().into());
+        let mut twice = record("tank");
+        let (spare, member) = (PathBuf::from("/srv/spare"), twice.members[0].path.clone());
+        twice.spares = vec![spare.clone(), member, spare.clone()];
+        twice.add_spares(std::slice::from_ref(&spare));
+        state.save(&twice).unwrap();
+        assert_eq!(state.load(&"tank".parse().unwrap()).unwrap().spares, [spare]);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! `cygnus torture`: many seeds, and for each that fails what happened and a short story that does it again.
 
 use crate::args::torture::{PlantedBug, TortureArgs};
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outfile;
 use crate::output::Output;
 use cygnus_control::show;
 use cygnus_torture::{Coverage, Options, Plant, Report, Story, replay, run_seeds, shorten};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use cygnus_types::counted;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,6 +18,7 @@ use std::time::{Duration, Instant};
 const CAMPAIGN: u64 = 10_000_000;
 /// Seeds of a run that is not told otherwise.
 const SEEDS: u64 = 1000;
+const NOT_CAUGHT: &str = "the planted bug was not caught";
 /// Failures that are told and made short: those beyond say little that the first ones do not.
 const TOLD: usize = 3;
 
@@ -65,7 +69,7 @@ struct ShortStory {
 }
 
 /// Does it.
-pub fn run(args: &TortureArgs, output: Output) -> Result<(), Failure> {
+pub fn run(args: &TortureArgs, output: Output) -> Result<Exit, Failure> {
     let plant = match args.plant {
         None => Plant::Nothing,
         Some(PlantedBug::FlushesIgnored) => Plant::FlushesIgnored,
@@ -76,7 +80,7 @@ pub fn run(args: &TortureArgs, output: Output) -> Result<(), Failure> {
     }
 }
 
-fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> Result<(), Failure> {
+fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Failure> {
     #[derive(Serialize)]
     struct Answer {
         journal: String,
@@ -87,16 +91,19 @@ fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> R
     let story: Story = text.parse().map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
     let ended = replay(&story, plant);
     let answer = Answer { journal: ended.journal, failure: ended.failure };
-    output.answer(&answer, |_| format!("{}\n", answer.journal))?;
-    match (args.plant, &answer.failure) {
-        (_, None) if plant == Plant::Nothing => output.done("The story ends well."),
-        (_, None) => Err(Failure::Failed("the planted bug was not caught".into())),
-        (Some(_), Some(why)) => output.done(&format!("The planted bug was caught: {why}")),
-        (None, Some(why)) => Err(Failure::Failed(format!("the story ends badly: {why}"))),
-    }
+    let (well, end) = match (args.plant, &answer.failure) {
+        (_, None) if plant == Plant::Nothing => (true, "The story ends well.".into()),
+        (_, None) => (false, NOT_CAUGHT.into()),
+        (Some(_), Some(why)) => (true, format!("The planted bug was caught: {why}")),
+        (None, Some(why)) => (false, format!("the story ends badly: {why}")),
+    };
+    output.answer(&answer, |_| {
+        format!("{}\n{}", answer.journal, if well { format!("{end}\n") } else { String::new() })
+    })?;
+    Ok(output.verdict(well, &end))
 }
 
-fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<(), Failure> {
+fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let requests = args.requests.or((args.campaign && args.seeds.is_none()).then_some(CAMPAIGN));
     let options = Options {
@@ -121,18 +128,15 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<(), Fail
     let failures = told(&report, args, plant, output);
     let outcome = outcome(&report, took, failures, args.campaign);
     output.answer(&outcome, |_| outcome.text())?;
-    match (args.plant, report.failures.len()) {
-        (None, 0) | (Some(_), 1..) => Ok(()),
-        (None, failed) => Err(Failure::Failed(format!("{failed} of {} seeds failed", report.seeds))),
-        (Some(_), 0) => Err(Failure::Failed("the planted bug was not caught".into())),
-    }
+    Ok(match (args.plant, report.failures.len()) {
+        (None, 0) | (Some(_), 1..) => Exit::Done,
+        (None, failed) => output.verdict(false, &format!("{failed} of {} failed", counted(report.seeds, "seed"))),
+        (Some(_), 0) => output.verdict(false, NOT_CAUGHT),
+    })
 }
 
 fn bar(options: &Options, output: Output) -> ProgressBar {
-    let bar = match output.json() {
-        true => ProgressBar::hidden(),
-        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
-    };
+    let bar = ProgressBar::with_draw_target(None, output.bars());
     let style = ProgressStyle::with_template("torture [{bar:25}] {percent:>3} %  {msg}  ETA {eta}");
     bar.set_style(style.expect("the template is a constant").progress_chars("=> "));
     bar.set_length(options.requests.unwrap_or(options.seeds));
@@ -160,8 +164,8 @@ fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> O
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
     let remark = format!("# from seed {seed}, by {} runs; ends with: {}\n", short.tried, one_line(&short.failure));
     let story = format!("{remark}{}", short.story);
-    if let Err(error) = std::fs::write(&file, &story) {
-        output.warn(&format!("{}: {error}: the story is only shown", file.display()));
+    if let Err(failure) = outfile::write(&file, &story) {
+        output.warn(&format!("{failure}: the story is only shown"));
     }
     let replay = format!("cygnus torture --replay {}{plant}", file.display());
     Some(ShortStory { story, failure: short.failure, replay })

@@ -56,21 +56,32 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Runs a command that must end with this status; its standard output and error.
+    fn ends(&self, line: &str, status: i32) -> (String, String) {
+        let output = self.run(line);
+        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(status), "{line}: {out}{err}");
+        (out, err)
+    }
+
     /// Runs a command that must fail with status 1; its standard error.
     fn fails(&self, line: &str) -> String {
-        let output = self.run(line);
-        assert_eq!(output.status.code(), Some(1), "{line}: {}", String::from_utf8_lossy(&output.stdout));
-        String::from_utf8(output.stderr).unwrap()
+        self.ends(line, 1).1
     }
 
     fn json(&self, line: &str) -> serde_json::Value {
-        let value: serde_json::Value = serde_json::from_str(&self.ok(&format!("--json {line}"))).unwrap();
+        self.json_ending(line, 0)
+    }
+
+    /// The one JSON document of a command that must end with this status.
+    fn json_ending(&self, line: &str, status: i32) -> serde_json::Value {
+        let value: serde_json::Value = serde_json::from_str(&self.ends(&format!("--json {line}"), status).0).unwrap();
         assert_eq!(value["schema"], 1);
         value
     }
 
     fn create_tank(&self) {
-        self.ok("array create tank --groups 2 --raid 2+1 --create 64MiB d0 d1 d2 d3 d4 d5");
+        self.ok("array create tank --groups 2 --raid 2+1 --create 64MiB --sparse d0 d1 d2 d3 d4 d5");
     }
 
     /// Starts to serve and waits for the line that says so.
@@ -118,6 +129,24 @@ fn volumes(value: &serde_json::Value) -> Vec<(String, u64)> {
 }
 
 #[test]
+fn a_volume_larger_than_the_array_is_made_with_a_warning() {
+    let place = Place::new("larger");
+    place.create_tank();
+    let warning_of = |line: &str| {
+        let output = place.run(line);
+        assert!(output.status.success(), "{line}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!warning_of("volume create tank/a --size 16MiB").contains("warning"));
+    let warning = warning_of("volume create tank/b --size 64TiB");
+    assert!(warning.contains("tank/b is larger than all that tank can hold"), "{warning}");
+    let _server = place.serve("serve tank --nbd unix:tank.sock");
+    assert!(!warning_of("volume resize tank/a --size 32MiB").contains("warning"));
+    let warning = warning_of("volume resize tank/a --size 1TiB");
+    assert!(warning.contains("tank/a is larger than all that tank can hold"), "{warning}");
+}
+
+#[test]
 fn volumes_are_made_on_a_stopped_array_and_on_one_being_served() {
     let place = Place::new("volumes");
     place.create_tank();
@@ -132,10 +161,12 @@ fn volumes_are_made_on_a_stopped_array_and_on_one_being_served() {
     assert!(place.fails("volume create tank/b --size 8MiB").contains("exists already"));
     place.ok("volume resize tank/a --size 24MiB");
     assert!(place.fails("volume resize tank/a --size 4MiB").contains("--shrink"));
-    place.ok("volume resize tank/a --size 4MiB --shrink");
+    assert!(place.fails("volume resize tank/a --size 4MiB --shrink").contains("add --yes"));
+    place.ok("volume resize tank/a --size 4MiB --shrink --yes");
     assert_eq!(volumes(&place.json("volume list tank")), [("a".into(), 4 << 20), ("b".into(), 8 << 20)]);
-    place.ok("volume delete tank/a");
-    assert!(place.fails("volume delete tank/a").contains("no volume named"));
+    assert!(place.fails("volume delete tank/a").contains("add --yes"));
+    place.ok("volume delete tank/a -y");
+    assert!(place.fails("volume delete tank/a -y").contains("no volume named"));
 
     let served = place.json("array status tank");
     assert_eq!(served["served"], true);
@@ -181,18 +212,18 @@ fn a_missing_member_is_named_and_two_are_too_many() {
     place.create_tank();
     place.ok("volume create tank/a --size 16MiB");
     fs::rename(place.0.join("d4"), place.0.join("gone")).unwrap();
-    let text = place.ok("array status tank");
+    let text = place.ends("array status tank", 3).0;
     assert!(text.starts_with("tank: degraded"), "{text}");
     assert!(text.contains("Member 4 of R-group 1, last seen at") && text.contains("d4, is missing"), "{text}");
     let mut server = place.serve("serve tank");
-    let status = place.json("array status tank");
+    let status = place.json_ending("array status tank", 3);
     assert_eq!((&status["state"], &status["devices"][4]["state"]), (&"degraded".into(), &"missing".into()));
     place.ok("volume create tank/b --size 8MiB");
     assert!(server.signal(libc::SIGTERM).success());
 
     fs::remove_file(place.0.join("d3")).unwrap();
-    assert!(place.ok("array status tank").starts_with("tank: failed"));
-    let error = place.fails("serve tank");
+    assert!(place.ends("array status tank", 4).0.starts_with("tank: failed"));
+    let error = place.ends("serve tank", 4).1;
     assert!(error.contains("member 3") && error.contains("member 4"), "{error}");
 }
 
@@ -223,19 +254,113 @@ fn check_finds_a_flipped_byte_and_dump_shows_where() {
     let place = Place::new("check");
     place.create_tank();
     place.ok("volume create tank/a --size 16MiB");
-    place.ok("volume resize tank/a --size 8MiB --shrink");
+    place.ok("volume resize tank/a --size 8MiB --shrink -y");
     // The newest superblock of member 0 lies in one of two slots; spoil both.
     let file = fs::File::options().write(true).open(place.0.join("d0")).unwrap();
     for slot in [0, 256 << 10] {
         file.write_all_at(&[0xff], slot + 1000).unwrap();
     }
-    let error = place.fails("array check tank");
-    assert!(error.contains("inconsistenc"), "{error}");
+    let report = place.ends("array check tank", 3).0;
+    assert!(report.contains("consistent, and degraded"), "{report}");
     let dump = place.json("array dump tank");
     assert_eq!(dump["members"][0]["path"], serde_json::Value::Null);
     assert!(dump["members"][1]["generation"].as_u64().unwrap() > 1);
     assert!(place.ok("array dump tank --group 0").contains("R-group 0"));
     assert!(place.fails("array dump tank --group 7").contains("there is no R-group 7"));
+}
+
+/// Writes a block of a served volume by NBD, and flushes it.
+fn write_block(socket: &std::path::Path, volume: &str, at: u64, block: &[u8]) {
+    use std::io::{Read, Write};
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    let get = |bytes: usize, stream: &mut std::os::unix::net::UnixStream| {
+        let mut reply = vec![0; bytes];
+        stream.read_exact(&mut reply).unwrap();
+        reply
+    };
+    get(18, &mut stream);
+    let mut hello = 3_u32.to_be_bytes().to_vec();
+    hello.extend(b"IHAVEOPT");
+    hello.extend(1_u32.to_be_bytes());
+    hello.extend((volume.len() as u32).to_be_bytes());
+    hello.extend(volume.as_bytes());
+    stream.write_all(&hello).unwrap();
+    get(10, &mut stream);
+    for (kind, at, data) in [(1_u16, at, block), (3, 0, &[][..])] {
+        let mut request = 0x2560_9513_u32.to_be_bytes().to_vec();
+        request.extend([0; 2]);
+        request.extend(kind.to_be_bytes());
+        request.extend(7_u64.to_be_bytes());
+        request.extend(at.to_be_bytes());
+        request.extend(if kind == 1 { data.len() as u32 } else { 0 }.to_be_bytes());
+        request.extend(data);
+        stream.write_all(&request).unwrap();
+        assert_eq!(get(16, &mut stream)[4..8], [0; 4], "no error");
+    }
+}
+
+#[test]
+fn check_tells_what_is_lost_from_what_can_be_mended_and_from_what_is_only_missing() {
+    use std::os::unix::fs::FileExt;
+    let place = Place::new("verdicts");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    let pattern: Vec<u8> = (0..4096_u32).map(|n| (n * 7 % 251) as u8).collect();
+    write_block(&place.0.join("tank.sock"), "a", 8192, &pattern);
+    assert!(server.signal(libc::SIGTERM).success());
+
+    let verdict = |status: i32| {
+        let report = place.json_ending("array check tank", status);
+        (report["verdict"].as_str().unwrap().to_owned(), report["next"].as_str().unwrap_or("").to_owned(), report)
+    };
+    let (word, next, _) = verdict(0);
+    assert_eq!((word.as_str(), next.as_str()), ("consistent", ""));
+    // A device that is no member is a remark.
+    let file = |name: &str| place.0.join(name);
+    let record = fs::read_to_string(place.0.join("state/tank.toml")).unwrap();
+    fs::File::create(file("other")).unwrap().set_len(64 << 20).unwrap();
+    let spares = format!("spares = [{:?}]", file("other"));
+    let with_other = match record.contains("spares = [") {
+        true => record.replace("spares = []", &spares),
+        false => record.replacen("[[member]]", &format!("{spares}\n\n[[member]]"), 1),
+    };
+    fs::write(place.0.join("state/tank.toml"), with_other).unwrap();
+    let (word, _, report) = verdict(0);
+    assert_eq!((word.as_str(), &report["findings"][0]["weight"]), ("consistent", &"consistent".into()), "{report}");
+    fs::write(place.0.join("state/tank.toml"), record).unwrap();
+    // One that is not there, or not all of it, makes the array degraded.
+    fs::rename(file("d4"), file("away")).unwrap();
+    let (word, next, _) = verdict(3);
+    assert!(word == "degraded" && next.contains("cygnus array replace tank"), "{word}: {next}");
+    fs::rename(file("away"), file("d4")).unwrap();
+    let whole = fs::read(file("d4")).unwrap();
+    fs::File::options().write(true).open(file("d4")).unwrap().set_len(32 << 20).unwrap();
+    let (word, _, report) = verdict(3);
+    assert_eq!(word, "degraded");
+    let text = report["findings"][0]["text"].as_str().unwrap();
+    assert!(text.contains("d4 is 32 MiB, was 64 MiB: truncated"), "{text}");
+    fs::write(file("d4"), whole).unwrap();
+    assert_eq!(verdict(0).0, "consistent");
+    // A block that is wrong can be mended, and one whose parity is wrong too cannot.
+    let found = (0..6).find_map(|n| {
+        let bytes = fs::read(file(&format!("d{n}"))).unwrap();
+        let at = bytes.chunks_exact(4096).position(|block| block == pattern)?;
+        Some((n, 4096 * at as u64))
+    });
+    let (member, at) = found.expect("the block is on one of them");
+    let spoil = |n: i32| {
+        let file = fs::File::options().write(true).open(file(&format!("d{n}"))).unwrap();
+        file.write_all_at(b"rot", at + 100).unwrap();
+    };
+    spoil(member);
+    let (word, next, _) = verdict(3);
+    assert_eq!((word.as_str(), next.as_str()), ("repairable", "run 'cygnus array check tank --repair'"));
+    let first = member / 3 * 3;
+    (first..first + 3).filter(|&n| n != member).for_each(spoil);
+    let (word, next, report) = verdict(4);
+    assert_eq!((word.as_str(), &report["unreadable"][0]["lba"]), ("beyond-redundancy", &2.into()), "{report}");
+    assert!(next.contains("backup"), "{next}");
 }
 
 #[test]
@@ -249,7 +374,7 @@ fn check_repairs_and_salvage_does_with_what_is_left() {
         file.write_all_at(&[0xff], slot + 1000).unwrap();
     };
     spoil("d3", 0);
-    place.fails("array check tank");
+    place.ends("array check tank", 3);
     let repaired = place.json("array check tank --repair");
     assert_eq!(repaired["consistent"], true, "{repaired}");
     assert_eq!(repaired["repair"]["before"]["consistent"], false, "{repaired}");
@@ -271,11 +396,11 @@ fn check_repairs_and_salvage_does_with_what_is_left() {
         spoil("d5", slot);
     }
     let before = fs::read(place.0.join("d1")).unwrap();
-    assert!(place.fails("array check tank --repair").contains("lacks member 0"));
+    assert!(place.ends("array check tank --repair", 4).1.contains("lacks member 0"));
     let output = place.run("--json array salvage tank/a part.img --map part.map");
     let part: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let holes = part["holes"].as_array().unwrap().len();
-    assert_eq!(output.status.code(), Some(i32::from(holes > 0)), "{part}");
+    assert_eq!(output.status.code(), Some(if holes > 0 { 4 } else { 0 }), "{part}");
     assert!(!part["remarks"].as_array().unwrap().is_empty(), "{part}");
     assert!(fs::read(place.0.join("d1")).unwrap() == before, "members are not written to");
 }
@@ -291,12 +416,16 @@ fn nothing_is_overwritten_without_force_and_nothing_left_behind() {
     assert!(place.fails(&format!("{again} x0 x1 x2 x3 x4 x5")).contains("--create SIZE"));
     assert!(place.fails("array create tank --groups 2 d0 d1 d2 d3 d4 d5").contains("choose another name"));
 
-    place.ok("array destroy tank");
+    assert!(place.fails("array destroy tank").contains("add --yes"));
+    place.ok("array destroy tank --yes");
     assert!(place.fails("array status tank").contains("knows no array"));
     place.ok(&format!("{again} d0 d1 d2 d3 d4 d5"));
     assert!(place.ok("array list").contains("other"));
-    place.ok("array create third --groups 2 --raid 2+1 --force d0 d1 d2 d3 d4 d5");
-    let error = place.fails("array status other");
+    let third = "array create third --groups 2 --raid 2+1 --force d0 d1 d2 d3 d4 d5";
+    let error = place.fails(third);
+    assert!(error.contains("d0 holds a member of array other") && error.contains("add --yes"), "{error}");
+    place.ok(&format!("{third} --yes"));
+    let error = place.ends("array status other", 4).1;
     assert!(error.contains("belongs to array third"), "{error}");
 }
 
@@ -401,4 +530,118 @@ fn groups_come_and_go() {
     let stopped = place.json("array status tank");
     assert_eq!((&stopped["state"], stopped["devices"].as_array().unwrap().len()), (&"healthy".into(), 9));
     assert!(place.ok("array check tank").contains("consistent"));
+}
+
+/// Stands in for a `serve` that takes a request and dies before it answers.
+fn dies_when_asked(place: &Place) -> std::thread::JoinHandle<()> {
+    let listener = std::os::unix::net::UnixListener::bind(place.0.join("state/tank.ctl")).unwrap();
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().contains("ping"));
+        std::io::Write::write_all(&mut &stream, b"{\"schema\":1,\"response\":\"done\"}\n").unwrap();
+        assert!(!lines.next().unwrap().unwrap().contains("ping"));
+    })
+}
+
+#[test]
+fn files_that_may_be_members_are_not_deleted_when_the_server_dies() {
+    let place = Place::new("unknown");
+    place.create_tank();
+    for (line, files) in [
+        ("array add tank --create 64MiB n0 n1 n2", vec!["n0", "n1", "n2"]),
+        ("array spare add tank --create 64MiB s0", vec!["s0"]),
+        ("array replace tank 0 r0 --create 64MiB", vec!["r0"]),
+    ] {
+        let server = dies_when_asked(&place);
+        let (_, error) = place.ends(line, 5);
+        server.join().unwrap();
+        fs::remove_file(place.0.join("state/tank.ctl")).unwrap();
+        assert!(error.contains("nothing was deleted") && error.contains("array scan"), "{error}");
+        for file in files {
+            assert!(place.0.join(file).exists(), "{line}: {file} was deleted");
+        }
+    }
+}
+
+#[test]
+fn salvage_never_writes_to_a_member() {
+    let place = Place::new("outputs");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    fs::hard_link(place.0.join("d1"), place.0.join("hard")).unwrap();
+    std::os::unix::fs::symlink("d2", place.0.join("soft")).unwrap();
+    let before: Vec<Vec<u8>> = (0..6).map(|n| fs::read(place.0.join(format!("d{n}"))).unwrap()).collect();
+    for out in ["d0", "hard", "soft"] {
+        let error = place.fails(&format!("array salvage tank/a {out} --force"));
+        assert!(error.contains("is a member of array tank"), "{error}");
+        let error = place.fails(&format!("array salvage tank/a {out}.img --map {out} --force"));
+        assert!(error.contains("is a member of array tank"), "{error}");
+        assert!(place.fails(&format!("trace synth proxy0 --requests 1 --out {out} --force")).contains("is a member"));
+    }
+    for (n, before) in before.iter().enumerate() {
+        assert!(fs::read(place.0.join(format!("d{n}"))).unwrap() == *before, "d{n} was written to");
+    }
+    assert!(place.ok("array check tank").contains("consistent"));
+}
+
+#[test]
+fn a_member_that_was_cut_short_is_told_of() {
+    let place = Place::new("short");
+    place.create_tank();
+    fs::File::options().write(true).open(place.0.join("d4")).unwrap().set_len(5 << 20).unwrap();
+    let (text, _) = place.ends("array status tank", 3);
+    assert!(text.starts_with("tank: degraded") && text.contains("is 5 MiB, was 64 MiB: truncated"), "{text}");
+    assert_eq!(place.json_ending("array status tank", 3)["devices"][4]["state"], "failed");
+}
+
+#[test]
+fn an_array_whose_members_are_gone_is_forgotten() {
+    let place = Place::new("forget");
+    place.create_tank();
+    let mut server = place.serve("serve tank");
+    assert!(place.fails("array forget tank").contains("being served"));
+    server.signal(libc::SIGTERM);
+    (0..6).for_each(|n| fs::remove_file(place.0.join(format!("d{n}"))).unwrap());
+    let (_, error) = place.ends("array status tank", 4);
+    assert!(error.contains("array forget tank"), "{error}");
+    assert_eq!(place.json("array forget tank")["places"].as_array().unwrap().len(), 6);
+    assert!(place.json("array list")["arrays"].as_array().unwrap().is_empty());
+    assert!(place.fails("array forget tank").contains("knows no array"));
+}
+
+#[test]
+fn a_server_whose_state_directory_is_deleted_stays_within_reach() {
+    let place = Place::new("lost-state");
+    place.create_tank();
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    fs::remove_dir_all(place.0.join("state")).unwrap();
+    let begun = std::time::Instant::now();
+    while !place.run("array status tank").status.success() {
+        assert!(begun.elapsed() < LONGEST, "no command reaches the server any more");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(place.json("array status tank")["served"], true);
+    place.ok("volume create tank/a --size 16MiB");
+    assert!(server.signal(libc::SIGTERM).success());
+    assert!(place.ok("array check tank").contains("consistent"));
+}
+
+#[test]
+fn each_change_answers_with_one_json_object() {
+    let place = Place::new("json");
+    let members =
+        place.json("array create tank --groups 2 --raid 2+1 --create 64MiB d0 d1 d2 d3 d4 d5")["members"].clone();
+    assert_eq!(members.as_array().unwrap().len(), 6);
+    let created = place.json("volume create tank/a --size 16MiB");
+    assert_eq!((&created["volume"], &created["size_bytes"]), (&"a".into(), &(16 << 20).into()));
+    let resized = place.json("volume resize tank/a --size 8MiB --shrink --yes");
+    assert_eq!((&resized["size_before_bytes"], &resized["size_bytes"]), (&(16 << 20).into(), &(8 << 20).into()));
+    assert_eq!(place.json("volume delete tank/a --yes")["size_before_bytes"], 8 << 20);
+    let failed = place.json_ending("volume delete tank/a --yes", 1);
+    assert!(failed["error"].as_str().unwrap().contains("no volume") && failed["exit_status"] == 1, "{failed}");
+    assert_eq!(place.json_ending("volume create tank/a --size nonsense", 2)["exit_status"], 2);
+    fs::remove_file(place.0.join("d5")).unwrap();
+    let destroyed = place.json("array destroy tank --yes");
+    assert_eq!((&destroyed["wiped"].as_array().unwrap().len(), &destroyed["not_found"][0]["index"]), (&5, &5.into()));
 }

@@ -37,6 +37,11 @@ impl LineBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether part of a line is there.
+    pub fn has_begun(&self) -> bool {
+        !self.bytes.is_empty()
+    }
+
     /// Takes the next whole line, without its end; `None` when more bytes are needed.
     ///
     /// After [`LineError::TooLong`] the connection must be closed: where the next line begins is unknown.

@@ -162,6 +162,8 @@ pub enum ErrorKind {
     Busy,
     /// Not enough space in the array.
     NoSpace,
+    /// Too little of the array is there, or it takes no writes any more.
+    Unavailable,
     /// The argument is outside what is possible.
     Invalid,
     /// The array could not do it.

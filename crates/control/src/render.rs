@@ -3,11 +3,12 @@
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity, GroupRole, GroupStatus, JobState,
-    JobStatus, Patience, RepairCounters, VolumeStatus,
+    ArrayState, ArrayStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity, GroupRole,
+    GroupStatus, JobState, JobStatus, Lag, MemoryPartStatus, MemoryStatus, Patience, RepairCounters, SuspendedStatus,
+    VolumeStatus,
 };
 use crate::table::{Align, Table};
-use cygnus_types::{ByteSize, Nanos};
+use cygnus_types::{ByteSize, Nanos, counted};
 
 /// The whole of `array status`.
 pub fn array(status: &ArrayStatus, paint: Paint) -> String {
@@ -33,19 +34,18 @@ fn state_tone(state: ArrayState) -> Tone {
     match state {
         ArrayState::Healthy => Tone::Good,
         ArrayState::Degraded | ArrayState::Rebuilding => Tone::Warning,
-        ArrayState::ReadOnly | ArrayState::Failed => Tone::Bad,
+        ArrayState::Suspended | ArrayState::ReadOnly | ArrayState::Failed => Tone::Bad,
     }
 }
 
 fn headline(status: &ArrayStatus, paint: Paint) -> String {
     let state = paint.tone(state_tone(status.state), status.state.word());
     let served = if status.served { "served" } else { "stopped" };
-    let groups = status.groups.len();
+    let groups = counted(status.groups.len(), "R-group");
     format!(
-        "{name}: {state}, {served}; {preset}, {groups} R-group{s} of {k}+{m}\n",
+        "{name}: {state}, {served}; {preset}, {groups} of {k}+{m}\n",
         name = paint.tone(Tone::Heading, &status.name),
         preset = status.preset,
-        s = if groups == 1 { "" } else { "s" },
         k = status.data_columns,
         m = status.parity_columns,
     )
@@ -61,24 +61,39 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     if let Some(worst) = status.groups.iter().max_by_key(|group| group.missing_devices) {
         sentences.extend(redundancy_sentence(status, worst));
     }
+    sentences.extend(status.oddities.iter().map(|oddity| format!("{oddity}.")));
     sentences.extend(status.devices.iter().filter_map(|device| errors_sentence(&status.name, device)));
-    for device in status.devices.iter().filter(|device| device.pace.is_some_and(|pace| pace.slow)) {
-        sentences.push(format!(
-            "{} is slow: its blocks are read from the other members. If that lasts, replace it.",
-            device.path
-        ));
-    }
+    sentences.extend(status.devices.iter().flat_map(slow_sentences));
     sentences.extend(status.scrub.report.as_ref().and_then(|report| report.loss()).map(|loss| format!("{loss}.")));
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
         sentences.push(format!(
-            "{} blocks could not be read in any way: restore them from a copy by writing them anew.",
-            repairs.unreadable
+            "{} could not be read in any way: restore from a copy by writing anew.",
+            counted(repairs.unreadable, "block")
         ));
     }
+    sentences.extend(status.suspended.as_ref().map(suspended_sentence));
     if let Some(fault) = &status.fault {
         sentences.push(format!("It takes no writes any more: {fault}"));
     }
     sentences
+}
+
+fn suspended_sentence(suspended: &SuspendedStatus) -> String {
+    let requests = match suspended.requests_fail_after_millis {
+        None => "Requests wait".to_owned(),
+        Some(limit) if suspended.for_millis >= limit => "Requests fail until then".to_owned(),
+        Some(limit) => format!("Requests wait, and fail after {}", seconds(limit)),
+    };
+    format!(
+        "It has been waiting for {} for {}: more of the R-group than its parity covers. Nothing is given up and nothing is \
+         recorded against them; it goes on by itself when they do their work again. {requests}.",
+        suspended.waits_for,
+        seconds(suspended.for_millis),
+    )
+}
+
+fn seconds(millis: u64) -> String {
+    format!("{} s", millis / 1000)
 }
 
 fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
@@ -98,6 +113,21 @@ fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
     }
 }
 
+fn slow_sentences(device: &DeviceStatus) -> Vec<String> {
+    let (path, pace) = (&device.path, device.pace.unwrap_or_default());
+    let reads = pace
+        .slow
+        .then(|| format!("{path} is slow: its blocks are read from the other members. If that lasts, replace it."));
+    let lag = |what: &str, lag: Option<Lag>| {
+        let Lag { p99_us, peers_p99_us } = lag?;
+        let [own, peers] = [p99_us, peers_p99_us].map(Nanos::micros);
+        Some(format!(
+            "{path} is slow at {what}: p99 {own}, its peers {peers}. Its whole R-group waits for it; if that lasts, replace it."
+        ))
+    };
+    [reads, lag("writing", pace.write_lag), lag("flushing", pace.flush_lag)].into_iter().flatten().collect()
+}
+
 fn errors_sentence(array: &str, device: &DeviceStatus) -> Option<String> {
     let (io, path) = (&device.io, &device.path);
     if let Some(successor) = &device.successor {
@@ -113,8 +143,10 @@ fn errors_sentence(array: &str, device: &DeviceStatus) -> Option<String> {
     let wrong = io.checksum_errors + io.parity_errors;
     (io.errors + wrong > 0).then(|| {
         format!(
-            "{path}: {} failed I/Os and {wrong} blocks that were not what had been written; {} blocks were rebuilt.",
-            io.errors, io.repaired
+            "{path}: {}, {} not what had been written; {} rebuilt.",
+            counted(io.errors, "failed I/O"),
+            counted(wrong, "block was").or("blocks were"),
+            counted(io.repaired, "block was").or("blocks were")
         )
     })
 }
@@ -139,6 +171,21 @@ fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<Stri
             parity - missing
         )),
     }
+}
+
+fn memory_sentence(memory: &MemoryStatus) -> String {
+    let part = |part: &MemoryPartStatus| {
+        format!("{} {} of {}", part.name, ByteSize(part.used_bytes), ByteSize(part.limit_bytes))
+    };
+    let parts: Vec<String> = memory.parts.iter().map(part).collect();
+    format!("{} in use; {}", ByteSize(memory.resident_bytes), parts.join(", "))
+}
+
+fn clients_sentence(clients: &ClientsStatus) -> String {
+    let trouble = [(clients.refused, "refused"), (clients.malformed, "malformed"), (clients.cut, "cut off")];
+    let trouble: String =
+        trouble.iter().filter(|(times, _)| *times > 0).map(|(times, what)| format!(", {times} {what}")).collect();
+    format!("{} of at most {} connections{trouble}", clients.connections, clients.places)
 }
 
 fn facts(status: &ArrayStatus, paint: Paint) -> String {
@@ -173,8 +220,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.reconstructed > 0) {
         let RepairCounters { reconstructed, repaired, .. } = repairs;
         out.push_str(&format!(
-            "{}{reconstructed} blocks read by way of parity, {repaired} written anew\n",
-            label("mended")
+            "{}{} read by way of parity, {repaired} written anew\n",
+            label("mended"),
+            counted(reconstructed, "block")
         ));
     }
     if let Some(patience) = &status.patience {
@@ -183,6 +231,12 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     if status.in_place.is_none() {
         let scrubbed = status.scrub.age_seconds.map_or("never".into(), |age| format!("{} ago", show::span(age as f64)));
         out.push_str(&format!("{}{scrubbed}\n", label("scrubbed")));
+    }
+    if let Some(memory) = &status.memory {
+        out.push_str(&format!("{}{}\n", label("memory"), memory_sentence(memory)));
+    }
+    if let Some(clients) = &status.clients {
+        out.push_str(&format!("{}{}\n", label("clients"), clients_sentence(clients)));
     }
     for address in &status.listening {
         out.push_str(&format!("{}{address}\n", label("nbd")));
@@ -202,7 +256,10 @@ fn patience_sentence(patience: &Patience) -> String {
     let mut sentence = format!("a member that gives no answer for {limit} goes out of service");
     if patience.hedged + patience.read_around > 0 {
         let Patience { hedged, read_around, .. } = patience;
-        sentence.push_str(&format!("; {hedged} blocks were late, {read_around} read around slow members"));
+        sentence.push_str(&format!(
+            "; {} late, {read_around} read around slow members",
+            counted(*hedged, "block was").or("blocks were")
+        ));
     }
     sentence
 }
@@ -269,7 +326,7 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
         ("PATH", Align::Left),
     ]);
     for device in &status.devices {
-        let slow = device.pace.is_some_and(|pace| pace.slow);
+        let slow = !slow_sentences(device).is_empty();
         let (tone, state) = match device.state {
             DeviceState::Online if device.successor.is_some() => (Tone::Warning, "draining"),
             DeviceState::Online if slow => (Tone::Warning, "slow"),

@@ -1,6 +1,7 @@
 //! Scrubs as they are shown: when the last one was, and what it found.
 
 use crate::show;
+use cygnus_types::counted;
 use serde::{Deserialize, Serialize};
 
 /// The scrubs of an array.
@@ -77,11 +78,13 @@ impl ScrubReport {
     pub fn text(&self) -> String {
         let Self { wrong_blocks, wrong_parity, wrong_headers, moved_blocks, rebuilt_blocks, .. } = self;
         let mut text = match wrong_blocks + wrong_parity + wrong_headers {
-            0 => format!("Nothing is wrong with {} blocks.", show::count(self.blocks)),
+            0 => format!("Nothing is wrong with {}.", show::counted(self.blocks, "block")),
             _ => format!(
-                "Of {} blocks {wrong_blocks} were wrong or unreadable; so were {wrong_parity} parity blocks and \
-                 {wrong_headers} headers. {moved_blocks} blocks were written anew, {rebuilt_blocks} of them rebuilt.",
-                show::count(self.blocks)
+                "Wrong or unreadable: {wrong_blocks} of {}, {}, {}. Written anew: {}, {rebuilt_blocks} of them rebuilt.",
+                show::counted(self.blocks, "block"),
+                counted(*wrong_parity, "parity block"),
+                counted(*wrong_headers, "header"),
+                counted(*moved_blocks, "block"),
             ),
         };
         if self.blocks_without_room > 0 {
@@ -96,9 +99,9 @@ impl ScrubReport {
         let more = if self.lost > self.lost_blocks.len() as u64 { ", and more" } else { "" };
         (self.lost > 0).then(|| {
             format!(
-                "{} blocks of 4 KiB are beyond redundancy and answer with an error: restore them from a copy by writing \
-                 them anew ({listed}{more})",
-                self.lost
+                "{} beyond redundancy and answer with an error: restore them from a copy by writing them anew \
+                 ({listed}{more})",
+                counted(self.lost, "block of 4 KiB is").or("blocks of 4 KiB are")
             )
         })
     }

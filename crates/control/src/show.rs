@@ -34,6 +34,11 @@ pub fn count(count: u64) -> String {
     out
 }
 
+/// Writes a count of things with its thousands set apart: `1 block`, `1 234 blocks`.
+pub fn counted(number: u64, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

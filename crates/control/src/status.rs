@@ -45,6 +45,12 @@ pub struct ArrayStatus {
     /// Why the array takes no writes any more, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// What is odd about the members of a stopped array: copies, sizes that shrank, places that hold something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub oddities: Vec<String>,
+    /// For whom it waits, if it is suspended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<SuspendedStatus>,
     /// What opening it took; absent while the array is stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryStatus>,
@@ -65,9 +71,87 @@ pub struct ArrayStatus {
     /// What only an array that updates in place has, while it is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlaceStatus>,
+    /// Who has how much memory; absent while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryStatus>,
+    /// The NBD connections; absent while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientsStatus>,
     /// Long work that runs, and the last that has ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobStatus>,
+}
+
+/// What an array's status comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Condition {
+    /// Nothing needs to be done.
+    Well,
+    /// It serves all its data, and somebody should look.
+    Attention,
+    /// Not all of its data can be read and written.
+    Unavailable,
+}
+
+impl ArrayStatus {
+    /// What it comes to, for exit statuses and monitoring.
+    pub fn condition(&self) -> Condition {
+        let by_state = match self.state {
+            ArrayState::Healthy => Condition::Well,
+            ArrayState::Degraded | ArrayState::Rebuilding => Condition::Attention,
+            ArrayState::Suspended | ArrayState::ReadOnly | ArrayState::Failed => Condition::Unavailable,
+        };
+        let lost = self.scrub.report.as_ref().is_some_and(|report| report.lost > 0)
+            || self.repairs.is_some_and(|repairs| repairs.unreadable > 0);
+        let doubtful = |device: &DeviceStatus| device.suspect.is_some() || device.pace.is_some_and(|pace| pace.slow);
+        let by_findings = if lost || self.fault.is_some() {
+            Condition::Unavailable
+        } else if !self.oddities.is_empty() || self.devices.iter().any(doubtful) {
+            Condition::Attention
+        } else {
+            Condition::Well
+        };
+        by_state.max(by_findings)
+    }
+}
+
+/// What the server takes of the machine's memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryStatus {
+    /// What of the process is in memory.
+    pub resident_bytes: u64,
+    /// What all parts together may take.
+    pub limit_bytes: u64,
+    /// The parts.
+    pub parts: Vec<MemoryPartStatus>,
+}
+
+/// A part of the server's memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryPartStatus {
+    /// Its name: `map`, `network` or `buffers`.
+    pub name: String,
+    /// What it takes.
+    pub used_bytes: u64,
+    /// What it may take.
+    pub limit_bytes: u64,
+}
+
+/// The NBD connections of a server since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientsStatus {
+    /// Open now, those that are negotiating included.
+    pub connections: u32,
+    /// As many as there may be.
+    pub places: u32,
+    /// Let in so far.
+    pub accepted: u64,
+    /// Not let in, as there was no place for them.
+    pub refused: u64,
+    /// Closed because what came was not NBD.
+    pub malformed: u64,
+    /// Closed because their clients kept the server waiting, or to make room.
+    pub cut: u64,
 }
 
 /// The write-intent log of an array that updates in place.
@@ -81,6 +165,18 @@ pub struct InPlaceStatus {
     pub stale_regions: u32,
 }
 
+/// An array that waits for members.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuspendedStatus {
+    /// For how long it has done so.
+    pub for_millis: u64,
+    /// For whom it waits, and what is the matter with each, in words.
+    pub waits_for: String,
+    /// After how long requests fail; absent: they wait for as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_fail_after_millis: Option<u64>,
+}
+
 /// How well an array is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +187,8 @@ pub enum ArrayState {
     Degraded,
     /// The same, and at least one of them is being filled.
     Rebuilding,
+    /// It waits for members; what can be read meanwhile is.
+    Suspended,
     /// It can be read, not written.
     ReadOnly,
     /// More members are missing than the parity covers: it cannot be opened.
@@ -104,6 +202,7 @@ impl ArrayState {
             Self::Healthy => "healthy",
             Self::Degraded => "degraded",
             Self::Rebuilding => "rebuilding",
+            Self::Suspended => "suspended",
             Self::ReadOnly => "read-only",
             Self::Failed => "failed",
         }
@@ -296,6 +395,9 @@ pub struct DeviceStatus {
     pub path: String,
     /// Whether it works.
     pub state: DeviceState,
+    /// What it did not do, in words: why it is missing, or in trouble.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// The spare that is being filled to take over from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successor: Option<String>,
@@ -340,6 +442,21 @@ pub struct DevicePace {
     pub write_p99_us: u64,
     /// A read of it that takes longer is reconstructed from the other columns.
     pub late_after_us: u64,
+    /// Its writes take far longer than those of its peers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_lag: Option<Lag>,
+    /// Its flushes do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_lag: Option<Lag>,
+}
+
+/// What 99 of 100 did not exceed: of a member, and of its typical peer in the R-group. Microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lag {
+    /// Its own.
+    pub p99_us: u64,
+    /// Its peers'.
+    pub peers_p99_us: u64,
 }
 
 /// A spare.

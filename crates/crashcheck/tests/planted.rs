@@ -3,8 +3,9 @@
 use cygnus_crashcheck::rounds::{self, Geometry, Plan, RunError};
 use cygnus_crashcheck::server::Site;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// Runs rounds against `flawed-nbd` with `fault`.
 fn run(fault: &str, seed: u64, rounds: u64) -> Result<(), RunError> {
@@ -36,8 +37,16 @@ fn site(dir: &std::path::Path, fault: &str) -> Site {
         "#!/bin/sh\ncase $1 in\nfresh) rm -f \"$CRASH_DIR\"/disk.*;;\n\
          serve) exec {server} \"$CRASH_SOCKET\" \"$CRASH_DIR/disk.img\" 16777216 {fault};;\nesac\n"
     );
-    fs::write(&script, text).expect("script is written");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("script becomes executable");
+    // By another process: a child that another test starts meanwhile would have the open file too, and Linux executes no
+    // file that somebody may write to.
+    let mut writer = Command::new("install")
+        .args(["-m", "755", "/dev/stdin"])
+        .arg(&script)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("install starts");
+    writer.stdin.take().expect("it is a pipe").write_all(text.as_bytes()).expect("script is written");
+    assert!(writer.wait().expect("install ends").success());
     Site { script, dir: dir.to_owned(), socket: socket(dir), export: "vol0".to_owned() }
 }
 

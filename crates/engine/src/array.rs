@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
-use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
 
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
 use crate::job::JobStatus;
@@ -51,7 +51,23 @@ impl Array {
         options: &'a OpenOptions,
     ) -> Work<'a, Result<Self, ArrayError>> {
         Box::pin(async move {
-            let (reactor, report) = open(rt, devices, options).await?;
+            let (reactor, report) = open(rt, devices, options, false).await?;
+            Ok(Self::of(reactor, report))
+        })
+    }
+
+    /// As [`Array::open`], also where something is lost that was durable. What may be concerned by that is given up: it is
+    /// unreadable until it is written anew or discarded, also after further openings, and what was there before is garbage.
+    ///
+    /// # Errors
+    /// As [`Array::open`], except [`ArrayError::Lost`] and [`ArrayError::LostCheckpoint`].
+    pub fn open_by_force<'a>(
+        rt: &'a Runtime,
+        devices: &'a [DeviceInfo],
+        options: &'a OpenOptions,
+    ) -> Work<'a, Result<Self, ArrayError>> {
+        Box::pin(async move {
+            let (reactor, report) = open(rt, devices, options, true).await?;
             Ok(Self::of(reactor, report))
         })
     }
@@ -113,6 +129,17 @@ impl Array {
         self.reactor.role_at(volume.state(), Lba::containing(offset))
     }
 
+    /// Memory that the maps of all volumes take.
+    pub fn map_bytes(&self) -> ByteSize {
+        ByteSize(self.reactor.shared.maps.bytes())
+    }
+
+    /// What they may take from now on. Beyond it blocks that were never written are refused, with
+    /// [`VolumeError::MapMemory`]; reads, overwrites and trims go on.
+    pub fn set_map_limit(&self, limit: ByteSize) {
+        self.reactor.shared.maps.set_limit(limit.0);
+    }
+
     /// Counters alone, which are cheap.
     pub fn traffic(&self) -> Traffic {
         self.reactor.traffic()
@@ -170,29 +197,37 @@ impl Array {
         size: ByteSize,
         now_unix: u64,
     ) -> Work<'a, Result<Volume, VolumeAdminError>> {
-        Box::pin(async move {
-            if !valid_name(name, MAX_VOLUME_NAME) {
-                return Err(VolumeAdminError::BadName(name.into()));
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            if !valid_name(&name, MAX_VOLUME_NAME) {
+                return Err(VolumeAdminError::BadName(name));
             }
             check_size(size)?;
             let id = {
-                let mut state = self.reactor.home().state.borrow_mut();
+                let mut state = array.reactor.home().state.borrow_mut();
                 if state.volumes.iter().any(|v| v.name == name) {
-                    return Err(VolumeAdminError::Exists(name.into()));
+                    return Err(VolumeAdminError::Exists(name));
                 }
                 if state.volumes.len() >= MAX_VOLUMES {
                     return Err(VolumeAdminError::TooMany(MAX_VOLUMES));
                 }
                 let id = VolumeId(state.next_volume_id);
                 state.next_volume_id += 1;
-                let name = name.into();
-                state.volumes.push(VolumeDesc { id, name, size_bytes: size.0, created_unix: now_unix, start_mib: 0 });
+                let name = name.clone();
+                state.volumes.push(VolumeDesc {
+                    id,
+                    name,
+                    size_bytes: size.0,
+                    created_unix: now_unix,
+                    start_mib: 0,
+                    in_doubt: false,
+                });
                 id
             };
-            self.commit().await?;
-            let volume = Arc::new(VolumeState::new(id, name.into(), size));
-            self.reactor.shared.add_volume(volume.clone());
-            Ok(Volume::new(self.reactor.clone(), volume))
+            array.commit().await?;
+            let volume = Arc::new(VolumeState::new(id, name, size, &array.reactor.shared.maps));
+            array.reactor.shared.add_volume(volume.clone());
+            Ok(Volume::new(array.reactor.clone(), volume))
         })
     }
 
@@ -201,11 +236,12 @@ impl Array {
     /// # Errors
     /// When there is none of that name, or the change cannot be recorded.
     pub fn delete_volume<'a>(&'a self, name: &'a str) -> Work<'a, Result<(), VolumeAdminError>> {
-        Box::pin(async move {
-            let volume = self.find(name)?;
-            let deleting = &self.reactor.home().deleting;
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let volume = array.find(&name)?;
+            let deleting = &array.reactor.home().deleting;
             deleting.set(deleting.get() + 1);
-            let result = self.delete(&volume).await;
+            let result = array.delete(&volume).await;
             deleting.set(deleting.get() - 1);
             result
         })
@@ -225,10 +261,7 @@ impl Array {
         const AT_A_TIME: u64 = 1 << 16;
         let mut lba = volume.map.skip_holes(Lba(0));
         while lba.0 < MAX_VOLUME_BLOCKS {
-            for at in lba.0..(lba.0 + AT_A_TIME).min(MAX_VOLUME_BLOCKS) {
-                let old = volume.map.clear(Lba(at));
-                self.reactor.shared.entry_replaced(volume, old, false);
-            }
+            volume.map.clear_mapped(lba, AT_A_TIME, |old| self.reactor.shared.entry_replaced(volume, old, false));
             lba = volume.map.skip_holes(Lba(lba.0 + AT_A_TIME));
             self.reactor.rt.yield_now().await;
         }
@@ -240,21 +273,22 @@ impl Array {
     /// # Errors
     /// When there is none of that name, the size is not possible, or the change cannot be recorded.
     pub fn resize_volume<'a>(&'a self, name: &'a str, size: ByteSize) -> Work<'a, Result<(), VolumeAdminError>> {
-        Box::pin(async move {
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
             check_size(size)?;
-            let volume = self.find(name)?;
+            let volume = array.find(&name)?;
             let (old, new) = (volume.blocks(), size.0 / BLOCK as u64);
             volume.set_size(ByteSize(size.0.min(volume.size().0)));
             if new < old {
-                let discarded = self.reactor.discard_blocks(&volume, Lba(new), old - new).await;
-                let flushed = self.reactor.flush().await;
+                let discarded = array.reactor.discard_blocks(&volume, Lba(new), old - new).await;
+                let flushed = array.reactor.flush().await;
                 discarded.and(flushed).map_err(faulted)?;
             }
             let id = volume.id;
-            for desc in self.reactor.home().state.borrow_mut().volumes.iter_mut().filter(|v| v.id == id) {
+            for desc in array.reactor.home().state.borrow_mut().volumes.iter_mut().filter(|v| v.id == id) {
                 desc.size_bytes = size.0;
             }
-            self.commit().await?;
+            array.commit().await?;
             volume.set_size(size);
             Ok(())
         })
@@ -262,6 +296,12 @@ impl Array {
 
     fn find(&self, name: &str) -> Result<Arc<VolumeState>, VolumeAdminError> {
         self.reactor.shared.volume_named(name).ok_or_else(|| VolumeAdminError::Unknown(name.into()))
+    }
+
+    /// Carries out a change of the array to its end, whatever becomes of the caller: half of it would be neither the one
+    /// array nor the other.
+    pub(crate) fn carry_out<'a, T: 'static>(&'a self, change: impl Future<Output = T> + 'static) -> Work<'a, T> {
+        Box::pin(self.reactor.rt.carry_out(change))
     }
 
     async fn commit(&self) -> Result<(), ArrayError> {
@@ -280,28 +320,47 @@ impl Array {
     }
 
     /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
-    /// answer [`VolumeError::Gone`] from the start of this.
+    /// answer [`VolumeError::Gone`] from the start of this. Members that are awaited are awaited for some seconds more.
     ///
     /// # Errors
     /// When not everything could be made durable; the next opening will then recover as after a crash.
     pub fn close(self) -> Work<'static, Result<(), ArrayError>> {
-        Box::pin(async move {
+        let rt = self.reactor.rt.clone();
+        let close = async move {
             let reactor = &self.reactor;
-            let _step = reactor.shared.during("close");
-            self.stop_workers().await;
-            reactor.shared.set_closed();
-            reactor.progress.notify();
-            reactor.home().space_changed.notify();
-            self.scrub_end().await;
-            reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
-            reactor.end_segments();
-            reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
-            // The checkpoint may need the space.
-            reactor.release_pending().await;
-            reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
-            reactor.home().state.borrow_mut().clean = true;
-            reactor.commit_state().await.map_err(ArrayError::Faulted)
-        })
+            reactor.rt.spawn(reactor.clone().close_without_members());
+            let closed = self.close_all().await;
+            reactor.end_guardian();
+            match reactor.home().given_up.take() {
+                Some(why) => Err(ArrayError::Suspended(why)),
+                None => closed,
+            }
+        };
+        Box::pin(async move { rt.carry_out(close).await })
+    }
+
+    async fn close_all(&self) -> Result<(), ArrayError> {
+        let reactor = &self.reactor;
+        let _step = reactor.shared.during("close");
+        self.stop_workers().await;
+        reactor.shared.set_closed();
+        reactor.progress.notify();
+        reactor.home().space_changed.notify();
+        self.scrub_end().await;
+        reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
+        reactor.end_segments();
+        reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
+        // The checkpoint may need the space.
+        reactor.release_pending().await;
+        reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+        reactor.home().state.borrow_mut().clean = true;
+        reactor.commit_state().await.map_err(ArrayError::Faulted)
+    }
+
+    /// For how long requests wait for members while the array is suspended; for ever if nobody says anything. Then they
+    /// fail, and so do later ones, until the members are back.
+    pub fn set_suspended_for(&self, span: Nanos) {
+        self.reactor.shared.suspension.set_requests_wait(span);
     }
 
     /// Ends the cleaner, the rebuilder and those who empty groups.
@@ -310,7 +369,7 @@ impl Array {
         home.stop.set(true);
         home.space_changed.notify();
         home.members_changed.notify();
-        self.reactor.progress.notify();
+        self.reactor.members_settled();
         while home.cleaner_running.get() {
             let ended = home.cleaner_ended.wait();
             if home.cleaner_running.get() {

@@ -1,9 +1,10 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
 use cygnus_format::{
-    GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError,
+    GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Standing, Superblock,
+    SuperblockError,
 };
-use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, IoErrorKind, Runtime};
+use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::error::ArrayError;
@@ -37,7 +38,7 @@ async fn read(rt: &Runtime, dev: DeviceIx, offset: u64, len: usize) -> Result<Bu
 async fn read_head(rt: &Runtime, dev: DeviceIx) -> Result<(Buf, Option<IoError>), IoError> {
     let error = match read(rt, dev, 0, HEAD).await {
         Ok(head) => return Ok((head, None)),
-        Err(error) if error.kind == IoErrorKind::Medium => error,
+        Err(error) if error.kind.is_of_range() => error,
         Err(error) => return Err(error),
     };
     let mut head = rt.alloc(HEAD);
@@ -48,6 +49,12 @@ async fn read_head(rt: &Runtime, dev: DeviceIx) -> Result<(Buf, Option<IoError>)
         }
     }
     Ok((head, Some(error)))
+}
+
+/// The superblock of a device, if it can be read and has one.
+pub(crate) async fn superblock_of(rt: &Runtime, dev: DeviceIx) -> Option<Superblock> {
+    let (head, _) = read_head(rt, dev).await.ok()?;
+    Superblock::newest(SUPERBLOCK_OFFSETS.map(|at| &head.bytes()[at as usize..(at + SUPERBLOCK_SLOT) as usize])).ok()
 }
 
 /// Looks at one device.
@@ -223,26 +230,27 @@ impl Assembly {
                 expected: format!("{:?} ({})", newest.state.name, newest.array),
             });
         }
-        if newest.state.lists(SPARE, own.member_uuid) {
-            self.spares.push(Spare { uuid: own.member_uuid, device });
-            return Ok(());
+        let standing = newest.state.standing(own);
+        if let Some(why) = standing.why_not() {
+            self.remarks.push(format!("{} {why}: {}", device.name, standing.remedy()));
         }
-        let Some(ix) = newest.state.members().position(|desc| desc.uuid == own.member_uuid) else {
-            self.remarks.push(match own.is_joining() {
-                true => format!("{} was about to be added, and that was cut short: add it again", device.name),
-                false => format!("{} was replaced by another device and is left out", device.name),
-            });
-            return Ok(());
+        let ix = match standing {
+            Standing::Member(ix) => ix.index(),
+            Standing::Spare => {
+                self.spares.push(Spare { uuid: own.member_uuid, device });
+                return Ok(());
+            }
+            // It does not know it yet. Once another group has its number, whose device it was is not known any more.
+            Standing::Left if newest.state.members().any(|desc| desc.uuid == own.member_uuid) => {
+                self.released.push(device);
+                return Ok(());
+            }
+            Standing::Left | Standing::Joining | Standing::Replaced | Standing::FormerSpare => return Ok(()),
         };
-        if newest.state.has_left(MemberIx(ix as u16)) {
-            self.remarks.push(format!("{} has left the array with its R-group", device.name));
-            self.released.push(device);
-            return Ok(());
-        }
         let desc = newest.state.members().nth(ix).expect("just found");
         if device.size < desc.size_bytes {
             let (has, had) = (ByteSize(device.size), ByteSize(desc.size_bytes));
-            self.remarks.push(format!("{} has shrunk from {had} to {has} and is left out", device.name));
+            self.remarks.push(format!("{} is {has}, was {had}: truncated; it is left out", device.name));
             return Ok(());
         }
         if desc.state != MemberState::Online || is_outdated(own, newest) {

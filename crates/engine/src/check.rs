@@ -12,6 +12,7 @@ mod maps;
 mod members;
 mod rows;
 mod segment;
+mod verdict;
 mod window;
 
 use std::cell::RefCell;
@@ -35,6 +36,7 @@ use crate::shared::{MemberCounters, count};
 use crate::work::Work;
 pub(crate) use maps::{Matched, unmatched};
 pub(crate) use segment::SegmentResult;
+pub use verdict::Verdict;
 
 /// Memory for the windows of all segments that are read at once.
 const MEMORY: usize = 192 << 20;
@@ -52,6 +54,8 @@ pub enum FindingKind {
     MemberMissing,
     /// A member is there, but what it holds is older than the array.
     MemberStale,
+    /// A member is there, but not all of it.
+    MemberTruncated,
     /// One of a member's two superblock slots is damaged.
     SuperblockSlot,
     /// Superblocks of one generation differ between members.
@@ -70,6 +74,8 @@ pub enum FindingKind {
     Lost,
     /// The headers that describe a mapped block are gone.
     HeaderLost,
+    /// A stripe that was durable cannot be found: opening is refused.
+    LostStripe,
     /// The map points to a place that holds something else, or nothing.
     Map,
     /// The number of mapped blocks is not what the checkpoint says.
@@ -87,6 +93,7 @@ impl FindingKind {
             Self::NotAMember => "not-a-member",
             Self::MemberMissing => "member-missing",
             Self::MemberStale => "member-stale",
+            Self::MemberTruncated => "member-truncated",
             Self::SuperblockSlot => "superblock-slot",
             Self::SuperblocksDiffer => "superblocks-differ",
             Self::Checkpoint => "checkpoint",
@@ -96,6 +103,7 @@ impl FindingKind {
             Self::Parity => "parity",
             Self::Lost => "lost",
             Self::HeaderLost => "header-lost",
+            Self::LostStripe => "stripe-lost",
             Self::Map => "map",
             Self::Count => "count",
             Self::Unaccounted => "unaccounted",
@@ -109,8 +117,8 @@ impl FindingKind {
 pub struct Finding {
     /// What it is about.
     pub kind: FindingKind,
-    /// `false`: worth knowing, and no inconsistency.
-    pub is_damage: bool,
+    /// What it weighs.
+    pub weight: Verdict,
     /// The device, if it is about one.
     pub device: Option<String>,
     /// Byte offset on the device.
@@ -124,9 +132,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Damage of that kind.
+    /// A finding of that kind, of the weight that such have.
     pub fn new(kind: FindingKind, text: String) -> Self {
-        Self { kind, is_damage: true, device: None, offset: None, volume: None, lba: None, text }
+        Self { kind, weight: kind.weight(), device: None, offset: None, volume: None, lba: None, text }
     }
 
     /// At this byte of a device.
@@ -143,9 +151,19 @@ impl Finding {
         Self { volume: Some(volume), lba: Some(lba), ..self }
     }
 
-    /// No damage, only worth knowing.
+    /// Only worth knowing.
     pub fn into_information(self) -> Self {
-        Self { is_damage: false, ..self }
+        Self { weight: Verdict::Consistent, ..self }
+    }
+
+    /// It keeps a member from taking part.
+    fn degrading(self) -> Self {
+        Self { weight: Verdict::Degraded, ..self }
+    }
+
+    /// Nothing mends it.
+    fn beyond_redundancy(self) -> Self {
+        Self { weight: Verdict::BeyondRedundancy, ..self }
     }
 }
 
@@ -187,18 +205,6 @@ pub struct CheckReport {
     pub took: Nanos,
 }
 
-impl CheckReport {
-    /// Whether nothing was found that should not be.
-    pub fn is_consistent(&self) -> bool {
-        self.damage() == 0
-    }
-
-    /// How many findings are damage.
-    pub fn damage(&self) -> usize {
-        self.findings.iter().filter(|f| f.is_damage).count()
-    }
-}
-
 /// Checks a stopped array on its devices, given in any order. Writes nothing, whatever `options` say. `progress` is
 /// called after each segment.
 ///
@@ -223,7 +229,8 @@ fn check_all<'a>(
         let begun = rt.precise_now();
         let looked = members::look(rt, devices, options.array).await;
         let mut findings = looked.findings;
-        let unused = findings.iter().filter(|f| matches!(f.kind, FindingKind::NotAMember | FindingKind::MemberStale));
+        use FindingKind::{MemberStale, MemberTruncated, NotAMember};
+        let unused = findings.iter().filter(|f| matches!(f.kind, NotAMember | MemberStale | MemberTruncated));
         let remarks = unused.map(|f| f.text.clone()).collect();
         let assembly = assemble_members(looked.usable, options.array, remarks)?;
         let Superblock { array, state, .. } = assembly.superblock.clone();
@@ -267,29 +274,20 @@ fn lost_blocks(reactor: &Reactor, findings: &[Finding]) -> Vec<LostBlock> {
 /// The maps as the next opening would have them; `false` when no checkpoint can be read.
 async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState, findings: &mut Vec<Finding>) -> bool {
     let mut steps = crate::open::Steps::new(&reactor.rt, &crate::open::Silent);
-    let newest = match load(reactor, state, &mut steps).await {
-        Ok(newest) => newest,
-        Err(error) => {
-            let text = format!("{error}: the volumes cannot be brought back; restore them from a backup");
-            findings.push(Finding::new(FindingKind::Checkpoint, text));
-            return false;
-        }
-    };
-    if !newest {
-        let text = "the newest checkpoint cannot be read: opening will use the one before it and replay all that came \
-                    after, and blocks discarded since may show old data"
-            .into();
-        findings.push(Finding::new(FindingKind::Checkpoint, text));
+    if let Err(error) = load(reactor, state, &mut steps).await {
+        findings.push(Finding::new(FindingKind::Checkpoint, error.to_string()).beyond_redundancy());
+        return false;
     }
     if !state.clean {
         let replayed = crate::open::replay(reactor, &mut steps).await;
         findings.push(describe_tail(&replayed));
-    } else if !newest {
-        crate::open::replay(reactor, &mut steps).await;
+        if !replayed.lost.is_nothing() {
+            findings.push(Finding::new(FindingKind::LostStripe, replayed.lost.error(reactor).to_string()));
+        }
     }
     maps::drop_impossible(reactor, findings);
     recount(reactor, state, &mut steps);
-    if let Some(root) = state.roots[0].as_ref().filter(|_| state.clean && newest)
+    if let Some(root) = state.roots[0].as_ref().filter(|_| state.clean)
         && root.mapped_blocks != reactor.shared.mapped()
     {
         let (says, are) = (root.mapped_blocks, reactor.shared.mapped());
@@ -345,7 +343,7 @@ async fn scan(
         window,
         beside_guests: false,
     });
-    let all: Vec<SegIx> = (0..reactor.shared.segments.count()).map(SegIx).collect();
+    let all: Vec<SegIx> = reactor.shared.segments.all().collect();
     let of = all.len();
     let so_far = Rc::new(RefCell::new(CheckProgress { segments: 0, of, bytes: 0 }));
     let workers = (MEMORY / bytes).clamp(1, MOST_AT_ONCE);

@@ -1,17 +1,43 @@
 //! Checkpoints: the maps written out, so that a recovery replays only what came after.
 //!
-//! A checkpoint begins with a *barrier*: all reactors close their stripes and hold still for a moment, so that every
-//! stripe is wholly before or wholly after it. Then the pages of the maps are written, while guests go on writing: a
-//! page may show changes from after the barrier, and replay will make the same changes again. Before the root is
-//! recorded, everything that the pages may point to is made durable.
+//! Of the maps everything is written each time, and nothing but what is mapped: a page of a map whole if it is fairly full, the
+//! entries of the others packed. So a checkpoint takes at most 16 bytes for each block mapped, whatever the size of the
+//! volumes, and what three of them may take at most is not promised to anybody (`space`, `open`).
+//!
+//! A checkpoint begins with a *cut*: a stripe sequence, the root's `barrier`, such that whatever is in a stripe at or
+//! behind it happened after everything in the stripes before it. Then the pages of the maps are written, while guests go
+//! on writing: a page may show changes from after the cut, and replay will make the same changes again. Before the root
+//! is recorded, everything that the pages may point to is made durable.
+//!
+//! # Why the cut waits for no device
+//!
+//! Every other reactor closes its stripes and appends nothing until it is told the cut is made; when all have answered,
+//! the home reactor closes its own and reads the counter of stripes, in one go. So nobody waits longer than for a message
+//! there and back. What recovery takes for granted holds, though many of the closed stripes may be on their way still:
+//!
+//! * *Order.* A stripe is numbered when it is closed. At the cut none is open, so what was appended before it is in stripes
+//!   below it, and what is appended later, with higher write sequences, in stripes at or behind it. That is what replay
+//!   needs: a discard that it replays may only clear what it replays as well, or what is older than the discard.
+//! * *What lies below the cut is durable before anybody relies on it.* Replay skips it because the pages show it; so the
+//!   root, and nothing else, says that it may be skipped. The flush before the root is recorded waits for all of it, on all
+//!   reactors, holding nobody up, and [`Reactor::checkpoint_now`] checks that before it goes on. A crash earlier finds
+//!   the roots of before.
+//! * *The open segments that the root lists* are those that may hold stripes on both sides. A segment is open from its
+//!   grant until its last stripe is on the devices, so those listed at the cut are all that are appended to, and some that
+//!   only wait for devices: naming these costs recovery a look at them, and nothing is missed.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use cygnus_format::{CheckpointRoot, RootSegment, RootUse};
-use cygnus_types::{BLOCK, Nanos};
+use cygnus_format::{
+    CheckpointRoot, Kind, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage, RootSegment, RootUse,
+};
+use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
+use crate::l2p::PAGE_ENTRIES;
 use crate::lane::Lane;
 use crate::peers::ToOwner;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{VolumeState, count, read};
@@ -27,12 +53,20 @@ const LONGEST_REST: Nanos = Nanos::millis(10);
 /// How often it looks what users have written.
 const LOOK: Nanos = Nanos::millis(1);
 
+/// The maps on their way into a checkpoint.
+struct Dump {
+    generation: u64,
+    /// Blocks written.
+    written: u64,
+    packed: PackedPage,
+}
+
 impl Reactor {
     /// Whether enough has been written since the last checkpoint.
     pub(crate) fn checkpoint_is_due(&self) -> bool {
         let rule = self.shared.policies.checkpoint;
-        let pages: u64 = self.shared.volumes().iter().map(|v| v.page_bound()).sum();
-        let by_size = pages * BLOCK as u64 * u64::from(rule.write_factor);
+        let last = self.home().state.borrow().roots[0].as_ref().map_or(0, |root| root.pages);
+        let by_size = last * BLOCK as u64 * u64::from(rule.write_factor);
         // A small array would otherwise be written over several times before its first checkpoint.
         let least = rule.min_bytes.min(self.shared.usable() * BLOCK as u64 / 2);
         read(&self.shared.since_checkpoint) >= by_size.max(least)
@@ -40,56 +74,51 @@ impl Reactor {
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.
     pub(crate) fn start_checkpoint_at_once(self: &Rc<Self>) {
-        self.home().checkpoint_awaited.set(true);
+        self.home().checkpoint_needed.set(true);
         self.start_checkpoint();
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way.
     pub(crate) fn start_checkpoint(self: &Rc<Self>) {
-        if self.home().space.borrow().recovering || self.home().checkpointing.replace(true) {
-            return;
+        if !self.home().space.borrow().recovering {
+            self.home().checkpointing.begin(&self.rt, || self.clone().checkpoint_round());
         }
-        let reactor = self.clone();
-        self.rt.spawn(async move {
-            if let Err(why) = reactor.checkpoint_now().await {
-                reactor.shared.log(format!("no checkpoint: {why}"));
-            }
-            reactor.end_checkpoint();
-        });
-    }
-
-    fn end_checkpoint(&self) {
-        self.home().checkpointing.set(false);
-        self.home().checkpoint_awaited.set(false);
-        self.home().checkpoint_done.notify();
-        self.home().space_changed.notify();
     }
 
     /// Takes a checkpoint and waits for it.
     pub(crate) async fn checkpoint(self: &Rc<Self>) -> Result<(), String> {
-        loop {
-            let done = self.home().checkpoint_done.wait();
-            self.home().checkpoint_awaited.set(true);
-            if !self.home().checkpointing.replace(true) {
-                break;
-            }
-            done.await;
-        }
+        let _awaited = Awaited::new(self);
+        self.home().checkpointing.next(&self.rt, || self.clone().checkpoint_round()).await
+    }
+
+    async fn checkpoint_round(self: Rc<Self>) -> Result<(), String> {
         let result = self.checkpoint_now().await;
-        self.end_checkpoint();
+        self.shared.end_writing_maps();
+        // Writers may have waited for what was unmapped meanwhile.
+        self.progress.notify();
+        self.peers.tell_others(&self, || ToOwner::Wake);
+        if let Err(why) = &result {
+            self.shared.log(format!("no checkpoint: {why}"));
+        }
+        self.home().checkpoint_needed.set(false);
+        self.home().space_changed.notify();
         result
     }
 
     async fn checkpoint_now(self: &Rc<Self>) -> Result<(), String> {
         let _step = self.shared.during("checkpoint");
         let home = self.home();
-        let mut root = self.barrier().await;
+        self.shared.begin_writing_maps();
+        let mut root = self.cut().await;
         let generation = root.generation;
-        for volume in self.shared.volumes() {
-            root.pages = self.write_pages(&volume, generation, root.pages).await?;
-        }
+        root.pages = self.write_maps(generation).await?;
         self.writer(Lane::Meta).borrow_mut().close_segment(self);
+        self.drain(&[Lane::Meta]).await;
         self.flush_everything().await?;
+        assert!(
+            self.shared.stripes.complete_below() >= root.barrier,
+            "the flush waited for what the root says may be skipped"
+        );
         let written = self.meta_segments(generation);
         root.segments.extend(written.iter().map(|&(seg, segment_seq)| {
             let (group, segment) = self.shared.segments.locate(seg);
@@ -109,15 +138,13 @@ impl Reactor {
     }
 
     /// Brings every reactor to a stripe boundary and notes where everything stands.
-    async fn barrier(self: &Rc<Self>) -> CheckpointRoot {
-        self.hold.set(true);
+    async fn cut(self: &Rc<Self>) -> CheckpointRoot {
         self.peers.ask_others(self, |ticket| ToOwner::Hold { ticket }).await;
-        for lane in Lane::ALL {
-            self.writer(lane).borrow_mut().close_stripe(self);
-        }
+        // No await from here to the release: this reactor needs not be held.
+        self.close_stripes();
         let home = self.home();
         let generation = home.state.borrow().roots[0].as_ref().map_or(1, |r| r.generation + 1);
-        let barrier = self.shared.stripe_seq();
+        let barrier = self.shared.stripes.next();
         self.shared.since_checkpoint.store(0, std::sync::atomic::Ordering::Relaxed);
         let root = CheckpointRoot {
             generation,
@@ -129,17 +156,15 @@ impl Reactor {
             pages: 0,
             segments: self.open_segments(),
         };
-        self.hold.set(false);
         self.peers.tell_others(self, || ToOwner::Release);
-        self.progress.notify();
         root
     }
 
     /// Every segment that some reactor may append to.
     fn open_segments(&self) -> Vec<RootSegment> {
         let table = &self.shared.segments;
-        (0..table.count())
-            .map(SegIx)
+        table
+            .all()
             .filter(|&seg| table.state(seg) == SegState::Open)
             .map(|seg| {
                 let (group, segment) = table.locate(seg);
@@ -148,29 +173,86 @@ impl Reactor {
             .collect()
     }
 
-    /// Writes the pages of a volume's map that hold anything, after so many others; returns how many there are now.
-    async fn write_pages(self: &Rc<Self>, volume: &VolumeState, generation: u64, others: u64) -> Result<u64, String> {
-        let mut bytes = [0; BLOCK];
-        let mut written = others;
-        for number in volume.map.pages(volume.blocks()) {
-            if !volume.map.read_page(number, &mut bytes) {
-                continue;
-            }
-            self.append_page(&Page { volume, number, generation, bytes: &bytes }).await?;
-            written += 1;
-            if written.is_multiple_of(PAGES_PER_TURN) {
-                self.rt.yield_now().await;
-                self.let_guests_write(written).await;
-            }
+    /// Writes the maps of all volumes; returns in how many blocks.
+    async fn write_maps(self: &Rc<Self>, generation: u64) -> Result<u64, String> {
+        let mut dump = Dump { generation, written: 0, packed: PackedPage::default() };
+        for volume in self.shared.volumes() {
+            self.write_map(&volume, &mut dump).await?;
+            self.rt.yield_now().await;
         }
-        Ok(written)
+        self.end_packed(&mut dump).await?;
+        Ok(dump.written)
+    }
+
+    /// Writes a volume's map: whole pages where it is dense, what is mapped where it is not.
+    async fn write_map(self: &Rc<Self>, volume: &VolumeState, dump: &mut Dump) -> Result<(), String> {
+        let (mut from, mut found) = (Lba(0), Vec::new());
+        while let Some(next) = volume.map.next_mapped(from, Lba(volume.blocks()), &mut found) {
+            for entries in found.chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES) {
+                if entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole) {
+                    self.write_page(volume.id, entries, dump).await?;
+                    continue;
+                }
+                for &(lba, entry) in entries {
+                    if !dump.packed.push(volume.id, lba, entry) {
+                        self.end_packed(dump).await?;
+                        let fits = dump.packed.push(volume.id, lba, entry);
+                        assert!(fits, "an empty block has room for an entry");
+                    }
+                }
+            }
+            found.clear();
+            from = next;
+        }
+        Ok(())
+    }
+
+    /// Writes a page whole, of which these entries are mapped.
+    async fn write_page(
+        self: &Rc<Self>,
+        volume: VolumeId,
+        mapped: &[(Lba, MapEntry)],
+        dump: &mut Dump,
+    ) -> Result<(), String> {
+        let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
+        mapped.iter().for_each(|&(lba, entry)| entries[(lba.0 % PAGE_ENTRIES) as usize] = entry);
+        let mut bytes = [0; BLOCK];
+        MapPage::encode(&entries, &mut bytes);
+        let number = Lba(mapped[0].0.0 / PAGE_ENTRIES);
+        let generation = dump.generation;
+        self.append_page(&Page { kind: Kind::Meta, volume, first: number, generation, bytes: &bytes }).await?;
+        self.count_page(dump).await;
+        Ok(())
+    }
+
+    /// Writes the packed block, unless it is empty, and begins another one.
+    async fn end_packed(self: &Rc<Self>, dump: &mut Dump) -> Result<(), String> {
+        if dump.packed.is_empty() {
+            return Ok(());
+        }
+        let (volume, first) = dump.packed.first();
+        let (generation, bytes) = (dump.generation, dump.packed.bytes());
+        self.append_page(&Page { kind: Kind::Packed, volume, first, generation, bytes }).await?;
+        dump.packed.clear();
+        self.count_page(dump).await;
+        Ok(())
+    }
+
+    /// One more is written: now and then others get a turn.
+    async fn count_page(&self, dump: &mut Dump) {
+        dump.written += 1;
+        if dump.written.is_multiple_of(PAGES_PER_TURN) {
+            self.rt.yield_now().await;
+            self.let_guests_write(dump.written).await;
+        }
     }
 
     /// Rests until users have written their share since the barrier, unless somebody waits.
     async fn let_guests_write(&self, pages: u64) {
         let home = self.home();
         let since = self.rt.now();
-        while !home.checkpoint_awaited.get()
+        while !home.checkpoint_needed.get()
+            && home.checkpoint_waiters.get() == 0
             && !self.is_ending()
             && home.space.borrow().starving == 0
             && read(&self.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
@@ -197,8 +279,8 @@ impl Reactor {
     fn meta_segments(&self, generation: u64) -> Vec<(SegIx, u64)> {
         let table = &self.shared.segments;
         let named: Vec<SegIx> = self.named_meta_segments(generation);
-        (0..table.count())
-            .map(SegIx)
+        table
+            .all()
             .filter(|&seg| table.state(seg) == SegState::Meta && !named.contains(&seg))
             .map(|seg| (seg, table.seq(seg)))
             .collect()
@@ -219,10 +301,8 @@ impl Reactor {
     async fn drop_old_checkpoints(self: &Rc<Self>) {
         let kept = self.named_meta_segments(u64::MAX);
         let table = &self.shared.segments;
-        let old: Vec<SegIx> = (0..table.count())
-            .map(SegIx)
-            .filter(|&seg| table.state(seg) == SegState::Meta && !kept.contains(&seg))
-            .collect();
+        let old: Vec<SegIx> =
+            table.all().filter(|&seg| table.state(seg) == SegState::Meta && !kept.contains(&seg)).collect();
         if self.shared.policies.cleaning.is_by_group() {
             // Garbage like any other: it goes with its group.
             old.iter().for_each(|&seg| table.set_state(seg, SegState::Sealed));
@@ -232,5 +312,22 @@ impl Reactor {
         // From here on its contents mean nothing, also to a scrub that is reading them.
         old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
         self.free_segments(old).await;
+    }
+}
+
+/// Somebody waits for a checkpoint, so it does not rest.
+struct Awaited<'a>(&'a Cell<u32>);
+
+impl<'a> Awaited<'a> {
+    fn new(reactor: &'a Reactor) -> Self {
+        let waiters = &reactor.home().checkpoint_waiters;
+        waiters.set(waiters.get() + 1);
+        Self(waiters)
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }

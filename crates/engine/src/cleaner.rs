@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use cygnus_format::Place;
 use cygnus_runtime::{EventWait, either};
-use cygnus_types::{GroupId, Nanos};
+use cygnus_types::{GroupId, Nanos, counted};
 
 use crate::lane::Lane;
 use crate::parallel::for_each_of;
@@ -132,7 +132,7 @@ impl Reactor {
 
     fn blocked_by_discards(&self) -> bool {
         let table = &self.shared.segments;
-        (0..table.count()).map(SegIx).any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
+        table.all().any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
     }
 
     /// Empties victims of one group, or of two, at once, so that devices always have something to do.
@@ -163,6 +163,7 @@ impl Reactor {
 
     /// Moves every current block out of a victim.
     async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx, moving: &Moving) {
+        let _look = self.looks.begin();
         let shared = &self.shared;
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
@@ -171,7 +172,8 @@ impl Reactor {
         let (_, segment) = shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
         while shared.segments.live(seg) > 0 {
-            let Some(stripe) = self.stripe_at(group, segment, row, life).await else { break };
+            let Ok(found) = self.stripe_surely_at(group, segment, row, life).await else { return };
+            let Some(stripe) = found else { break };
             self.give_way_to_reads(group).await;
             moving.at_ease(self.has_time(group));
             let moved = self.move_stripe(&stripe, moving).await;
@@ -189,7 +191,8 @@ impl Reactor {
         } else if !self.home().stop.get() && !shared.is_stopped() {
             shared.segments.set_state(seg, SegState::Damaged);
             let left = shared.segments.live(seg);
-            shared.log(format!("{group} {segment}: {left} blocks cannot be read; it stays as it is"));
+            let text = format!("{group} {segment}: {} cannot be read; it stays as it is", counted(left, "block"));
+            shared.log_repeated("damaged segment", &group.to_string(), text);
         }
     }
 
@@ -257,7 +260,7 @@ impl Reactor {
         let table = &self.shared.segments;
         let victim = table.index(place.group, place.segment);
         let is_empty = |&seg: &SegIx| seg != victim && table.live(seg) == 0 && self.may_clean(seg);
-        for seg in (0..table.count()).map(SegIx).filter(is_empty) {
+        for seg in table.all().filter(is_empty) {
             table.set_state(seg, SegState::Pending);
             self.home().space.borrow_mut().pending.push(seg);
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Superblock, slot_for};
 use cygnus_runtime::{DeviceIx, IoError};
-use cygnus_types::{MemberIx, Uuid};
+use cygnus_types::{GroupId, MemberIx, Uuid};
 
 use crate::member_state;
 use crate::membership::Spare;
@@ -20,27 +20,52 @@ struct Holder {
 
 impl Reactor {
     /// Writes the present state to the superblocks of all members in service and makes it durable. Concurrent callers
-    /// share a round. An error means that the state may or may not be what the next opening finds.
+    /// share a round, which goes on to its end whatever becomes of them. An error means that the state may or may not be
+    /// what the next opening finds.
     pub(crate) async fn commit_state(self: &Rc<Self>) -> Result<(), String> {
-        self.home().committing.run(|| self.commit_round()).await
+        self.home().committing.next(&self.rt, || self.clone().commit_round()).await
     }
 
-    async fn commit_round(self: &Rc<Self>) -> Result<(), String> {
+    async fn commit_round(self: Rc<Self>) -> Result<(), String> {
         let _step = self.shared.during("superblock");
         loop {
+            let answers = self.answers.wait();
+            if let Some(why) = self.shared.fault() {
+                return Err(why);
+            }
             let membership = self.shared.membership();
             self.note_departures();
             self.note_errors();
-            if self.write_superblocks().await? == 0 {
-                return Err("no member took the new superblock".into());
+            self.write_superblocks().await?;
+            if !self.is_on_record() {
+                // Who did not take it leaves, or is back one day.
+                answers.await;
+                continue;
             }
             self.home().recorded_membership.set(membership);
-            self.check_redundancy();
             if self.shared.membership() == membership {
                 return Ok(());
             }
-            // Another member failed while we wrote: the others must know.
+            // Another member left while we wrote: the others must know.
         }
+    }
+
+    /// Whether no opening can miss the newest superblocks: of some group all who are in service have them, or more than may
+    /// be lost.
+    fn is_on_record(&self) -> bool {
+        let geometry = self.shared.layout.geometry();
+        let behind = self.home().behind.borrow();
+        (0..self.shared.layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
+            let members = (0..geometry.width()).map(|column| self.shared.member(group, column));
+            let in_service = members.filter(|(_, state)| state.device().is_some()).map(|(member, _)| member);
+            let (lack, have): (Vec<_>, Vec<_>) = in_service.partition(|member| behind.contains_key(member));
+            !have.is_empty() && (lack.is_empty() || have.len() > usize::from(geometry.parity))
+        })
+    }
+
+    /// A member did not get the superblocks of this generation.
+    fn falls_behind(&self, member: MemberIx, generation: u64) {
+        self.home().behind.borrow_mut().entry(member).or_insert(generation - 1);
     }
 
     /// Members that have left service since the last superblocks, or were not there when the array was opened.
@@ -53,12 +78,15 @@ impl Reactor {
             let of = group.state;
             group.members.iter_mut().map(move |member| (of, member))
         });
-        for ((group, desc), shared) in members.zip(self.shared.members.iter()) {
+        for (((group, desc), shared), ix) in members.zip(self.shared.members.iter()).zip(0..) {
             let was_in_service =
                 group != GroupState::Retired && matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
             let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
-            member_state::depart(desc, to, below, generation, session);
+            let got = self.home().behind.borrow_mut().remove(&MemberIx(ix));
+            member_state::depart(desc, to, below, got.map_or(generation, |got| got.min(generation)), session);
             self.shared.log(format!("{} is {}", shared.name(), to.word()));
+            // Whoever is missing may come back.
+            home.members_changed.notify();
         }
     }
 
@@ -71,23 +99,25 @@ impl Reactor {
         }
     }
 
-    /// Returns how many members took it.
-    async fn write_superblocks(self: &Rc<Self>) -> Result<usize, String> {
+    async fn write_superblocks(self: &Rc<Self>) -> Result<(), String> {
         let home = self.home();
         let generation = home.generation.get() + 1;
         home.generation.set(generation);
         let state = home.state.borrow().clone();
         let newcomers = home.newcomers.take();
         let is_new = |holder: &Holder| newcomers.contains(&holder.member);
-        let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders().into_iter().partition(is_new);
+        let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders(generation).into_iter().partition(is_new);
         // First those that have just become members. Did others know of it before them, a crash in this write and one in
         // the next would leave them with a superblock so old that it passes for a copy from when they were none.
-        let took = self.write_to(new, generation, &state).await?;
-        Ok(took + self.write_to(others, generation, &state).await?)
+        if let Err(why) = self.write_to(new, generation, &state).await {
+            home.newcomers.borrow_mut().extend(newcomers);
+            return Err(why);
+        }
+        self.write_to(others, generation, &state).await
     }
 
-    /// Writes a superblock to some of the holders; returns how many members took it.
-    async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<usize, String> {
+    /// Writes a superblock to some of the holders.
+    async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<(), String> {
         let mut writes = Vec::new();
         for Holder { member, uuid: member_uuid, dev } in holders {
             let (array, state) = (self.home().uuid, state.clone());
@@ -101,37 +131,41 @@ impl Reactor {
         for (member, dev, write) in writes {
             match write.await {
                 Ok(_) => flushes.push((member, dev, self.rt.flush(dev))),
-                Err(error) => self.holder_failed(member, dev, "writing its superblock", error),
+                Err(error) => self.not_taken(member, dev, generation, "writing its superblock", error),
             }
         }
-        let mut took = 0;
         for (member, dev, flush) in flushes {
             match flush.await {
-                Ok(_) => took += usize::from(member != SPARE),
-                Err(error) => self.holder_failed(member, dev, "a flush", error),
+                Ok(_) => drop(self.home().behind.borrow_mut().remove(&member)),
+                Err(error) => self.not_taken(member, dev, generation, "a flush", error),
             }
         }
-        Ok(took)
+        Ok(())
     }
 
-    /// Members in service and spares.
-    fn superblock_holders(&self) -> Vec<Holder> {
+    /// Spares, and the members in service but for those in trouble, which fall behind.
+    fn superblock_holders(&self, generation: u64) -> Vec<Holder> {
         let home = self.home();
         let state = home.state.borrow();
         let members = (0..).map(MemberIx).zip(state.members());
         let members = members.filter_map(|(member, desc)| {
-            Some(Holder { member, uuid: desc.uuid, dev: self.device_in_service(member)? })
+            let dev = self.device_in_service(member)?;
+            if self.shared.members[member.index()].trouble().is_some() {
+                self.falls_behind(member, generation);
+                return None;
+            }
+            Some(Holder { member, uuid: desc.uuid, dev })
         });
         let spares = home.spares.borrow();
         let spare = |spare: &Spare| Holder { member: SPARE, uuid: spare.uuid, dev: spare.device.ix };
         members.chain(spares.iter().map(spare)).collect()
     }
 
-    fn holder_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
+    fn not_taken(&self, member: MemberIx, dev: DeviceIx, generation: u64, doing: &str, error: IoError) {
         if member == SPARE {
             self.spare_failed(dev, doing, error)
         } else {
-            self.write_failed(member, dev, doing, error)
+            self.falls_behind(member, generation);
         }
     }
 }

@@ -99,11 +99,11 @@ pub fn random_uuid(rt: &Runtime) -> Uuid {
     Uuid::from_random(rt.rng_u64(), rt.rng_u64())
 }
 
-/// Height of a full stripe: as tall as one block of header can describe, which keeps headers below 2 % of the space,
-/// and a whole number of chunks.
+/// Height of a full stripe: as tall as one block can describe, which keeps headers at 2 to 3 % of the space, and a whole
+/// number of chunks.
 fn stripe_rows(data: u8, parity: u8, chunk_blocks: u32) -> u32 {
     let probe = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks, segment_blocks: 1 };
-    let tallest = (1..=64).rev().find(|&rows| probe.header_blocks(rows) == 1).unwrap_or(1);
+    let tallest = (1..=64).rev().find(|&rows| probe.header_blocks(rows) == probe.header_copies()).unwrap_or(1);
     (tallest / chunk_blocks * chunk_blocks).max(chunk_blocks)
 }
 
@@ -153,25 +153,31 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
-    let state = ArrayState {
+    let mut state = ArrayState {
         name: options.name.clone(),
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
         policies: if placement == ParityPlacement::Fixed { vec![fixed] } else { Vec::new() },
-        groups: devices.chunks(width).map(|members| describe_group(rt, members, &geometry)).collect(),
+        groups: Vec::new(),
         spares: Vec::new(),
         session: 0,
         clean: true,
         volumes: Vec::new(),
         next_volume_id: 1,
         last_scrub_unix: 0,
+        counted_from: 0,
         roots: [None, None],
         in_place: None,
     };
+    for devices in devices.chunks(width) {
+        let admitted =
+            state.admit(segments_on(devices, &geometry), describe_members(rt, devices), GroupState::InService);
+        admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     if usable_blocks(&state, &preset.policies(), 1)? == 0 {
-        let segments: u32 = state.groups.iter().map(|g| g.segments).sum();
+        let segments: u32 = state.groups.iter().map(GroupDesc::segments).sum();
         return invalid(format!(
             "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"
         ));
@@ -190,23 +196,22 @@ pub(crate) fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result
     }
 }
 
-/// Members of a group may differ in size; the smallest one counts.
-pub fn describe_group(rt: &Runtime, members: &[DeviceInfo], geometry: &Geometry) -> GroupDesc {
-    let smallest = members.iter().map(|d| d.size).min().unwrap_or(0);
-    GroupDesc {
-        state: GroupState::InService,
-        segments: u32::try_from(geometry.segments_on(smallest)).unwrap_or(u32::MAX),
-        members: members
-            .iter()
-            .map(|d| MemberDesc {
-                uuid: random_uuid(rt),
-                size_bytes: d.size,
-                state: MemberState::Online,
-                holds: Holdings::default(),
-                errors: MemberErrors::default(),
-            })
-            .collect(),
-    }
+/// Segments of a group of these devices: they may differ in size, and the smallest one counts.
+pub fn segments_on(devices: &[DeviceInfo], geometry: &Geometry) -> u32 {
+    let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
+    u32::try_from(geometry.segments_on(smallest)).unwrap_or(u32::MAX)
+}
+
+/// New members, in the order of their devices.
+pub fn describe_members(rt: &Runtime, devices: &[DeviceInfo]) -> Vec<MemberDesc> {
+    let describe = |device: &DeviceInfo| MemberDesc {
+        uuid: random_uuid(rt),
+        size_bytes: device.size,
+        state: MemberState::Online,
+        holds: Holdings::default(),
+        errors: MemberErrors::default(),
+    };
+    devices.iter().map(describe).collect()
 }
 
 /// Fails if a device holds anything.

@@ -13,7 +13,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{GroupState, Kind, Role};
+use cygnus_format::{Kind, Role};
 use cygnus_parity as parity;
 use cygnus_runtime::DeviceIx;
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
@@ -24,6 +24,7 @@ use crate::job::JobKind;
 use crate::membership::{Claim, Spare, Taken};
 use crate::reactor::Reactor;
 use crate::rebuild::Fill;
+use crate::retire::Released;
 use crate::scan::FoundStripe;
 use crate::work::Work;
 
@@ -95,7 +96,7 @@ impl Reactor {
     /// Makes a spare ready and has it get all writes from now on; says whether that worked.
     pub(crate) async fn begin_succession(self: &Rc<Self>, fill: &Fill, spare: &Spare) -> bool {
         let (group, _) = self.shared.layout.column_of(fill.member);
-        if let Err(error) = self.clear_headers(self.shared.layout.segments(group), &spare.device).await {
+        if let Err(error) = self.clear_headers(self.shared.layout.segments(group), spare.device.ix).await {
             self.spare_failed(spare.device.ix, "a write", error);
         }
         let goes_on = self.why_drain_cannot_go_on(fill, spare).is_none();
@@ -109,11 +110,7 @@ impl Reactor {
     pub(crate) fn why_drain_cannot_go_on(&self, fill: &Fill, spare: &Spare) -> Option<String> {
         let (state, name) = (&self.shared.members[fill.member.index()], &spare.device.name);
         let is_spare = self.home().spares.borrow().iter().any(|s| s.uuid == spare.uuid);
-        let (group, _) = self.shared.layout.column_of(fill.member);
         match () {
-            () if self.shared.group_state(group) == GroupState::Retired => {
-                Some(format!("{} has left the array with its R-group", state.name()))
-            }
             () if !state.is_online() => Some(format!(
                 "{} has left service before it was drained; what it held is restored from the other members",
                 state.name()
@@ -162,12 +159,13 @@ impl Reactor {
         // The other slot of the new member still says that it is a spare. Should this fail, the next commit does it.
         let _ = self.commit_state().await;
         // If the new one fails so soon, what the old one holds may be wanted after all.
-        devices.retain(|(member, _)| {
-            let (group, _) = self.shared.layout.column_of(*member);
-            self.shared.members[member.index()].is_online() || self.shared.group_state(group) == GroupState::Retired
-        });
+        devices.retain(|(member, _)| self.shared.members[member.index()].is_online());
         let _taken = Taken::new(self, devices.iter().map(|(_, (dev, _))| *dev).collect());
-        self.forget_released(&devices.into_iter().map(|(_, device)| device).collect::<Vec<_>>()).await;
+        let released = |(member, (dev, name)): (MemberIx, _)| {
+            let segments = self.shared.layout.segments(self.shared.layout.column_of(member).0);
+            Released { dev, name, segments }
+        };
+        self.forget_released(&devices.into_iter().map(released).collect::<Vec<_>>()).await;
     }
 
     /// The blocks of a stripe's column as its own member has them; `None` if they cannot all be believed, or if nothing

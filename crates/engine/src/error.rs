@@ -1,5 +1,6 @@
 //! What can go wrong, one enum per kind of request. Bad devices and bad callers end up here; bugs panic.
 
+use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
 use cygnus_types::{ByteSize, GroupId, Lba, MemberIx, VolumeId};
 
@@ -14,15 +15,39 @@ pub enum VolumeError {
         /// Which block.
         lba: Lba,
     },
+    /// Something that was durable has been given up by force, and with it what the block held.
+    #[error("volume {volume} {lba}: what it held was given up when the array was opened by force: write or discard it")]
+    Unknown {
+        /// Which volume.
+        volume: VolumeId,
+        /// Which block.
+        lba: Lba,
+    },
     /// No space for new data; reads, overwrites after trims, and trims go on.
     #[error("the array is full ({usable} usable): trim or delete data, or add devices")]
     NoSpace {
         /// What the array can hold.
         usable: ByteSize,
     },
+    /// The maps of the volumes have all the memory that they may take, so no block can be mapped that is not; reads,
+    /// overwrites and trims go on.
+    #[error(
+        "the maps of the volumes take all of the {limit} of memory that they may: trim or delete data, or allow more \
+         (serve --memory)"
+    )]
+    MapMemory {
+        /// What they may take.
+        limit: ByteSize,
+    },
     /// The array takes no writes any more.
     #[error("the array is read-only: {0}")]
     ReadOnly(String),
+    /// The array waits for members, and the operator does not let requests wait any longer.
+    #[error("the array is suspended: it waits for {waits_for}")]
+    Suspended {
+        /// For whom and why.
+        waits_for: String,
+    },
     /// The request reaches past the end of the volume.
     #[error("bytes {offset}..{end} reach past the end of the volume ({size})")]
     OutOfRange {
@@ -167,8 +192,7 @@ pub enum GroupError {
     },
     /// More groups or members than the superblock has room for.
     #[error(
-        "{groups} groups of {members} members in all: an array has at most {} groups and {} members, those that have \
-         left counted",
+        "{groups} groups of {members} members in all: an array has at most {} groups and {} members",
         cygnus_format::MAX_GROUPS,
         cygnus_format::MAX_MEMBERS
     )]
@@ -178,6 +202,12 @@ pub enum GroupError {
         /// Members, with the new ones.
         members: usize,
     },
+    /// There are no addresses for the groups.
+    #[error(
+        "{0}; retire another group first, or put new devices into the places of its members one by one ('array replace'), \
+         which takes no addresses"
+    )]
+    NoAddresses(LayoutError),
     /// A device is in use in this very array, or was given twice.
     #[error("{0} is a member or spare of this array already, or was given twice")]
     InService(String),
@@ -312,6 +342,35 @@ pub enum ArrayError {
         /// Why devices that are here are not used, for people; empty or each behind "; ".
         remarks: String,
     },
+    /// Something that was durable cannot be found any more, so what it replaced would be shown in its place.
+    #[error(
+        "data that was durable is lost, and the array is not opened, since it would show older data: {what}. Concerned may \
+         be whatever was written or discarded since the last checkpoint, in the volumes {volumes}. To go on, {remedy}copy \
+         out what is left with 'cygnus array salvage', which shows what may be old; or 'cygnus serve --force', with \
+         which all that may be concerned is unreadable until it is written anew or discarded"
+    )]
+    Lost {
+        /// What was lost, and where it was.
+        what: String,
+        /// Volumes that may be concerned.
+        volumes: String,
+        /// What may bring it back, for people; empty or ends in "or ".
+        remedy: String,
+    },
+    /// The newest checkpoint cannot be read whole; the one before does not know what was discarded since.
+    #[error(
+        "the newest checkpoint of the array is lost: {why}. Without it nobody knows which blocks of the volumes {volumes} \
+         are current. To go on, {remedy}copy out what is left with 'cygnus array salvage', which shows what may be old; or \
+         'cygnus serve --force', with which all that may be concerned is unreadable until it is written anew or discarded"
+    )]
+    LostCheckpoint {
+        /// What was lost, and where it was.
+        why: String,
+        /// Volumes that may be concerned.
+        volumes: String,
+        /// As above.
+        remedy: String,
+    },
     /// Neither checkpoint can be read.
     #[error("no checkpoint of the array can be read: {0}")]
     NoCheckpoint(String),
@@ -325,6 +384,22 @@ pub enum ArrayError {
         /// What.
         error: IoError,
     },
+    /// Members fell silent while the array was being opened.
+    #[error(
+        "{group} cannot be opened now: {waits_for}; its parity covers {parity}. Nothing was changed: open it again when \
+         they answer"
+    )]
+    Silent {
+        /// Which group.
+        group: GroupId,
+        /// Members and what is the matter with them, for people.
+        waits_for: String,
+        /// m.
+        parity: u8,
+    },
+    /// It was closed while it waited for members.
+    #[error("{0}")]
+    Suspended(String),
     /// The array can no longer record changes.
     #[error("the array is faulted: {0}")]
     Faulted(String),

@@ -178,11 +178,11 @@ impl Reactor {
     }
 
     fn checkpoint_lacks_room(&self) -> bool {
-        self.home().checkpointing.get() && self.home().space.borrow().for_meta(&self.shared).is_none()
+        self.home().checkpointing.is_running() && self.home().space.borrow().for_meta(&self.shared).is_none()
     }
 
     fn may_checkpoint_again(&self) -> bool {
-        if self.home().checkpointing.get() {
+        if self.home().checkpointing.is_running() {
             return true;
         }
         let mut space = self.home().space.borrow_mut();

@@ -1,9 +1,9 @@
-//! Flush: everything acknowledged before it becomes durable. One round serves everybody who asked before it began.
+//! Flush: everything acknowledged before it becomes durable. One round serves everybody who asked before it began, and
+//! goes on to its end whatever becomes of them: it takes the marks of what was written, so nobody else would flush that.
 
 use std::rc::Rc;
 
 use cygnus_runtime::{DeviceIx, OpFuture};
-use cygnus_types::MemberIx;
 
 use crate::error::VolumeError;
 use crate::lane::Lane;
@@ -11,8 +11,13 @@ use crate::peers::{ToHome, ToOwner};
 use crate::reactor::Reactor;
 
 impl Reactor {
-    /// Makes every write and discard that was acknowledged before this call durable, on all reactors.
+    /// Makes every write and discard that was acknowledged before this call durable, on all reactors, unless the request
+    /// has waited for members as long as it may.
     pub(crate) async fn flush(self: &Rc<Self>) -> Result<(), VolumeError> {
+        self.unless_suspended(self.flush_on_home()).await?
+    }
+
+    async fn flush_on_home(self: &Rc<Self>) -> Result<(), VolumeError> {
         let result = if self.is_home() {
             self.flush_here().await
         } else {
@@ -24,22 +29,25 @@ impl Reactor {
 
     /// The same, on the home reactor.
     pub(crate) async fn flush_here(self: &Rc<Self>) -> Result<(), String> {
-        self.home().flushing.run(|| self.flush_round()).await
+        self.home().flushing.next(&self.rt, || self.clone().flush_round()).await
     }
 
-    /// As [`Reactor::flush_here`], for the blocks that cleaning has moved too.
+    /// As [`Reactor::flush_here`], for the blocks that cleaning has moved too. The checkpoint being written is left alone:
+    /// it sees to itself, and cut short by everybody else's flushes it would need more room than there is for it.
     pub(crate) async fn flush_everything(self: &Rc<Self>) -> Result<(), String> {
-        self.drain(&Lane::ALL).await;
+        self.drain(&Lane::OF_DATA).await;
         self.flush_here().await
     }
 
-    async fn flush_round(self: &Rc<Self>) -> Result<(), String> {
+    async fn flush_round(self: Rc<Self>) -> Result<(), String> {
         let _step = self.shared.during("flush");
-        self.peers.ask_others(self, |ticket| ToOwner::Drain { ticket }).await;
+        self.begin_settling_maps();
+        self.peers.ask_others(&self, |ticket| ToOwner::Drain { ticket }).await;
+        self.end_settling_maps();
         self.drain(&[Lane::User]).await;
-        let complete = self.shared.complete_below();
+        let complete = self.shared.stripes.complete_below();
         self.flush_devices().await;
-        // A member that failed must be known as failed before anybody relies on what it did not get.
+        // A member that has left must be known as such before anybody relies on what it did not get.
         if self.shared.membership() != self.home().recorded_membership.get() {
             self.commit_state().await?;
         }
@@ -50,31 +58,58 @@ impl Reactor {
         Ok(())
     }
 
-    /// Flushes every device that was written to. A device that cannot flush may have lost anything since its last
-    /// flush, so it leaves service.
-    pub(crate) async fn flush_devices(self: &Rc<Self>) {
-        let mut flushes: Vec<(MemberIx, DeviceIx, OpFuture)> = Vec::new();
-        for (ix, state) in self.shared.members.iter().enumerate() {
-            if state.device().is_some() && state.take_dirty() {
-                let member = MemberIx(ix as u16);
-                flushes.extend(state.devices_to_write().map(|dev| (member, dev, self.rt.flush(dev))));
-            }
-        }
-        for (member, dev, flush) in flushes {
-            if let Err(error) = flush.await {
-                self.write_failed(member, dev, "a flush", error);
-            }
-        }
-        self.check_redundancy();
+    /// Gives back parts of the maps that were replaced, while nobody else serves the array yet.
+    pub(crate) fn settle_maps(&self) {
+        self.begin_settling_maps();
+        self.end_settling_maps();
     }
 
-    /// Stops the array when some group has lost more members than its parity covers.
-    pub(crate) fn check_redundancy(&self) {
-        let layout = &self.shared.layout;
-        for group in (0..layout.groups()).map(|g| cygnus_types::GroupId(g as u16)) {
-            if self.shared.lacking_in(group) > usize::from(layout.geometry().parity) {
-                self.shared.set_fault(format!("{group} has lost more members than its parity covers"));
+    /// What was replaced in the maps until now can go when all reactors have answered a message from now on.
+    fn begin_settling_maps(&self) {
+        let volumes = self.shared.volumes();
+        self.shared.maps.begin_round(volumes.iter().map(|volume| &volume.map));
+    }
+
+    /// They have.
+    fn end_settling_maps(&self) {
+        let volumes = self.shared.volumes();
+        self.shared.maps.end_round(volumes.iter().map(|volume| &volume.map));
+    }
+
+    /// Flushes every device that was written to, and waits for those that do not do it: until they do, or have left
+    /// service.
+    async fn flush_devices(self: &Rc<Self>) {
+        let is_dirty =
+            |ix: &usize| self.shared.members[*ix].device().is_some() && self.shared.members[*ix].take_dirty();
+        let mut wanted: Vec<usize> = (0..self.shared.members.len()).filter(is_dirty).collect();
+        loop {
+            let answers = self.answers.wait();
+            wanted = self.flush_those_that_answer(wanted).await;
+            wanted.retain(|&ix| self.shared.members[ix].device().is_some());
+            if wanted.is_empty() || self.shared.fault().is_some() {
+                return;
+            }
+            answers.await;
+        }
+    }
+
+    /// Returns those that were not flushed.
+    async fn flush_those_that_answer(&self, wanted: Vec<usize>) -> Vec<usize> {
+        let mut flushes: Vec<(usize, DeviceIx, OpFuture)> = Vec::new();
+        let mut left = Vec::new();
+        for ix in wanted {
+            let state = &self.shared.members[ix];
+            match state.trouble() {
+                None => flushes.extend(state.devices_to_write().map(|dev| (ix, dev, self.rt.flush(dev)))),
+                Some(_) => left.push(ix),
             }
         }
+        for (ix, dev, flush) in flushes {
+            // What became of a successor is not waited for.
+            if flush.await.is_err() && self.shared.members[ix].known_device() == Some(dev) {
+                left.push(ix);
+            }
+        }
+        left
     }
 }

@@ -4,18 +4,21 @@
 //! group is put into the state, and one commit writes that to old and new members alike. From the first old member on
 //! that has it the group is there; before, it never was, and its devices are as free as they were. Space in it is given
 //! out only when the commit is through, so no half-way house holds anything.
+//!
+//! It gets the lowest number that no group has, and the lowest addresses: those of groups that have left come first
+//! ([`crate::retire`] says why nothing can take the one for the other).
 
 use cygnus_format::{
-    ArrayState, GroupDesc, GroupState, MAX_GROUPS, MAX_MEMBERS, SUPERBLOCK_SLOT, Superblock, slot_for,
+    ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, SUPERBLOCK_SLOT, Superblock, slot_for,
 };
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{ByteSize, GroupId, MemberIx};
+use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
 
 use crate::array::Array;
 use crate::assemble::{Found, inspect};
-use crate::create::{check_sizes, describe_group};
+use crate::create::{check_sizes, describe_members, segments_on};
 use crate::error::{ArrayError, GroupError};
-use crate::member::MemberShared;
+use crate::member_state;
 use crate::membership::Taken;
 use crate::open::usable_blocks;
 use crate::peers::ToOwner;
@@ -54,47 +57,62 @@ impl Array {
     /// See [`GroupError`]. The array is as it was then, except when it is faulted: the next opening finds either all the
     /// groups or none.
     pub fn add_groups<'a>(&'a self, devices: &'a [DeviceInfo], force: bool) -> Work<'a, Result<Added, GroupError>> {
-        Box::pin(async move {
-            let reactor = &self.reactor;
+        let (array, devices) = (self.clone(), devices.to_vec());
+        self.carry_out(async move {
+            let reactor = &array.reactor;
             if let Some(why) = reactor.shared.fault() {
                 return Err(ArrayError::Faulted(why).into());
             }
             let _turn = Turn::take(reactor)?;
             let width = usize::from(reactor.shared.layout.geometry().width());
-            self.check_new(devices, width)?;
+            array.check_new(&devices, width)?;
             let _taken = Taken::new(reactor, devices.iter().map(|device| device.ix).collect());
             if !force {
-                self.refuse_used_by_others(devices).await?;
+                array.refuse_used_by_others(&devices).await?;
             }
-            let geometry = *reactor.shared.layout.geometry();
-            let groups: Vec<GroupDesc> =
-                devices.chunks(width).map(|members| describe_group(&reactor.rt, members, &geometry)).collect();
-            let first = reactor.shared.layout.groups();
-            let added = groups.iter().enumerate().map(|(n, desc)| AddedGroup {
-                group: GroupId((first + n) as u16),
-                segments: desc.segments,
-                unused: ByteSize(desc.unused_bytes(&geometry)),
+            let (planned, groups) = array.plan(&devices, width)?;
+            let added = groups.iter().map(|&group| {
+                let desc = &planned.groups[group.index()];
+                AddedGroup { group, segments: desc.segments(), unused: ByteSize(desc.unused_bytes()) }
             });
             let added: Vec<AddedGroup> = added.collect();
-            let stamped = self.stamp(devices, &groups).await;
+            let stamped = array.stamp(&devices, &groups, &planned).await;
             if stamped.is_err() {
-                self.wipe_quietly(devices).await;
+                array.wipe_quietly(&devices).await;
             }
             stamped?;
             let usable_before = ByteSize::of_blocks(reactor.shared.usable());
-            self.take_in(groups, devices)?;
+            array.take_in(&groups, &planned, &devices);
             // All reactors know the group before anything can lie in it.
             reactor.peers.ask_others(reactor, |ticket| ToOwner::Grown { ticket }).await;
             reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             for AddedGroup { group, segments, .. } in &added {
                 reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
-                reactor.shared.log(format!("{group} with {segments} segments was added"));
+                reactor.shared.log(format!("{group} with {} was added", counted(*segments, "segment")));
             }
             reactor.recompute_usable();
             reactor.update_pressure();
             reactor.home().space_changed.notify();
             Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.usable()), usable_before })
         })
+    }
+
+    /// The state with groups of these devices, joining, and their numbers. Numbers and addresses that it gives them stay
+    /// theirs: nobody but who has the turn gives out any.
+    fn plan(&self, devices: &[DeviceInfo], width: usize) -> Result<(ArrayState, Vec<GroupId>), GroupError> {
+        let reactor = &self.reactor;
+        let mut state = reactor.home().state.borrow().clone();
+        let mut groups = Vec::new();
+        for devices in devices.chunks(width) {
+            let (segments, members) = (segments_on(devices, &state.geometry), describe_members(&reactor.rt, devices));
+            let admitted = state.admit(segments, members, GroupState::Joining);
+            groups.push(admitted.map_err(GroupError::NoAddresses)?);
+        }
+        match state.validate() {
+            Ok(()) => Ok((state, groups)),
+            Err(InvalidState::Layout(error)) => Err(GroupError::NoAddresses(error)),
+            Err(error) => Err(ArrayError::Invalid(error.to_string()).into()),
+        }
     }
 
     fn check_new(&self, devices: &[DeviceInfo], width: usize) -> Result<(), GroupError> {
@@ -104,7 +122,8 @@ impl Array {
             let (data, parity, given) = (geometry.data, geometry.parity, devices.len());
             return Err(GroupError::NotWhole { data, parity, width, given, over: given % width });
         }
-        let groups = reactor.shared.layout.groups() + devices.len() / width;
+        let there = reactor.home().state.borrow().groups.iter().filter(|g| g.state != GroupState::Retired).count();
+        let groups = there + devices.len() / width;
         if groups > MAX_GROUPS || groups * width > MAX_MEMBERS {
             return Err(GroupError::TooMany { groups, members: groups * width });
         }
@@ -132,18 +151,14 @@ impl Array {
     }
 
     /// Makes the devices ready, and writes superblocks that show their groups as joining.
-    async fn stamp(&self, devices: &[DeviceInfo], groups: &[GroupDesc]) -> Result<(), GroupError> {
-        let (reactor, home) = (&self.reactor, self.reactor.home());
-        let mut state = home.state.borrow().clone();
-        let first = state.members().count();
-        let joining = groups.iter().cloned().map(|group| GroupDesc { state: GroupState::Joining, ..group });
-        state.groups.extend(joining);
-        state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-        let segments = groups.iter().flat_map(|group| group.members.iter().map(|_| group.segments));
-        for ((n, device), segments) in devices.iter().enumerate().zip(segments) {
-            let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-            reactor.prepare(segments, device).await.map_err(io)?;
-            self.stamp_one(device, MemberIx((first + n) as u16), &state).await?;
+    async fn stamp(&self, devices: &[DeviceInfo], groups: &[GroupId], state: &ArrayState) -> Result<(), GroupError> {
+        let layout = state.layout().map_err(GroupError::NoAddresses)?;
+        for (devices, &group) in devices.chunks(usize::from(state.geometry.width())).zip(groups) {
+            for (column, device) in (0..).zip(devices) {
+                let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+                self.reactor.prepare(layout.segments(group), device).await.map_err(io)?;
+                self.stamp_one(device, layout.member(group, column), state).await?;
+            }
         }
         Ok(())
     }
@@ -177,20 +192,24 @@ impl Array {
     }
 
     /// Puts the groups into the tables of all reactors and into the state that the next commit writes.
-    fn take_in(&self, groups: Vec<GroupDesc>, devices: &[DeviceInfo]) -> Result<(), GroupError> {
+    fn take_in(&self, groups: &[GroupId], planned: &ArrayState, devices: &[DeviceInfo]) {
         let (shared, home) = (&self.reactor.shared, self.reactor.home());
-        let layout = shared.layout.extended(groups.iter().map(|group| group.segments));
-        layout.map_err(|error| ArrayError::Invalid(error.to_string()))?;
-        for (desc, devices) in groups.into_iter().zip(devices.chunks(usize::from(shared.layout.geometry().width()))) {
-            let layout = shared.layout.extended([desc.segments]).expect("all of them fit");
-            let first = shared.members.len();
-            let member = |(n, device)| {
-                MemberShared::new(first + n, Some(device), desc.segments, shared.durable(), Default::default())
-            };
-            shared.add_group(layout, devices.iter().enumerate().map(member));
-            home.state.borrow_mut().groups.push(desc);
+        let mut state = home.state.borrow_mut();
+        for (&group, devices) in groups.iter().zip(devices.chunks(usize::from(planned.geometry.width()))) {
+            let mut desc = planned.groups[group.index()].clone();
+            member_state::change_group(&mut desc, GroupState::InService);
+            shared.add_group(group, &desc.extents, devices);
+            for column in 0..planned.geometry.width() {
+                home.forget_member(shared.layout.member(group, column));
+            }
+            match state.groups.get_mut(group.index()) {
+                Some(left) => {
+                    assert_eq!(left.state, GroupState::Retired, "the number of {group} is another one's");
+                    *left = desc;
+                }
+                None => state.groups.push(desc),
+            }
         }
-        Ok(())
     }
 }
 
@@ -206,7 +225,7 @@ impl Reactor {
 
     /// What volumes may hold, after groups came or began to leave.
     pub(crate) fn recompute_usable(&self) {
-        let usable = usable_blocks(&self.home().state.borrow(), &self.shared.policies, self.shared.reactors());
+        let usable = usable_blocks(&self.home().state.borrow(), &self.shared.policies, self.shared.stripes.reactors());
         self.shared.set_usable(usable.expect("the state was valid with these groups"));
     }
 }

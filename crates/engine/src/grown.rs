@@ -1,11 +1,10 @@
 //! Tables that only grow. The home reactor appends while all others read; nothing ever moves or goes away, so a reference
-//! that was lent out stays good, and there is no lock on the way of a read or a write.
+//! that was lent out stays good, and there is no lock on the way of a read or a write. What an entry says may change: the
+//! module `looks` tells when nobody can be looking at it.
 
-use std::ops::{Deref, Index};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Index;
 
-use cygnus_format::{Layout, MAX_GROUPS};
+use crate::atomic::{AtomicUsize, OnceLock, Ordering};
 
 /// A table of at most so many entries as it was made for.
 pub(crate) struct Grown<T> {
@@ -39,12 +38,6 @@ impl<T> Grown<T> {
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         self.slots[..self.len()].iter().map(|slot| slot.get().expect("entries below the length are there"))
     }
-
-    /// The entry appended last.
-    #[inline]
-    fn newest(&self) -> &T {
-        &self[self.len() - 1]
-    }
 }
 
 impl<T> Index<usize> for Grown<T> {
@@ -53,29 +46,6 @@ impl<T> Index<usize> for Grown<T> {
     #[inline]
     fn index(&self, at: usize) -> &T {
         self.slots[at].get().expect("entries below the length are there")
-    }
-}
-
-/// The layout as it is now, which grows by whole groups. Borrowed, it is the newest; a reference to a [`Layout`] got from
-/// it stays what it was, and what that says stays true.
-pub(crate) struct NewestLayout(Grown<Layout>);
-
-impl NewestLayout {
-    pub(crate) fn new(first: Layout) -> Self {
-        Self(Grown::new(MAX_GROUPS, [first]))
-    }
-
-    pub(crate) fn extend_to(&self, layout: Layout) {
-        self.0.push(layout);
-    }
-}
-
-impl Deref for NewestLayout {
-    type Target = Layout;
-
-    #[inline]
-    fn deref(&self) -> &Layout {
-        self.0.newest()
     }
 }
 
@@ -89,7 +59,7 @@ mod tests {
         let first = &table[0];
         table.push(2);
         table.push(3);
-        assert_eq!((*first, table.len(), *table.newest()), (1, 3, 3));
+        assert_eq!((*first, table.len()), (1, 3));
         assert!(table.iter().copied().eq([1, 2, 3]));
     }
 

@@ -1,14 +1,15 @@
 //! What only the home reactor keeps: free space, the superblocks' contents, and who flushes.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use cygnus_format::ArrayState;
-use cygnus_runtime::{DeviceIx, Event};
-use cygnus_types::{MemberIx, Uuid};
+use cygnus_runtime::{DeviceIx, Event, Rounds};
+use cygnus_types::{GroupId, MemberIx, Nanos, Uuid};
 
 use crate::assemble::Returning;
+use crate::guardian::Care;
 use crate::haste::Guests;
 use crate::health::History;
 use crate::job::Jobs;
@@ -53,15 +54,19 @@ pub(crate) struct Home {
     /// Notified when a segment is not pinned any more.
     pub unpinned: Event,
     pub rebuilder_running: Cell<bool>,
-    pub committing: Gate,
-    pub flushing: Gate,
+    pub committing: Rounds<Result<(), String>>,
+    pub flushing: Rounds<Result<(), String>>,
+    /// See [`crate::looks`].
+    pub grace: Rounds<()>,
     /// A discard in a stripe below this sequence is covered by a checkpoint.
     pub discard_horizon: Cell<u64>,
-    pub checkpointing: Cell<bool>,
-    /// Somebody waits for the checkpoint that is under way or about to begin, or needs what it brings.
-    pub checkpoint_awaited: Cell<bool>,
-    /// Notified when a checkpoint has ended.
-    pub checkpoint_done: Event,
+    /// The superblocks say that stripes from this sequence on must be found, as far as no checkpoint covers them.
+    pub counted_from: Cell<u64>,
+    pub checkpointing: Rounds<Result<(), String>>,
+    /// Tasks that wait for a checkpoint.
+    pub checkpoint_waiters: Cell<u32>,
+    /// Somebody needs what the checkpoint that is under way brings.
+    pub checkpoint_needed: Cell<bool>,
     /// Whether groups are being added, or one is beginning to leave or leaving for good.
     pub regrouping: Cell<bool>,
     /// Groups whose data is being moved off.
@@ -79,6 +84,18 @@ pub(crate) struct Home {
     pub scrub_report: RefCell<Option<ScrubReport>>,
     /// Notified when one has ended.
     pub scrub_ended: Event,
+    /// Members that are looked after.
+    pub care: RefCell<BTreeMap<MemberIx, Care>>,
+    /// How often members have left service because of trouble.
+    pub departures: RefCell<BTreeMap<MemberIx, u32>>,
+    /// Groups that wait for members, and since when.
+    pub suspended: RefCell<BTreeMap<GroupId, Nanos>>,
+    /// Members in service that did not get the newest superblocks, and the generation of the last that they got.
+    pub behind: RefCell<BTreeMap<MemberIx, u64>>,
+    /// The array has ended: nobody is looked after any more.
+    pub ended: Cell<bool>,
+    /// Why the array was given up while it waited for members.
+    pub given_up: RefCell<Option<String>>,
     /// Tells the cleaner to end.
     pub stop: Cell<bool>,
     /// Notified when the cleaner has ended.
@@ -89,6 +106,12 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// The number of a member that has left with its group is another one's now, with which nothing went wrong yet.
+    pub(crate) fn forget_member(&self, member: MemberIx) {
+        self.departures.borrow_mut().remove(&member);
+        self.behind.borrow_mut().remove(&member);
+    }
+
     pub(crate) fn new(space: Space, state: ArrayState, uuid: Uuid, generation: u64) -> Self {
         Self {
             space: RefCell::new(space),
@@ -109,12 +132,14 @@ impl Home {
             guests: RefCell::default(),
             unpinned: Event::new(),
             rebuilder_running: Cell::new(false),
-            committing: Gate::default(),
-            flushing: Gate::default(),
+            committing: Rounds::default(),
+            flushing: Rounds::default(),
+            grace: Rounds::default(),
             discard_horizon: Cell::new(0),
-            checkpointing: Cell::new(false),
-            checkpoint_awaited: Cell::new(false),
-            checkpoint_done: Event::new(),
+            counted_from: Cell::new(0),
+            checkpointing: Rounds::default(),
+            checkpoint_waiters: Cell::new(0),
+            checkpoint_needed: Cell::new(false),
             regrouping: Cell::new(false),
             retirers: Cell::new(0),
             deleting: Cell::new(0),
@@ -124,88 +149,16 @@ impl Home {
             scrubbing: Cell::new(None),
             scrub_report: RefCell::default(),
             scrub_ended: Event::new(),
+            care: RefCell::default(),
+            departures: RefCell::default(),
+            suspended: RefCell::default(),
+            behind: RefCell::default(),
+            ended: Cell::new(false),
+            given_up: RefCell::default(),
             stop: Cell::new(false),
             cleaner_ended: Event::new(),
             cleaner_running: Cell::new(false),
             releasing: Cell::new(false),
         }
-    }
-}
-
-/// Group commit: many ask, one works, and whoever asked before the work began shares its result.
-#[derive(Default)]
-pub(crate) struct Gate {
-    running: Cell<bool>,
-    started: Cell<u64>,
-    finished: Cell<u64>,
-    /// Outcome of the last round.
-    failed: RefCell<Option<String>>,
-    changed: Event,
-}
-
-impl Gate {
-    /// Whether a round is under way.
-    pub(crate) fn is_running(&self) -> bool {
-        self.running.get()
-    }
-
-    /// Waits until a round of `work` that began after this call has ended, and gives its result. One of the callers
-    /// does the work.
-    pub(crate) async fn run<F: Future<Output = Result<(), String>>>(&self, work: impl Fn() -> F) -> Result<(), String> {
-        // A round under way may have begun too early to cover us.
-        let mine = self.started.get() + 1;
-        loop {
-            let changed = self.changed.wait();
-            if self.finished.get() >= mine {
-                return self.failed.borrow().clone().map_or(Ok(()), Err);
-            }
-            if self.running.get() {
-                changed.await;
-                continue;
-            }
-            // Dropped with this future, should its caller go away amid the round: then another one begins anew.
-            let _turn = Round::begin(self);
-            self.started.set(self.started.get() + 1);
-            let round = self.started.get();
-            let result = work().await;
-            *self.failed.borrow_mut() = result.err();
-            self.finished.set(round);
-        }
-    }
-}
-
-/// A round under way.
-struct Round<'a>(&'a Gate);
-
-impl<'a> Round<'a> {
-    fn begin(gate: &'a Gate) -> Self {
-        gate.running.set(true);
-        Self(gate)
-    }
-}
-
-impl Drop for Round<'_> {
-    fn drop(&mut self) {
-        self.0.running.set(false);
-        self.0.changed.notify();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::task::{Context, Poll, Waker};
-
-    use super::*;
-
-    #[test]
-    fn a_caller_that_goes_away_amid_its_round_leaves_the_gate_open() {
-        let gate = Gate::default();
-        let mut cx = Context::from_waker(Waker::noop());
-        let mut first = Box::pin(gate.run(std::future::pending));
-        assert!(first.as_mut().poll(&mut cx).is_pending());
-        let mut second = Box::pin(gate.run(|| async { Err("worked".into()) }));
-        assert!(second.as_mut().poll(&mut cx).is_pending());
-        drop(first);
-        assert_eq!(second.as_mut().poll(&mut cx), Poll::Ready(Err("worked".into())));
     }
 }

@@ -24,7 +24,7 @@ impl Reactor {
         let pointed = self.count_entries()?;
         self.compare_counts(&pointed)?;
         self.compare_free_lists()?;
-        let (durable, complete) = (self.shared.durable(), self.shared.complete_below());
+        let (durable, complete) = (self.shared.durable(), self.shared.stripes.complete_below());
         if durable > complete {
             return Err(format!(
                 "stripes below {durable} count as durable, and only those below {complete} are complete"
@@ -76,7 +76,7 @@ impl Reactor {
     /// are not counted yet.
     fn compare_counts(&self, pointed: &BTreeMap<SegIx, u32>) -> Result<(), String> {
         let table = &self.shared.segments;
-        for seg in (0..table.count()).map(SegIx).filter(|&seg| table.state(seg) != SegState::Open) {
+        for seg in table.all().filter(|&seg| table.state(seg) != SegState::Open) {
             let (live, entries) = (table.live(seg), pointed.get(&seg).copied().unwrap_or(0));
             let forgetting = self.home().deleting.get() > 0 && live > entries;
             if live != entries && !forgetting {
@@ -93,7 +93,7 @@ impl Reactor {
         let space = self.home().space.borrow();
         let mut listed: BTreeMap<SegIx, u32> = BTreeMap::new();
         space.listed().for_each(|seg| *listed.entry(seg).or_default() += 1);
-        for seg in (0..table.count()).map(SegIx) {
+        for seg in table.all() {
             let (times, state) = (listed.get(&seg).copied().unwrap_or(0), table.state(seg));
             let (group, segment) = table.locate(seg);
             if times != u32::from(state == SegState::Free) {

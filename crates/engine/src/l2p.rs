@@ -4,239 +4,471 @@
 //! a relocation publishes both by one compare-and-swap (SALSA section 3.3). The price is 8 bytes of memory per block, 2
 //! GiB per TiB, and no I/O at all for checksums; the full 32 bits are in the stripe header for scrub and recovery.
 //!
-//! Entries come in chunks of one GiB of volume (2 MiB of entries, one huge page), made when first written, so a large
-//! thin volume costs what it holds. Any reactor may read or change any entry; see [`crate::order`] for what keeps the
-//! order of writes and the order of map changes the same.
+//! The map consists of chunks, one for each GiB of the volume. One in which nothing is mapped is not there. One in which
+//! little is mapped is a table of that ([`table`]); one in which more is mapped is *dense*, an array of all its entries
+//! (2 MiB, one huge page). So the memory follows what is mapped, at most some 256 bytes for each block, however large the
+//! volume is, and what was full costs no more than an array. A chunk becomes dense when its table would grow too large, and
+//! a table again when most of it has been discarded.
+//!
+//! Any reactor may read or change any entry; see [`crate::order`] for what keeps the order of writes and the order of map
+//! changes the same. Readers take no lock; nor do writers of dense chunks. A table has a lock for its writers. A dense
+//! chunk that is to become a table is *frozen* first: from when every reactor knows that, its writers take a lock too.
 
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+mod memory;
+mod table;
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use cygnus_format::MapEntry;
 use cygnus_runtime::Pages;
 use cygnus_types::{Lba, prefetch};
 
+pub(crate) use memory::MapMemory;
+pub use memory::MapRule;
+use table::{Counts, Table};
+
 /// Entries per chunk: 1 GiB of volume.
 const CHUNK_ENTRIES: u64 = 1 << 18;
 const CHUNK_BYTES: usize = CHUNK_ENTRIES as usize * size_of::<AtomicU64>();
 /// Chunks per volume.
-const CHUNKS: u64 = 1 << 16;
+const CHUNKS: usize = 1 << 16;
 /// Entries in a page, the unit in which checkpoints write the map: 4096 / 8.
-pub(crate) const PAGE_ENTRIES: u64 = 512;
+pub(crate) const PAGE_ENTRIES: u64 = cygnus_format::MAP_PAGE_ENTRIES as u64;
 /// Largest volume in blocks: 64 TiB. A bound on the root of the map (512 KiB), not on the format.
-pub const MAX_VOLUME_BLOCKS: u64 = CHUNKS * CHUNK_ENTRIES;
+pub const MAX_VOLUME_BLOCKS: u64 = CHUNKS as u64 * CHUNK_ENTRIES;
 
-const _: () = assert!(CHUNK_ENTRIES.is_multiple_of(PAGE_ENTRIES), "a page never spans two chunks");
+const _: () = {
+    assert!(CHUNK_ENTRIES.is_multiple_of(PAGE_ENTRIES), "a page never spans two chunks");
+    assert!(CHUNK_ENTRIES.is_multiple_of(crate::order::REGION_BLOCKS), "nor does a region");
+    assert!(align_of::<Table>() > TAGS && CHUNK_BYTES > TAGS, "addresses leave the tags free");
+};
 
-type Chunk = [AtomicU64];
+/// What kind of chunk a pointer leads to: none of these means a dense one.
+const TABLE: usize = 1;
+const FROZEN: usize = 2;
+const TAGS: usize = TABLE | FROZEN;
+
+type Dense = [AtomicU64; CHUNK_ENTRIES as usize];
+
+/// Memory that is taken as it is touched.
+#[repr(C)]
+struct Root {
+    chunks: [AtomicPtr<u8>; CHUNKS],
+    /// Entries of the dense chunks, more or less: counted a moment after they change.
+    live: [AtomicU32; CHUNKS],
+}
+
+/// A chunk, as it is at this moment. Not to be held across an await: see [`memory`].
+enum Chunk<'a> {
+    Absent,
+    Dense(&'a Dense),
+    Frozen(&'a Dense),
+    Table(&'a Table),
+}
 
 /// See the module's text.
 pub(crate) struct Map {
-    chunks: Box<[AtomicPtr<AtomicU64>]>,
+    root: Pages,
+    memory: Arc<MapMemory>,
+    /// Chunks that are frozen. Writers of these hold it.
+    frozen: Mutex<Vec<usize>>,
+    /// Some dense chunk has become thin.
+    is_thin: AtomicBool,
 }
 
-/// Null pointers straight from the allocator, which gives lazily committed memory for large sizes.
-fn no_chunks() -> Box<[AtomicPtr<AtomicU64>]> {
-    let layout = std::alloc::Layout::array::<AtomicPtr<AtomicU64>>(CHUNKS as usize).expect("the root is small");
-    // SAFETY: all zeros is a valid AtomicPtr, a null one; the layout is not empty, and Box will free it with the same.
-    unsafe {
-        let memory = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<AtomicU64>>();
-        if memory.is_null() {
-            std::alloc::handle_alloc_error(layout);
-        }
-        Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, CHUNKS as usize))
-    }
+fn split(lba: Lba) -> (usize, u64) {
+    ((lba.0 / CHUNK_ENTRIES) as usize, lba.0 % CHUNK_ENTRIES)
 }
 
 impl Map {
-    pub(crate) fn new() -> Self {
-        Self { chunks: no_chunks() }
+    pub(crate) fn new(memory: Arc<MapMemory>) -> Self {
+        let root = Pages::sparse(size_of::<Root>());
+        Self { root, memory, frozen: Mutex::default(), is_thin: AtomicBool::new(false) }
     }
 
-    fn chunk(&self, lba: Lba) -> Option<&Chunk> {
-        let entries = self.chunks[(lba.0 / CHUNK_ENTRIES) as usize].load(Ordering::Acquire);
-        if entries.is_null() {
-            return None;
-        }
-        // SAFETY: a non-null pointer is that of a mapping of CHUNK_ENTRIES entries, aligned to a page, zeros at first, which
-        // are valid atomics; it is unmapped only when we are dropped, and changed only through the atomics.
-        Some(unsafe { std::slice::from_raw_parts(entries, CHUNK_ENTRIES as usize) })
+    #[inline]
+    fn root(&self) -> &Root {
+        // SAFETY: the mapping is as long as a root and aligned to a page; zeros are valid pointers and counters; it is
+        // unmapped when we are dropped, and changed only through the atomics.
+        unsafe { self.root.start().cast::<Root>().as_ref() }
     }
 
-    fn chunk_or_make(&self, lba: Lba) -> &Chunk {
-        if let Some(chunk) = self.chunk(lba) {
-            return chunk;
+    #[inline]
+    fn slot(&self, chunk: usize) -> &AtomicPtr<u8> {
+        &self.root().chunks[chunk]
+    }
+
+    #[inline]
+    fn chunk(&self, number: usize) -> Chunk<'_> {
+        let tagged = self.slot(number).load(Ordering::Acquire);
+        let start = tagged.map_addr(|address| address & !TAGS);
+        // SAFETY: what a slot leads to is a table in a box, or a mapping of CHUNK_ENTRIES entries aligned to a page, of
+        // which all bit patterns are valid; which of them, the tag says, and both change only through atomics and locks.
+        // Either outlives this borrow: replaced parts are kept until every reactor has come to an await since.
+        unsafe {
+            match tagged.addr() & TAGS {
+                _ if start.is_null() => Chunk::Absent,
+                0 => Chunk::Dense(&*start.cast::<Dense>()),
+                TABLE => Chunk::Table(&*start.cast::<Table>()),
+                _ => Chunk::Frozen(&*start.cast::<Dense>()),
+            }
         }
-        let fresh = Pages::zeroed(CHUNK_BYTES);
-        let entries = fresh.start().cast::<AtomicU64>().as_ptr();
-        let slot = &self.chunks[(lba.0 / CHUNK_ENTRIES) as usize];
-        // Should another reactor be first, ours was never shared.
-        if slot.compare_exchange(std::ptr::null_mut(), entries, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            std::mem::forget(fresh);
-        }
-        self.chunk(lba).expect("just made")
     }
 
     /// The entry of a block.
     #[inline]
     pub(crate) fn get(&self, lba: Lba) -> MapEntry {
-        match self.chunk(lba) {
-            Some(chunk) => MapEntry(chunk[(lba.0 % CHUNK_ENTRIES) as usize].load(Ordering::Acquire)),
-            None => MapEntry::EMPTY,
+        let (number, at) = split(lba);
+        match self.chunk(number) {
+            Chunk::Dense(entries) | Chunk::Frozen(entries) => MapEntry(entries[at as usize].load(Ordering::Acquire)),
+            Chunk::Absent => MapEntry::EMPTY,
+            Chunk::Table(table) => table.get(at),
         }
     }
 
     /// Has the core fetch an entry that will be looked at soon.
     #[inline]
     pub(crate) fn prefetch(&self, lba: Lba) {
-        if let Some(chunk) = self.chunk(lba) {
-            prefetch(&chunk[(lba.0 % CHUNK_ENTRIES) as usize]);
+        let (number, at) = split(lba);
+        if let Chunk::Dense(entries) = self.chunk(number) {
+            prefetch(&entries[at as usize]);
         }
     }
 
     /// Replaces an entry and returns what was there.
     #[inline]
     pub(crate) fn swap(&self, lba: Lba, new: MapEntry) -> MapEntry {
-        let slot = &self.chunk_or_make(lba)[(lba.0 % CHUNK_ENTRIES) as usize];
-        MapEntry(slot.swap(new.0, Ordering::AcqRel))
+        self.exchange(lba, None, new)
     }
 
     /// Replaces an entry if it is still `expected`.
     pub(crate) fn replace(&self, lba: Lba, expected: MapEntry, new: MapEntry) -> bool {
-        let slot = &self.chunk_or_make(lba)[(lba.0 % CHUNK_ENTRIES) as usize];
-        slot.compare_exchange(expected.0, new.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.exchange(lba, Some(expected), new) == expected
     }
 
-    /// Clears an entry without making a chunk for it, and returns what was there.
+    /// Clears an entry and returns what was there.
     pub(crate) fn clear(&self, lba: Lba) -> MapEntry {
-        match self.chunk(lba) {
-            Some(chunk) => MapEntry(chunk[(lba.0 % CHUNK_ENTRIES) as usize].swap(MapEntry::EMPTY.0, Ordering::AcqRel)),
-            None => MapEntry::EMPTY,
+        self.exchange(lba, None, MapEntry::EMPTY)
+    }
+
+    /// Replaces an entry, if it is what is expected, and returns what was there.
+    #[inline]
+    fn exchange(&self, lba: Lba, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
+        let (number, at) = split(lba);
+        match self.chunk(number) {
+            Chunk::Dense(entries) => self.exchange_dense(number, &entries[at as usize], expected, new),
+            _ => self.exchange_elsewhere(number, at, expected, new),
         }
     }
 
-    /// The first block at or after `lba` that lies in a chunk that exists; lets range operations skip holes.
+    #[inline]
+    fn exchange_dense(&self, number: usize, at: &AtomicU64, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
+        let old = match expected {
+            None => MapEntry(at.swap(new.0, Ordering::AcqRel)),
+            Some(expected) => match at.compare_exchange(expected.0, new.0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(old) => MapEntry(old),
+                Err(other) => return MapEntry(other),
+            },
+        };
+        if old.is_empty() != new.is_empty() {
+            self.count_dense(number, new.is_empty());
+        }
+        old
+    }
+
+    fn count_dense(&self, number: usize, unmapped: bool) {
+        let live = &self.root().live[number];
+        if !unmapped {
+            live.fetch_add(1, Ordering::Relaxed);
+        } else if live.fetch_sub(1, Ordering::Relaxed) == self.memory.thin_below() {
+            self.is_thin.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    fn exchange_elsewhere(&self, number: usize, at: u64, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
+        loop {
+            match self.chunk(number) {
+                Chunk::Absent if new.is_empty() || expected.is_some_and(|e| !e.is_empty()) => return MapEntry::EMPTY,
+                Chunk::Absent => self.begin_table(number),
+                Chunk::Dense(entries) => return self.exchange_dense(number, &entries[at as usize], expected, new),
+                Chunk::Frozen(entries) => {
+                    let _held = self.frozen.lock().expect("no holder panics");
+                    if matches!(self.chunk(number), Chunk::Frozen(_)) {
+                        return self.exchange_dense(number, &entries[at as usize], expected, new);
+                    }
+                }
+                Chunk::Table(table) => {
+                    let mut counts = table.lock();
+                    // Whoever had the lock before may have replaced it.
+                    if matches!(self.chunk(number), Chunk::Table(now) if ptr::eq(now, table)) {
+                        return self.exchange_in_table(number, table, &mut counts, at, expected, new);
+                    }
+                }
+            }
+        }
+    }
+
+    fn exchange_in_table(
+        &self,
+        number: usize,
+        table: &Table,
+        counts: &mut Counts,
+        at: u64,
+        expected: Option<MapEntry>,
+        new: MapEntry,
+    ) -> MapEntry {
+        let old = table.get(at);
+        if expected.is_some_and(|expected| expected != old) {
+            return old;
+        }
+        if !table.set(counts, at, new) {
+            self.replace_table(number, table, counts.live + 1, Some((at, new)));
+        } else if new.is_empty() && table.is_wasteful(counts) {
+            self.replace_table(number, table, counts.live, None);
+        }
+        old
+    }
+
+    fn begin_table(&self, number: usize) {
+        let table = Table::with_room(1);
+        let bytes = table.bytes();
+        let fresh = Box::into_raw(table);
+        let tagged = fresh.cast::<u8>().map_addr(|address| address | TABLE);
+        match self.slot(number).compare_exchange(ptr::null_mut(), tagged, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => self.memory.take(bytes),
+            // SAFETY: another reactor was first, and ours, just made from a box, was never shared.
+            Err(_) => drop(unsafe { Box::from_raw(fresh) }),
+        }
+    }
+
+    /// Puts something of the right size in the place of a table, which the caller has locked.
+    fn replace_table(&self, number: usize, table: &Table, live: usize, one_more: Option<(u64, MapEntry)>) {
+        let entries = table.entries().chain(one_more);
+        match live {
+            0 => self.slot(number).store(ptr::null_mut(), Ordering::Release),
+            _ if live as u32 > self.memory.dense_from() => self.become_dense(number, entries),
+            _ => self.become_table(number, live, entries),
+        }
+        // SAFETY: it came from a box when it was put into the slot, from which it has just been taken; whoever still looks
+        // at it does so until it comes to an await, and it is kept for so long.
+        let table = unsafe { Box::from_raw(ptr::from_ref(table).cast_mut()) };
+        let bytes = table.bytes();
+        self.memory.retire(table, bytes);
+    }
+
+    fn become_dense(&self, number: usize, entries: impl Iterator<Item = (u64, MapEntry)>) {
+        let pages = Pages::zeroed(CHUNK_BYTES);
+        // SAFETY: as in `chunk`; nobody else knows of it yet.
+        let dense = unsafe { pages.start().cast::<Dense>().as_ref() };
+        let count = entries.map(|(at, entry)| dense[at as usize].store(entry.0, Ordering::Relaxed)).count();
+        self.root().live[number].store(count as u32, Ordering::Relaxed);
+        self.memory.take(CHUNK_BYTES);
+        self.slot(number).store(pages.start().as_ptr(), Ordering::Release);
+        std::mem::forget(pages);
+    }
+
+    fn become_table(&self, number: usize, live: usize, entries: impl Iterator<Item = (u64, MapEntry)>) {
+        let table = Table::with_room(live);
+        let mut counts = table.lock();
+        for (at, entry) in entries {
+            let fits = table.set(&mut counts, at, entry);
+            assert!(fits, "the table was made for these");
+        }
+        drop(counts);
+        self.memory.take(table.bytes());
+        let tagged = Box::into_raw(table).cast::<u8>().map_addr(|address| address | TABLE);
+        self.slot(number).store(tagged, Ordering::Release);
+    }
+
+    /// A round begins that every reactor answers: dense chunks in which little is left are frozen.
+    pub(crate) fn begin_settling(&self) {
+        if !self.is_thin.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let mut frozen = self.frozen.lock().expect("no holder panics");
+        for number in 0..CHUNKS {
+            let is_dense = matches!(self.chunk(number), Chunk::Dense(_));
+            if is_dense && self.root().live[number].load(Ordering::Relaxed) < self.memory.thin_below() {
+                self.slot(number).fetch_or(FROZEN, Ordering::AcqRel);
+                frozen.push(number);
+            }
+        }
+    }
+
+    /// All have answered since [`Map::begin_settling`]: who changes a frozen chunk has the lock.
+    pub(crate) fn end_settling(&self) {
+        let mut frozen = self.frozen.lock().expect("no holder panics");
+        for number in frozen.drain(..) {
+            self.thaw(number);
+        }
+    }
+
+    /// Puts a table, or nothing, in the place of a frozen chunk, if it is still thin.
+    fn thaw(&self, number: usize) {
+        let Chunk::Frozen(dense) = self.chunk(number) else {
+            unreachable!("only this thaws, and it is in the list once")
+        };
+        let mapped = |(at, entry): (usize, &AtomicU64)| {
+            let entry = MapEntry(entry.load(Ordering::Acquire));
+            (!entry.is_empty()).then_some((at as u64, entry))
+        };
+        let entries = || dense.iter().enumerate().filter_map(mapped);
+        let live = entries().count();
+        if live as u32 >= self.memory.thin_below() {
+            self.root().live[number].store(live as u32, Ordering::Relaxed);
+            self.slot(number).fetch_and(!TAGS, Ordering::AcqRel);
+            return;
+        }
+        let start = self.slot(number).load(Ordering::Acquire).map_addr(|address| address & !TAGS);
+        match live {
+            0 => self.slot(number).store(ptr::null_mut(), Ordering::Release),
+            _ => self.become_table(number, live, entries()),
+        }
+        // SAFETY: `become_dense` made it of this length and forgot the owner; it is in no slot any more, and kept until nobody
+        // looks at it.
+        let pages = unsafe { dense_pages(start) };
+        self.memory.retire(pages, CHUNK_BYTES);
+    }
+
+    /// The first block at or after `lba` that may be mapped; lets range operations skip holes.
     pub(crate) fn skip_holes(&self, lba: Lba) -> Lba {
         let mut lba = lba;
-        while lba.0 < MAX_VOLUME_BLOCKS && self.chunk(lba).is_none() {
-            lba = Lba((lba.0 / CHUNK_ENTRIES + 1) * CHUNK_ENTRIES);
+        while lba.0 < MAX_VOLUME_BLOCKS {
+            let (number, at) = split(lba);
+            let next = match self.chunk(number) {
+                Chunk::Dense(_) | Chunk::Frozen(_) => Some(at),
+                Chunk::Table(table) => table.entries().map(|(key, _)| key).filter(|&key| key >= at).min(),
+                Chunk::Absent => None,
+            };
+            let first = number as u64 * CHUNK_ENTRIES;
+            match next {
+                Some(at) => return Lba(first + at),
+                None => lba = Lba(first + CHUNK_ENTRIES),
+            }
         }
         lba
     }
 
-    /// Pages that lie in existing chunks and below `blocks`, by number.
-    pub(crate) fn pages(&self, blocks: u64) -> impl Iterator<Item = u64> + '_ {
-        let per_chunk = CHUNK_ENTRIES / PAGE_ENTRIES;
-        (0..blocks.div_ceil(CHUNK_ENTRIES))
-            .filter(|&c| !self.chunks[c as usize].load(Ordering::Acquire).is_null())
-            .flat_map(move |c| c * per_chunk..(c + 1) * per_chunk)
-            .take_while(move |page| page * PAGE_ENTRIES < blocks)
-    }
-
-    /// Upper bound of the pages below `blocks` that a checkpoint writes. Looked at for each grant of a segment, so it
-    /// must not walk the whole root.
-    pub(crate) fn page_bound(&self, blocks: u64) -> u64 {
-        let root = &self.chunks[..blocks.div_ceil(CHUNK_ENTRIES) as usize];
-        let chunks = root.iter().filter(|c| !c.load(Ordering::Relaxed).is_null()).count() as u64;
-        (chunks * (CHUNK_ENTRIES / PAGE_ENTRIES)).min(blocks.div_ceil(PAGE_ENTRIES))
-    }
-
-    /// Writes a page into `bytes` (4096) and says whether any entry of it is mapped.
-    pub(crate) fn read_page(&self, page: u64, bytes: &mut [u8]) -> bool {
-        let first = Lba(page * PAGE_ENTRIES);
-        let Some(chunk) = self.chunk(first) else { return false };
-        let start = (first.0 % CHUNK_ENTRIES) as usize;
-        let mut any = 0;
-        for (entry, out) in chunk[start..].iter().zip(bytes.chunks_exact_mut(8)) {
-            let raw = entry.load(Ordering::Acquire);
-            any |= raw;
-            out.copy_from_slice(&raw.to_le_bytes());
+    /// Puts what is mapped from `from` on and before `end` into `found`, which is empty, in order, up to some block, where
+    /// the caller goes on; `None` if nothing is. All of it is as it is at this moment.
+    pub(crate) fn next_mapped(&self, from: Lba, end: Lba, found: &mut Vec<(Lba, MapEntry)>) -> Option<Lba> {
+        let (mut from, end) = (from.0, end.0.min(MAX_VOLUME_BLOCKS));
+        while from < end {
+            let (number, at) = split(Lba(from));
+            let first = number as u64 * CHUNK_ENTRIES;
+            let until = match self.chunk(number) {
+                Chunk::Absent => first + CHUNK_ENTRIES,
+                Chunk::Dense(entries) | Chunk::Frozen(entries) => {
+                    let until = end.min((from / PAGE_ENTRIES + 1) * PAGE_ENTRIES);
+                    let page = (at..).zip(&entries[at as usize..(until - first) as usize]);
+                    let page = page.map(|(at, entry)| (Lba(first + at), MapEntry(entry.load(Ordering::Acquire))));
+                    found.extend(page.filter(|(_, entry)| !entry.is_empty()));
+                    until
+                }
+                Chunk::Table(table) => {
+                    // A large one in parts: sorting all of it would take a millisecond.
+                    let step = if table.is_large() { CHUNK_ENTRIES / 16 } else { CHUNK_ENTRIES };
+                    let until = end.min(first + (at / step + 1) * step);
+                    table.each_within(at..until - first, |at, entry| found.push((Lba(first + at), entry)));
+                    found.sort_unstable_by_key(|&(lba, _)| lba);
+                    until
+                }
+            };
+            from = until.min(end);
+            if !found.is_empty() {
+                return Some(Lba(from));
+            }
         }
-        any != 0
+        None
     }
 
-    /// Fills a page from `bytes` (4096); for recovery, before anybody else uses the map.
+    /// Calls `f` with every mapped block below `blocks`, in order.
+    pub(crate) fn for_each_mapped(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
+        let (mut from, mut found) = (Lba(0), Vec::new());
+        while let Some(next) = self.next_mapped(from, Lba(blocks), &mut found) {
+            let mapped = found.drain(..).filter(|(_, entry)| entry.is_mapped());
+            mapped.for_each(|(lba, entry)| f(lba, entry));
+            from = next;
+        }
+    }
+
+    /// Clears what is mapped in a range in which nobody else maps anything meanwhile, and calls `f` with what was there.
+    pub(crate) fn clear_mapped(&self, from: Lba, blocks: u64, mut f: impl FnMut(MapEntry)) {
+        let (mut at, mut found) = (from, Vec::new());
+        while let Some(next) = self.next_mapped(at, Lba(from.0 + blocks), &mut found) {
+            found.drain(..).map(|(lba, _)| self.clear(lba)).filter(|old| !old.is_empty()).for_each(&mut f);
+            at = next;
+        }
+    }
+
+    /// Takes in the entries of a page that a checkpoint wrote whole, of which none is mapped yet; for recovery, before
+    /// anybody else uses the map.
     pub(crate) fn load_page(&self, page: u64, bytes: &[u8]) {
         let first = Lba(page * PAGE_ENTRIES);
-        let start = (first.0 % CHUNK_ENTRIES) as usize;
-        let chunk = self.chunk_or_make(first);
-        for (entry, raw) in chunk[start..].iter().zip(bytes.chunks_exact(8)) {
-            entry.store(u64::from_le_bytes(raw.try_into().expect("eight bytes")), Ordering::Release);
-        }
-    }
-
-    /// Calls `f` with every mapped block below `blocks`.
-    pub(crate) fn for_each_mapped(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
-        let mut lba = self.skip_holes(Lba(0));
-        while lba.0 < blocks {
-            let entry = self.get(lba);
-            if entry != MapEntry::EMPTY {
-                f(lba, entry);
-            }
-            lba = Lba(lba.0 + 1);
-            if lba.0.is_multiple_of(CHUNK_ENTRIES) {
-                lba = self.skip_holes(lba);
+        let entries =
+            bytes.chunks_exact(8).map(|raw| MapEntry(u64::from_le_bytes(raw.try_into().expect("eight bytes"))));
+        let mapped = (0..).zip(entries).filter(|(_, entry)| !entry.is_empty());
+        let (number, at) = split(first);
+        if let Chunk::Dense(dense) = self.chunk(number) {
+            let put = |(n, entry): (u64, MapEntry)| dense[(at + n) as usize].store(entry.0, Ordering::Release);
+            let count = mapped.map(put).count();
+            self.root().live[number].fetch_add(count as u32, Ordering::Relaxed);
+        } else {
+            for (n, entry) in mapped {
+                self.swap(first.plus(n), entry);
             }
         }
     }
 }
 
+/// Parts of the maps that nobody can be looking at any more are given back between these two; in between every reactor
+/// answers a message.
+impl MapMemory {
+    pub(crate) fn begin_round<'a>(&self, maps: impl Iterator<Item = &'a Map>) {
+        maps.for_each(Map::begin_settling);
+        self.begin_settling();
+    }
+
+    pub(crate) fn end_round<'a>(&self, maps: impl Iterator<Item = &'a Map>) {
+        self.end_settling();
+        maps.for_each(Map::end_settling);
+    }
+}
+
+/// The mapping of a dense chunk.
+///
+/// # Safety
+/// As [`Pages::from_start`].
+unsafe fn dense_pages(start: *mut u8) -> Pages {
+    // SAFETY: the caller answers for it.
+    unsafe { Pages::from_start(ptr::NonNull::new(start).expect("the chunk is there"), CHUNK_BYTES) }
+}
+
 impl Drop for Map {
     fn drop(&mut self) {
-        for slot in &self.chunks {
-            if let Some(entries) = NonNull::new(slot.load(Ordering::Acquire)) {
-                // SAFETY: `chunk_or_make` made it of this length and forgot the owner, so it has no other; `self` is going, and
-                // with it all borrows of the chunk.
-                drop(unsafe { Pages::from_start(entries.cast(), CHUNK_BYTES) });
+        for number in 0..CHUNKS {
+            let tagged = self.slot(number).load(Ordering::Acquire);
+            if tagged.is_null() {
+                continue;
+            }
+            let start = tagged.map_addr(|address| address & !TAGS);
+            // SAFETY: each was put there by `begin_table`, `become_table` or `become_dense` and its owner forgotten, so it has no
+            // other; `self` is going, and with it all borrows.
+            unsafe {
+                if tagged.addr() & TABLE != 0 {
+                    let table = Box::from_raw(start.cast::<Table>());
+                    self.memory.give_back(table.bytes());
+                } else {
+                    drop(dense_pages(start));
+                    self.memory.give_back(CHUNK_BYTES);
+                }
             }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use cygnus_types::Pba;
-
-    #[test]
-    fn holes_are_empty_and_cost_nothing() {
-        let map = Map::new();
-        assert_eq!(map.get(Lba(MAX_VOLUME_BLOCKS - 1)), MapEntry::EMPTY);
-        assert_eq!(map.clear(Lba(5)), MapEntry::EMPTY);
-        assert_eq!(map.page_bound(MAX_VOLUME_BLOCKS), 0);
-        assert_eq!(map.skip_holes(Lba(0)), Lba(MAX_VOLUME_BLOCKS));
-    }
-
-    #[test]
-    fn pages_carry_the_map_over() {
-        let (map, copy) = (Map::new(), Map::new());
-        let lbas = [0, 1, 511, 512, CHUNK_ENTRIES * 3 + 7];
-        for (i, &lba) in lbas.iter().enumerate() {
-            map.swap(Lba(lba), MapEntry::new(Pba(i as u64 + 1), lba as u32));
-        }
-        let mut page = vec![0; 4096];
-        let mut written = 0;
-        for number in map.pages(MAX_VOLUME_BLOCKS) {
-            if map.read_page(number, &mut page) {
-                written += 1;
-                copy.load_page(number, &page);
-            }
-        }
-        assert_eq!(written, 3);
-        for lba in lbas {
-            assert_eq!(copy.get(Lba(lba)), map.get(Lba(lba)));
-        }
-        let mut seen = Vec::new();
-        copy.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, _| seen.push(lba.0));
-        assert_eq!(seen, lbas);
-    }
-
-    #[test]
-    fn replace_only_what_is_expected() {
-        let map = Map::new();
-        let (a, b) = (MapEntry::new(Pba(1), 1), MapEntry::new(Pba(2), 1));
-        map.swap(Lba(9), a);
-        assert!(!map.replace(Lba(9), b, a));
-        assert!(map.replace(Lba(9), a, b));
-        assert_eq!(map.get(Lba(9)), b);
-    }
-}
+mod tests;

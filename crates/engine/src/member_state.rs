@@ -3,8 +3,8 @@
 //! | member | means | next |
 //! |---|---|---|
 //! | online | holds everything it should | missing, failed |
-//! | missing | its device is not there; what it holds is old but good | rebuilding |
-//! | failed | it did not do what was asked; not believed until somebody says so | rebuilding |
+//! | missing | its device was late, not there or without room; what it holds is old but good: it is caught up when it is back | rebuilding |
+//! | failed | errors of its medium; not believed until somebody says so | rebuilding |
 //! | rebuilding | gets all writes, is read where its column is whole | online, missing, failed |
 //!
 //! A *spare* is no member yet: it takes a lost member's place as "rebuilding". Or it is filled beside a member that is
@@ -17,14 +17,15 @@
 //! | joining | only its own members know of it: it is not part of the array yet | in service |
 //! | in service | takes part | retiring |
 //! | retiring | gets nothing new; its data moves to the others | in service, retired |
-//! | retired | has left; a tombstone that keeps its addresses and member numbers | |
+//! | retired | has left; another one may get its number and its addresses | |
 //!
 //! | array | means |
 //! |---|---|
 //! | online | all members are |
 //! | degraded | some are not, and nobody is filling their place |
 //! | rebuilding | some are not, and at least one is being filled |
-//! | read-only | more of a group are not than its parity covers, or it was opened so: reads go on |
+//! | suspended | it waits for members of a group of which more are in trouble than its parity covers ([`crate::suspension`]) |
+//! | read-only | it was opened so, or is being given up: reads go on |
 //! | faulted | as many are not at opening: it is not opened |
 
 use cygnus_format::{GroupDesc, GroupState, Holdings, MemberDesc, MemberState};
@@ -64,6 +65,9 @@ fn group_may_become(from: GroupState, to: GroupState) -> bool {
 pub(crate) fn change_group(desc: &mut GroupDesc, to: GroupState) {
     assert!(group_may_become(desc.state, to), "an R-group: {} after {}", to.word(), desc.state.word());
     desc.state = to;
+    if to == GroupState::Retired {
+        desc.extents.clear();
+    }
 }
 
 /// Records that a member is out of service. `below`: it has every stripe below this sequence, if it was online. The
@@ -86,12 +90,22 @@ pub enum ArrayHealth {
     Degraded,
     /// Some members are not online, and at least one is being filled.
     Rebuilding,
+    /// It waits for members; what can be read is.
+    Suspended,
     /// It takes no writes; what can be read is.
     ReadOnly,
 }
 
+/// What an array does for those who ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serves {
+    All,
+    WhenMembersAreBack,
+    Reads,
+}
+
 /// The health of an array with members in these states.
-pub(crate) fn health(members: impl Iterator<Item = MemberState>, takes_writes: bool) -> ArrayHealth {
+pub(crate) fn health(members: impl Iterator<Item = MemberState>, serves: Serves) -> ArrayHealth {
     let mut health = ArrayHealth::Online;
     for state in members {
         health = match (state, health) {
@@ -100,7 +114,11 @@ pub(crate) fn health(members: impl Iterator<Item = MemberState>, takes_writes: b
             _ => ArrayHealth::Degraded,
         };
     }
-    if takes_writes { health } else { ArrayHealth::ReadOnly }
+    match serves {
+        Serves::All => health,
+        Serves::WhenMembersAreBack => ArrayHealth::Suspended,
+        Serves::Reads => ArrayHealth::ReadOnly,
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +146,7 @@ mod tests {
     #[should_panic(expected = "retired after in service")]
     fn no_group_leaves_with_its_data() {
         change_group(
-            &mut GroupDesc { segments: 1, state: GroupState::InService, members: vec![] },
+            &mut GroupDesc { extents: vec![], state: GroupState::InService, members: vec![] },
             GroupState::Retired,
         );
     }
@@ -153,14 +171,15 @@ mod tests {
 
     #[test]
     fn an_array_is_as_well_as_its_members() {
-        for (members, takes_writes, expected) in [
-            (&[Online, Online][..], true, ArrayHealth::Online),
-            (&[Online, Missing], true, ArrayHealth::Degraded),
-            (&[Rebuilding, Failed], true, ArrayHealth::Rebuilding),
-            (&[Failed, Rebuilding], true, ArrayHealth::Rebuilding),
-            (&[Online, Online], false, ArrayHealth::ReadOnly),
+        for (members, serves, expected) in [
+            (&[Online, Online][..], Serves::All, ArrayHealth::Online),
+            (&[Online, Missing], Serves::All, ArrayHealth::Degraded),
+            (&[Rebuilding, Failed], Serves::All, ArrayHealth::Rebuilding),
+            (&[Failed, Rebuilding], Serves::All, ArrayHealth::Rebuilding),
+            (&[Online, Missing], Serves::WhenMembersAreBack, ArrayHealth::Suspended),
+            (&[Online, Online], Serves::Reads, ArrayHealth::ReadOnly),
         ] {
-            assert_eq!(health(members.iter().copied(), takes_writes), expected, "{members:?}");
+            assert_eq!(health(members.iter().copied(), serves), expected, "{members:?}");
         }
     }
 }

@@ -82,6 +82,9 @@ impl Reactor {
     fn let_in(&self, Returning { member, device, only_below }: Returning) {
         // An operator may have been quicker.
         let Some(_claim) = Claim::new(self, member) else { return };
+        if !matches!(self.desc(member).state, MemberState::Missing | MemberState::Failed) {
+            return;
+        }
         let holds = self.desc(member).holds.limited_to(only_below);
         self.begin_fill(member, Candidate { device, new_uuid: None, holds });
     }
@@ -111,6 +114,7 @@ impl Reactor {
             }
         });
         let shared = &self.shared.members[member.index()];
+        assert_eq!(self.rt.in_flight(device.ix), 0, "what is on its way to {} could land too late", device.name);
         if new_uuid.is_some() {
             shared.forget_errors();
         }
@@ -120,7 +124,6 @@ impl Reactor {
         let id = job.id();
         self.shared.log(format!("{} takes part as member {}: {} begins", device.name, member.0, kind.word()));
         home.fills.borrow_mut().push(Rc::new(Fill::new(member, holds, job)));
-        self.shared.membership_changed();
         home.members_changed.notify();
         id
     }
@@ -128,19 +131,19 @@ impl Reactor {
     /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a
     /// segment begins, that somebody could take for something current.
     pub(crate) async fn prepare(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
-        self.zero(device, SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize)).into()).await?;
-        self.clear_headers(segments, device).await
+        self.zero(device.ix, SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize)).into()).await?;
+        self.clear_headers(segments, device.ix).await
     }
 
     /// Zeros where segments begin.
-    pub(crate) async fn clear_headers(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
+    pub(crate) async fn clear_headers(self: &Rc<Self>, segments: u32, dev: DeviceIx) -> Result<(), IoError> {
         let geometry = *self.shared.layout.geometry();
-        self.zero(device, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
-        self.rt.flush(device.ix).await.map(drop)
+        self.zero(dev, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
+        self.rt.flush(dev).await.map(drop)
     }
 
-    async fn zero(self: &Rc<Self>, device: &DeviceInfo, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
-        let (reactor, dev) = (self.clone(), device.ix);
+    async fn zero(self: &Rc<Self>, dev: DeviceIx, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
+        let reactor = self.clone();
         let written = for_each(&self.rt, ranges, move |(offset, bytes)| {
             let reactor = reactor.clone();
             async move {

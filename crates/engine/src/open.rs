@@ -4,21 +4,25 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, GroupState, MemberDesc, Superblock};
+use cygnus_format::{ArrayState, CheckpointRoot, GroupState, Layout, MemberDesc, Superblock, checkpoint_blocks};
 use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid};
+use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::assemble::{Assembly, assemble};
 use crate::create::PARITY_FIXED;
 use crate::error::ArrayError;
 use crate::evacuate::keep_garbage;
 use crate::home::Home;
+use crate::l2p::{MapMemory, MapRule};
 use crate::lane::Lane;
+use crate::lost;
 use crate::member::MemberShared;
+use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
 use crate::replay::{Replayed, Rescue};
-use crate::segments::{SegIx, SegState};
+use crate::retire::Released;
+use crate::segments::SegState;
 use crate::shared::{During, Log, Shared, SharedParts, VolumeState};
 use crate::space::{Space, checkpoint_segments, segment_capacity};
 use crate::writer::{Appended, Publish};
@@ -36,6 +40,8 @@ pub struct OpenOptions {
     pub reactors: usize,
     /// Open without writing anything: for checks of a stopped array.
     pub read_only: bool,
+    /// Memory of the volumes' maps.
+    pub map: MapRule,
     /// Where to say what happens.
     pub log: Arc<dyn Log>,
 }
@@ -90,11 +96,12 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Opens an array on the home reactor.
+/// Opens an array on the home reactor. By force, what may be concerned by a loss is given up.
 pub(crate) async fn open(
     rt: &Runtime,
     given: &[DeviceInfo],
     options: &OpenOptions,
+    by_force: bool,
 ) -> Result<(Rc<Reactor>, RecoveryReport), ArrayError> {
     let mut steps = Steps::new(rt, &*options.log);
     set_patience(rt, &LatencyRule::default());
@@ -104,28 +111,54 @@ pub(crate) async fn open(
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
-    let newest = load(&reactor, &state, &mut steps).await?;
-    // The checkpoint before the last one leaves out part of what a clean stop had covered.
-    let covered = state.clean && newest;
+    let mut gave_up = false;
+    if let Err(why) = load(&reactor, &state, &mut steps).await {
+        if !by_force {
+            return Err(why);
+        }
+        load_some(&reactor, &state, &why).await?;
+        gave_up = true;
+    }
+    let covered = state.clean && !gave_up;
     steps.report.was_clean = covered;
-    let replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await };
+    // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
+    reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
+    let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await };
+    if !replayed.lost.is_nothing() {
+        if !by_force {
+            return Err(replayed.lost.error(&reactor));
+        }
+        reactor.give_up_lost(&mut replayed);
+        gave_up = true;
+    }
     recount(&reactor, &state, &mut steps);
+    // What they did not deliver may only be away: nothing may be concluded from it.
+    settle_before_session(&reactor)?;
     if options.read_only {
         // Reads that find damage would repair it.
         reactor.shared.set_fault("it was opened for reading only".into());
     } else {
         keep_garbage(&reactor);
-        begin_session(&reactor, &mut steps).await?;
+        reactor.rt.spawn(reactor.clone().guardian());
+        begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| reactor.end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
         reactor.rt.spawn(reactor.clone().cleaner());
-        let finished = finish_recovery(&reactor, covered, replayed.rescues, &mut steps).await;
+        let finished = finish_recovery(&reactor, covered, std::mem::take(&mut replayed.rescues), &mut steps).await;
         reactor.home().stop.set(finished.is_err());
-        finished?;
+        finished.inspect_err(|_| reactor.end_guardian())?;
+        if gave_up {
+            reactor.clear_spoiled(&replayed.lost).await;
+        }
         *reactor.home().spares.borrow_mut() = assembly.spares;
         reactor.home().arrivals.borrow_mut().extend(assembly.returning);
         reactor.rt.spawn(reactor.clone().rebuilder());
-        let released: Vec<_> = assembly.released.into_iter().map(|device| (device.ix, device.name)).collect();
+        let geometry = *reactor.shared.layout.geometry();
+        let released = |device: DeviceInfo| {
+            let segments = crate::create::segments_on(std::slice::from_ref(&device), &geometry);
+            Released { dev: device.ix, name: device.name, segments }
+        };
+        let released: Vec<Released> = assembly.released.into_iter().map(released).collect();
         reactor.forget_released(&released).await;
     }
     reactor.peers.set_reactors(options.reactors);
@@ -134,6 +167,18 @@ pub(crate) async fn open(
     }
     let report = steps.report;
     Ok((reactor, report))
+}
+
+/// Members that fell silent while they were being read leave before anything is written, if their groups can do without
+/// them; else the array is not opened, and nothing has changed.
+fn settle_before_session(reactor: &Reactor) -> Result<(), ArrayError> {
+    let layout = &reactor.shared.layout;
+    for group in (0..layout.groups()).map(|group| GroupId(group as u16)) {
+        if let Err(waits_for) = reactor.settle_before_session(group) {
+            return Err(ArrayError::Silent { group, waits_for, parity: layout.geometry().parity });
+        }
+    }
+    Ok(())
 }
 
 fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
@@ -173,22 +218,37 @@ pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
 /// at any time for the array to go on, whichever is less.
 pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let capacity = u64::from(segment_capacity(&layout));
-    let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
-    let all: u64 = in_service().map(|g| u64::from(g.segments)).sum();
+    let in_service = state.groups.iter().filter(|group| group.state == GroupState::InService);
+    let groups: Vec<u32> = in_service.map(|group| group.segments()).collect();
+    Ok(usable_of(&layout, &groups, state.over_provisioning_permille, policies, reactors))
+}
+
+/// The same, of groups of so many segments.
+pub(crate) fn usable_of(
+    layout: &Layout,
+    groups: &[u32],
+    over_provisioning_permille: u16,
+    policies: &Policies,
+    reactors: usize,
+) -> u64 {
+    let capacity = u64::from(segment_capacity(layout));
+    let all: u64 = groups.iter().map(|&segments| u64::from(segments)).sum();
     // A clean group stays in reserve where groups are emptied as a whole.
-    let largest = in_service().map(|g| u64::from(g.segments)).max().filter(|_| policies.cleaning.is_by_group());
-    let segments = all - largest.unwrap_or(0);
-    let by_rule = segments * capacity * (1000 - u64::from(state.over_provisioning_permille)) / 1000;
-    let checkpoint = checkpoint_segments(&layout, by_rule.div_ceil(512));
-    let reserved: u64 = in_service().map(|group| u64::from(policies.reserve_of(group.segments) + 1)).sum();
+    let largest = groups.iter().max().filter(|_| policies.cleaning.is_by_group());
+    let segments = all - u64::from(*largest.unwrap_or(&0));
+    let by_rule = segments * capacity * (1000 - u64::from(over_provisioning_permille)) / 1000;
+    let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
+        false => checkpoint_segments(layout, checkpoint_blocks(by_rule)),
+        true => 0,
+    };
+    let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
     let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
     // moving it costs the space it gains.
     let geometry = layout.geometry();
     let filled = capacity - u64::from(geometry.slots(geometry.stripe_rows)) / 4;
-    Ok(by_rule.min(segments.saturating_sub(in_use) * filled))
+    by_rule.min(segments.saturating_sub(in_use) * filled)
 }
 
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
@@ -196,7 +256,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let policies = policies(state)?;
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let width = usize::from(state.geometry.width());
-    let segments_of = |ix: usize| state.groups[ix / width].segments;
+    let segments_of = |ix: usize| state.groups[ix / width].segments();
     // Whoever is not here had at least what the newest checkpoint covers.
     let first_stripe_seq = state.roots[0].as_ref().map_or(1, |r| r.next_stripe_seq);
     let describe = |(ix, (device, desc)): (usize, (&Option<DeviceInfo>, &MemberDesc))| {
@@ -204,6 +264,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     };
     let members = assembly.devices.iter().zip(state.members()).enumerate().map(describe).collect();
     let root = state.roots[0].as_ref();
+    let maps = Arc::new(MapMemory::new(options.map));
     let shared = Arc::new(Shared::new(SharedParts {
         usable: usable_blocks(state, &policies, options.reactors)?,
         layout,
@@ -212,7 +273,8 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         members,
         array_tag: array.tag(),
         session: state.session + 1,
-        volumes: fresh_volumes(state),
+        volumes: fresh_volumes(state, &maps),
+        maps,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),
         first_stripe_seq,
         reactors: options.reactors,
@@ -223,28 +285,53 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
 }
 
-fn fresh_volumes(state: &ArrayState) -> Vec<Arc<VolumeState>> {
-    let make = |v: &cygnus_format::VolumeDesc| VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes));
-    state.volumes.iter().map(|v| Arc::new(make(v))).collect()
+fn fresh_volumes(state: &ArrayState, maps: &Arc<MapMemory>) -> Vec<Arc<VolumeState>> {
+    let make = |v: &cygnus_format::VolumeDesc| {
+        let volume = VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), maps);
+        if v.in_doubt {
+            volume.set_in_doubt();
+        }
+        Arc::new(volume)
+    };
+    state.volumes.iter().map(make).collect()
 }
 
-/// The newest checkpoint, or else the one before; says whether it was the newest.
-pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<bool, ArrayError> {
+/// The maps as the newest checkpoint has them.
+///
+/// # Errors
+/// When it cannot be read whole. The one before it does not know what was discarded since.
+pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    let _step = reactor.shared.during("open: load");
+    let Some(root) = &state.roots[0] else {
+        steps.done("checkpoint", "none yet".into());
+        return Ok(());
+    };
+    match load_root(reactor, state, root, false).await {
+        Ok(pages) => {
+            steps.done("checkpoint", format!("number {}, {pages} pages of the maps", root.generation));
+            Ok(())
+        }
+        Err(why) => {
+            let (volumes, remedy) = (lost::volume_names(reactor), lost::remedy(reactor));
+            Err(ArrayError::LostCheckpoint { why, volumes, remedy })
+        }
+    }
+}
+
+/// The maps as the newest checkpoint has them that can be read whole, for those who do with what may be old; says whether it
+/// was the newest.
+pub(crate) async fn load_any(
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+    steps: &mut Steps<'_>,
+) -> Result<bool, ArrayError> {
     let _step = reactor.shared.during("open: load");
     let mut why = Vec::new();
     for (age, root) in state.roots.iter().flatten().enumerate() {
-        let volumes = fresh_volumes(state);
-        match reactor.load_checkpoint(root, &volumes).await {
+        match load_root(reactor, state, root, false).await {
             Ok(pages) => {
-                for volume in volumes {
-                    reactor.shared.add_volume(volume);
-                }
                 steps.done("checkpoint", format!("number {}, {pages} pages of the maps", root.generation));
                 if age > 0 {
-                    steps.log.line(
-                        "open: the newest checkpoint was beyond redundancy; blocks discarded since the one before may \
-                         show old data again",
-                    );
                     reactor.home().state.borrow_mut().roots = [Some(root.clone()), None];
                 }
                 return Ok(age == 0);
@@ -252,22 +339,46 @@ pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut 
             Err(error) => why.push(error),
         }
     }
-    if why.is_empty() {
-        steps.done("checkpoint", "none yet".into());
-        return Ok(true);
+    if why.is_empty() { Ok(true) } else { Err(ArrayError::NoCheckpoint(why.join("; "))) }
+}
+
+/// What can be read of the newest checkpoint. All volumes are in doubt then: what the rest of it had in their maps is not known.
+async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<(), ArrayError> {
+    let Some(root) = &state.roots[0] else { return Ok(()) };
+    let pages = load_root(reactor, state, root, true).await.map_err(ArrayError::NoCheckpoint)?;
+    reactor.shared.log(format!("open: by force: {why}"));
+    reactor.doubt_all();
+    reactor.shared.log(format!("open: by force: {pages} of the {} pages of the maps can be read", root.pages));
+    Ok(())
+}
+
+async fn load_root(
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+    root: &CheckpointRoot,
+    some: bool,
+) -> Result<u64, String> {
+    let volumes = fresh_volumes(state, &reactor.shared.maps);
+    let pages = reactor.load_checkpoint(root, &volumes, some).await?;
+    for volume in volumes {
+        reactor.shared.add_volume(volume);
     }
-    Err(ArrayError::NoCheckpoint(why.join("; ")))
+    Ok(pages)
 }
 
 pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Replayed {
-    let roots = reactor.home().state.borrow().roots.clone();
+    let (root, counted_from) = {
+        let state = reactor.home().state.borrow();
+        let root = state.roots[0].clone();
+        (root.clone(), root.map_or(0, |root| root.barrier).max(state.counted_from))
+    };
     let step = reactor.shared.during("open: scan");
-    let stripes = reactor.scan_stripes(roots[0].as_ref()).await;
+    let scanned = reactor.scan_stripes(root.as_ref()).await;
     drop(step);
-    let total = reactor.shared.segments.count();
-    steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", stripes.len()));
+    let total = reactor.shared.layout.all_segments();
+    steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
     let step = reactor.shared.during("open: replay");
-    let found = reactor.replay(stripes).await;
+    let found = reactor.replay(scanned, counted_from).await;
     drop(step);
     steps.done(
         "replay",
@@ -283,7 +394,7 @@ pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Repl
     steps.report.replayed_blocks = found.blocks;
     let shared = &reactor.shared;
     shared.order.raise(found.top_write_seq + SEQUENCE_GAP);
-    shared.raise_stripe_seq(found.top_stripe_seq + SEQUENCE_GAP);
+    shared.stripes.raise(found.top_stripe_seq + SEQUENCE_GAP);
     let mut space = reactor.home().space.borrow_mut();
     space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
     found
@@ -295,7 +406,7 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     for volume in shared.volumes() {
         shared.recount(&volume);
     }
-    for seg in (0..shared.segments.count()).map(SegIx) {
+    for seg in shared.segments.all() {
         // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
         let needed = shared.segments.newest_discard(seg) > 0 || shared.segments.rescues(seg) > 0;
         if shared.segments.live(seg) > 0 || needed {
@@ -317,7 +428,9 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
 }
 
 /// Records that the array is open, and which members are not there, before anything else is written.
-async fn begin_session(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+///
+/// Where something was given up, that is no secret to the next opening until a checkpoint has been taken.
+async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
     let _step = reactor.shared.during("open: session");
     // These left in the session before: should one of them be opened without us, it will have a later one.
     reactor.note_departures();
@@ -325,10 +438,15 @@ async fn begin_session(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<(
         let mut state = reactor.home().state.borrow_mut();
         state.session = reactor.shared.session;
         state.clean = false;
+        if !gave_up {
+            // What was written before has been found. From here on it may make room for something else.
+            state.counted_from = reactor.shared.stripes.next();
+        }
     }
     reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+    reactor.home().counted_from.set(reactor.home().state.borrow().counted_from);
     // What recovery read was flushed along with the superblocks.
-    reactor.shared.set_durable(reactor.shared.stripe_seq());
+    reactor.shared.set_durable(reactor.shared.stripes.next());
     steps.done("session", format!("number {} begun", reactor.shared.session));
     Ok(())
 }

@@ -5,13 +5,13 @@
 //! a lock per region of 16 MiB (hashed onto 1024 words). The lock word *is* the sequence counter of the blocks that hash
 //! to it: odd while somebody is inside. On one reactor it is never contended and costs about 5 ns.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use cygnus_types::{Lba, VolumeId};
+
+use crate::atomic::{AtomicU64, Ordering, few, spin_loop};
 
 /// Blocks of one region: one discard record covers at most this much.
 pub(crate) const REGION_BLOCKS: u64 = 4096;
-const WORDS: usize = 1024;
+const WORDS: usize = few(1024);
 
 /// Padded, so that neighbours do not share a cache line between cores.
 #[repr(align(64))]
@@ -54,7 +54,7 @@ impl WriteOrder {
             {
                 return Turn { word, seq: seen / 2 };
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
     }
 

@@ -5,18 +5,20 @@
 
 use std::cell::{Cell, RefCell};
 
-use cygnus_policy::{HedgeBudget, LatencyHistogram, LatencyRule, Pace};
-use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoClass};
+use cygnus_policy::{HedgeBudget, Lag, LatencyHistogram, LatencyRule, Pace};
+use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoClass, IoError};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
-use crate::member::{Departure, MemberShared};
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
-use crate::shared::count;
+use crate::trouble::Trouble;
 
 /// Reads up to this many blocks (64 KiB) tell how a device keeps pace; the time of longer ones tells of their length.
 /// A longer read is late after as many times the time as it has times this length.
 const TELLING_BLOCKS: u64 = 16;
+
+/// A reactor that was kept from running for so long says so. A busy machine does less than that every day.
+const TELLING_STALL: Nanos = Nanos::secs(1);
 
 /// What makes a read late is computed anew after so many reads of a device.
 const REFRESH: u8 = 64;
@@ -26,6 +28,7 @@ const REFRESH: u8 = 64;
 struct DevicePace {
     reads: LatencyHistogram,
     writes: LatencyHistogram,
+    flushes: LatencyHistogram,
     pace: Pace,
     late_after: Nanos,
     until_refresh: u8,
@@ -59,6 +62,10 @@ pub struct MemberPace {
     pub write_p99: Nanos,
     /// A read that takes longer is reconstructed from the other columns.
     pub late_after: Nanos,
+    /// Its writes take far longer than those of the group's other members.
+    pub write_lag: Option<Lag>,
+    /// Its flushes do.
+    pub flush_lag: Option<Lag>,
 }
 
 impl Paces {
@@ -73,6 +80,7 @@ impl Paces {
             let unknown = DevicePace {
                 reads: LatencyHistogram::default(),
                 writes: LatencyHistogram::default(),
+                flushes: LatencyHistogram::default(),
                 pace: Pace::default(),
                 late_after: self.rule.latest,
                 until_refresh: REFRESH,
@@ -86,14 +94,15 @@ impl Paces {
     fn ended(&self, io: DeviceIo, took: Nanos, now: Nanos) {
         self.with(io.dev, |rule, device| match io.class {
             IoClass::Read => {
-                if u64::from(io.bytes) <= TELLING_BLOCKS * BLOCK as u64 {
+                if io.bytes <= TELLING_BLOCKS * BLOCK as u64 {
                     device.reads.record(took);
                 }
-                let blocks = u64::from(io.bytes) / BLOCK as u64;
+                let blocks = io.bytes / BLOCK as u64;
                 device.set(rule.ended(device.pace, took, scaled(device.late_after, blocks), now));
             }
             IoClass::Write => device.writes.record(took),
-            IoClass::Flush | IoClass::Trim => {}
+            IoClass::Flush => device.flushes.record(took),
+            IoClass::Trim | IoClass::Reopen => {}
         });
     }
 
@@ -136,9 +145,7 @@ impl Reactor {
 
     #[cold]
     fn refresh_late_after(&self, group: GroupId, dev: DeviceIx) {
-        let width = self.shared.layout.geometry().width();
-        let members = (0..width).map(|column| self.shared.layout.member(group, column));
-        let devices = members.filter_map(|member| self.device_in_service(member));
+        let devices = self.members_of(group).filter_map(|member| self.device_in_service(member));
         let mut p99: Vec<Nanos> =
             devices.filter_map(|dev| self.paces.with(dev, |_, device| device.reads.p99())).collect();
         self.paces.with(dev, |rule, device| {
@@ -152,7 +159,10 @@ impl Reactor {
         let layout = &self.shared.layout;
         let poor = |&other: &MemberIx| {
             let state = &self.shared.members[other.index()];
-            other == member || !state.is_online() || state.device().is_none_or(|dev| self.paces.is_slow(dev))
+            other == member
+                || !state.is_online()
+                || !state.is_readable()
+                || state.device().is_none_or(|dev| self.paces.is_slow(dev))
         };
         let width = layout.geometry().width();
         let poor = (0..width).map(|column| layout.member(group, column)).filter(poor).count();
@@ -181,13 +191,32 @@ impl Reactor {
     /// How a member keeps pace; nothing if it is out of service.
     pub(crate) fn member_pace(&self, member: MemberIx) -> MemberPace {
         let Some(dev) = self.device_in_service(member) else { return MemberPace::default() };
+        let write_lag = self.lag(member, dev, |device| &device.writes);
+        let flush_lag = self.lag(member, dev, |device| &device.flushes);
         self.paces.with(dev, |_, device| MemberPace {
             slow: device.pace.slow,
             read_mean: device.reads.mean(),
             read_p99: device.reads.percentile(990),
             write_p99: device.writes.percentile(990),
             late_after: device.late_after,
+            write_lag,
+            flush_lag,
         })
+    }
+
+    /// Whether a member lags behind the others of its group in this.
+    fn lag(&self, member: MemberIx, dev: DeviceIx, of: impl Fn(&DevicePace) -> &LatencyHistogram) -> Option<Lag> {
+        let p99 = |dev| self.paces.with(dev, |_, device| of(device).p99());
+        let own = p99(dev)?;
+        let (group, _) = self.shared.layout.column_of(member);
+        let peers = self.members_of(group).filter(|&other| other != member);
+        let mut peers: Vec<Nanos> = peers.filter_map(|other| p99(self.device_in_service(other)?)).collect();
+        self.paces.rule.lag(own, &mut peers)
+    }
+
+    fn members_of(&self, group: GroupId) -> impl Iterator<Item = MemberIx> {
+        let layout = &self.shared.layout;
+        (0..layout.geometry().width()).map(move |column| layout.member(group, column))
     }
 
     /// How often a member's device has become slow, whether or not it is in service now.
@@ -198,22 +227,26 @@ impl Reactor {
 }
 
 impl DeviceWatch for Reactor {
-    fn ended(&self, io: DeviceIo, took: Nanos, ok: bool) {
-        if ok {
-            self.paces.ended(io, took, self.rt.now());
+    fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
+        match result {
+            Ok(()) => self.paces.ended(io, took, self.rt.now()),
+            Err(error) => self.io_failed(io.dev, io.class, error),
         }
     }
 
-    fn hung(&self, dev: DeviceIx) {
-        let members = (0..).map(MemberIx).zip(self.shared.members.iter());
-        let concerned = |state: &MemberShared| [state.known_device(), state.successor()].contains(&Some(dev));
-        for (member, state) in members.filter(|(_, state)| concerned(state)) {
-            if state.known_device() == Some(dev) {
-                count(&state.counters.read_errors, 1);
-            }
-            let why = format!("it hangs: no answer for {}", self.rt.patience());
-            self.take_out(member, dev, Departure::Failed, &why);
-            self.peers.tell_others(self, || ToOwner::GiveUp { dev });
+    fn hung(&self, io: DeviceIo, waited: Nanos) {
+        let dev = io.dev;
+        self.note_trouble(dev, Trouble::Hung, &format!("it hangs: no answer to {} for {waited}", io.class.words()));
+        self.peers.tell_others(self, || ToOwner::GiveUp { dev });
+    }
+
+    fn stalled(&self, span: Nanos) {
+        if span >= TELLING_STALL {
+            self.shared.log(format!(
+                "reactor {} did not run for {span}: the process was stopped, the machine paused or overloaded, or a system call \
+                 did not return; no member is blamed for what took long meanwhile",
+                self.rt.id().0
+            ));
         }
     }
 }
@@ -223,7 +256,7 @@ mod tests {
     use super::*;
 
     fn read(blocks: u32) -> DeviceIo {
-        DeviceIo { dev: DeviceIx(3), class: IoClass::Read, bytes: blocks * BLOCK as u32 }
+        DeviceIo { dev: DeviceIx(3), class: IoClass::Read, bytes: u64::from(blocks) * BLOCK as u64 }
     }
 
     #[test]

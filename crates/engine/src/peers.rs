@@ -18,22 +18,32 @@ pub(crate) enum ToHome {
     Grant { ticket: u64, lane: Lane },
     /// Make everything acknowledged so far durable.
     Flush { ticket: u64 },
-    /// A member has left service. Needs no answer.
+    /// Something has become of a member that should be looked at. Needs no answer.
     MembersChanged,
 }
 
 /// A question for a reactor about what it holds in memory.
 pub(crate) enum ToOwner {
-    /// A block that may not be on the devices yet.
-    Block { ticket: u64, seg: SegIx, column: u8, row: u32 },
+    /// Blocks of a column, one behind the other in one stripe, that may not be on the devices yet.
+    Blocks { ticket: u64, seg: SegIx, column: u8, row: u32, count: u32 },
     /// Groups were added: from this answer on the asker relies on everybody having seen them.
     Grown { ticket: u64 },
+    /// Answered when all looks have ended that are under way: see [`crate::looks`].
+    EndLooks { ticket: u64 },
     /// Send the open user stripe to the devices.
     Drain { ticket: u64 },
-    /// Send all open stripes to the devices and append nothing until [`ToOwner::Release`].
+    /// Close all open stripes and append nothing until [`ToOwner::Release`].
     Hold { ticket: u64 },
     /// Append again.
     Release,
+    /// What writers may be waiting for has perhaps come.
+    Wake,
+    /// How many operations of a device are on their way?
+    InFlight { ticket: u64, dev: DeviceIx },
+    /// Open a device anew; answered by how many have done so.
+    Reopen { ticket: u64, dev: DeviceIx },
+    /// Members are awaited, are back or have left. Needs no answer.
+    MembersSettled,
     /// A device hangs: nobody is to wait any more for what it has taken.
     GiveUp { dev: DeviceIx },
     /// End all segments: the array closes, or a member wants to have the next ones from their first stripe on.
@@ -46,8 +56,10 @@ pub(crate) enum ToOwner {
 pub(crate) enum Answer {
     Granted(Grant),
     Flushed(Result<(), String>),
-    Block(Option<Box<[u8; BLOCK]>>),
+    /// `None`: they are on the devices.
+    Blocks(Option<Box<[u8]>>),
     GivenBack(Vec<Grant>),
+    Count(usize),
     Done,
 }
 
@@ -57,9 +69,14 @@ impl Answer {
         grant
     }
 
-    pub(crate) fn block(self) -> Option<Box<[u8; BLOCK]>> {
-        let Self::Block(block) = self else { unreachable!("a block was asked for") };
-        block
+    pub(crate) fn blocks(self) -> Option<Box<[u8]>> {
+        let Self::Blocks(blocks) = self else { unreachable!("blocks were asked for") };
+        blocks
+    }
+
+    pub(crate) fn count(self) -> usize {
+        let Self::Count(count) = self else { unreachable!("a number was asked for") };
+        count
     }
 
     fn given_back(self) -> Vec<Grant> {
@@ -102,14 +119,15 @@ impl Peers {
         self.post(reactor, HOME, |ticket| Envelope::ToHome(me, question(ticket))).await
     }
 
-    pub(crate) async fn ask(
+    /// Asks now; the answer is waited for.
+    pub(crate) fn ask(
         &self,
         reactor: &Reactor,
-        whom: usize,
+        whom: ReactorId,
         question: impl FnOnce(u64) -> ToOwner,
-    ) -> Option<Answer> {
+    ) -> OneshotReceiver<Answer> {
         let me = reactor.rt.id();
-        self.post(reactor, whom, |ticket| Envelope::ToOwner(me, question(ticket))).await
+        self.post(reactor, whom.index(), |ticket| Envelope::ToOwner(me, question(ticket)))
     }
 
     /// Tells the home reactor something that needs no answer.
@@ -137,7 +155,7 @@ impl Peers {
         answers.into_iter().flat_map(Answer::given_back).collect()
     }
 
-    async fn answers_of_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) -> Vec<Answer> {
+    pub(crate) async fn answers_of_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) -> Vec<Answer> {
         let me = reactor.index();
         let mut answers = Vec::new();
         for whom in (0..self.reactors.get()).filter(|&r| r != me) {
@@ -204,24 +222,45 @@ impl Reactor {
 
     fn answer_as_owner(self: &Rc<Self>, from: ReactorId, question: ToOwner) {
         match question {
-            ToOwner::Block { ticket, seg, column, row } => {
-                let block = Lane::OF_DATA.into_iter().find_map(|lane| {
+            ToOwner::Blocks { ticket, seg, column, row, count } => {
+                let blocks = Lane::OF_DATA.into_iter().find_map(|lane| {
                     let writer = self.writer(lane).borrow();
-                    let data: &[u8; BLOCK] = writer.block(seg, column, row)?.try_into().expect("a block is a block");
-                    Some(Box::new(*data))
+                    let mut blocks = Vec::with_capacity(count as usize * BLOCK);
+                    for row in row..row + count {
+                        blocks.extend_from_slice(writer.block(seg, column, row)?);
+                    }
+                    Some(blocks.into_boxed_slice())
                 });
-                self.answer(from, ticket, Answer::Block(block));
+                self.answer(from, ticket, Answer::Blocks(blocks));
             }
             ToOwner::Grown { ticket } => self.answer(from, ticket, Answer::Done),
+            ToOwner::EndLooks { ticket } => {
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    reactor.looks.end().await;
+                    reactor.answer(from, ticket, Answer::Done);
+                });
+            }
             ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Lane::User]),
             ToOwner::Hold { ticket } => {
                 self.hold.set(true);
-                self.drain_and_answer(from, ticket, &Lane::ALL);
+                self.close_stripes();
+                self.answer(from, ticket, Answer::Done);
             }
             ToOwner::Release => {
                 self.hold.set(false);
                 self.progress.notify();
             }
+            ToOwner::Wake => self.progress.notify(),
+            ToOwner::InFlight { ticket, dev } => self.answer(from, ticket, Answer::Count(self.rt.in_flight(dev))),
+            ToOwner::Reopen { ticket, dev } => {
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    let reopened = reactor.rt.reopen(dev).await.is_ok();
+                    reactor.answer(from, ticket, Answer::Count(usize::from(reopened)));
+                });
+            }
+            ToOwner::MembersSettled => self.members_settled(),
             ToOwner::GiveUp { dev } => self.rt.give_up(dev),
             ToOwner::LeaveGroup { ticket, group } => {
                 let grants = self.leave_group(group);
@@ -256,13 +295,9 @@ impl Reactor {
     pub(crate) async fn end_all_segments(self: &Rc<Self>) {
         self.peers.ask_others(self, |ticket| ToOwner::EndSegments { ticket }).await;
         // The checkpoint under way should not need more segments than it counted on.
-        loop {
-            let done = self.home().checkpoint_done.wait();
-            if !self.home().checkpointing.get() {
-                break;
-            }
-            self.home().checkpoint_awaited.set(true);
-            done.await;
+        while self.home().checkpointing.is_running() {
+            self.home().checkpoint_needed.set(true);
+            self.home().checkpointing.ended().await;
         }
         self.end_segments();
         self.drain(&Lane::ALL).await;

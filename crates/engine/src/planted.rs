@@ -19,8 +19,16 @@ pub enum Bug {
     ScrubForgetsParity,
     /// A spare that is to take over from a member gets nothing of what is written meanwhile.
     SuccessorMissesWrites,
+    /// A group leaves though checkpoints, and whoever is under way, refer to its addresses.
+    GroupLeavesTooEarly,
     /// Salvage takes blocks that nobody can read for zeros.
     SalvageInventsZeros,
+    /// Checkpoints write every page of the map whole, however little is in it.
+    SparsePagesWhole,
+    /// Nothing is kept free for checkpoints.
+    CheckpointUnreserved,
+    /// What a member should have got while it did not answer it never gets.
+    OwedIsForgotten,
 }
 
 #[cfg(debug_assertions)]

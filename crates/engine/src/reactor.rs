@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use cygnus_format::Rotation;
 use cygnus_policy::{LatencyRule, ParityPlacement};
-use cygnus_runtime::{DeviceIx, Event, IoError, Runtime};
+use cygnus_runtime::{DeviceIx, Event, Runtime};
 use cygnus_types::{MemberIx, Nanos, SegmentId};
 
 use crate::home::Home;
 use crate::lane::Lane;
+use crate::looks::Looks;
 use crate::member::Departure;
 use crate::pace::Paces;
 use crate::peers::{Peers, ToHome};
-use crate::shared::{Shared, count};
+use crate::shared::Shared;
 use crate::writer::{Grant, Writer, writers};
 
 /// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
@@ -31,9 +32,12 @@ pub(crate) struct Reactor {
     pub shared: Arc<Shared>,
     /// Notified when a stripe has reached the devices or a segment has been granted.
     pub progress: Event,
+    /// Notified when members are awaited, are back or have left.
+    pub answers: Event,
     pub peers: Peers,
     pub paces: Paces,
-    /// Set while a checkpoint takes its barrier: appends wait.
+    pub looks: Looks,
+    /// Set while the home reactor makes a checkpoint's cut: appends wait. Never on the home reactor.
     pub hold: Cell<bool>,
     /// Whether a destage is on its way.
     destaging: Cell<bool>,
@@ -56,9 +60,11 @@ impl Reactor {
         let reactor = Rc::new(Self {
             peers: Peers::new(reactors),
             paces: Paces::new(shared.policies.latency),
+            looks: Looks::new(),
             rt,
             shared,
             progress: Event::new(),
+            answers: Event::new(),
             hold: Cell::new(false),
             destaging: Cell::new(false),
             writers: writers(),
@@ -93,11 +99,11 @@ impl Reactor {
         self.shared.members[member.index()].device()
     }
 
-    /// The device of a member that has its column of a segment: for reading it.
+    /// The device of a member that has its column of a segment and answers: for reading it.
     #[inline]
     pub(crate) fn device_holding(&self, member: MemberIx, segment: SegmentId) -> Option<DeviceIx> {
         let state = &self.shared.members[member.index()];
-        state.device().filter(|_| state.has(segment))
+        state.device().filter(|_| state.has(segment) && state.is_readable())
     }
 
     /// Which columns of a segment hold what.
@@ -115,7 +121,7 @@ impl Reactor {
     pub(crate) fn number_stripe(&self, lane: Lane) -> u64 {
         let mut outstanding = self.outstanding.borrow_mut();
         let lowest = outstanding.keys().next().copied();
-        let seq = self.shared.next_stripe_seq(self.index(), lowest);
+        let seq = self.shared.stripes.take(self.index(), lowest);
         outstanding.insert(seq, lane);
         seq
     }
@@ -124,7 +130,14 @@ impl Reactor {
     pub(crate) fn end_stripe(&self, seq: u64) {
         let mut outstanding = self.outstanding.borrow_mut();
         outstanding.remove(&seq);
-        self.shared.set_incomplete(self.index(), outstanding.keys().next().copied());
+        self.shared.stripes.set_incomplete(self.index(), outstanding.keys().next().copied());
+    }
+
+    /// Sends all of this reactor's open stripes on their way.
+    pub(crate) fn close_stripes(self: &Rc<Self>) {
+        for lane in Lane::ALL {
+            self.writer(lane).borrow_mut().close_stripe(self);
+        }
     }
 
     /// Closes this reactor's open stripes of these lanes and waits until they, and all before them, are on the
@@ -133,7 +146,7 @@ impl Reactor {
         for &lane in lanes {
             self.writer(lane).borrow_mut().close_stripe(self);
         }
-        let below = self.shared.stripe_seq();
+        let below = self.shared.stripes.next();
         loop {
             let progress = self.progress.wait();
             let waiting = self.outstanding.borrow().range(..below).any(|(_, lane)| lanes.contains(lane));
@@ -175,40 +188,21 @@ impl Reactor {
         }
     }
 
-    /// A write or flush of a member failed: what it should hold it may not hold, so it leaves service.
-    pub(crate) fn write_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
-        let state = &self.shared.members[member.index()];
-        if state.known_device() == Some(dev) {
-            count(&state.counters.write_errors, 1);
-        }
-        self.member_failed(member, dev, doing, error);
+    /// Members are awaited, are back or have left: whoever waits for that looks again.
+    pub(crate) fn members_settled(&self) {
+        self.answers.notify();
+        self.progress.notify();
     }
 
-    /// Takes a member out of service because its device `dev` failed at what it was `doing`.
-    pub(crate) fn member_failed(&self, member: MemberIx, dev: DeviceIx, doing: &str, error: IoError) {
-        self.take_out(member, dev, Departure::from(error.kind), &format!("{doing} failed: {error}"));
-    }
-
-    /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered. When
-    /// `dev` is its successor, the member loses that and nothing else; when it is neither any more, nothing happens.
-    pub(crate) fn take_out(&self, member: MemberIx, dev: DeviceIx, departure: Departure, why: &str) {
+    /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered. Only the
+    /// home reactor does this, so that nobody there finds the one done and the other not.
+    pub(crate) fn take_out(&self, member: MemberIx, departure: Departure, why: &str) {
         // Read while it is in service: what later flushes make durable, it may not have.
         let durable = self.shared.durable();
-        let state = &self.shared.members[member.index()];
-        if state.known_device() == Some(dev) {
-            if !state.leave(departure, durable) {
-                return;
-            }
+        let (home, state) = (self.home(), &self.shared.members[member.index()]);
+        if state.leave(departure, durable) {
             self.shared.log(format!("{} is out of service: {why}", state.name()));
-            self.shared.membership_changed();
-        } else if state.end_succession(dev) {
-            self.shared.log(format!("the device that is to take over from {} is out of service: {why}", state.name()));
-        } else {
-            return;
-        }
-        match &self.home {
-            Some(home) => home.members_changed.notify(),
-            None => self.peers.tell_home(self, ToHome::MembersChanged),
+            home.members_changed.notify();
         }
     }
 }

@@ -4,16 +4,16 @@ use std::rc::Rc;
 
 use cygnus_format::{MapEntry, Place};
 use cygnus_parity as parity;
-use cygnus_runtime::{Buf, BufSlice, DeviceIx, IoErrorKind, OpFuture, Raced, race};
+use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos};
 
 use crate::error::VolumeError;
 use crate::lane::Lane;
-use crate::peers::ToOwner;
+use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::reconstruct::{RowReads, Rows};
-use crate::segments::SegState;
+use crate::segments::SegIx;
 use crate::shared::{VolumeState, count};
 use crate::writer::Publish;
 
@@ -50,6 +50,13 @@ struct Reading {
 
 /// Where a run is being read from.
 enum Source {
+    /// From the memory of another reactor, since it may not be on the devices yet.
+    Keeper(OneshotReceiver<Answer>),
+    Devices(Devices),
+}
+
+/// From which devices a run is being read.
+enum Devices {
     /// From its own column, late after so long.
     Own { op: OpFuture, dev: DeviceIx, late_after: Nanos, _mark: ReadMark },
     /// From the other columns, since its member is out of service, or too slow.
@@ -74,8 +81,10 @@ enum Hedged {
 pub(crate) enum Miss {
     /// The column's member is out of service.
     Absent,
-    /// The member gave an error or wrong data: the block deserves a new home.
+    /// The member gave wrong data: the block deserves a new home.
     Bad,
+    /// The member gave an error: likewise.
+    Unread,
 }
 
 impl Reactor {
@@ -87,15 +96,19 @@ impl Reactor {
         lba: Lba,
         into: BufSlice,
     ) -> Result<BufSlice, VolumeError> {
+        let _look = self.looks.begin();
         let blocks = into.len() / BLOCK;
         count(&self.shared.totals.user_read, blocks as u64);
         let mut reads: Vec<Reading> = Vec::new();
         let mut open_run: Option<Run> = None;
         for index in 0..blocks {
             let entry = volume.map.get(lba.plus(index as u64));
-            if entry == MapEntry::EMPTY {
+            if volume.reads_as_zeros(entry) {
                 into.zero(index * BLOCK..(index + 1) * BLOCK);
                 continue;
+            }
+            if !entry.is_mapped() {
+                return Err(self.unknown(volume, lba.plus(index as u64)));
             }
             let place = self.place(entry);
             if self.copy_from_memory(&place, index, &into) {
@@ -139,9 +152,13 @@ impl Reactor {
         self.shared.layout.locate(entry.pba()).expect("the map only points into the array")
     }
 
+    fn segment_of(&self, place: &Place) -> SegIx {
+        self.shared.segments.index(place.group, place.segment)
+    }
+
     fn copy_from_memory(&self, place: &Place, index: usize, into: &BufSlice) -> bool {
-        let seg = self.shared.segments.index(place.group, place.segment);
-        if self.shared.segments.state(seg) != SegState::Open || self.shared.segments.owner(seg) != self.rt.id() {
+        let seg = self.segment_of(place);
+        if self.shared.segments.keeper(seg, place.row) != Some(self.rt.id()) {
             return false;
         }
         Lane::OF_DATA.into_iter().any(|lane| {
@@ -153,24 +170,41 @@ impl Reactor {
         })
     }
 
+    /// Asks another reactor for blocks that it may have in memory and not yet on the devices. Their checksums could not
+    /// tell: what lies on the device where they will be may have the same 28 bits. `None`: they are on the devices.
+    fn ask_keeper(&self, place: &Place, blocks: usize) -> Option<OneshotReceiver<Answer>> {
+        let (seg, column, row) = (self.segment_of(place), place.column, place.row);
+        let keeper = self.shared.segments.keeper(seg, row).filter(|&keeper| keeper != self.rt.id())?;
+        count(&self.shared.totals.asked, 1);
+        let count = blocks as u32;
+        Some(self.peers.ask(self, keeper, |ticket| ToOwner::Blocks { ticket, seg, column, row, count }))
+    }
+
     fn start(self: &Rc<Self>, run: Run, into: &BufSlice) -> Reading {
+        let from = match self.ask_keeper(&run.place, run.blocks) {
+            Some(answer) => Source::Keeper(answer),
+            None => Source::Devices(self.start_on_devices(&run, into)),
+        };
+        Reading { run, from }
+    }
+
+    fn start_on_devices(self: &Rc<Self>, run: &Run, into: &BufSlice) -> Devices {
         let group = run.place.group;
         let (member, state) = self.shared.member(group, run.place.column);
         let offset = self.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
-        let from = match self.device_to_read(&run.place, member, offset, run.blocks) {
+        match self.device_to_read(&run.place, member, offset, run.blocks) {
             Some(dev) => {
                 count(&state.counters.read, (run.blocks * BLOCK) as u64);
                 let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
-                Source::Own {
+                Devices::Own {
                     op: self.rt.read(dev, offset, part),
                     dev,
                     late_after: self.late_after(group, dev, run.blocks),
                     _mark: ReadMark::new(self, group),
                 }
             }
-            None => Source::Others(self.start_rows(&run.place, run.blocks)),
-        };
-        Reading { run, from }
+            None => Devices::Others(self.start_rows(&run.place, run.blocks)),
+        }
     }
 
     /// The device of a member, unless it has not the column of the segment or is so slow that it is left alone.
@@ -193,8 +227,19 @@ impl Reactor {
     ) -> Result<Option<Elsewhere>, VolumeError> {
         let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
         let from_lba = lba.plus(run.first as u64);
+        let from = match from {
+            Source::Devices(devices) => devices,
+            Source::Keeper(answer) => match answer.await.and_then(Answer::blocks) {
+                Some(data) => {
+                    part.copy_from(0, &data);
+                    self.verify(volume, from_lba, &run, true, &part).await?;
+                    return Ok(None);
+                }
+                None => self.start_on_devices(&run, into),
+            },
+        };
         let delivered = match from {
-            Source::Others(rows) => {
+            Devices::Others(rows) => {
                 let rows = rows.ended(run.place).await;
                 let restored = self.restore_run(volume, from_lba, &rows, &part).await?;
                 // A slow member that was read around is counted as such, and has lost nothing.
@@ -204,7 +249,7 @@ impl Reactor {
                 }
                 return Ok(None);
             }
-            Source::Own { mut op, dev, late_after, _mark } => match op.within(late_after).await {
+            Devices::Own { mut op, dev, late_after, _mark } => match op.within(late_after).await {
                 Some(result) => result.is_ok(),
                 None => match self.hedge(&run, dev, &mut op).await {
                     Hedged::Own(delivered) => delivered,
@@ -216,13 +261,26 @@ impl Reactor {
                 },
             },
         };
+        self.verify(volume, from_lba, &run, delivered, &part).await?;
+        Ok(None)
+    }
+
+    /// Sees to it that what was read for a run is right. What the map has for a block now must be where the run was read,
+    /// and match: had the block moved meanwhile, its old place might hold another one by now. What is not so is read anew.
+    async fn verify(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        run: &Run,
+        delivered: bool,
+        part: &BufSlice,
+    ) -> Result<(), VolumeError> {
         for index in 0..run.blocks {
-            let at = from_lba.plus(index as u64);
+            let at = lba.plus(index as u64);
             let range = index * BLOCK..(index + 1) * BLOCK;
-            // Against the entry of now: whatever happened to the block meanwhile, what matches it is right.
             let good = delivered && {
                 let entry = volume.map.get(at);
-                entry != MapEntry::EMPTY
+                self.lies_at(entry, &run.place, index)
                     && (entry.matches(parity::checksum::crc32c(part.part(range.clone())))
                         || planted::is(Bug::ChecksumSkipped))
             };
@@ -230,7 +288,12 @@ impl Reactor {
                 self.read_block(volume, at, &part.slice(range)).await?;
             }
         }
-        Ok(None)
+        Ok(())
+    }
+
+    /// Whether a map entry points to the `nth` row from a place on.
+    fn lies_at(&self, entry: MapEntry, place: &Place, nth: usize) -> bool {
+        entry.is_mapped() && entry.pba().0 == self.shared.layout.pba(*place).0 + nth as u64
     }
 
     /// Lets a late read race against the other columns.
@@ -262,7 +325,7 @@ impl Reactor {
             let at = lba.plus(index as u64);
             let into = part.slice(index * BLOCK..(index + 1) * BLOCK);
             let entry = volume.map.get(at);
-            if entry != MapEntry::EMPTY && self.restore(rows, index, entry, &into) {
+            if self.lies_at(entry, &rows.place, index) && self.restore(rows, index, entry, &into) {
                 restored += 1;
             } else {
                 self.read_block(volume, at, &into).await?;
@@ -278,18 +341,43 @@ impl Reactor {
         lba: Lba,
         into: &BufSlice,
     ) -> Result<MapEntry, VolumeError> {
+        let _look = self.looks.begin();
         loop {
+            let answers = self.answers.wait();
             let entry = volume.map.get(lba);
-            if entry == MapEntry::EMPTY {
+            if volume.reads_as_zeros(entry) {
                 into.zero(0..BLOCK);
                 return Ok(entry);
             }
+            if !entry.is_mapped() {
+                return Err(self.unknown(volume, lba));
+            }
             let place = self.place(entry);
-            if self.copy_from_memory(&place, 0, into) || self.copy_from_peer(&place, entry, into).await {
+            let silences = self.silences(place.group);
+            if self.copy_from_memory(&place, 0, into) {
                 return Ok(entry);
             }
-            let miss = match self.read_column(&place, entry, into).await {
-                Ok(()) if entry.matches(parity::checksum::crc32c(into.bytes())) => return Ok(entry),
+            let seg = self.segment_of(&place);
+            let life = self.shared.segments.seq(seg);
+            let kept = match self.ask_keeper(&place, 1) {
+                Some(answer) => answer.await.and_then(Answer::blocks),
+                None => None,
+            };
+            let read = match kept {
+                Some(data) => {
+                    into.copy_from(0, &data);
+                    Ok(())
+                }
+                None => self.read_column(&place, entry, into).await,
+            };
+            let miss = match read {
+                Ok(()) if entry.matches(parity::checksum::crc32c(into.bytes())) => {
+                    if volume.map.get(lba) == entry || self.shared.segments.still_holds(seg, life) {
+                        return Ok(entry);
+                    }
+                    // Its place was given back while we read, and may have held another block already.
+                    continue;
+                }
                 Ok(()) => Some(Miss::Bad),
                 Err(miss) => Some(miss),
             };
@@ -301,6 +389,16 @@ impl Reactor {
                 self.block_restored(volume, lba, entry, &place, into, miss);
                 return Ok(entry);
             }
+            if volume.map.get(lba) != entry {
+                continue;
+            }
+            if self.was_disturbed(place.group, silences) && self.shared.fault().is_none() {
+                // What is missing may only be away.
+                if self.was_disturbed(place.group, self.silences(place.group)) {
+                    self.unless_suspended(answers).await?;
+                }
+                continue;
+            }
             if volume.map.get(lba) == entry {
                 count(&self.shared.totals.unreadable, 1);
                 count(&self.shared.member(place.group, place.column).1.counters.unrepairable, 1);
@@ -309,21 +407,10 @@ impl Reactor {
         }
     }
 
-    /// Asks the reactor that still has the block in memory.
-    async fn copy_from_peer(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> bool {
-        let seg = self.shared.segments.index(place.group, place.segment);
-        let owner = self.shared.segments.owner(seg);
-        if self.shared.segments.state(seg) != SegState::Open || owner == self.rt.id() {
-            return false;
-        }
-        let question = |ticket| ToOwner::Block { ticket, seg, column: place.column, row: place.row };
-        match self.peers.ask(self, owner.index(), question).await.and_then(|answer| answer.block()) {
-            Some(data) if entry.matches(parity::checksum::crc32c(&data[..])) => {
-                into.copy_from(0, &data[..]);
-                true
-            }
-            _ => false,
-        }
+    /// A block of a volume in doubt of which nobody knows what it holds.
+    fn unknown(&self, volume: &VolumeState, lba: Lba) -> VolumeError {
+        count(&self.shared.totals.unreadable, 1);
+        VolumeError::Unknown { volume: volume.id, lba }
     }
 
     /// Reads a block from its own column; from the others if its device is late.
@@ -359,12 +446,11 @@ impl Reactor {
                 Ok(())
             }
             Err(error) => {
-                count(&state.counters.read_errors, 1);
-                if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
-                    self.member_failed(member, dev, &format!("a read at byte {offset}"), error);
+                if !error.kind.is_of_range() {
                     return Err(Miss::Absent);
                 }
-                Err(Miss::Bad)
+                count(&state.counters.read_errors, 1);
+                Err(Miss::Unread)
             }
         }
     }
@@ -380,9 +466,15 @@ impl Reactor {
         miss: Option<Miss>,
     ) {
         count(&self.shared.totals.reconstructed, 1);
-        let Some(Miss::Bad) = miss else { return };
         let (_, state) = self.shared.member(place.group, place.column);
-        count(&state.counters.corrupt, 1);
+        let what = match miss {
+            Some(Miss::Bad) => {
+                count(&state.counters.corrupt, 1);
+                "wrong data"
+            }
+            Some(Miss::Unread) => "read error",
+            Some(Miss::Absent) | None => return,
+        };
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
@@ -392,8 +484,9 @@ impl Reactor {
             count(&self.shared.totals.repaired, 1);
             count(&state.counters.repaired, 1);
             let name = state.name();
-            let id = volume.id;
-            self.shared.log(format!("{id} {lba}: wrong data on {name}, repaired from the other columns and moved"));
+            let text =
+                format!("{what} on {name}: {lba} of volume {} is made from the other columns and moved", volume.name);
+            self.shared.log_repeated(what, &name, text);
         }
     }
 }

@@ -137,8 +137,8 @@ impl Reactor {
                     self.give_up_drain(&fill, spare);
                     drain_given_up = true;
                 }
-                (None, Some(dev)) if fill.job.is_cancelled() => {
-                    self.take_out(fill.member, dev, Departure::Failed, "filling it was cancelled");
+                (None, Some(_)) if fill.job.is_cancelled() => {
+                    self.take_out(fill.member, Departure::Dismissed, "filling it was cancelled");
                 }
                 (None, _) => {}
             }
@@ -168,7 +168,7 @@ impl Reactor {
         let state = &self.shared.members[fill.member.index()];
         match &fill.successor {
             Some(spare) => state.successor().filter(|&dev| dev == spare.device.ix && state.is_online()),
-            None => state.device().filter(|_| state.is_filling()),
+            None => state.device().filter(|_| state.is_filling() && state.trouble().is_none()),
         }
     }
 
@@ -320,7 +320,6 @@ impl Reactor {
             return;
         }
         self.change_desc(member, |desc| member_state::change(desc, MemberState::Online));
-        self.shared.membership_changed();
         self.shared.log(format!("{} is online as member {}", shared.name(), member.0));
     }
 

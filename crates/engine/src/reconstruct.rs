@@ -21,15 +21,27 @@ pub(crate) struct RowReads {
 /// The other columns of some rows, by logical number; `None` where a column could not be read.
 pub(crate) struct Rows {
     /// The wanted column, in its first row.
-    place: Place,
+    pub place: Place,
     columns: Vec<Option<Buf>>,
     /// Whether slow columns were left out, since there are enough others.
     without_slow: bool,
 }
 
+/// What the reads brought, in their order; `None` where there was none or it failed.
+async fn ended(reads: Vec<Option<(Buf, OpFuture)>>) -> Vec<Option<Buf>> {
+    let mut bufs = Vec::with_capacity(reads.len());
+    for read in reads {
+        bufs.push(match read {
+            Some((buf, op)) => op.await.is_ok().then_some(buf),
+            None => None,
+        });
+    }
+    bufs
+}
+
 impl RowReads {
     pub(crate) async fn ended(self, place: Place) -> Rows {
-        Rows { place, columns: crate::scan::ended(self.columns).await, without_slow: self.without_slow }
+        Rows { place, columns: ended(self.columns).await, without_slow: self.without_slow }
     }
 }
 

@@ -213,7 +213,18 @@ impl Reactor {
                     return;
                 }
                 count(&counters.corrupt, u64::from(is_bad && how.is_news));
-                if !self.rebuild_block(&block.place, block.current, &rebuilt).await {
+                let group = block.place.group;
+                let mut silences = self.silences(group);
+                while !self.rebuild_block(&block.place, block.current, &rebuilt).await {
+                    if self.was_disturbed(group, silences) && block.volume.map.get(block.lba) == block.current {
+                        // What is missing may only be away.
+                        if !self.until_it_answers(group).await {
+                            result.stopped = true;
+                            return;
+                        }
+                        silences = self.silences(group);
+                        continue;
+                    }
                     if block.volume.map.get(block.lba) == block.current {
                         count(&counters.unrepairable, 1);
                         result.lost.push((block.volume.id, block.lba));
@@ -244,7 +255,7 @@ impl Reactor {
     async fn read_again<'a>(self: &Rc<Self>, block: &Live, into: &'a BufSlice) -> Source<'a> {
         match self.read_column(&block.place, block.current, into).await {
             Ok(()) if is_intact(block, into.bytes()) => Source::Intact(into.bytes()),
-            Ok(()) | Err(Miss::Bad) => Source::Bad,
+            Ok(()) | Err(Miss::Bad | Miss::Unread) => Source::Bad,
             Err(Miss::Absent) => Source::Absent,
         }
     }

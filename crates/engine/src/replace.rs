@@ -26,28 +26,33 @@ impl Array {
         device: &'a DeviceInfo,
         force: bool,
     ) -> Work<'a, Result<u64, MemberError>> {
-        Box::pin(async move {
-            let reactor = &self.reactor;
+        let (array, device) = (self.clone(), device.clone());
+        self.carry_out(async move {
+            let reactor = &array.reactor;
             if reactor.home().state.borrow().has_left(member) {
                 return Err(MemberError::Left(member));
             }
-            self.check_candidate(device, reactor.bytes_needed(member))?;
+            array.check_candidate(&device, reactor.bytes_needed(member))?;
             let _taken = Taken::new(reactor, vec![device.ix]);
             let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
             let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
-            let own = self.own_holdings(member, device).await?;
-            if own.is_none() && !force {
-                self.refuse_used(device).await?;
+            if !reactor.is_idle(device.ix).await {
+                let why = format!("{} has not ended what was asked of it earlier: try again when it has", device.name);
+                return Err(ArrayError::Invalid(why).into());
             }
-            self.make_way(member, force)?;
+            let own = array.own_holdings(member, &device).await?;
+            if own.is_none() && !force {
+                array.refuse_used(&device).await?;
+            }
+            array.make_way(member, force)?;
             reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             let candidate = match own {
                 Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
                 None => {
                     let (group, _) = reactor.shared.layout.column_of(member);
                     let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-                    reactor.prepare(reactor.shared.layout.segments(group), device).await.map_err(io)?;
-                    Candidate { device: device.clone(), new_uuid: Some(self.new_uuid()), holds: Holdings::default() }
+                    reactor.prepare(reactor.shared.layout.segments(group), &device).await.map_err(io)?;
+                    Candidate { device: device.clone(), new_uuid: Some(array.new_uuid()), holds: Holdings::default() }
                 }
             };
             Ok(reactor.begin_fill(member, candidate))
@@ -59,19 +64,20 @@ impl Array {
     /// # Errors
     /// See [`MemberError`]; then nothing has changed.
     pub fn add_spare<'a>(&'a self, device: &'a DeviceInfo, force: bool) -> Work<'a, Result<(), MemberError>> {
-        Box::pin(async move {
-            let reactor = &self.reactor;
+        let (array, device) = (self.clone(), device.clone());
+        self.carry_out(async move {
+            let reactor = &array.reactor;
             let home = reactor.home();
             let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
-            self.check_candidate(device, members.min().expect("an array has members"))?;
+            array.check_candidate(&device, members.min().expect("an array has members"))?;
             let _taken = Taken::new(reactor, vec![device.ix]);
             if !force {
-                self.refuse_used(device).await?;
+                array.refuse_used(&device).await?;
             }
             if home.state.borrow().spares.len() >= MAX_SPARES {
                 return Err(MemberError::TooManySpares);
             }
-            let uuid = self.new_uuid();
+            let uuid = array.new_uuid();
             home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
             home.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
             reactor.commit_state().await.map_err(ArrayError::Faulted)?;
@@ -86,22 +92,23 @@ impl Array {
     /// # Errors
     /// See [`MemberError`]; then nothing has changed.
     pub fn remove_spare<'a>(&'a self, name: &'a str) -> Work<'a, Result<(), MemberError>> {
-        Box::pin(async move {
-            let home = self.reactor.home();
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let home = array.reactor.home();
             let present =
                 home.spares.borrow().iter().find(|s| s.device.name == name || s.uuid.to_string() == name).cloned();
             let listed = home.state.borrow().spares.iter().find(|s| s.uuid.to_string() == name).map(|s| s.uuid);
             let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
-                return Err(MemberError::NoSpare(name.into()));
+                return Err(MemberError::NoSpare(name));
             };
-            if let Some(member) = self.reactor.takes_over_from(uuid) {
-                let member = self.reactor.shared.members[member.index()].name();
-                return Err(MemberError::Successor { spare: name.into(), member });
+            if let Some(member) = array.reactor.takes_over_from(uuid) {
+                let member = array.reactor.shared.members[member.index()].name();
+                return Err(MemberError::Successor { spare: name, member });
             }
-            self.reactor.forget_spare(uuid);
-            self.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            array.reactor.forget_spare(uuid);
+            array.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             if let Some(spare) = present {
-                crate::create::wipe(&self.reactor.rt, &spare.device).await?;
+                crate::create::wipe(&array.reactor.rt, &spare.device).await?;
             }
             Ok(())
         })
@@ -145,16 +152,18 @@ impl Array {
     fn make_way(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
         let shared = &self.reactor.shared;
         let state = &shared.members[member.index()];
-        let Some(dev) = state.device() else { return Ok(()) };
+        if state.device().is_none() {
+            return Ok(());
+        }
         let (group, _) = shared.layout.column_of(member);
         let parity = usize::from(shared.layout.geometry().parity);
-        if shared.lacking_in(group) + 1 > parity {
+        if shared.lacking_in(group) + self.reactor.troubled_in(group) + 1 > parity {
             return Err(MemberError::LastCopy { device: state.name(), group });
         }
         if !force {
             return Err(MemberError::StillOnline(state.name()));
         }
-        self.reactor.take_out(member, dev, Departure::Failed, "it is being replaced");
+        self.reactor.take_out(member, Departure::Dismissed, "it is being replaced");
         Ok(())
     }
 }

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use cygnus_format::{CheckpointRoot, Discard, Kind, MapEntry, Place, RootUse};
+use cygnus_format::{CheckpointRoot, Discard, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
 use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
 
+use crate::lost::Lost;
 use crate::parallel::for_each;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::scan::FoundStripe;
+use crate::scan::{FoundStripe, SpoiledCopy};
 use crate::segments::SegIx;
 use crate::tail::Verdict;
 
@@ -23,6 +24,8 @@ struct Candidate {
     entry: MapEntry,
     /// Its data, if its stripe cannot protect it.
     rescue: Option<Box<[u8]>>,
+    /// It was written after all stripes below this sequence were closed; 0 for one that cleaning has moved.
+    after: u64,
 }
 
 /// A block that must be written anew before the array goes into service.
@@ -46,64 +49,115 @@ pub(crate) struct Replayed {
     pub blocks: usize,
     pub discards: usize,
     pub rescues: Vec<Rescue>,
+    /// What should have been found too.
+    pub lost: Lost,
+    /// Blocks that were written after all that is lost.
+    pub newer: BTreeSet<(VolumeId, Lba)>,
     pub top_write_seq: u64,
     pub top_stripe_seq: u64,
     pub top_segment_seq: u64,
 }
 
+/// Stripes that no checkpoint covers, and what hides where there may be more.
+#[derive(Default)]
+pub(crate) struct Scanned {
+    pub stripes: Vec<FoundStripe>,
+    spoiled: Vec<SpoiledCopy>,
+    /// Headers behind the end of a chain. Nothing leads to them, but they may tell what was durable.
+    beyond: Vec<StripeCommon>,
+}
+
+/// Where the checkpoint stands.
+struct Horizon {
+    barrier: u64,
+    next_segment_seq: u64,
+    /// Segments that were being filled then, and their lives.
+    open: BTreeMap<(GroupId, SegmentId), u64>,
+}
+
+impl Horizon {
+    fn of(root: Option<&CheckpointRoot>) -> Self {
+        let open = root.iter().flat_map(|r| &r.segments).filter(|s| s.use_of == RootUse::Open);
+        Self {
+            barrier: root.map_or(0, |r| r.barrier),
+            next_segment_seq: root.map_or(0, |r| r.next_segment_seq),
+            open: open.map(|s| ((s.group, s.segment), s.segment_seq)).collect(),
+        }
+    }
+
+    /// Whether a segment whose first stripe is this may have stripes behind the barrier.
+    fn concerns(&self, group: GroupId, segment: SegmentId, life: u64, first: u64) -> bool {
+        first >= self.barrier || self.open.get(&(group, segment)) == Some(&life)
+    }
+
+    /// Whether what was a segment's first header is surely covered, as far as one can tell from bytes some of which have
+    /// changed: both its life and its sequence are from before.
+    fn covers(&self, SpoiledCopy { place, claimed, .. }: &SpoiledCopy) -> bool {
+        claimed.is_some_and(|(life, seq)| {
+            life < self.next_segment_seq && !self.concerns(place.group, place.segment, life, seq)
+        })
+    }
+}
+
 impl Reactor {
     /// Finds the stripes at or behind the checkpoint's barrier, in every segment that can have any.
-    pub(crate) async fn scan_stripes(self: &Rc<Self>, root: Option<&CheckpointRoot>) -> Vec<FoundStripe> {
-        let barrier = root.map_or(0, |r| r.barrier);
-        let open: BTreeMap<(GroupId, SegmentId), u64> = root
-            .iter()
-            .flat_map(|r| &r.segments)
-            .filter(|s| s.use_of == RootUse::Open)
-            .map(|s| ((s.group, s.segment), s.segment_seq))
-            .collect();
-        let open = Rc::new(open);
-        let all: Vec<SegIx> = (0..self.shared.segments.count()).map(SegIx).collect();
+    pub(crate) async fn scan_stripes(self: &Rc<Self>, root: Option<&CheckpointRoot>) -> Scanned {
+        let horizon = Rc::new(Horizon::of(root));
+        let all: Vec<SegIx> = self.shared.segments.all().collect();
         let reactor = self.clone();
         let found = for_each(&self.rt, all, move |seg| {
-            let (reactor, open) = (reactor.clone(), open.clone());
-            async move { reactor.scan_segment(seg, barrier, &open).await }
+            let (reactor, horizon) = (reactor.clone(), horizon.clone());
+            async move { reactor.scan_segment(seg, &horizon).await }
         });
-        found.await.into_iter().flatten().collect()
+        let mut scanned = Scanned::default();
+        for Scanned { stripes, spoiled, beyond } in found.await {
+            scanned.stripes.extend(stripes);
+            scanned.spoiled.extend(spoiled);
+            scanned.beyond.extend(beyond);
+        }
+        scanned
     }
 
-    async fn scan_segment(
-        self: &Rc<Self>,
-        seg: SegIx,
-        barrier: u64,
-        open: &BTreeMap<(GroupId, SegmentId), u64>,
-    ) -> Vec<FoundStripe> {
+    async fn scan_segment(self: &Rc<Self>, seg: SegIx, horizon: &Horizon) -> Scanned {
         let (group, segment) = self.shared.segments.locate(seg);
-        let mut found = Vec::new();
-        let Some(first) = self.stripe_at(group, segment, 0, None).await else { return found };
-        let life = first.common.segment_seq;
-        if first.common.stripe_seq < barrier && open.get(&(group, segment)) != Some(&life) {
-            return found;
+        let mut scanned = Scanned::default();
+        if self.shared.group_state(group) == GroupState::Retired {
+            return scanned;
         }
-        let mut next = Some(first);
-        let mut newest = 0;
-        while let Some(stripe) = next {
-            // Sequences rise along a segment; anything else is a leftover.
-            if stripe.common.stripe_seq < newest {
-                break;
-            }
+        let mut look = self.look_at(group, segment, 0, None).await;
+        if look.hides_a_stripe() && !look.spoiled.iter().all(|copy| horizon.covers(copy)) {
+            scanned.spoiled.append(&mut look.spoiled);
+        }
+        let Some(first) = &look.stripe else { return scanned };
+        let (life, mut newest) = (first.common.segment_seq, first.common.stripe_seq);
+        if !horizon.concerns(group, segment, life, newest) {
+            return scanned;
+        }
+        // Sequences rise along a segment; anything else is a leftover.
+        let mut row = 0;
+        while let Some(stripe) = look.stripe.take_if(|stripe| stripe.common.stripe_seq >= newest) {
             newest = stripe.common.stripe_seq;
-            let row = stripe.common.end_row();
-            if stripe.common.stripe_seq >= barrier {
-                found.push(stripe);
+            row = stripe.common.end_row();
+            if newest >= horizon.barrier {
+                scanned.stripes.push(stripe);
             }
-            next = self.stripe_at(group, segment, row, Some(life)).await;
+            look = self.look_at(group, segment, row, Some(life)).await;
+            // What an earlier life left there is of no account.
+            let is_older = |copy: &SpoiledCopy| copy.claimed.is_some_and(|(of, seq)| of < life && seq < newest);
+            if look.hides_a_stripe() && !look.spoiled.iter().all(is_older) {
+                scanned.spoiled.append(&mut look.spoiled);
+            }
         }
-        found
+        scanned.beyond = self.headers_beyond(group, segment, row, life).await;
+        scanned
     }
 
-    /// Puts what was found into the maps.
-    pub(crate) async fn replay(self: &Rc<Self>, stripes: Vec<FoundStripe>) -> Replayed {
+    /// Puts what was found into the maps. Every stripe from the sequence `counted_from` on that was durable should be there.
+    pub(crate) async fn replay(self: &Rc<Self>, scanned: Scanned, counted_from: u64) -> Replayed {
+        let Scanned { stripes, spoiled, beyond } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
+        result.lost.count(&stripes, &beyond, counted_from);
+        result.lost.add_spoiled(spoiled);
         let watermarks = watermarks(&stripes);
         let mut candidates = Vec::new();
         let mut discards: Vec<Discard> = Vec::new();
@@ -116,6 +170,8 @@ impl Reactor {
             result.top_segment_seq = result.top_segment_seq.max(common.segment_seq);
             discards.extend_from_slice(&stripe.discards);
             let durable = watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
+            // One from before may have been given back, and trimmed in part.
+            result.lost.add_unknown(&stripe, durable && common.stripe_seq >= counted_from);
             let verdict = if durable {
                 None
             } else {
@@ -160,6 +216,7 @@ impl Reactor {
                 stripe_seq: common.stripe_seq,
                 entry: MapEntry::new(self.shared.layout.pba(place), entry.crc()),
                 rescue,
+                after: if entry.kind() == Kind::Data { common.opened } else { 0 },
             });
         };
         match verdict {
@@ -173,9 +230,7 @@ impl Reactor {
         for discard in &discards {
             result.discards += 1;
             let Some(volume) = self.shared.volume(discard.volume()) else { continue };
-            for lba in discard.lba().0..discard.lba().0 + u64::from(discard.count()) {
-                volume.map.clear(Lba(lba));
-            }
+            volume.clear_all(discard.lba(), u64::from(discard.count()), |_| {});
         }
         let mut by_region = BTreeMap::<(VolumeId, u64), Vec<Discard>>::new();
         for discard in discards {
@@ -206,6 +261,9 @@ impl Reactor {
         let lba = newest.lba;
         let Some(volume) = self.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };
         result.blocks += 1;
+        if result.lost.is_older_than(newest.after) {
+            result.newer.insert((volume.id, lba));
+        }
         if let Some(data) = newest.rescue.take() {
             let from = self.shared.segments.of(newest.entry.pba());
             self.shared.segments.add_rescue(from);

@@ -6,13 +6,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cygnus_format::{Entry, Stream, Summary};
-use cygnus_types::{BLOCK, GroupId, SegmentId};
+use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
 use crate::columns::Columns;
 use crate::parallel::for_each_of;
 use crate::reactor::Reactor;
 use crate::rebuild::Fill;
-use crate::scan::FoundStripe;
+use crate::scan::{Ending, FoundStripe};
 use crate::segments::SegIx;
 use crate::shared::count;
 
@@ -53,20 +53,20 @@ impl Reactor {
             return;
         }
         let live = u64::from(self.shared.segments.live(seg));
+        let _look = self.looks.begin();
         let _pin = Pin::new(self, seg);
         let drains = targets.iter().all(|target| target.fill.successor.is_some());
         let _step = self.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
-        let (stripes, end_row) = self.stripes_of(group, segment).await;
+        let Ok((stripes, end_row)) = self.stripes_of(group, segment).await else { return };
         let interrupted = Rc::new(Cell::new(false));
         for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, {
             let (reactor, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
             move |stripe| {
                 let (reactor, targets, interrupted) = (reactor.clone(), targets.clone(), interrupted.clone());
                 async move {
-                    if reactor.rebuild_must_pause(&targets[0].fill) {
+                    let pauses = reactor.rebuild_must_pause(&targets[0].fill);
+                    if pauses || reactor.restore_stripe(&stripe, &targets).await.is_err() {
                         interrupted.set(true);
-                    } else {
-                        reactor.restore_stripe(&stripe, &targets).await;
                     }
                 }
             }
@@ -99,66 +99,71 @@ impl Reactor {
     }
 
     /// All stripes of a segment, and the row behind them.
-    async fn stripes_of(self: &Rc<Self>, group: GroupId, segment: SegmentId) -> (Vec<FoundStripe>, u32) {
+    async fn stripes_of(
+        self: &Rc<Self>,
+        group: GroupId,
+        segment: SegmentId,
+    ) -> Result<(Vec<FoundStripe>, u32), Ending> {
         let (mut stripes, mut row, mut life) = (Vec::new(), 0, None);
-        while let Some(stripe) = self.stripe_at(group, segment, row, life).await {
+        while let Some(stripe) = self.stripe_surely_at(group, segment, row, life).await? {
             (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
             stripes.push(stripe);
         }
-        (stripes, row)
+        Ok((stripes, row))
     }
 
-    async fn restore_stripe(self: &Rc<Self>, stripe: &FoundStripe, targets: &[Target]) {
+    async fn restore_stripe(self: &Rc<Self>, stripe: &FoundStripe, targets: &[Target]) -> Result<(), Ending> {
         let common = stripe.common;
         let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq);
         let lacks = |t: &&Target| lacks(t) && self.filled_device(&t.fill).is_some();
         let targets: Vec<&Target> = targets.iter().filter(lacks).collect();
         if targets.is_empty() {
-            return;
+            return Ok(());
         }
         let rows = if self.is_needed(stripe) { common.rows } else { 0 };
         let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
         self.throttle(column_bytes as u64).await;
-        let contents = if rows > 0 { self.contents(stripe, &targets).await } else { vec![Vec::new(); targets.len()] };
+        let contents = if rows > 0 { self.contents(stripe, &targets).await? } else { vec![Vec::new(); targets.len()] };
         let mut writes = Vec::new();
         for (target, contents) in targets.into_iter().zip(contents) {
             let Some(dev) = self.filled_device(&target.fill) else { continue };
             let mut buf = self.rt.alloc(column_bytes);
             let (header, data) = buf.bytes_mut().split_at_mut(common.header_bytes());
-            encode_header(stripe, target.column, header);
+            if !encode_header(stripe, target.column, header) {
+                header.fill(0);
+            }
             data.copy_from_slice(&contents);
             let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
-            writes.push((target.fill.member, dev, self.rt.write(dev, offset, buf.full())));
+            writes.push((target.fill.member, self.rt.write(dev, offset, buf.full())));
         }
-        for (member, dev, write) in writes {
+        for (member, write) in writes {
             let state = &self.shared.members[member.index()];
-            match write.await {
-                Ok(_) => {
-                    count(&state.counters.written, column_bytes as u64);
-                    state.mark_dirty();
-                }
-                Err(error) => self.member_failed(member, dev, "restoring its data", error),
+            // One that did not take it is in trouble, and leaves.
+            if write.await.is_ok() {
+                count(&state.counters.written, column_bytes as u64);
+                state.mark_dirty();
             }
         }
+        Ok(())
     }
 
     /// What the targets' columns should hold below their headers: as the member itself has it where that still works and
     /// can be believed, else as all columns together have it.
-    async fn contents(self: &Rc<Self>, stripe: &FoundStripe, targets: &[&Target]) -> Vec<Vec<u8>> {
+    async fn contents(self: &Rc<Self>, stripe: &FoundStripe, targets: &[&Target]) -> Result<Vec<Vec<u8>>, Ending> {
         let mut contents = Vec::new();
         for target in targets {
             let drained = target.fill.successor.is_some();
             contents.push(if drained { self.own_column(stripe, target.column).await } else { None });
         }
         if contents.iter().any(Option::is_none) {
-            let mut columns = Columns::new(&stripe.common, self.read_stripe(&stripe.common).await);
+            let mut columns = Columns::new(&stripe.common, self.read_stripe_surely(&stripe.common).await?);
             columns.fill_missing();
             self.report_lost(stripe, columns.heal(&stripe.entries));
             for (contents, target) in contents.iter_mut().zip(targets) {
                 contents.get_or_insert_with(|| columns.whole(target.column));
             }
         }
-        contents.into_iter().flatten().collect()
+        Ok(contents.into_iter().flatten().collect())
     }
 
     /// Whether a stripe holds anything that somebody may want to read.
@@ -181,8 +186,9 @@ impl Reactor {
         if lost > 0 {
             count(&self.shared.totals.unreadable, lost as u64);
             let (group, segment) = (stripe.common.group, stripe.common.segment);
-            self.shared
-                .log(format!("{group} {segment}: {lost} blocks are beyond redundancy and could not be restored"));
+            let lost = counted(lost, "block is").or("blocks are");
+            let text = format!("{group} {segment}: {lost} beyond redundancy and could not be restored");
+            self.shared.log_repeated("beyond redundancy", &group.to_string(), text);
         }
     }
 
@@ -198,19 +204,25 @@ impl Reactor {
             let buf = self.rt.alloc(BLOCK).full();
             buf.zero(0..BLOCK);
             let offset = geometry.device_offset(segment.0, end_row);
-            match self.rt.write(dev, offset, buf).await {
-                Ok(_) => state.mark_dirty(),
-                Err(error) => self.member_failed(target.fill.member, dev, "restoring its data", error),
+            if self.rt.write(dev, offset, buf).await.is_ok() {
+                state.mark_dirty();
             }
         }
     }
 }
 
-/// A column's copy of the stripe's header.
-fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8]) {
-    let rows = stripe.common.rows as usize;
+/// A column's header of the stripe. `false` if not all is known that should be in it: one that is not there is better than
+/// one that says of blocks that they hold nothing.
+fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8]) -> bool {
+    let common = &stripe.common;
+    let is_unknown = |of: u8| common.has_entries_of(column, of) && stripe.entries[usize::from(of)].is_none();
+    if (0..common.width()).any(is_unknown) {
+        return false;
+    }
+    let rows = common.rows as usize;
     let void = vec![Entry::VOID; rows];
     let entries: Vec<Entry> =
         stripe.entries.iter().flat_map(|of_column| of_column.as_ref().unwrap_or(&void)).copied().collect();
-    stripe.common.encode_into(header, column, Summary::new(&entries, rows as u32), &stripe.discards);
+    common.encode_into(header, column, Summary::new(&entries, common.rows), &stripe.discards);
+    true
 }

@@ -3,17 +3,26 @@
 //! From the commit that says *retiring* nothing new goes into the group, and volumes may hold only what the others have
 //! room for. Its segments are emptied one after the other, through the lane that guests' writes take: whatever makes
 //! room for those makes room for this. What they held in discards and checkpoints is covered by new checkpoints. When
-//! nothing is left, one commit makes the group a tombstone, and its members forget that they were any.
+//! nothing is left, and nothing refers to the group any more, one commit says that it has left, and its members forget that
+//! they were any. From then on its number, those of its members and its addresses may be another group's.
 //!
 //! Every step leaves a whole array: a crash before the last commit finds the group retiring, and the next opening goes on
 //! with it; a crash after it finds devices that are members no more, and wipes them.
+//!
+//! Why nothing can refer to it. *Maps in memory*: a segment is given back when no entry points there, after a flush of
+//! everything, and nobody gets a segment of the group any more. *Checkpoints*: two are kept, either of which an opening may
+//! have to go by, and both are taken when all of the group had been given back. *Stripes that a recovery reads*: it reads
+//! those that came after its checkpoint, and none in the group did; their headers name places, not addresses, and the
+//! devices of a group that comes have the places where segments begin zeroed first. *Whoever is under way*: reads, scrubs
+//! and rebuilds that had an address or a number in hand have ended ([`crate::looks`]), nobody fills or drains a member, and
+//! nothing of the group is on a list. *The old devices*: a device is what its UUID says, not its number.
 
 use std::rc::Rc;
 
-use cygnus_format::GroupState;
+use cygnus_format::{DATA_START, GroupState};
 use cygnus_policy::Preset;
 use cygnus_runtime::DeviceIx;
-use cygnus_types::{BLOCK, ByteSize, GroupId, Nanos};
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos};
 
 use crate::array::Array;
 use crate::create::wipe_device;
@@ -21,15 +30,29 @@ use crate::error::{ArrayError, GroupError};
 use crate::grow::Turn;
 use crate::job::{Job, JobKind, JobState};
 use crate::lane::Lane;
+use crate::member::MemberShared;
 use crate::member_state;
+use crate::membership::Taken;
 use crate::open::usable_blocks;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::relocate::Moving;
+use crate::salvage::PROBED;
 use crate::segments::{SegIx, SegState};
 use crate::work::Work;
 
 /// How often to look whether what others have begun in the group has ended.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
+
+/// Checkpoints that the superblocks name, the newest ones.
+const CHECKPOINTS_KEPT: usize = 2;
+
+/// A device that is to forget that it was a member of a group of so many segments.
+pub(crate) struct Released {
+    pub dev: DeviceIx,
+    pub name: String,
+    pub segments: u32,
+}
 
 /// What is to be done next for a group that retires.
 enum Step {
@@ -41,7 +64,7 @@ enum Step {
     Checkpoint,
     /// Others are at work in it.
     Wait,
-    /// Nothing is left.
+    /// Nothing is left in it.
     Dismiss,
 }
 
@@ -52,13 +75,14 @@ impl Array {
     /// # Errors
     /// See [`GroupError`]; then nothing has changed.
     pub fn retire(&self, group: GroupId) -> Work<'_, Result<u64, GroupError>> {
-        Box::pin(async move {
-            let reactor = &self.reactor;
+        let array = self.clone();
+        self.carry_out(async move {
+            let reactor = &array.reactor;
             if let Some(why) = reactor.shared.fault() {
                 return Err(ArrayError::Faulted(why).into());
             }
             let _turn = Turn::take(reactor)?;
-            self.check_retirable(group)?;
+            array.check_retirable(group)?;
             reactor.regroup(group, GroupState::Retiring);
             reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             Ok(reactor.begin_retiring(group))
@@ -81,7 +105,7 @@ impl Array {
             return Err(GroupError::TooFewLeft { group, preset: without.preset, needed, left });
         }
         without.groups[group.index()].state = GroupState::Retiring;
-        let room = usable_blocks(&without, &shared.policies, shared.reactors())?;
+        let room = usable_blocks(&without, &shared.policies, shared.stripes.reactors())?;
         if shared.mapped() > room {
             let (held, room) = (ByteSize::of_blocks(shared.mapped()), ByteSize::of_blocks(room));
             return Err(GroupError::DoesNotFit { group, held, room, over: ByteSize(held.0 - room.0) });
@@ -173,7 +197,11 @@ impl Reactor {
                     self.home().space_changed.notify();
                     self.rt.sleep(LOOK_AGAIN).await;
                 }
-                Step::Dismiss => return self.dismiss(group).await,
+                Step::Dismiss => {
+                    if let Some(end) = self.dismiss(group).await {
+                        return end;
+                    }
+                }
             }
         }
     }
@@ -182,8 +210,11 @@ impl Reactor {
         let table = &self.shared.segments;
         let in_state = |wanted: SegState| table.of_group(group).filter(move |&seg| table.state(seg) == wanted);
         let home = self.home();
-        // Whoever empties or restores a segment of it ends that first.
-        if home.space.borrow().is_cleaned(group.index()) || in_state(SegState::Pending).next().is_some() {
+        // Whoever empties or restores a segment of it ends that first, and so does whoever fills a member.
+        if home.space.borrow().is_cleaned(group.index())
+            || in_state(SegState::Pending).next().is_some()
+            || self.is_filled_or_claimed(group)
+        {
             return Step::Wait;
         }
         if in_state(SegState::Open).next().is_some() {
@@ -198,7 +229,7 @@ impl Reactor {
             self.free_emptied(group);
             return Step::Wait;
         }
-        if in_state(SegState::Withheld).count() as u32 == self.shared.layout.segments(group) && !self.is_named(group) {
+        if in_state(SegState::Withheld).count() as u32 == self.shared.layout.segments(group) {
             return Step::Dismiss;
         }
         let pinned = table.of_group(group).any(|seg| home.pinned.borrow().contains(&seg));
@@ -221,10 +252,33 @@ impl Reactor {
         }
     }
 
-    /// Whether a checkpoint names a segment of a group.
-    fn is_named(&self, group: GroupId) -> bool {
-        let state = self.home().state.borrow();
-        state.roots.iter().flatten().flat_map(|root| &root.segments).any(|at| at.group == group)
+    /// Whether a member of a group is awaited, is being filled or drained, or somebody is about to do that. (An array that
+    /// waited for a member of a group that has left would wait for ever.)
+    fn is_filled_or_claimed(&self, group: GroupId) -> bool {
+        let (home, layout) = (self.home(), &self.shared.layout);
+        let is_here = |member: MemberIx| layout.column_of(member).0 == group;
+        let mut members = (0..layout.geometry().width()).map(|column| self.shared.member(group, column).1);
+        members.any(MemberShared::is_awaited)
+            || home.fills.borrow().iter().any(|fill| is_here(fill.member))
+            || home.claimed.borrow().iter().any(|&member| is_here(member))
+            || home.arrivals.borrow().iter().any(|returning| is_here(returning.member))
+    }
+
+    /// Sees to it that nothing outside the maps refers to a group in which nothing is left: neither of the checkpoints that
+    /// are kept, and nobody who is under way. `false`: try again.
+    async fn forget_addresses(self: &Rc<Self>) -> bool {
+        if planted::is(Bug::GroupLeavesTooEarly) {
+            return true;
+        }
+        for _ in 0..CHECKPOINTS_KEPT {
+            // What keeps it from succeeding stops the array, or is over the next time.
+            if self.checkpoint().await.is_err() {
+                self.rt.sleep(LOOK_AGAIN).await;
+                return false;
+            }
+        }
+        self.grace().await;
+        true
     }
 
     /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
@@ -245,7 +299,8 @@ impl Reactor {
         let (group, segment) = table.locate(seg);
         let (mut row, mut life, mut lost) = (0, None, 0);
         while table.live(seg) > 0 && !job.is_cancelled() {
-            let Some(stripe) = self.stripe_at(group, segment, row, life).await else {
+            let Ok(found) = self.stripe_surely_at(group, segment, row, life).await else { return 0 };
+            let Some(stripe) = found else {
                 // None but the blocks of a volume that is being deleted is left, or their headers are gone.
                 lost += if self.is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
                 break;
@@ -273,29 +328,45 @@ impl Reactor {
         }
     }
 
-    /// Lets go of a group in which nothing is left.
-    async fn dismiss(self: &Rc<Self>, group: GroupId) -> JobState {
+    /// Lets go of a group in which nothing is left; `None` if it has to be looked at again first.
+    async fn dismiss(self: &Rc<Self>, group: GroupId) -> Option<JobState> {
+        let may_leave = self.forget_addresses().await && !self.is_ending();
+        // From here to the end of its addresses at one go: nobody finds half of it.
+        if !may_leave || !matches!(self.next_step(group), Step::Dismiss) {
+            return None;
+        }
+        let released = self.release_members(group);
+        let _taken = Taken::new(self, released.iter().map(|released| released.dev).collect());
         self.regroup(group, GroupState::Retired);
-        let devices = self.release_members(group);
+        self.shared.drop_group(group);
         if let Err(why) = self.commit_state().await {
-            return JobState::Failed(why);
+            return Some(JobState::Failed(why));
         }
         self.shared.log(format!("{group} has left the array"));
-        self.forget_released(&devices).await;
-        JobState::Done
+        self.forget_released(&released).await;
+        Some(JobState::Done)
     }
 
-    /// Takes the members of a retired group out of service; says which devices they had.
-    fn release_members(&self, group: GroupId) -> Vec<(DeviceIx, String)> {
+    /// Takes the members of a group out of service; says which devices they had.
+    fn release_members(&self, group: GroupId) -> Vec<Released> {
+        let segments = self.shared.layout.segments(group);
         let columns = 0..self.shared.layout.geometry().width();
         let members = columns.map(|column| self.shared.member(group, column).1);
-        members.filter_map(|state| Some((state.release()?, state.name()))).collect()
+        members.filter_map(|state| Some(Released { dev: state.release()?, name: state.name(), segments })).collect()
     }
 
-    /// Has devices of retired groups forget that they were members.
-    pub(crate) async fn forget_released(&self, devices: &[(DeviceIx, String)]) {
-        for (dev, name) in devices {
-            match wipe_device(&self.rt, *dev, name).await {
+    /// Has devices forget that they were members: in their superblocks, and in the headers by which salvage knows a device
+    /// that has no superblock.
+    pub(crate) async fn forget_released(self: &Rc<Self>, released: &[Released]) {
+        for Released { dev, name, segments } in released {
+            let forgotten = match wipe_device(&self.rt, *dev, name).await {
+                Ok(()) => {
+                    let cleared = self.clear_headers((*segments).min(PROBED), *dev).await;
+                    cleared.map_err(|error| ArrayError::Io { device: name.clone(), offset: DATA_START, error })
+                }
+                Err(error) => Err(error),
+            };
+            match forgotten {
                 Ok(()) => self.shared.log(format!("{name} is free for other use")),
                 // The superblocks of the others say that it is no member, whatever its own says.
                 Err(error) => self.shared.log(format!("{name} is no member any more: {error}")),

@@ -10,23 +10,23 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, StripeHeader, Superblock};
+use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Standing, StripeHeader, Superblock};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, Lba, MemberIx, VolumeId};
 
 use crate::array::Array;
 use crate::assemble::{Assembly, Found, inspect, is_outdated, rank};
 use crate::error::ArrayError;
-use crate::open::{OpenOptions, RecoveryReport, Steps, build, load, recount, replay};
+use crate::open::{OpenOptions, RecoveryReport, Steps, build, load_any, recount, replay};
 use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
-use crate::replay::Rescue;
+use crate::replay::{Replayed, Rescue};
 use crate::volume::Volume;
 use crate::work::Work;
 use cygnus_policy::LatencyRule;
 
 /// Segments of a device without a superblock in which a stripe header is looked for.
-const PROBED: u32 = 64;
+pub(crate) const PROBED: u32 = 64;
 
 /// An array opened for salvage.
 pub struct Salvage {
@@ -216,19 +216,22 @@ fn places(
     candidates.sort_by_key(|c| std::cmp::Reverse(c.superblock.generation));
     candidates.retain(|candidate| {
         let own = &candidate.superblock;
-        let ix = state.members().position(|desc| desc.uuid == own.member_uuid);
-        let current = |ix: usize| {
-            let desc = state.members().nth(ix).expect("just found");
-            desc.state == MemberState::Online && !is_outdated(own, newest)
-        };
-        match ix.filter(|&ix| current(ix) && places[ix].is_none()) {
-            Some(ix) => places[ix] = Some(candidate.device.clone()),
-            None => return true,
+        let Standing::Member(MemberIx(ix)) = state.standing(own) else { return true };
+        let ix = usize::from(ix);
+        let desc = state.members().nth(ix).expect("just found");
+        let is_current = desc.state == MemberState::Online && !is_outdated(own, newest) && places[ix].is_none();
+        if is_current {
+            places[ix] = Some(candidate.device.clone());
         }
-        false
+        !is_current
     });
     let (width, parity) = (usize::from(state.geometry.width()), usize::from(state.geometry.parity));
     for Candidate { device, superblock } in candidates {
+        // What was a member of a group that has left knows nothing of one that has its number now.
+        if state.standing(&superblock) == Standing::Left {
+            remarks.push(format!("{} has left the array with its R-group, and is not needed", device.name));
+            continue;
+        }
         let ix = superblock.member.index();
         let group = places.chunks(width).nth(ix / width);
         let lacking = group.map_or(0, |members| members.iter().filter(|m| m.is_none()).count());
@@ -259,6 +262,7 @@ async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assemb
             let Ok(header) = header else { continue };
             let (group, column) = (header.common().group, header.column());
             let member = (usize::from(group.0) < layout.groups()).then(|| layout.member(group, column));
+            let member = member.filter(|&member| !assembly.superblock.state.has_left(member));
             let vacant = member.filter(|member| matches!(assembly.devices.get(member.index()), Some(None)));
             if let Some(MemberIx(ix)) = vacant {
                 remarks.push(format!("{} is member {ix}, by its stripe headers", device.name));
@@ -298,16 +302,16 @@ async fn maps(
     let mut steps = Steps::new(&reactor.rt, &*options.log);
     let state = &superblock.state;
     let mut from_headers = true;
-    let rescues = match load(reactor, state, &mut steps).await {
+    let replayed = match load_any(reactor, state, &mut steps).await {
         Ok(newest) if newest && state.clean => {
             from_headers = false;
-            Vec::new()
+            Replayed::default()
         }
         Ok(newest) => {
             if !newest {
                 remarks.push("the newest checkpoint is lost: blocks discarded since the one before may be back".into());
             }
-            replay(reactor, &mut steps).await.rescues
+            replay(reactor, &mut steps).await
         }
         Err(error) => {
             remarks.push(format!(
@@ -315,10 +319,17 @@ async fn maps(
                  may be back"
             ));
             reactor.home().state.borrow_mut().roots = [None, None];
-            replay(reactor, &mut steps).await.rescues
+            replay(reactor, &mut steps).await
         }
     };
+    let lost = replayed.lost.describe(reactor);
+    if !lost.is_empty() {
+        remarks.push(format!(
+            "data that was durable is lost, so what follows may be older versions of blocks: {}",
+            lost.join("; ")
+        ));
+    }
     recount(reactor, state, &mut steps);
-    let rescued = rescues.into_iter().map(|Rescue { volume, lba, data, .. }| ((volume, lba), data)).collect();
+    let rescued = replayed.rescues.into_iter().map(|Rescue { volume, lba, data, .. }| ((volume, lba), data)).collect();
     (rescued, from_headers)
 }

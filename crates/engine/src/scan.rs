@@ -1,12 +1,22 @@
 //! Reading stripes back by their headers: for cleaning, recovery, check and dump.
+//!
+//! Where a stripe may begin there is one of three things: copies of its header; something else, because no stripe begins
+//! there or a power cut kept the header from being written; or copies that have been spoiled since, which a device cannot
+//! read or in which bits have changed. Only the last hides a stripe that was durable, so it is told apart from the second.
 
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Entry, Place, StripeCommon, StripeError, StripeHeader};
-use cygnus_runtime::{Buf, OpFuture};
+use cygnus_format::{Discard, Entry, Place, Role, StripeCommon, StripeError, StripeHeader};
+use cygnus_runtime::{Buf, DeviceIx, IoErrorKind, OpFuture};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
 use crate::reactor::Reactor;
+
+/// The array is ending, and what was looked for is not known.
+pub(crate) struct Ending;
+
+/// Blocks that are read at a time where headers may lie anywhere.
+const BLOCKS_BEYOND: u32 = 256;
 
 /// A stripe as its headers describe it.
 pub(crate) struct FoundStripe {
@@ -14,8 +24,10 @@ pub(crate) struct FoundStripe {
     /// Entries by physical column; `None` for a column whose entries no readable header holds.
     pub entries: Vec<Option<Vec<Entry>>>,
     pub discards: Vec<Discard>,
-    /// Columns whose own copy of the header is there.
-    pub headers: usize,
+    /// Copies of the header that are there, over all columns.
+    pub copies: usize,
+    /// Columns where something else lies in place of a copy, as a bit each.
+    vacant: u32,
 }
 
 impl FoundStripe {
@@ -25,6 +37,54 @@ impl FoundStripe {
             entries.iter().flatten().enumerate().map(move |(row, entry)| (column as u8, row as u32, entry))
         })
     }
+
+    /// Data columns whose entries nobody knows, though they may have been durable. A stripe that need not be there whole may
+    /// lack them because their headers were never written, or have been discarded.
+    pub(crate) fn unknown_columns(&self, is_whole: bool) -> impl Iterator<Item = u8> {
+        let common = self.common;
+        let is_vacant = move |column: u8| {
+            let holds = |&holder: &u8| common.has_entries_of(holder, column);
+            (0..common.width()).filter(holds).any(|holder| self.vacant & 1 << holder != 0)
+        };
+        (0..common.width()).filter(move |&column| {
+            self.entries[usize::from(column)].is_none()
+                && common.rows > 0
+                && matches!(common.rotation.role(column), Role::Data(_))
+                && (is_whole || !is_vacant(column))
+        })
+    }
+}
+
+/// A copy of a stripe's header that was there and cannot be used any more.
+pub(crate) struct SpoiledCopy {
+    pub place: Place,
+    pub why: String,
+    /// The life of the segment and the sequence of the stripe, as far as the copy can be believed.
+    pub claimed: Option<(u64, u64)>,
+}
+
+/// What there is where a stripe may begin.
+#[derive(Default)]
+pub(crate) struct Look {
+    pub stripe: Option<FoundStripe>,
+    /// Copies that have been spoiled.
+    pub spoiled: Vec<SpoiledCopy>,
+    /// Columns where something else lies in place of a copy, as a bit each.
+    vacant: u32,
+}
+
+impl Look {
+    /// Whether a durable stripe may have been here of which nothing is known any more: every copy that could be looked at
+    /// has been spoiled. One that was never written leaves what was there before.
+    pub(crate) fn hides_a_stripe(&self) -> bool {
+        self.stripe.is_none() && self.vacant == 0 && !self.spoiled.is_empty()
+    }
+}
+
+/// The bytes of one column's header, all copies of it, and which blocks of them its device cannot read.
+struct HeaderBytes {
+    buf: Buf,
+    unreadable: Vec<bool>,
 }
 
 impl Reactor {
@@ -37,34 +97,161 @@ impl Reactor {
         row: u32,
         segment_seq: Option<u64>,
     ) -> Option<FoundStripe> {
+        self.look_at(group, segment, row, segment_seq).await.stripe
+    }
+
+    /// As [`Reactor::stripe_at`], and what else there is.
+    pub(crate) async fn look_at(
+        self: &Rc<Self>,
+        group: GroupId,
+        segment: SegmentId,
+        row: u32,
+        segment_seq: Option<u64>,
+    ) -> Look {
         let geometry = *self.shared.layout.geometry();
         let rows = geometry.full_rows_at(row);
         if rows == 0 {
-            return None;
+            return Look::default();
         }
-        let bytes = geometry.header_blocks(rows) as usize * BLOCK;
+        let blocks = geometry.header_blocks(rows) as usize;
         let offset = geometry.device_offset(segment.0, row);
         let reads: Vec<_> = (0..geometry.width())
             .map(|column| {
                 let dev = self.device_holding(self.shared.layout.member(group, column), segment)?;
-                let buf = self.rt.alloc(bytes);
+                let buf = self.rt.alloc(blocks * BLOCK);
                 let op = self.rt.read(dev, offset, buf.full());
-                Some((buf, op))
+                Some((dev, buf, op))
             })
             .collect();
-        let copies = ended(reads).await;
-        let headers: Vec<StripeHeader<'_>> = copies
-            .iter()
-            .enumerate()
-            .filter_map(|(column, copy)| {
-                let place = Place { group, segment, column: column as u8, row };
-                self.header_at(place, copy.as_ref()?.bytes(), segment_seq).ok()
-            })
-            .collect();
-        merge(&headers, usize::from(geometry.width()))
+        let mut columns = Vec::with_capacity(reads.len());
+        for read in reads {
+            columns.push(match read {
+                Some((dev, buf, op)) => self.header_bytes(dev, offset, buf, op).await,
+                None => None,
+            });
+        }
+        self.judge_headers(Place { group, segment, column: 0, row }, &columns, segment_seq)
     }
 
-    /// The header that was read from `place`, if it is one that belongs there.
+    /// As [`Reactor::stripe_at`], from a group all of whose members in service answer: what it does not find is not there.
+    /// An error: the array is ending.
+    pub(crate) async fn stripe_surely_at(
+        self: &Rc<Self>,
+        group: GroupId,
+        segment: SegmentId,
+        row: u32,
+        segment_seq: Option<u64>,
+    ) -> Result<Option<FoundStripe>, Ending> {
+        loop {
+            let silences = self.silences(group);
+            let found = self.stripe_at(group, segment, row, segment_seq).await;
+            if !self.was_disturbed(group, silences) {
+                return Ok(found);
+            }
+            if !self.until_it_answers(group).await {
+                return Err(Ending);
+            }
+        }
+    }
+
+    /// What a column's header reads as; block by block if there are any that its device cannot read.
+    async fn header_bytes(&self, dev: DeviceIx, offset: u64, buf: Buf, op: OpFuture) -> Option<HeaderBytes> {
+        let blocks = buf.len() / BLOCK;
+        match op.await {
+            Ok(_) => return Some(HeaderBytes { buf, unreadable: vec![false; blocks] }),
+            Err(error) if error.kind == IoErrorKind::Medium => {}
+            Err(_) => return None,
+        }
+        // Memory of its own: what the whole was to be read into may be anything now.
+        let whole = self.rt.alloc(blocks * BLOCK);
+        let mut unreadable = Vec::with_capacity(blocks);
+        for at in (0..blocks).map(|block| block * BLOCK) {
+            let part = whole.slice(at..at + BLOCK);
+            let failed = self.rt.read(dev, offset + at as u64, part.clone()).await.is_err();
+            if failed {
+                part.zero(0..BLOCK);
+            }
+            unreadable.push(failed);
+        }
+        Some(HeaderBytes { buf: whole, unreadable })
+    }
+
+    fn judge_headers(&self, at: Place, columns: &[Option<HeaderBytes>], segment_seq: Option<u64>) -> Look {
+        let copies = self.shared.layout.geometry().header_copies();
+        let mut headers = Vec::new();
+        let mut look = Look::default();
+        for (column, header) in (0..).zip(columns) {
+            let Some(HeaderBytes { buf, unreadable }) = header else { continue };
+            let blocks = unreadable.len() as u32 / copies;
+            let parts = buf.bytes().chunks_exact(blocks as usize * BLOCK).zip(unreadable.chunks_exact(blocks as usize));
+            for (copy, (bytes, unreadable)) in (0..).zip(parts) {
+                let place = Place { column, ..at };
+                let spoiled = |why: String, claimed| SpoiledCopy {
+                    place: Place { row: at.row + copy * blocks, ..place },
+                    why,
+                    claimed,
+                };
+                if unreadable.contains(&true) {
+                    look.spoiled.push(spoiled("its device cannot read it".into(), None));
+                    continue;
+                }
+                match self.header_at(place, bytes, segment_seq) {
+                    Ok(header) => headers.push(header),
+                    // A longer one may have been torn by a power cut.
+                    Err(error) if blocks == 1 && self.is_spoiled(place, bytes, &error) => {
+                        look.spoiled.push(spoiled(error.to_string(), Some(StripeHeader::claimed(bytes))));
+                    }
+                    Err(_) => look.vacant |= 1 << column,
+                }
+            }
+        }
+        look.stripe = merge(&headers, columns.len(), look.vacant);
+        look
+    }
+
+    /// Headers of a life of a segment in the rows from `row` on, whether or not anything leads there; of one column, since
+    /// each has all of them.
+    pub(crate) async fn headers_beyond(
+        self: &Rc<Self>,
+        group: GroupId,
+        segment: SegmentId,
+        row: u32,
+        life: u64,
+    ) -> Vec<StripeCommon> {
+        let geometry = *self.shared.layout.geometry();
+        let mut found = Vec::new();
+        let holding = |column: &u8| self.device_holding(self.shared.layout.member(group, *column), segment);
+        let Some(column) = (0..geometry.width()).find(|column| holding(column).is_some()) else { return found };
+        let mut row = row;
+        while geometry.full_rows_at(row) > 0 {
+            let Some(dev) = holding(&column) else { return found };
+            let blocks = (geometry.segment_blocks - row).min(BLOCKS_BEYOND);
+            let offset = geometry.device_offset(segment.0, row);
+            let buf = self.rt.alloc(blocks as usize * BLOCK);
+            let op = self.rt.read(dev, offset, buf.full());
+            let Some(HeaderBytes { buf, .. }) = self.header_bytes(dev, offset, buf, op).await else { return found };
+            for at in 0..blocks {
+                let place = Place { group, segment, column, row: row + at };
+                // One that goes on behind what was read counts as none.
+                if let Ok(header) = self.header_at(place, &buf.bytes()[at as usize * BLOCK..], Some(life)) {
+                    found.push(*header.common());
+                }
+            }
+            row += blocks;
+        }
+        found
+    }
+
+    /// Whether bytes that are no header of this place were one.
+    fn is_spoiled(&self, place: Place, bytes: &[u8], error: &StripeError) -> bool {
+        // With a checksum that is right it is a header still, of another life for example.
+        let is_sound = StripeHeader::decode(bytes).and_then(|h| h.verify(self.shared.array_tag)).is_ok();
+        !is_sound
+            && !matches!(error, StripeError::OtherArray { .. })
+            && StripeHeader::is_spoiled(bytes, self.shared.array_tag, &place)
+    }
+
+    /// The copy of a header that was read from `place`, if it is one that belongs there.
     pub(crate) fn header_at<'a>(
         &self,
         place: Place,
@@ -85,24 +272,15 @@ impl Reactor {
     }
 }
 
-/// What the reads brought, in their order; `None` where there was none or it failed.
-pub(crate) async fn ended(reads: Vec<Option<(Buf, OpFuture)>>) -> Vec<Option<Buf>> {
-    let mut bufs = Vec::with_capacity(reads.len());
-    for read in reads {
-        bufs.push(match read {
-            Some((buf, op)) => op.await.is_ok().then_some(buf),
-            None => None,
-        });
-    }
-    bufs
-}
-
 /// Joins the copies of the newest stripe among `headers`.
-pub(crate) fn merge(headers: &[StripeHeader<'_>], width: usize) -> Option<FoundStripe> {
+pub(crate) fn merge(headers: &[StripeHeader<'_>], width: usize, vacant: u32) -> Option<FoundStripe> {
     let newest = headers.iter().max_by_key(|h| (h.common().segment_seq, h.common().stripe_seq))?;
     let common = *newest.common();
     let copies = || headers.iter().filter(|h| *h.common() == common);
     let entries =
         (0..width).map(|column| copies().find_map(|h| h.entries_of(column as u8)).map(<[Entry]>::to_vec)).collect();
-    Some(FoundStripe { common, entries, discards: newest.discards().to_vec(), headers: copies().count() })
+    // A header of something older is something else too.
+    let others = headers.iter().filter(|h| *h.common() != common).fold(0, |others, h| others | 1 << h.column());
+    let discards = newest.discards().to_vec();
+    Some(FoundStripe { common, entries, discards, copies: copies().count(), vacant: vacant | others })
 }

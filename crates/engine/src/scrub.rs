@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use cygnus_format::{MapEntry, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
+use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
 use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
@@ -135,7 +135,7 @@ impl Reactor {
             SegState::Meta => true,
             SegState::Free | SegState::Open | SegState::Pending | SegState::Withheld => false,
         };
-        (0..table.count()).map(SegIx).filter(is_needed).collect()
+        table.all().filter(is_needed).collect()
     }
 
     fn bytes_of_segment(&self) -> u64 {
@@ -212,12 +212,14 @@ impl Scrub {
 
     /// Verifies a segment and moves the current blocks out of every stripe in which anything is wrong.
     async fn segment(&mut self, seg: SegIx) {
+        let reactor = self.reactor.clone();
+        let _look = reactor.looks.begin();
         let table = &self.reactor.shared.segments;
         let (was, lost_before) = (table.state(seg), self.report.lost);
         if !matches!(was, SegState::Sealed | SegState::Damaged | SegState::Meta) {
             return;
         }
-        let mut result = Checker::in_service_of(&self.reactor).segment(seg).await;
+        let Some(mut result) = self.look_at(seg).await else { return };
         self.count(&result);
         self.checkpoint_damaged |= was == SegState::Meta && !result.findings.is_empty();
         self.suspects.append(&mut result.suspects);
@@ -233,6 +235,21 @@ impl Scrub {
             // Cleaning gave it up; what it could not read was overwritten or has been mended since.
             table.set_state(seg, SegState::Sealed);
             self.reactor.segment_sealed();
+        }
+    }
+
+    /// What is wrong with a segment, from a group all of whose members in service answer; `None`: the array is ending.
+    async fn look_at(&self, seg: SegIx) -> Option<SegmentResult> {
+        let (group, _) = self.reactor.shared.segments.locate(seg);
+        loop {
+            let silences = self.reactor.silences(group);
+            let result = Checker::in_service_of(&self.reactor).segment(seg).await;
+            if !self.reactor.was_disturbed(group, silences) {
+                return Some(result);
+            }
+            if !self.reactor.until_it_answers(group).await {
+                return None;
+            }
         }
     }
 
@@ -317,9 +334,10 @@ impl Scrub {
 impl Reactor {
     /// Writes a block anew that only the map knows of; says whether it has moved. An error: it cannot be had.
     async fn move_orphan(self: &Rc<Self>, volume: &VolumeState, lba: Lba, how: &Moving) -> Result<bool, ()> {
+        let _look = self.looks.begin();
         let into = self.rt.alloc(BLOCK).full();
         let entry = self.read_block(volume, lba, &into).await.map_err(drop)?;
-        if entry == MapEntry::EMPTY {
+        if !entry.is_mapped() {
             return Ok(false);
         }
         let (from, publish) = (self.place(entry), Publish::IfStill(entry));
@@ -347,7 +365,8 @@ impl Reactor {
 
     /// Whether the slot of the last of these generations holds a superblock of one of them.
     async fn slot_holds(self: &Rc<Self>, member: MemberIx, generations: RangeInclusive<u64>) -> bool {
-        let Some(dev) = self.device_in_service(member) else { return true };
+        let in_trouble = self.shared.members[member.index()].trouble().is_some();
+        let Some(dev) = self.device_in_service(member).filter(|_| !in_trouble) else { return true };
         let buf = self.rt.alloc(SUPERBLOCK_SLOT as usize);
         if self.rt.read(dev, slot_for(*generations.end()), buf.full()).await.is_err() {
             return false;

@@ -1,61 +1,29 @@
 //! The state of every segment, in a table that all reactors share.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use cygnus_format::{Layout, MAX_GROUPS, MAX_SEGMENTS};
+use cygnus_format::MAX_SEGMENTS;
 use cygnus_types::{GroupId, Pba, ReactorId, SegmentId};
 
 use crate::grown::Grown;
+use crate::newest::NewestLayout;
+use crate::residence::Residence;
 
-/// A segment counted over all groups, in the order of physical addresses.
+pub(crate) use crate::residence::SegState;
+
+/// A segment, by the frame of addresses that it has: see [`cygnus_format::layout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SegIx(pub u32);
-
-/// Where a segment is in its life: free -> open -> sealed -> (cleaned ->) pending -> free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum SegState {
-    /// Holds nothing that anybody needs.
-    Free = 0,
-    /// A reactor appends stripes to it, or some of them are not written yet.
-    Open = 1,
-    /// Written; a victim once enough of it is garbage.
-    Sealed = 2,
-    /// Holds no current block any more, but what replaced its blocks may not be durable yet.
-    Pending = 3,
-    /// Holds pages of a checkpoint that is still needed.
-    Meta = 4,
-    /// Holds blocks that cleaning could not read; left alone so that what is readable stays so, until they are overwritten
-    /// or a scrub finds nothing wrong any more.
-    Damaged = 5,
-    /// Free, and not given out: its group is on its way into the array or out of it.
-    Withheld = 6,
-}
-
-impl SegState {
-    fn from_byte(byte: u8) -> Self {
-        match byte {
-            0 => Self::Free,
-            1 => Self::Open,
-            2 => Self::Sealed,
-            3 => Self::Pending,
-            4 => Self::Meta,
-            5 => Self::Damaged,
-            6 => Self::Withheld,
-            _ => unreachable!("only SegState values are stored"),
-        }
-    }
-}
 
 #[derive(Default)]
 struct Segment {
     /// Blocks to which some map entry points. Wraps below zero for a moment while a segment is open, because the
     /// additions of a stripe are made at once when it closes.
     live: AtomicU32,
-    state: AtomicU8,
-    owner: AtomicU16,
-    /// Which life of the segment this is, counted over the array; 0 if it was not opened in this session.
-    seq: AtomicU64,
+    residence: Residence,
+    /// Highest stripe sequence here of those written in this session; 0 if none was.
+    newest: AtomicU64,
     /// Highest stripe sequence here that carries a discard; 0 if none.
     discards: AtomicU64,
     /// Blocks that exist only here, in stripes that cannot protect them, until recovery has written them anew.
@@ -67,34 +35,37 @@ const PAGE: usize = 1 << 10;
 
 /// See the module's text.
 pub(crate) struct SegmentTable {
-    /// In pages, which stay where they are when groups are added.
+    /// By frame, in pages, which stay where they are when groups are added.
     pages: Grown<Box<[Segment]>>,
-    /// Number of the first segment of each group, and of the one that would follow the last.
-    first_of_group: Grown<u32>,
+    layout: Arc<NewestLayout>,
     span: u64,
 }
 
 impl SegmentTable {
-    pub(crate) fn new(layout: &Layout) -> Self {
-        let geometry = layout.geometry();
-        let table = Self {
-            pages: Grown::new(MAX_SEGMENTS as usize / PAGE, []),
-            first_of_group: Grown::new(MAX_GROUPS + 1, [0]),
-            span: u64::from(geometry.width()) * u64::from(geometry.segment_blocks),
-        };
-        (0..layout.groups()).for_each(|group| table.add_group(layout.segments(GroupId(group as u16))));
-        (0..table.count()).for_each(|seg| table.set_state(SegIx(seg), SegState::Free));
+    pub(crate) fn new(layout: Arc<NewestLayout>) -> Self {
+        let pages = Grown::new(MAX_SEGMENTS as usize / PAGE, []);
+        let table = Self { pages, span: layout.geometry().frame_blocks(), layout };
+        table.make_room(table.layout.end_frame() as usize);
         table
     }
 
-    /// Appends a group of free segments, which are withheld for now.
-    pub(crate) fn add_group(&self, segments: u32) {
-        let (begin, end) = (self.count(), self.count() + segments);
-        while self.pages.len() * PAGE < end as usize {
+    fn make_room(&self, frames: usize) {
+        while self.pages.len() * PAGE < frames {
             self.pages.push((0..PAGE).map(|_| Segment::default()).collect());
         }
-        (begin..end).for_each(|seg| self.set_state(SegIx(seg), SegState::Withheld));
-        self.first_of_group.push(end);
+    }
+
+    /// Makes frames ready that no group has and a group is to have: free segments, which are withheld for now.
+    pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>) {
+        for frame in frames {
+            self.make_room(frame as usize + 1);
+            let Segment { live, residence, newest, discards, rescues } = self.at(SegIx(frame));
+            newest.store(0, Ordering::Relaxed);
+            live.store(0, Ordering::Relaxed);
+            discards.store(0, Ordering::Relaxed);
+            rescues.store(0, Ordering::Relaxed);
+            residence.set_state(SegState::Withheld);
+        }
     }
 
     #[inline]
@@ -102,25 +73,23 @@ impl SegmentTable {
         &self.pages[seg.0 as usize / PAGE][seg.0 as usize % PAGE]
     }
 
-    /// Segments in all.
-    pub(crate) fn count(&self) -> u32 {
-        self.first_of_group[self.first_of_group.len() - 1]
+    /// Segments of all groups.
+    pub(crate) fn all(&self) -> impl Iterator<Item = SegIx> {
+        self.layout.frames().map(SegIx)
     }
 
     /// The segments of a group.
-    pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = SegIx> + use<> {
-        (self.first_of_group[group.index()]..self.first_of_group[group.index() + 1]).map(SegIx)
+    pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = SegIx> {
+        self.layout.frames_of(group).map(SegIx)
     }
 
     pub(crate) fn index(&self, group: GroupId, segment: SegmentId) -> SegIx {
-        SegIx(self.first_of_group[group.index()] + segment.0)
+        SegIx(self.layout.frame(group, segment))
     }
 
     /// Group and number within it.
     pub(crate) fn locate(&self, seg: SegIx) -> (GroupId, SegmentId) {
-        let later = self.first_of_group.iter().rev().take_while(|&&first| first > seg.0).count();
-        let group = self.first_of_group.len() - later - 1;
-        (GroupId(group as u16), SegmentId(seg.0 - self.first_of_group[group]))
+        self.layout.segment_of(seg.0).expect("segments of groups that have left are on no list")
     }
 
     /// The segment in which an address lies: all groups have the same width, so one division tells.
@@ -130,29 +99,40 @@ impl SegmentTable {
     }
 
     pub(crate) fn state(&self, seg: SegIx) -> SegState {
-        SegState::from_byte(self.at(seg).state.load(Ordering::Acquire))
+        self.at(seg).residence.state()
     }
 
     pub(crate) fn set_state(&self, seg: SegIx, state: SegState) {
-        self.at(seg).state.store(state as u8, Ordering::Release);
+        self.at(seg).residence.set_state(state);
     }
 
     /// Marks a segment open and says which reactor holds what is not on the devices yet.
-    pub(crate) fn open(&self, seg: SegIx, owner: ReactorId, seq: u64) {
+    pub(crate) fn open(&self, seg: SegIx, owner: ReactorId, life: u64) {
         let segment = self.at(seg);
         segment.live.store(0, Ordering::Relaxed);
+        segment.newest.store(0, Ordering::Relaxed);
         segment.discards.store(0, Ordering::Relaxed);
-        segment.owner.store(owner.0, Ordering::Relaxed);
-        segment.seq.store(seq, Ordering::Relaxed);
-        self.set_state(seg, SegState::Open);
+        segment.residence.open(owner, life);
     }
 
     pub(crate) fn seq(&self, seg: SegIx) -> u64 {
-        self.at(seg).seq.load(Ordering::Relaxed)
+        self.at(seg).residence.life()
     }
 
-    pub(crate) fn owner(&self, seg: SegIx) -> ReactorId {
-        ReactorId(self.at(seg).owner.load(Ordering::Relaxed))
+    /// See [`Residence::keeper`].
+    #[inline]
+    pub(crate) fn keeper(&self, seg: SegIx, row: u32) -> Option<ReactorId> {
+        self.at(seg).residence.keeper(row)
+    }
+
+    /// See [`Residence::set_landed`].
+    pub(crate) fn set_landed(&self, seg: SegIx, row: u32) {
+        self.at(seg).residence.set_landed(row);
+    }
+
+    /// See [`Residence::still_holds`].
+    pub(crate) fn still_holds(&self, seg: SegIx, life: u64) -> bool {
+        self.at(seg).residence.still_holds(life)
     }
 
     #[inline]
@@ -169,6 +149,15 @@ impl SegmentTable {
     /// Current blocks. Only meaningful for segments that are not open.
     pub(crate) fn live(&self, seg: SegIx) -> u32 {
         self.at(seg).live.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_stripe(&self, seg: SegIx, stripe_seq: u64) {
+        self.at(seg).newest.fetch_max(stripe_seq, Ordering::Relaxed);
+    }
+
+    /// Highest stripe sequence of a segment, if any of its stripes was written in this session.
+    pub(crate) fn newest_stripe(&self, seg: SegIx) -> u64 {
+        self.at(seg).newest.load(Ordering::Relaxed)
     }
 
     pub(crate) fn note_discard(&self, seg: SegIx, stripe_seq: u64) {

@@ -5,16 +5,20 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use cygnus_format::{GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry};
+use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors};
 use cygnus_policy::Policies;
+use cygnus_runtime::DeviceInfo;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, VolumeId};
 
 use crate::admission::Admission;
-use crate::grown::{Grown, NewestLayout};
-use crate::l2p::Map;
+use crate::grown::Grown;
+use crate::l2p::{Map, MapMemory};
 use crate::member::MemberShared;
+use crate::newest::NewestLayout;
+use crate::numbers::StripeNumbers;
 use crate::order::WriteOrder;
 use crate::segments::SegmentTable;
+use crate::suspension::Suspension;
 use crate::throttle::Latencies;
 
 /// A volume as the reactors see it.
@@ -23,19 +27,21 @@ pub(crate) struct VolumeState {
     pub name: String,
     blocks: AtomicU64,
     gone: AtomicBool,
+    in_doubt: AtomicBool,
     pub map: Map,
     /// Blocks mapped.
     mapped: AtomicU64,
 }
 
 impl VolumeState {
-    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize) -> Self {
+    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize, memory: &Arc<MapMemory>) -> Self {
         Self {
             id,
             name,
             blocks: AtomicU64::new(size.0 / BLOCK as u64),
             gone: AtomicBool::new(false),
-            map: Map::new(),
+            in_doubt: AtomicBool::new(false),
+            map: Map::new(memory.clone()),
             mapped: AtomicU64::new(0),
         }
     }
@@ -60,9 +66,32 @@ impl VolumeState {
         self.gone.store(true, Ordering::Relaxed);
     }
 
-    /// Upper bound of the map pages that a checkpoint writes for this volume.
-    pub(crate) fn page_bound(&self) -> u64 {
-        self.map.page_bound(self.blocks()).min(self.mapped())
+    /// Whether blocks that are not in the map may have held data that is lost.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.in_doubt.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_in_doubt(&self) {
+        self.in_doubt.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an entry says that its block holds zeros; one that has no address and does not say so is unreadable.
+    #[inline]
+    pub(crate) fn reads_as_zeros(&self, entry: MapEntry) -> bool {
+        entry == MapEntry::ZEROS || (entry == MapEntry::EMPTY && !self.is_in_doubt())
+    }
+
+    /// Makes blocks zeros, and calls `f` with what was said of each before, as far as that was anything else.
+    pub(crate) fn clear_all(&self, from: Lba, blocks: u64, mut f: impl FnMut(MapEntry)) {
+        match self.is_in_doubt() {
+            false => self.map.clear_mapped(from, blocks, f),
+            true => (0..blocks).for_each(|n| f(self.map.swap(from.plus(n), MapEntry::ZEROS))),
+        }
+    }
+
+    /// The first block at or after `lba` that may be something else than zeros, as far as the map's parts tell.
+    pub(crate) fn skip_holes(&self, lba: Lba) -> Lba {
+        if self.is_in_doubt() { lba } else { self.map.skip_holes(lba) }
     }
 
     /// Blocks that hold data.
@@ -93,6 +122,15 @@ pub(crate) struct MemberCounters {
 }
 
 impl MemberCounters {
+    /// Nothing was done and nothing went wrong.
+    pub(crate) fn forget(&self) {
+        let Self { written, read, cleaning_read, scrub_read, trimmed, .. } = self;
+        for counter in [written, read, cleaning_read, scrub_read, trimmed] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        self.forget_errors();
+    }
+
     /// Nothing went wrong any more.
     pub(crate) fn forget_errors(&self) {
         let Self { read_errors, write_errors, corrupt, bad_parity, repaired, unrepairable, .. } = self;
@@ -119,6 +157,8 @@ pub(crate) struct Totals {
     pub hedged: AtomicU64,
     /// Blocks asked of the other columns at once, because their member is slow.
     pub read_around: AtomicU64,
+    /// Messages by which readers asked another reactor for blocks that were not on the devices yet.
+    pub asked: AtomicU64,
     pub flushes: AtomicU64,
     pub victims: AtomicU64,
     /// Of the victims, those in a second group, cleaned beside the first.
@@ -158,7 +198,7 @@ impl GroupShared {
 
 /// See the module's text.
 pub(crate) struct Shared {
-    pub layout: NewestLayout,
+    pub layout: Arc<NewestLayout>,
     pub policies: Policies,
     pub segments: SegmentTable,
     pub members: Grown<MemberShared>,
@@ -168,12 +208,17 @@ pub(crate) struct Shared {
     pub session: u64,
     /// Blocks that volumes may hold in all.
     usable: AtomicU64,
+    /// Memory of the maps.
+    pub maps: Arc<MapMemory>,
+    /// Whether a checkpoint is writing the maps.
+    map_is_written: AtomicBool,
+    /// Blocks unmapped since it began: it may have written them, and others that take their place come on top.
+    unmapped_meanwhile: AtomicU64,
     pub totals: Totals,
     volumes: RwLock<BTreeMap<VolumeId, Arc<VolumeState>>>,
     mapped: AtomicU64,
-    stripe_seq: AtomicU64,
-    /// Per reactor: lowest stripe sequence that is not wholly on the devices; `u64::MAX` if none.
-    incomplete: Vec<AtomicU64>,
+    /// The sequences of stripes.
+    pub stripes: StripeNumbers,
     durable: AtomicU64,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
@@ -182,11 +227,13 @@ pub(crate) struct Shared {
     /// How long guests waited for devices lately.
     pub latencies: Latencies,
     groups: Grown<GroupShared>,
+    /// Whether the array waits for members.
+    pub suspension: Suspension,
     fault: RwLock<Option<String>>,
     faulted: AtomicBool,
     closed: AtomicBool,
-    /// Incremented when a member goes out of service; the superblocks say so once they have been written since.
-    membership: AtomicU64,
+    /// Counts what changes about the members and does not show in [`MemberShared::changes`].
+    other_changes: AtomicU64,
     log: Arc<dyn Log>,
 }
 
@@ -194,6 +241,12 @@ pub(crate) struct Shared {
 pub trait Log: Send + Sync {
     /// One line, without a line end.
     fn line(&self, text: &str);
+
+    /// A line that may come for each of very many blocks: whoever shows it shows some of `kind` about `subject`, and counts
+    /// the others.
+    fn repeated(&self, _kind: &'static str, _subject: &str, text: &str) {
+        self.line(text);
+    }
 
     /// A step begins or ends: a flush round, cleaning of a victim, a checkpoint, a part of recovery and the like. Several
     /// may go on at once, also of one name. A rotation has no length and only begins.
@@ -229,6 +282,7 @@ pub(crate) struct SharedParts {
     pub array_tag: u64,
     pub session: u64,
     pub usable: u64,
+    pub maps: Arc<MapMemory>,
     pub volumes: Vec<Arc<VolumeState>>,
     pub first_write_seq: u64,
     pub first_stripe_seq: u64,
@@ -238,35 +292,44 @@ pub(crate) struct SharedParts {
 
 impl Shared {
     pub(crate) fn new(parts: SharedParts) -> Self {
+        let layout = Arc::new(NewestLayout::new(parts.layout));
         Self {
-            segments: SegmentTable::new(&parts.layout),
-            layout: NewestLayout::new(parts.layout),
+            segments: SegmentTable::new(layout.clone()),
+            layout,
             policies: parts.policies,
             members: Grown::new(MAX_MEMBERS, parts.members),
             order: WriteOrder::new(parts.first_write_seq),
             array_tag: parts.array_tag,
             session: parts.session,
             usable: AtomicU64::new(parts.usable),
+            maps: parts.maps,
+            map_is_written: AtomicBool::new(false),
+            unmapped_meanwhile: AtomicU64::new(0),
             totals: Totals::default(),
             volumes: RwLock::new(parts.volumes.into_iter().map(|v| (v.id, v)).collect()),
             mapped: AtomicU64::new(0),
-            stripe_seq: AtomicU64::new(parts.first_stripe_seq),
-            incomplete: (0..parts.reactors).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            stripes: StripeNumbers::new(parts.first_stripe_seq, parts.reactors),
             durable: AtomicU64::new(parts.first_stripe_seq),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
             latencies: Latencies::new(),
             groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
+            suspension: Suspension::new(),
             fault: RwLock::new(None),
             faulted: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            membership: AtomicU64::new(0),
+            other_changes: AtomicU64::new(0),
             log: parts.log,
         }
     }
 
     pub(crate) fn log(&self, text: impl AsRef<str>) {
         self.log.line(text.as_ref());
+    }
+
+    /// See [`Log::repeated`].
+    pub(crate) fn log_repeated(&self, kind: &'static str, subject: &str, text: impl AsRef<str>) {
+        self.log.repeated(kind, subject, text.as_ref());
     }
 
     /// Tells that a step begins or ends.
@@ -279,12 +342,18 @@ impl Shared {
         During::new(&*self.log, name)
     }
 
+    /// Something about the members has changed that the superblocks must say.
     pub(crate) fn membership_changed(&self) {
-        self.membership.fetch_add(1, Ordering::AcqRel);
+        self.other_changes.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Counts what has changed about the members. Superblocks written after it was read say all that it counts.
+    ///
+    /// A flush leaves out a member that it sees out of service, and may be answered only when that is on record: it reads
+    /// this afterwards, and finds the departure counted, as a departure and its count are one change of one word.
     pub(crate) fn membership(&self) -> u64 {
-        self.membership.load(Ordering::Acquire)
+        let departures: u64 = self.members.iter().map(MemberShared::changes).sum();
+        departures + self.other_changes.load(Ordering::Acquire)
     }
 
     pub(crate) fn volume(&self, id: VolumeId) -> Option<Arc<VolumeState>> {
@@ -312,10 +381,28 @@ impl Shared {
         self.mapped.load(Ordering::Relaxed)
     }
 
-    /// Whether `blocks` more can be mapped.
+    /// Whether `blocks` more can be mapped at once.
     #[inline]
     pub(crate) fn has_space(&self, blocks: u64) -> bool {
-        self.mapped() + blocks <= self.usable()
+        let unmapped = self.unmapped_meanwhile.load(Ordering::Relaxed);
+        self.mapped() + unmapped + blocks <= self.usable() && self.maps.has_room()
+    }
+
+    /// Whether one more cannot be mapped only because of the checkpoint under way.
+    pub(crate) fn waits_for_checkpoint(&self) -> bool {
+        self.mapped() < self.usable() && self.maps.has_room() && self.map_is_written.load(Ordering::Acquire)
+    }
+
+    /// A checkpoint begins to write the maps. What it writes is bounded by what may be mapped: blocks that are unmapped
+    /// from now on count until it has ended, for it comes by each address once and may meet what took their place too.
+    pub(crate) fn begin_writing_maps(&self) {
+        self.map_is_written.store(true, Ordering::Release);
+    }
+
+    /// It has ended.
+    pub(crate) fn end_writing_maps(&self) {
+        self.map_is_written.store(false, Ordering::Release);
+        self.unmapped_meanwhile.store(0, Ordering::Release);
     }
 
     /// Blocks that volumes may hold in all.
@@ -328,14 +415,32 @@ impl Shared {
         self.usable.store(blocks, Ordering::Relaxed);
     }
 
-    /// Takes in a group that was added, with its members; its number is the next one.
-    pub(crate) fn add_group(&self, layout: Layout, members: impl IntoIterator<Item = MemberShared>) {
-        let group = GroupId(self.layout.groups() as u16);
+    /// Takes in a group that was added, with the devices of its members: under a number that no group has any more, or
+    /// the next one.
+    pub(crate) fn add_group(&self, group: GroupId, extents: &[Extent], devices: &[DeviceInfo]) {
+        let layout = self.layout.with(group, extents).expect("the state was valid with this group");
+        let (segments, durable) = (layout.segments(group), self.durable());
         // From the inside out: whoever finds the group in the layout finds all that belongs to it.
-        members.into_iter().for_each(|member| self.members.push(member));
-        self.groups.push(GroupShared::new(GroupState::InService));
-        self.segments.add_group(layout.segments(group));
-        self.layout.extend_to(layout);
+        self.segments.take_in(layout.frames_of(group));
+        for (column, device) in (0..).zip(devices) {
+            let ix = layout.member(group, column).index();
+            match ix < self.members.len() {
+                true => self.members[ix].begin_anew(device, segments, durable),
+                false => {
+                    self.members.push(MemberShared::new(ix, Some(device), segments, durable, MemberErrors::default()))
+                }
+            }
+        }
+        if group.index() == self.groups.len() {
+            self.groups.push(GroupShared::new(GroupState::InService));
+        }
+        self.layout.becomes(layout);
+        self.set_group_state(group, GroupState::InService);
+    }
+
+    /// Gives up the addresses of a group that has left, to which nothing refers any more.
+    pub(crate) fn drop_group(&self, group: GroupId) {
+        self.layout.becomes(self.layout.without(group));
     }
 
     /// Whether a group takes part, and how.
@@ -357,7 +462,7 @@ impl Shared {
     /// Accounts for a map entry that changed from `old` to something, or to nothing.
     #[inline]
     pub(crate) fn entry_replaced(&self, volume: &VolumeState, old: MapEntry, mapped_now: bool) {
-        match (old == MapEntry::EMPTY, mapped_now) {
+        match (!old.is_mapped(), mapped_now) {
             (true, true) => {
                 self.mapped.fetch_add(1, Ordering::Relaxed);
                 volume.mapped.fetch_add(1, Ordering::Relaxed);
@@ -365,6 +470,9 @@ impl Shared {
             (false, now) => {
                 self.segments.drop_live(old.pba());
                 if !now {
+                    if self.map_is_written.load(Ordering::Relaxed) {
+                        self.unmapped_meanwhile.fetch_add(1, Ordering::Relaxed);
+                    }
                     self.mapped.fetch_sub(1, Ordering::Relaxed);
                     volume.mapped.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -389,49 +497,14 @@ impl Shared {
     pub(crate) fn clear_range(&self, volume: &VolumeState, from: Lba, blocks: u64, record: impl FnOnce(u64)) {
         let turn = self.order.enter(volume.id, from);
         let mut any = false;
-        for lba in from.0..from.0 + blocks {
-            let old = volume.map.clear(Lba(lba));
-            any |= old != MapEntry::EMPTY;
+        let cleared = |old: MapEntry| {
+            any |= old != MapEntry::ZEROS;
             self.entry_replaced(volume, old, false);
-        }
+        };
+        volume.clear_all(from, blocks, cleared);
         if any {
             record(turn.seq());
         }
-    }
-
-    /// The sequence of a stripe that this reactor closes. `lowest` is the lowest one it still has incomplete.
-    pub(crate) fn next_stripe_seq(&self, reactor: usize, lowest: Option<u64>) -> u64 {
-        if lowest.is_none() {
-            // Published before the sequence is taken, so that whoever sees the higher counter sees this too.
-            self.incomplete[reactor].store(self.stripe_seq.load(Ordering::SeqCst), Ordering::SeqCst);
-        }
-        self.stripe_seq.fetch_add(1, Ordering::SeqCst)
-    }
-
-    /// Lifts the counter to at least `seq`; during recovery, when nobody writes yet.
-    pub(crate) fn raise_stripe_seq(&self, seq: u64) {
-        self.stripe_seq.fetch_max(seq, Ordering::SeqCst);
-    }
-
-    /// Says which stripe of this reactor is now the lowest that is incomplete.
-    pub(crate) fn set_incomplete(&self, reactor: usize, lowest: Option<u64>) {
-        self.incomplete[reactor].store(lowest.unwrap_or(u64::MAX), Ordering::SeqCst);
-    }
-
-    /// Reactors that serve the array.
-    pub(crate) fn reactors(&self) -> usize {
-        self.incomplete.len()
-    }
-
-    /// Every stripe below this sequence is on the devices, if not yet durable.
-    pub(crate) fn complete_below(&self) -> u64 {
-        let next = self.stripe_seq.load(Ordering::SeqCst);
-        self.incomplete.iter().map(|i| i.load(Ordering::SeqCst)).fold(next, u64::min)
-    }
-
-    /// Sequence that the next stripe to be closed will get.
-    pub(crate) fn stripe_seq(&self) -> u64 {
-        self.stripe_seq.load(Ordering::SeqCst)
     }
 
     /// Every stripe below this sequence is durable on all members in service.

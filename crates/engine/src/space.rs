@@ -4,15 +4,17 @@
 //! (ScalaAFA section 3.3), and comes back when the cleaner has emptied a segment.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_format::{GroupState, Layout};
-use cygnus_policy::{GroupView, PressureView, destination, left_for_writers};
-use cygnus_runtime::either;
-use cygnus_types::{GroupId, Nanos, ReactorId, SegmentId};
+use cygnus_format::{GroupState, Layout, checkpoint_blocks};
+use cygnus_policy::{GroupView, Policies, PressureView, destination, left_for_writers};
+use cygnus_runtime::{DeviceIx, either};
+use cygnus_types::{GroupId, MemberIx, Nanos, ReactorId, SegmentId};
 
 use crate::evacuate::{Evacuation, is_whole_group};
 use crate::lane::Lane;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{Shared, count};
@@ -22,6 +24,10 @@ use crate::writer::Grant;
 
 /// How long a writer waits for a group that has enough to give before it takes what there is.
 const PATIENCE: Nanos = Nanos::millis(50);
+
+/// Bytes that are discarded with one operation. A whole group's column at once may take a file system or a drive minutes, in
+/// which nobody can tell it from one that hangs; a GiB takes even a slow one seconds. Much smaller pieces would be many.
+const TRIM_PIECE: u64 = 1 << 30;
 
 /// See the module's text.
 pub(crate) struct Space {
@@ -66,9 +72,24 @@ pub(crate) fn segment_capacity(layout: &Layout) -> u32 {
     }
 }
 
-/// Segments that a checkpoint of `pages` pages needs, one to spare for stripes cut short.
+/// Segments that a checkpoint of `pages` blocks needs, one to spare for a stripe or a segment ended early.
 pub(crate) fn checkpoint_segments(layout: &Layout, pages: u64) -> u64 {
     pages.div_ceil(u64::from(segment_capacity(layout))) + 1
+}
+
+/// Segments that a checkpoint may need, whatever volumes come to hold. They are kept free of all but checkpoints and
+/// relocation, so the next one always finds room.
+fn largest_checkpoint(shared: &Shared) -> u64 {
+    if planted::is(Bug::CheckpointUnreserved) {
+        return 0;
+    }
+    checkpoint_segments(&shared.layout, checkpoint_blocks(shared.usable()))
+}
+
+/// Free segments that guests' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
+/// what a checkpoint needs.
+fn reserve(policies: &Policies, segments: u32, checkpoint: u64, groups: u64) -> u32 {
+    policies.reserve_of(segments) + checkpoint.div_ceil(groups) as u32
 }
 
 impl Space {
@@ -91,7 +112,7 @@ impl Space {
             next_segment_seq,
             starving: 0,
         };
-        let all = (0..shared.segments.count()).map(SegIx);
+        let all = shared.segments.all();
         all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
         if shared.policies.front_end.fills_one_by_one() {
             let begun = |g: &usize| !space.free[*g].is_empty() && !space.is_clean(shared, *g);
@@ -145,8 +166,10 @@ impl Space {
 
     /// Gives out the space of a group that was added; the first one is the next front-end.
     pub(crate) fn add_group(&mut self, shared: &Shared, group: GroupId) {
-        assert_eq!(group.index(), self.free.len(), "groups come one after the other");
-        self.free.push(VecDeque::new());
+        if group.index() == self.free.len() {
+            self.free.push(VecDeque::new());
+        }
+        assert!(self.free[group.index()].is_empty(), "a group that has left left nothing");
         shared.segments.of_group(group).for_each(|seg| self.put_free(shared, seg));
         self.fresh.get_or_insert(group.index());
     }
@@ -224,14 +247,13 @@ impl Space {
 
     /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.
     pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
-        let pages: u64 = shared.volumes().iter().map(|v| v.page_bound()).sum();
         let in_service = shared.groups_in(GroupState::InService).count() as u64;
-        let for_checkpoint = checkpoint_segments(&shared.layout, pages).div_ceil(in_service) as u32;
+        let checkpoint = largest_checkpoint(shared);
         let emptied = self.evacuation.map(|evacuation| evacuation.group);
         let view = |group: GroupId| match shared.group_state(group) {
             GroupState::InService => {
                 let all = shared.layout.segments(group);
-                let reserve = shared.policies.reserve_of(all) + for_checkpoint;
+                let reserve = reserve(&shared.policies, all, checkpoint, in_service);
                 let segments = all - self.given_up(shared, group);
                 // Nobody gets anything of a group until all of it is free again.
                 let free = if emptied == Some(group.index()) { 0 } else { self.free_in(group.index()) };
@@ -401,27 +423,63 @@ impl Reactor {
             }
             unpinned.await;
         }
-        let mut trims = Vec::new();
+        if let Err(why) = self.forgo(&segs).await {
+            self.shared.log(format!("{} segments are not given back: {why}", segs.len()));
+            self.home().space.borrow_mut().pending.extend(segs);
+            return;
+        }
+        let mut ranges = Vec::new();
         for (group, segment, segments) in self.ranges_of(&segs) {
             let bytes = geometry.segment_bytes() * u64::from(segments);
             for column in 0..geometry.width() {
-                let (_, state) = self.shared.member(group, column);
-                for dev in state.devices_to_write() {
-                    count(&state.counters.trimmed, bytes);
-                    trims.push(self.rt.trim(dev, geometry.device_offset(segment.0, 0), bytes));
-                }
+                let (member, state) = self.shared.member(group, column);
+                let offset = geometry.device_offset(segment.0, 0);
+                ranges.extend(state.devices_to_write().map(|dev| (member, dev, offset..offset + bytes)));
             }
         }
-        for trim in trims {
-            // A device that will not discard still takes new data.
-            let _ = trim.await;
-        }
+        self.trim_in_pieces(ranges).await;
         let home = self.home();
         for seg in segs {
             home.space.borrow_mut().put_free(&self.shared, seg);
         }
         self.update_pressure();
         home.space_changed.notify();
+    }
+
+    /// Discards ranges, a piece of each at a time. A device in trouble is left alone, and one that will not discard still
+    /// takes new data.
+    async fn trim_in_pieces(&self, mut ranges: Vec<(MemberIx, DeviceIx, Range<u64>)>) {
+        while !ranges.is_empty() {
+            let mut trims = Vec::with_capacity(ranges.len());
+            for (member, dev, range) in &mut ranges {
+                let state = &self.shared.members[member.index()];
+                let bytes = (range.end - range.start).min(TRIM_PIECE);
+                if state.trouble().is_none() {
+                    count(&state.counters.trimmed, bytes);
+                    trims.push(self.rt.trim(*dev, range.start, bytes));
+                }
+                range.start += bytes;
+            }
+            for trim in trims {
+                let _ = trim.await;
+            }
+            ranges.retain(|(.., range)| !range.is_empty());
+        }
+    }
+
+    /// Puts on record that recovery cannot count on finding the stripes of these segments. Most are covered by a checkpoint,
+    /// and then it does not.
+    async fn forgo(self: &Rc<Self>, segs: &[SegIx]) -> Result<(), String> {
+        let home = self.home();
+        let counted_from = home.discard_horizon.get().max(home.counted_from.get());
+        if segs.iter().all(|&seg| self.shared.segments.newest_stripe(seg) < counted_from) {
+            return Ok(());
+        }
+        let next = self.shared.stripes.next();
+        home.state.borrow_mut().counted_from = next;
+        self.commit_state().await?;
+        home.counted_from.set(next.max(home.counted_from.get()));
+        Ok(())
     }
 
     /// What is to be discarded: group, first segment, number of segments. A group that was emptied as a whole is one range.
@@ -432,5 +490,63 @@ impl Reactor {
         let single = segs.iter().map(|&seg| shared.segments.locate(seg)).filter(|&(group, _)| Some(group) != whole);
         let all = whole.map(|group| (group, SegmentId(0), shared.layout.segments(group)));
         all.into_iter().chain(single.map(|(group, segment)| (group, segment, 1))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_format::Geometry;
+    use cygnus_policy::Preset;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::open::usable_of;
+
+    fn geometries() -> impl Strategy<Value = Geometry> {
+        (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {
+            let (chunk_blocks, stripe_rows) = (1 << chunk, 1 << (chunk + rows));
+            let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16 };
+            let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
+            Geometry { segment_blocks: (stripe * stripes).max(8), ..rough }
+        })
+    }
+
+    proptest! {
+        /// What is promised to volumes leaves room for everything else, at any fill: `decisions/sparse-volumes.md`.
+        #[test]
+        fn what_is_promised_leaves_room_for_all_the_rest(
+            geometry in geometries(),
+            segments in proptest::collection::vec(4..3000_u32, 1..6),
+            over_provisioning in 0..500_u16,
+            preset in 0..Preset::ALL.len(),
+            reactors in 1..5_usize,
+        ) {
+            let policies = Preset::ALL[preset].policies();
+            let ends = segments.iter().scan(0, |end, &frames| {
+                *end += frames;
+                Some(*end)
+            });
+            let extents: Vec<_> =
+                ends.zip(&segments).map(|(end, &frames)| [cygnus_format::Extent { first: end - frames, frames }]).collect();
+            let layout = Layout::new(geometry, extents).unwrap();
+            let usable = usable_of(&layout, &segments, over_provisioning, &policies, reactors);
+            if usable == 0 {
+                return Ok(());
+            }
+            let capacity = u64::from(segment_capacity(&layout));
+            let checkpoint = checkpoint_segments(&layout, checkpoint_blocks(usable));
+            let groups = segments.len() as u64;
+            let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();
+
+            // All that is promised is there, in full segments; two checkpoints are kept, and users have taken what they
+            // may: the next checkpoint has its room all the same, beside what each group keeps for relocation.
+            let kept: u64 = segments.iter().map(|&n| u64::from(reserve(&policies, n, checkpoint, groups))).sum();
+            let for_meta: u64 = kept - groups * u64::from(policies.relocation_reserve);
+            prop_assert!(for_meta >= checkpoint);
+            let relocation: u64 = segments.iter().map(|&n| u64::from(policies.reserve_of(n))).sum();
+            prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + reactors as u64 <= all);
+            // And a checkpoint has as many blocks as were counted on, in segments that the superblock has room to name.
+            prop_assert!(checkpoint * capacity >= checkpoint_blocks(usable));
+        }
     }
 }

@@ -1,16 +1,19 @@
 //! What an array says of itself.
 
-use cygnus_format::{GroupState, MapEntry, MemberErrors, MemberState, SpareDesc};
+use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::Suspicion;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
-use crate::member_state::{self, ArrayHealth};
+use crate::member::Departure;
+use crate::member_state::{self, ArrayHealth, Serves};
 use crate::membership::Spare;
 use crate::pace::MemberPace;
 use crate::reactor::Reactor;
 use crate::segments::SegState;
 use crate::shared::{MemberCounters, VolumeState, read};
 use crate::space::segment_capacity;
+use crate::suspension::Suspended;
+use crate::trouble::Trouble;
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]
@@ -41,6 +44,12 @@ pub struct ArrayStatus {
     pub session: u64,
     /// End of the last whole scrub in seconds since 1970 UTC, 0 if there never was one.
     pub last_scrub_unix: u64,
+    /// For whom it waits, if it is suspended.
+    pub suspended: Option<Suspended>,
+    /// For how long it has been so.
+    pub suspended_for: Nanos,
+    /// How long requests wait for members; [`Nanos::MAX`]: as long as it takes.
+    pub requests_wait: Nanos,
     /// Groups.
     pub groups: Vec<GroupStatus>,
     /// How it is as a whole.
@@ -114,6 +123,8 @@ pub struct MemberStatus {
     pub size: ByteSize,
     /// Whether it takes part, and how.
     pub state: MemberState,
+    /// What its device did not do; of one that is missing, the reason why, if it was there when the array was opened.
+    pub trouble: Option<Trouble>,
     /// Bytes written by the array.
     pub written: u64,
     /// Bytes read for users.
@@ -140,7 +151,7 @@ pub struct MemberStatus {
 pub struct ErrorCounts {
     /// Reads that it answered with an error.
     pub read: u64,
-    /// Writes and flushes that it answered with an error; the first takes it out of service.
+    /// How often it began to answer writes and flushes with errors.
     pub write: u64,
     /// Blocks of data and copies of headers that were not what had been written.
     pub wrong: u64,
@@ -218,6 +229,8 @@ pub struct Traffic {
     pub hedged: u64,
     /// Blocks asked of the other columns at once, because their member is slow.
     pub read_around: u64,
+    /// Messages by which readers asked another reactor for blocks that were not on the devices yet.
+    pub asked: u64,
     /// Flush requests.
     pub flushes: u64,
     /// Segments cleaned.
@@ -272,6 +285,7 @@ impl Reactor {
             unreadable: read(&t.unreadable),
             hedged: read(&t.hedged),
             read_around: read(&t.read_around),
+            asked: read(&t.asked),
             flushes: read(&t.flushes),
             victims: read(&t.victims),
             victims_beside: read(&t.victims_beside),
@@ -292,9 +306,17 @@ impl Reactor {
         let blocks = |n: u64| ByteSize(n * BLOCK as u64);
         let members: Vec<_> = state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect();
         let there = members.iter().filter(|m| !state.has_left(m.member));
-        let takes_writes = shared.fault().is_none();
+        let suspended = shared.suspension.get();
+        let serves = match (shared.fault(), &suspended) {
+            (Some(_), _) => Serves::Reads,
+            (None, Some(_)) => Serves::WhenMembersAreBack,
+            (None, None) => Serves::All,
+        };
         ArrayStatus {
-            health: member_state::health(there.map(|m| m.state), takes_writes),
+            health: member_state::health(there.map(|m| m.state), serves),
+            suspended_for: suspended.as_ref().map_or(Nanos::ZERO, |of| self.rt.now().since(of.since)),
+            suspended,
+            requests_wait: shared.suspension.requests_wait(),
             spares: state.spares.iter().map(|desc| SpareStatus::new(desc, &self.home().spares.borrow())).collect(),
             name: state.name.clone(),
             uuid: self.home().uuid,
@@ -324,7 +346,7 @@ impl Reactor {
     /// What the group that holds a block is doing; `None` if the block is not mapped.
     pub(crate) fn role_at(&self, volume: &VolumeState, lba: Lba) -> Option<GroupRole> {
         let entry = volume.map.get(lba);
-        (entry != MapEntry::EMPTY).then(|| self.home().space.borrow().role(self.place(entry).group.index()))
+        entry.is_mapped().then(|| self.home().space.borrow().role(self.place(entry).group.index()))
     }
 
     fn group_status(&self, group: usize) -> GroupStatus {
@@ -362,6 +384,10 @@ impl Reactor {
             state: match state.departed() {
                 Some((departed, _)) if desc.state != MemberState::Failed => departed,
                 _ => desc.state,
+            },
+            trouble: match (state.trouble(), state.departed(), state.departure()) {
+                (None, Some(_), Departure::Trouble(trouble)) => Some(trouble),
+                (trouble, ..) => trouble,
             },
             written: read(&state.counters.written),
             read: read(&state.counters.read),

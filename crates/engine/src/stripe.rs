@@ -23,6 +23,8 @@ pub(crate) struct StripePlace {
     /// Rows it was opened for.
     pub rows: u32,
     pub parity_start: u8,
+    /// Stripes that had been closed array-wide when it was opened.
+    pub opened: u64,
     pub lane: Lane,
 }
 
@@ -39,6 +41,15 @@ pub(crate) struct Stripe {
     discards: Vec<Discard>,
     discard_capacity: usize,
     closed: Option<Closed>,
+}
+
+/// What a stripe says of when it was closed.
+pub(crate) struct Closing {
+    pub seq: u64,
+    pub array_tag: u64,
+    pub session: u64,
+    pub durable: u64,
+    pub reactor: ReactorId,
 }
 
 /// What a stripe gets when it is closed.
@@ -136,7 +147,8 @@ impl Stripe {
 
     /// Closes the stripe at the height reached: zeros in the slots left over, parity, headers. From here on it only
     /// changes by being reset.
-    pub(crate) fn close(&mut self, seq: u64, array_tag: u64, session: u64, durable: u64, reactor: ReactorId) {
+    pub(crate) fn close(&mut self, closing: Closing) {
+        let Closing { seq, array_tag, session, durable, reactor } = closing;
         let rows = self.geometry.closing_rows(self.used, self.place.rows);
         self.closed = Some(Closed { rows, seq });
         self.zero_unused(rows);
@@ -149,6 +161,7 @@ impl Stripe {
             stripe_seq: seq,
             session,
             durable,
+            opened: self.place.opened,
             start_row: self.place.start_row,
             header_blocks: self.place.header_blocks,
             rows,
@@ -201,12 +214,21 @@ impl Stripe {
 
     /// What is to be written: physical column, and the header with the rows below it. Valid after [`Stripe::close`].
     pub(crate) fn column_writes(&self) -> impl Iterator<Item = (u8, BufSlice)> + '_ {
-        let bytes = (self.place.header_blocks + self.closed_height()) as usize * BLOCK;
-        let rotation = self.rotation();
+        let (bytes, rotation) = (self.column_bytes() as usize, self.rotation());
         self.columns
             .iter()
             .enumerate()
             .map(move |(logical, buf)| (physical_column(rotation, logical as u8), buf.slice(0..bytes)))
+    }
+
+    /// The same of one physical column.
+    pub(crate) fn column_write(&self, physical: u8) -> BufSlice {
+        self.column_writes().find(|(column, _)| *column == physical).expect("every column is written").1
+    }
+
+    /// Bytes of each column. Valid after [`Stripe::close`].
+    pub(crate) fn column_bytes(&self) -> u64 {
+        u64::from(self.place.header_blocks + self.closed_height()) * BLOCK as u64
     }
 
     /// Row of the segment behind the stripe. Valid after [`Stripe::close`].

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Entry, Kind, MapEntry, Place};
+use cygnus_format::{Entry, Kind, Place};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
 use crate::reactor::Reactor;
-use crate::segments::{SegIx, SegState};
+use crate::segments::SegState;
 use crate::shared::VolumeState;
 
 /// A segment as the array sees it.
@@ -81,13 +81,14 @@ impl Reactor {
             };
             SegmentInfo { group, segment, state, live: table.live(seg) }
         };
-        (0..table.count()).map(SegIx).map(one).collect()
+        table.all().map(one).collect()
     }
 
     /// Where a block lies; `None` when it is not mapped.
     pub(crate) async fn locate_block(self: &Rc<Self>, volume: &VolumeState, lba: Lba) -> Option<BlockLocation> {
+        let _look = self.looks.begin();
         let entry = volume.map.get(lba);
-        if entry == MapEntry::EMPTY {
+        if !entry.is_mapped() {
             return None;
         }
         let place = self.place(entry);

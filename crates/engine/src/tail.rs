@@ -10,12 +10,12 @@ use std::rc::Rc;
 
 use cygnus_format::{Kind, StripeCommon};
 use cygnus_parity as parity;
-use cygnus_runtime::{Buf, IoErrorKind};
+use cygnus_runtime::Buf;
 use cygnus_types::BLOCK;
 
 use crate::columns::Columns;
 use crate::reactor::Reactor;
-use crate::scan::FoundStripe;
+use crate::scan::{Ending, FoundStripe};
 
 /// A block that exists: physical column, row below the header, and the data if it must be written anew.
 pub(crate) type Existing = (u8, u32, Option<Box<[u8]>>);
@@ -59,12 +59,26 @@ impl Reactor {
                 None => None,
                 Some((buf, op)) => match op.await {
                     Ok(_) => Some(buf),
-                    Err(error) if error.kind == IoErrorKind::Medium => self.read_singly(common, column).await,
+                    Err(error) if error.kind.is_of_range() => self.read_singly(common, column).await,
                     Err(_) => None,
                 },
             });
         }
         columns
+    }
+
+    /// As [`Reactor::read_stripe`], from a group all of whose members in service answer.
+    pub(crate) async fn read_stripe_surely(self: &Rc<Self>, common: &StripeCommon) -> Result<Vec<Option<Buf>>, Ending> {
+        loop {
+            let silences = self.silences(common.group);
+            let columns = self.read_stripe(common).await;
+            if !self.was_disturbed(common.group, silences) {
+                return Ok(columns);
+            }
+            if !self.until_it_answers(common.group).await {
+                return Err(Ending);
+            }
+        }
     }
 
     /// The rows of a column, block by block.
@@ -90,7 +104,8 @@ impl Reactor {
             .filter(|&c| self.device_holding(self.shared.layout.member(common.group, c), common.segment).is_some())
             .count();
         let mut full = Columns::new(common, columns);
-        let mut consistent = stripe.headers == in_service && stripe.entries.iter().all(Option::is_some);
+        let copies = in_service * common.rotation.copies() as usize;
+        let mut consistent = stripe.copies == copies && stripe.entries.iter().all(Option::is_some);
         consistent &= full.fill_missing() && full.parity_matches();
         let mut blocks = Vec::new();
         let mut lost = 0;

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::MapEntry;
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
 
@@ -12,6 +11,8 @@ use crate::reactor::Reactor;
 use crate::shared::{VolumeState, count};
 use crate::work::Work;
 
+/// Entries of the map that are looked at in one go.
+const LOOKS: usize = 1024;
 /// Largest piece of zeros written at a time.
 const ZEROS: usize = 64 << 10;
 
@@ -29,6 +30,31 @@ pub struct Extent {
     pub len: u64,
     /// Whether data was written there.
     pub mapped: bool,
+}
+
+/// Extents being collected.
+struct Extents {
+    found: Vec<Extent>,
+    /// Where the last one ends.
+    at: u64,
+    end: u64,
+    most: usize,
+}
+
+impl Extents {
+    /// All up to `until` is of one kind; `false` if there is no room for another extent.
+    fn goes_on_to(&mut self, until: u64, mapped: bool) -> bool {
+        let until = until.min(self.end);
+        let found = self.found.len();
+        match self.found.last_mut() {
+            _ if until <= self.at => return true,
+            Some(last) if last.mapped == mapped => last.len += until - self.at,
+            _ if found == self.most => return false,
+            _ => self.found.push(Extent { len: until - self.at, mapped }),
+        }
+        self.at = until;
+        true
+    }
 }
 
 /// A byte range cut at block borders.
@@ -224,27 +250,35 @@ impl Volume {
         Ok(())
     }
 
-    /// What is mapped in a range: at most `most` extents, which together cover the range or a prefix of it.
+    /// What is mapped in a range: at most `most` extents, which together cover the range or a prefix of it. Looks at so many
+    /// blocks only that it takes no time worth mentioning.
     pub fn extents(&self, offset: u64, len: u64, most: usize) -> Vec<Extent> {
-        let block = BLOCK as u64;
         let end = (offset + len).min(self.size());
-        let mut extents: Vec<Extent> = Vec::new();
-        let mut at = offset;
-        while at < end {
-            let lba = Lba::containing(at);
-            let mapped = self.state.map.get(lba) != MapEntry::EMPTY;
-            // A hole goes on at least to the next part of the map that exists.
-            let until = if mapped { lba.0 + 1 } else { self.state.map.skip_holes(lba).0.max(lba.0 + 1) };
-            let until = until.saturating_mul(block).min(end);
-            let found = extents.len();
-            match extents.last_mut() {
-                Some(last) if last.mapped == mapped => last.len += until - at,
-                _ if found == most => break,
-                _ => extents.push(Extent { len: until - at, mapped }),
-            }
-            at = until;
+        if self.state.is_in_doubt() && offset < end {
+            // What nobody knows is no hole.
+            return vec![Extent { len: end - offset, mapped: true }];
         }
-        extents
+        let mut extents = Extents { found: Vec::new(), at: offset, end, most };
+        let (mut from, past) = (Lba::containing(offset), Lba(end.div_ceil(BLOCK as u64)));
+        let mut mapped = Vec::new();
+        let mut looks = LOOKS;
+        while let Some(next) = self.state.map.next_mapped(from, past, &mut mapped) {
+            looks = looks.saturating_sub(mapped.len().max(1));
+            for (lba, _) in mapped.drain(..) {
+                // What lies before it is a hole.
+                if !extents.goes_on_to(lba.byte_offset(), false) || !extents.goes_on_to(lba.plus(1).byte_offset(), true)
+                {
+                    return extents.found;
+                }
+            }
+            from = next;
+            if looks == 0 {
+                extents.goes_on_to(from.byte_offset(), false);
+                return extents.found;
+            }
+        }
+        extents.goes_on_to(end, false);
+        extents.found
     }
 
     /// Bytes of data that the volume holds.

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Discard, MapEntry};
+use cygnus_format::Discard;
 use cygnus_types::{BLOCK, ByteSize, Lba};
 
 use crate::error::VolumeError;
@@ -74,16 +74,24 @@ impl Reactor {
                 let offset = lba.byte_offset();
                 return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
             }
-            if !self.shared.has_space(1) && volume.map.get(lba) == MapEntry::EMPTY {
-                return Err(VolumeError::NoSpace { usable: ByteSize(self.shared.usable() * BLOCK as u64) });
+            let fits = self.shared.has_space(1) || volume.map.get(lba).is_mapped();
+            if !fits && !self.shared.waits_for_checkpoint() {
+                return Err(self.no_space());
             }
-            if !self.hold.get() {
+            if fits && !self.hold.get() {
                 let appended = self.writer(Lane::User).borrow_mut().append(self, volume, lba, block, publish());
                 if appended != Appended::NoRoom {
                     return Ok(appended);
                 }
             }
-            progress.await;
+            self.unless_suspended(progress).await?;
+        }
+    }
+
+    fn no_space(&self) -> VolumeError {
+        match self.shared.maps.has_room() {
+            true => VolumeError::NoSpace { usable: ByteSize(self.shared.usable() * BLOCK as u64) },
+            false => VolumeError::MapMemory { limit: ByteSize(self.shared.maps.limit()) },
         }
     }
 
@@ -116,13 +124,13 @@ impl Reactor {
         blocks: u64,
     ) -> Result<(), VolumeError> {
         let end = lba.0 + blocks;
-        let mut from = volume.map.skip_holes(lba);
+        let mut from = volume.skip_holes(lba);
         let mut regions = 0;
         while from.0 < end {
             let until = (from.0 / REGION_BLOCKS + 1) * REGION_BLOCKS;
             let n = until.min(end) - from.0;
             self.discard_region(volume, from, n).await?;
-            from = volume.map.skip_holes(Lba(from.0 + n));
+            from = volume.skip_holes(Lba(from.0 + n));
             regions += 1;
             if regions % 16 == 0 {
                 // A large discard is long work: others get their turn.
@@ -148,7 +156,7 @@ impl Reactor {
                     return Ok(());
                 }
             }
-            progress.await;
+            self.unless_suspended(progress).await?;
         }
     }
 

@@ -10,14 +10,15 @@ use std::rc::Rc;
 
 use cygnus_format::{Discard, Kind, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
-use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId, VolumeId};
 
 use crate::lane::Lane;
+use crate::member::MemberShared;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::segments::{SegIx, SegState};
 use crate::shared::{VolumeState, count};
-use crate::stripe::{Stripe, StripePlace};
+use crate::stripe::{Closing, Stripe, StripePlace};
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
 /// next stripe fills; few enough that a flush does not wait long.
@@ -35,13 +36,45 @@ pub(crate) struct Grant {
 /// A segment being filled. Sealed once it is closed and its last stripe is on the devices.
 struct OpenSegment {
     grant: Grant,
-    stripes_out: Cell<u32>,
+    /// The stripes from the first one that is not on the devices, in the order of rows; the open one is the last.
+    out: RefCell<VecDeque<Out>>,
     closed: Cell<bool>,
 }
 
+/// A stripe that is open or on its way, or waits for one before it to be on the devices.
+struct Out {
+    start_row: u32,
+    /// The row behind it, once it is on the devices.
+    landed: Option<u32>,
+}
+
 impl OpenSegment {
+    fn new(grant: Grant) -> Self {
+        Self { grant, out: RefCell::default(), closed: Cell::new(false) }
+    }
+
+    fn stripe_opens(&self, start_row: u32) {
+        self.out.borrow_mut().push_back(Out { start_row, landed: None });
+    }
+
+    /// The open stripe holds nothing and is forgotten.
+    fn stripe_forgotten(&self) {
+        self.out.borrow_mut().pop_back().expect("the open stripe is the last");
+    }
+
+    /// A stripe is on the devices. Tells the other reactors how far all are.
+    fn stripe_landed(&self, reactor: &Reactor, stripe: &Stripe) {
+        let mut out = self.out.borrow_mut();
+        let its = |out: &&mut Out| out.start_row == stripe.place.start_row;
+        out.iter_mut().find(its).expect("it was opened here").landed = Some(stripe.end_row());
+        while let Some(row) = out.front().and_then(|first| first.landed) {
+            out.pop_front();
+            reactor.shared.segments.set_landed(self.grant.seg, row);
+        }
+    }
+
     fn seal_if_done(&self, reactor: &Reactor, lane: Lane) {
-        if self.closed.get() && self.stripes_out.get() == 0 {
+        if self.closed.get() && self.out.borrow().is_empty() {
             let state = if lane == Lane::Meta { SegState::Meta } else { SegState::Sealed };
             reactor.shared.segments.set_state(self.grant.seg, state);
             reactor.segment_sealed();
@@ -133,7 +166,7 @@ impl Writer {
                 return false;
             };
             reactor.shared.begin_segment(grant.group, grant.segment);
-            self.segment = Some(Rc::new(OpenSegment { grant, stripes_out: Cell::new(0), closed: Cell::new(false) }));
+            self.segment = Some(Rc::new(OpenSegment::new(grant)));
             self.next_row = 0;
         }
         let segment = self.segment.as_ref().expect("just opened");
@@ -149,9 +182,10 @@ impl Writer {
             header_blocks: geometry.header_blocks(rows),
             rows,
             parity_start: reactor.rotation(grant.segment).parity_start,
+            opened: reactor.shared.stripes.next(),
             lane: self.lane,
         };
-        segment.stripes_out.set(segment.stripes_out.get() + 1);
+        segment.stripe_opens(self.next_row);
         self.stripe = Some(self.stripe_object(reactor, place));
         if self.lane == Lane::User {
             reactor.destage_later();
@@ -229,7 +263,7 @@ impl Writer {
     pub(crate) fn append_page(&mut self, reactor: &Rc<Reactor>, page: &Page<'_>) -> Appended {
         let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
         let (_, crc) = stripe.stage(page.bytes);
-        stripe.commit(Kind::Meta, page.volume.id, Lba(page.number), page.generation, crc);
+        stripe.commit(page.kind, page.volume, page.first, page.generation, crc);
         Appended::Done
     }
 
@@ -251,13 +285,15 @@ impl Writer {
         let Some(mut stripe) = self.stripe.take() else { return };
         let segment = self.segment.clone().expect("an open stripe lies in a segment");
         if stripe.is_empty() {
-            segment.stripes_out.set(segment.stripes_out.get() - 1);
+            segment.stripe_forgotten();
             self.idle.push(Rc::new(stripe));
             return;
         }
         let shared = &reactor.shared;
         let seq = reactor.number_stripe(self.lane);
-        stripe.close(seq, shared.array_tag, shared.session, shared.durable(), reactor.rt.id());
+        let (array_tag, session, durable) = (shared.array_tag, shared.session, shared.durable());
+        stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
+        shared.segments.note_stripe(stripe.place.seg, seq);
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.
         if self.lane != Lane::Meta {
@@ -396,61 +432,119 @@ impl Writer {
     }
 }
 
-/// A page of the map on its way into a checkpoint.
+/// A block of the map on its way into a checkpoint.
 pub(crate) struct Page<'a> {
-    pub volume: &'a VolumeState,
-    pub number: u64,
+    pub kind: Kind,
+    /// As its summary entry has them.
+    pub volume: VolumeId,
+    pub first: Lba,
     pub generation: u64,
     pub bytes: &'a [u8],
 }
 
-/// A column write on its way.
+/// A column that a device should get.
 struct ColumnWrite {
+    column: u8,
     member: MemberIx,
     dev: DeviceIx,
-    bytes: u64,
-    op: OpFuture,
+    /// On its way; `None`: the device is not written to now, and the column is owed to it.
+    op: Option<OpFuture>,
 }
 
 fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
-    let place = &stripe.place;
-    let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.start_row);
     let mut writes = Vec::with_capacity(usize::from(reactor.shared.layout.geometry().width()));
     for (column, buf) in stripe.column_writes() {
-        let (member, state) = reactor.shared.member(place.group, column);
-        let bytes = buf.len() as u64;
+        let (member, state) = reactor.shared.member(stripe.place.group, column);
         let devices = if planted::is(Bug::SuccessorMissesWrites) { 1 } else { 2 };
         for dev in state.devices_to_write().take(devices) {
-            writes.push(ColumnWrite { member, dev, bytes, op: reactor.rt.write(dev, offset, buf.clone()) });
+            let op = reactor
+                .takes_writes_now(state, dev)
+                .then(|| reactor.rt.write(dev, reactor.place_of(stripe), buf.clone()));
+            writes.push(ColumnWrite { column, member, dev, op });
         }
     }
     writes
 }
 
-/// Waits for a stripe's columns. A column that cannot be written takes its member out of service: the parity has the
-/// block. More failures than parity columns stop the array, since what was acknowledged could not be kept.
+/// Waits until a stripe's columns are where they are wanted. Then the stripe leaves memory.
 async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<OpenSegment>, writes: Vec<ColumnWrite>) {
     for write in writes {
-        let member = &reactor.shared.members[write.member.index()];
-        match write.op.await {
-            Ok(_) => {
-                count(&member.counters.written, write.bytes);
-                member.mark_dirty();
-            }
-            Err(error) => reactor.write_failed(write.member, write.dev, "a write", error),
-        }
+        reactor.deliver(&stripe, write).await;
     }
     let place = stripe.place;
-    if reactor.shared.lacking_in(place.group) > usize::from(reactor.shared.layout.geometry().parity) {
-        reactor.shared.set_fault(format!("{} has lost more members than its parity covers", place.group));
-    }
-    segment.stripes_out.set(segment.stripes_out.get() - 1);
+    segment.stripe_landed(&reactor, &stripe);
     segment.seal_if_done(&reactor, place.lane);
-    // Only now: from here on readers go to the devices.
+    // Only now: until readers on other reactors have been told to go to the devices they ask for it.
     let seq = stripe.seq();
     reactor.writer(place.lane).borrow_mut().retire(stripe);
     reactor.end_stripe(seq);
     reactor.progress.notify();
+}
+
+impl Reactor {
+    /// Where the columns of a stripe begin on their devices.
+    fn place_of(&self, stripe: &Stripe) -> u64 {
+        self.shared.layout.geometry().device_offset(stripe.place.segment.0, stripe.place.start_row)
+    }
+
+    /// Whether a device of a member may be written to now. A successor is no member yet, and in no trouble.
+    fn takes_writes_now(&self, state: &MemberShared, dev: DeviceIx) -> bool {
+        state.trouble().is_none() || state.known_device() != Some(dev)
+    }
+
+    /// Waits until a column is on its device. One that the device did not take is owed to it: it is written again when the
+    /// device answers again, and given up only when the member has left service, for then its parity has it.
+    async fn deliver(&self, stripe: &Stripe, write: ColumnWrite) {
+        let state = &self.shared.members[write.member.index()];
+        let ColumnWrite { column, dev, mut op, .. } = write;
+        let bytes = stripe.column_bytes();
+        let mut owed = None;
+        loop {
+            let written = match op.take() {
+                Some(op) => op.await.is_ok(),
+                None => false,
+            };
+            if written {
+                count(&state.counters.written, bytes);
+                return state.mark_dirty();
+            }
+            owed.get_or_insert_with(|| Owed::new(state));
+            if !self.until_writable(state, dev).await || planted::is(Bug::OwedIsForgotten) {
+                return;
+            }
+            op = Some(self.rt.write(dev, self.place_of(stripe), stripe.column_write(column)));
+        }
+    }
+
+    /// Waits until a device of a member may be written to; `false`: nothing is wanted there any more.
+    async fn until_writable(&self, state: &MemberShared, dev: DeviceIx) -> bool {
+        loop {
+            let answers = self.answers.wait();
+            if self.shared.fault().is_some() || !state.devices_to_write().any(|wanted| wanted == dev) {
+                return false;
+            }
+            if self.takes_writes_now(state, dev) {
+                return true;
+            }
+            answers.await;
+        }
+    }
+}
+
+/// A column that a member is owed.
+struct Owed<'a>(&'a MemberShared);
+
+impl<'a> Owed<'a> {
+    fn new(member: &'a MemberShared) -> Self {
+        member.owe();
+        Self(member)
+    }
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        self.0.settle();
+    }
 }
 
 /// The writers of a reactor, one per lane.

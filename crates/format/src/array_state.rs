@@ -9,7 +9,7 @@ use crate::constants::{
     MAX_VOLUME_NAME, MAX_VOLUMES,
 };
 use crate::geometry::Geometry;
-use crate::layout::{Layout, LayoutError};
+use crate::layout::{Extent, Layout, LayoutError, allocate};
 use crate::superblock::SPARE;
 
 /// The array as its superblocks describe it.
@@ -25,7 +25,7 @@ pub struct ArrayState {
     pub over_provisioning_permille: u16,
     /// Policy parameters that differ from the preset's defaults, by ascending name.
     pub policies: Vec<PolicyValue>,
-    /// R-groups in the order of their addresses.
+    /// R-groups by number.
     pub groups: Vec<GroupDesc>,
     /// Devices kept ready for members that will be lost.
     pub spares: Vec<SpareDesc>,
@@ -39,7 +39,10 @@ pub struct ArrayState {
     pub next_volume_id: u32,
     /// When the last scrub that got to the end did so: seconds since 1970 UTC, 0 if none ever did.
     pub last_scrub_unix: u64,
-    /// Checkpoints, newest first. The older serves when the newer turns out to be unreadable.
+    /// Stripes from this sequence on are in segments that were not given back since, as far as no checkpoint covers them: a
+    /// recovery must find each that was durable.
+    pub counted_from: u64,
+    /// Checkpoints, newest first. The older serves salvage when the newer turns out to be unreadable.
     pub roots: [Option<CheckpointRoot>; 2],
     /// Set if the array updates in place instead of writing a log; then the preset names the RAID level, a segment is a
     /// region of the write-intent log, and there are no checkpoints.
@@ -65,19 +68,25 @@ pub struct PolicyValue {
 /// An R-group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDesc {
-    /// Segments; the same number fits on each member.
-    pub segments: u32,
+    /// Where its segments lie in the array's addresses; nowhere when it has retired.
+    pub extents: Vec<Extent>,
     /// Whether it takes part.
     pub state: GroupState,
-    /// Members in column order, exactly k + m; those of a retired group are listed still, for their numbers.
+    /// Members in column order, exactly k + m. Those of a retired group are listed until another one gets its number: so
+    /// their devices are known when they come back.
     pub members: Vec<MemberDesc>,
 }
 
 impl GroupDesc {
-    /// Bytes of its members' devices that stay unused: what lies behind the segments, of which each member has as many
-    /// as the smallest one allows.
-    pub fn unused_bytes(&self, geometry: &Geometry) -> u64 {
-        self.members.iter().map(|m| m.size_bytes.saturating_sub(geometry.device_offset(self.segments, 0))).sum()
+    /// Segments; the same number fits on each member.
+    pub fn segments(&self) -> u32 {
+        self.extents.iter().map(|extent| extent.frames).sum()
+    }
+
+    /// Bytes of its members' devices that stay unused because each counts as large as the smallest one.
+    pub fn unused_bytes(&self) -> u64 {
+        let smallest = self.members.iter().map(|member| member.size_bytes).min().unwrap_or(0);
+        self.members.iter().map(|member| member.size_bytes - smallest).sum()
     }
 }
 
@@ -93,7 +102,8 @@ pub enum GroupState {
     Joining = 1,
     /// It gets nothing new, and its data is being moved to the other groups.
     Retiring = 2,
-    /// It has left. Its addresses and the numbers of its members are not given out again.
+    /// It has left, and nothing that an opening may come upon refers to its addresses any more. They are free, and so is
+    /// its number, and with it the numbers of its members.
     Retired = 3,
 }
 
@@ -237,6 +247,9 @@ pub struct VolumeDesc {
     pub created_unix: u64,
     /// Where it begins in the space of an array that updates in place, in MiB; 0 in all others.
     pub start_mib: u32,
+    /// Something that was durable has been given up: blocks that are not in the map may have held data. They are unreadable
+    /// until they are written or discarded.
+    pub in_doubt: bool,
 }
 
 /// Where a checkpoint lies and what it covers.
@@ -397,7 +410,38 @@ pub enum InvalidState {
 impl ArrayState {
     /// The address arithmetic of this array.
     pub fn layout(&self) -> Result<Layout, LayoutError> {
-        Layout::new(self.geometry, self.groups.iter().map(|g| g.segments))
+        let is_empty = |group: &GroupDesc| group.extents.is_empty() != (group.state == GroupState::Retired);
+        match self.groups.iter().position(is_empty) {
+            Some(group) => Err(LayoutError::EmptyGroup(group)),
+            None => Layout::new(self.geometry, self.groups.iter().map(|group| group.extents.iter().copied())),
+        }
+    }
+
+    /// Takes in a group of so many segments: gives it addresses and the lowest number that no group has. Returns that.
+    ///
+    /// # Errors
+    /// When there are no such addresses; nothing has changed then. That the numbers have not run out, and all else, is
+    /// for [`ArrayState::validate`] to say.
+    pub fn admit(
+        &mut self,
+        segments: u32,
+        members: Vec<MemberDesc>,
+        state: GroupState,
+    ) -> Result<GroupId, LayoutError> {
+        let taken = self.groups.iter().flat_map(|group| group.extents.iter().copied());
+        let extents = allocate(&self.geometry, taken, segments)?;
+        let group = GroupDesc { extents, state, members };
+        let number = self.vacant().unwrap_or(self.groups.len());
+        match self.groups.get_mut(number) {
+            Some(retired) => *retired = group,
+            None => self.groups.push(group),
+        }
+        Ok(GroupId(number as u16))
+    }
+
+    /// The lowest number that a group had and none has now.
+    fn vacant(&self) -> Option<usize> {
+        self.groups.iter().position(|group| group.state == GroupState::Retired)
     }
 
     /// All members in the order of their numbers.
@@ -453,7 +497,7 @@ impl ArrayState {
                 return Err(InvalidState::GroupWidth { group, members: desc.members.len(), width });
             }
             for member in &desc.members {
-                let (uuid, size, segments) = (member.uuid, member.size_bytes, desc.segments);
+                let (uuid, size, segments) = (member.uuid, member.size_bytes, desc.segments());
                 if self.geometry.segments_on(size) < u64::from(segments) {
                     return Err(InvalidState::MemberTooSmall { uuid, size, group, segments });
                 }

@@ -29,10 +29,11 @@ fn root(generation: u64, segments: Vec<RootSegment>) -> CheckpointRoot {
 /// Two groups of 2+1 with two volumes and two checkpoints.
 pub(crate) fn tank() -> ArrayState {
     let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256 };
-    let group = |first: u64, segments| GroupDesc {
-        segments,
-        state: GroupState::InService,
-        members: (first..first + 3).map(|n| member(n, &geometry, segments)).collect(),
+    let group = |first: u64, extents: &[(u32, u32)]| {
+        let extents: Vec<Extent> = extents.iter().map(|&(first, frames)| Extent { first, frames }).collect();
+        let segments = extents.iter().map(|extent| extent.frames).sum();
+        let members = (first..first + 3).map(|n| member(n, &geometry, segments)).collect();
+        GroupDesc { extents, state: GroupState::InService, members }
     };
     let volume = |id, name: &str| VolumeDesc {
         id: VolumeId(id),
@@ -40,6 +41,7 @@ pub(crate) fn tank() -> ArrayState {
         size_bytes: 1 << 30,
         created_unix: 1_700_000_000,
         start_mib: 0,
+        in_doubt: false,
     };
     let at = |group, segment| RootSegment {
         group: GroupId(group),
@@ -56,13 +58,14 @@ pub(crate) fn tank() -> ArrayState {
             PolicyValue { name: "checkpoint.interval".to_owned(), value: 30 },
             PolicyValue { name: "watermark.low".to_owned(), value: 5 },
         ],
-        groups: vec![group(10, 8), group(20, 4)],
+        groups: vec![group(10, &[(0, 8)]), group(20, &[(9, 3), (8, 1)])],
         spares: vec![SpareDesc { uuid: Uuid::from_random(30, 30), size_bytes: 1 << 30 }],
         session: 3,
         clean: true,
         volumes: vec![volume(0, "vol0"), volume(4, "db.main_1-a")],
         next_volume_id: 5,
         last_scrub_unix: 1_700_000_000,
+        counted_from: 77,
         roots: [Some(root(6, vec![at(0, 7), at(1, 3)])), Some(root(5, vec![at(0, 6)]))],
         in_place: None,
     }
@@ -85,6 +88,16 @@ fn any_name(max: usize) -> impl Strategy<Value = String> {
 fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
     let holds = any::<(u64, u32, u64, u64, u64)>();
     prop::collection::vec((1..=9_u32, 0..=3_u8, 1..=4_u8, holds), 1..=4).prop_map(move |groups| {
+        let mut next = 0;
+        // In up to two pieces, with gaps. The first group is always there: checkpoints name it.
+        let mut extents = move |frames: u32| {
+            let pieces = [
+                Extent { first: next + 1, frames: frames / 2 },
+                Extent { first: next + 12, frames: frames.div_ceil(2) },
+            ];
+            next += 20;
+            pieces.into_iter().filter(|extent| extent.frames > 0).collect()
+        };
         let describe = |(ix, (segments, group_state, state, holds)): (usize, (u32, u8, u8, _))| {
             let (below, restored, restored_below, generation, session) = holds;
             let describe_member = |column: u8| MemberDesc {
@@ -92,9 +105,11 @@ fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
                 holds: Holdings { below, restored, restored_below, generation, session },
                 ..member((ix * 100 + usize::from(column)) as u64, &geometry, segments)
             };
-            let group_state = GroupState::from_byte(group_state).unwrap();
+            let group_state = GroupState::from_byte(group_state).filter(|&s| ix > 0 || s != GroupState::Retired);
+            let group_state = group_state.unwrap_or_default();
             let members = (0..geometry.width()).map(describe_member).collect();
-            GroupDesc { segments, state: group_state, members }
+            let extents = if group_state == GroupState::Retired { Vec::new() } else { extents(segments) };
+            GroupDesc { extents, state: group_state, members }
         };
         groups.into_iter().enumerate().map(describe).collect()
     })
@@ -110,6 +125,7 @@ fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
             size_bytes,
             created_unix,
             start_mib: id,
+            in_doubt: id % 2 == 1,
         });
         described.filter(|v| names.insert(v.name.clone())).collect()
     })
@@ -164,6 +180,7 @@ pub(crate) fn any_state() -> impl Strategy<Value = ArrayState> {
                 volumes,
                 next_volume_id: 1000,
                 last_scrub_unix: session ^ 5,
+                counted_from: session ^ 6,
                 roots,
                 in_place: session.is_multiple_of(3).then_some(InPlace { blank_from_mib: session / 3 }),
             }
@@ -213,7 +230,10 @@ fn contradictions_are_named() {
     assert_eq!(error(|s| s.spares = vec![s.spares[0]; MAX_SPARES + 1]), InvalidState::TooManySpares(MAX_SPARES + 1));
     assert_eq!(error(|s| s.policies[1] = s.policies[0].clone()), InvalidState::Policies);
     assert!(matches!(error(|s| s.groups[1].members.truncate(2)), InvalidState::GroupWidth { group: 1, .. }));
-    assert!(matches!(error(|s| s.groups[1].segments = 5), InvalidState::MemberTooSmall { group: 1, .. }));
+    assert!(matches!(error(|s| s.groups[1].extents[0].frames = 4), InvalidState::MemberTooSmall { group: 1, .. }));
+    assert_eq!(error(|s| s.groups[1].extents.clear()), InvalidState::Layout(LayoutError::EmptyGroup(1)));
+    assert_eq!(error(|s| s.groups[1].state = GroupState::Retired), InvalidState::Layout(LayoutError::EmptyGroup(1)));
+    assert_eq!(error(|s| s.groups[1].extents[0].first = 7), InvalidState::Layout(LayoutError::Overlap(7)));
     let twice = error(|s| s.groups[1].members[0].uuid = s.groups[0].members[0].uuid);
     assert_eq!(twice, InvalidState::DuplicateMember(tank().groups[0].members[0].uuid));
     assert_eq!(error(|s| s.volumes[1].name = "vol0".to_owned()), InvalidState::DuplicateVolume("vol0".to_owned()));
@@ -240,4 +260,25 @@ fn checkpoints_must_be_possible() {
         s.roots[0] = Some(root);
     });
     assert!(matches!(long, InvalidState::CheckpointTooLarge { generation: 6, segments: 2049 }));
+}
+
+#[test]
+fn a_group_that_comes_gets_the_number_and_the_addresses_of_one_that_left() {
+    let mut state = tank();
+    state.roots = [None, None];
+    state.groups[0].state = GroupState::Retired;
+    state.groups[0].extents.clear();
+    state.validate().unwrap();
+    let (geometry, gone) = (state.geometry, state.groups[0].members[0].uuid);
+    let new = |first: u64, segments| (first..first + 3).map(|n| member(n, &geometry, segments)).collect::<Vec<_>>();
+    assert_eq!(state.admit(10, new(40, 10), GroupState::InService), Ok(GroupId(0)));
+    assert_eq!(state.groups[0].extents, [Extent { first: 0, frames: 8 }, Extent { first: 12, frames: 2 }]);
+    assert_eq!(state.admit(5, new(50, 5), GroupState::Joining), Ok(GroupId(2)), "no other number is vacant");
+    assert_eq!(state.groups[2].extents, [Extent { first: 14, frames: 5 }]);
+    state.validate().unwrap();
+    assert!(!(0..9).any(|ix| state.lists(MemberIx(ix), gone)), "whoever had the number is a stranger now");
+    let before = state.clone();
+    let too_many = state.admit(u32::MAX, new(60, 1), GroupState::InService);
+    assert!(matches!(too_many, Err(LayoutError::Segments(_))));
+    assert_eq!(state, before);
 }

@@ -1,4 +1,5 @@
-//! The map's entries and the pages in which a checkpoint dumps them.
+//! The map's entries and the pages in which a checkpoint dumps them. Pages that hold few entries are packed instead, see
+//! [`crate::PackedPage`].
 //!
 //! A page is 512 entries of one volume and nothing else: 4096 bytes are a block of a stripe like any other, and the
 //! stripe's summary entry (kind Meta) already says which page it is, of which checkpoint, with which checksum. So a
@@ -33,6 +34,10 @@ impl MapEntry {
     /// every segment begins with a stripe header.
     pub const EMPTY: MapEntry = MapEntry(0);
 
+    /// A block that is known to be zeros, in a volume that is in doubt: there [`MapEntry::EMPTY`] says that nobody knows
+    /// what the block holds.
+    pub const ZEROS: MapEntry = MapEntry(1);
+
     /// The entry of a block at `pba` with this CRC32C.
     ///
     /// # Panics
@@ -43,10 +48,16 @@ impl MapEntry {
         MapEntry((pba.0 << CRC_BITS) | (crc & CRC_MASK) as u64)
     }
 
-    /// Whether nothing is mapped.
+    /// Whether nothing is mapped, and nothing is said of what the block holds.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Whether it has an address.
+    #[inline]
+    pub const fn is_mapped(self) -> bool {
+        self.0 >> CRC_BITS != 0
     }
 
     /// Where the block lies; address 0 when empty.
@@ -68,8 +79,8 @@ impl MapEntry {
     }
 
     /// Whether the entry is empty or has an address; a checksum without address is neither.
-    const fn is_sound(self) -> bool {
-        self.is_empty() || self.pba().0 != 0
+    pub(crate) const fn is_sound(self) -> bool {
+        self.is_empty() || self.is_mapped() || self.0 == MapEntry::ZEROS.0
     }
 }
 
@@ -216,6 +227,8 @@ mod tests {
         let verify = |block: &[u8; BLOCK], entry: &Entry| MapPage::decode(block).unwrap().verify(entry).map(|_| ());
         assert_eq!(verify(&block, &Entry::VOID), Err(MapPageError::NotAPage(Kind::Void)));
         block[8] = 1;
+        assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Ok(()));
+        block[8] = 2;
         assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Err(MapPageError::Unsound(1)));
     }
 

@@ -4,7 +4,7 @@ use cygnus_types::{BLOCK, Pba};
 
 /// Version of every structure described here. A reader refuses any other: additions go through the feature bits, so
 /// this changes only when the old structures can no longer be told from the new ones.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 
 /// Bytes of one superblock slot. Room for the worst array the limits below allow (asserted in `superblock`), so that
 /// "superblock full" cannot happen to a user; a usual array writes 8 KiB of it.
@@ -17,6 +17,10 @@ pub const SUPERBLOCK_OFFSETS: [u64; 2] = [0, SUPERBLOCK_SLOT];
 /// Byte offset of the first segment column. One MiB is the alignment partitions have, so segment columns keep
 /// whatever erase-unit alignment the device was partitioned for; the room behind the slots is spare.
 pub const DATA_START: u64 = 1 << 20;
+
+/// Byte offset of a block that is written now and then to see whether the device takes writes, and never read: the last
+/// one before the data.
+pub const PROBE_OFFSET: u64 = DATA_START - BLOCK as u64;
 
 /// Most parity columns (m). Two is what the Reed-Solomon P+Q code gives; the format itself would carry more.
 pub const MAX_PARITY: u8 = 2;
@@ -33,6 +37,11 @@ pub const MAX_SEGMENT_BLOCKS: u32 = 1 << 24;
 
 /// Most segments of an array. With 1 GiB segments this is the whole 36-bit address space.
 pub const MAX_SEGMENTS: u32 = 1 << 18;
+
+/// Most runs of addresses that the groups of an array have in all. A new group takes the lowest addresses that are free,
+/// so with each one that comes there is at most one run more than before, and one that goes joins its neighbours; groups
+/// that come and go for ever, of any sizes, need a few hundred (a test plays it).
+pub const MAX_EXTENTS: usize = 1024;
 
 /// Most R-groups of an array.
 pub const MAX_GROUPS: usize = 64;
@@ -62,12 +71,16 @@ pub const MAX_POLICIES: usize = 64;
 /// Longest policy parameter name in bytes.
 pub const MAX_POLICY_NAME: usize = 23;
 
-/// Most segments that one checkpoint may lie in. The map is 8 bytes for each 4 KiB, so a dump of it fills one segment
-/// in 512; this leaves a factor of four for headers, partly filled stripes and reuse of older dumps.
+/// Most segments that one checkpoint may name. A dump of the map fills one segment in [`PACKED_ENTRIES`] at most; this
+/// leaves as much again for the segments that are being filled at its barrier.
 pub const MAX_CHECKPOINT_SEGMENTS: usize = 2048;
 
 /// Map entries in one dumped page of the map: 8 bytes each.
 pub const MAP_PAGE_ENTRIES: usize = BLOCK / 8;
+
+/// Map entries that one packed block of a checkpoint has room for, if they are of one volume: 16 bytes each, behind the
+/// head of their section.
+pub const PACKED_ENTRIES: usize = BLOCK / 16 - 1;
 
 /// Bytes of the fixed part of a stripe header; the summary entries follow it.
 pub const STRIPE_FIXED: usize = 128;
@@ -79,21 +92,26 @@ pub const ENTRY_BYTES: usize = 24;
 /// needs no stripe of its own while writes flow.
 pub const MIN_DISCARDS: usize = 16;
 
-/// Most blocks of a stripe header: more than the tallest stripe needs, so that a stripe without data can carry a long
-/// list of discards.
-pub const MAX_HEADER_BLOCKS: u32 = 32;
+/// Most blocks of a stripe header, all copies of it on one column together: more than the tallest stripe needs, so that a
+/// stripe without data can carry a long list of discards.
+pub const MAX_HEADER_BLOCKS: u32 = 40;
 
 const _: () = {
-    assert!(SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT <= DATA_START, "slots end before the data begins");
+    assert!(SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT <= PROBE_OFFSET, "slots end before the data begins");
     assert!(SUPERBLOCK_SLOT.is_multiple_of(BLOCK as u64) && DATA_START.is_multiple_of(BLOCK as u64));
     assert!(MAX_PARITY < MAX_WIDTH && MAX_WIDTH as u32 <= u32::BITS, "columns fit a 32-bit mask");
     assert!((MAX_WIDTH as u64) * (MAX_SEGMENT_BLOCKS as u64) <= u32::MAX as u64, "blocks of a segment fit 32 bits");
     // One GiB segments reach the end of the address space exactly when the segment limit does.
     assert!((MAX_SEGMENTS as u64) << 30 == (Pba::MAX.0 + 1) * BLOCK as u64);
-    assert!(MAX_CHECKPOINT_SEGMENTS * MAP_PAGE_ENTRIES >= 4 * MAX_SEGMENTS as usize, "a factor of four of room");
+    // Blocks of a checkpoint are to the blocks mapped as its segments are to all.
+    assert!(MAX_CHECKPOINT_SEGMENTS >= MAX_SEGMENTS as usize / PACKED_ENTRIES + 1000, "any map fits, and 1000 more");
     assert!(MAX_MEMBERS <= u16::MAX as usize && MAX_GROUPS <= MAX_MEMBERS);
-    let tallest =
-        STRIPE_FIXED + (MAX_PARITY as usize + 1) * MAX_STRIPE_ROWS as usize * ENTRY_BYTES + MIN_DISCARDS * ENTRY_BYTES;
-    assert!(tallest <= MAX_HEADER_BLOCKS as usize * BLOCK, "the tallest stripe's header fits");
+    assert!(header_blocks(MAX_PARITY as usize + 2) <= MAX_HEADER_BLOCKS as usize, "the tallest stripe's header fits");
+    assert!(2 * header_blocks(MAX_PARITY as usize + 1) <= MAX_HEADER_BLOCKS as usize, "and where it is there twice");
     assert!(MAX_STRIPE_ROWS + MAX_HEADER_BLOCKS <= MAX_SEGMENT_BLOCKS, "the tallest stripe fits in a segment");
 };
+
+/// Blocks of one copy of the tallest stripe's header, with the entries of so many columns.
+const fn header_blocks(tables: usize) -> usize {
+    (STRIPE_FIXED + (tables * MAX_STRIPE_ROWS as usize + MIN_DISCARDS) * ENTRY_BYTES).div_ceil(BLOCK)
+}

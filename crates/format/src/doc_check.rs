@@ -49,6 +49,7 @@ fn constants() -> (&'static str, String) {
         MAX_STRIPE_ROWS,
         MAX_SEGMENT_BLOCKS,
         MAX_SEGMENTS,
+        MAX_EXTENTS,
         MAX_GROUPS,
         MAX_MEMBERS,
         MAX_SPARES,
@@ -60,6 +61,7 @@ fn constants() -> (&'static str, String) {
         MAX_POLICY_NAME,
         MAX_CHECKPOINT_SEGMENTS,
         MAP_PAGE_ENTRIES,
+        PACKED_ENTRIES,
         STRIPE_FIXED,
         ENTRY_BYTES,
         MIN_DISCARDS,
@@ -70,12 +72,12 @@ fn constants() -> (&'static str, String) {
 
 /// Header lengths for some stripes, and what they cost of the stripe's space.
 fn header_sizes() -> (&'static str, String) {
-    let mut text = String::from("| full height, rows | m = 0 | m = 1 | m = 2 |\n|---:|---:|---:|---:|\n");
-    for rows in [0, 1, 16, 32, 64, 128, 256, MAX_STRIPE_ROWS] {
+    let mut text =
+        String::from("| full height, rows | m = 0 | m = 1 | m = 2 | 1+0 | 1+1 |\n|---:|---:|---:|---:|---:|---:|\n");
+    for rows in [0, 1, 16, 32, 48, 64, 128, 256, MAX_STRIPE_ROWS] {
         write!(text, "| {rows} |").unwrap();
-        for parity in 0..=MAX_PARITY {
-            let g =
-                Geometry { data: 1, parity, chunk_blocks: 1, stripe_rows: rows, segment_blocks: MAX_SEGMENT_BLOCKS };
+        for (data, parity) in [(2, 0), (2, 1), (2, 2), (1, 0), (1, 1)] {
+            let g = Geometry { data, parity, chunk_blocks: 1, stripe_rows: rows, segment_blocks: MAX_SEGMENT_BLOCKS };
             let blocks = g.header_blocks(rows);
             let share = 100.0 * f64::from(blocks) / f64::from(blocks + rows);
             write!(text, " {blocks} ({share:.1} %) |").unwrap();
@@ -110,6 +112,7 @@ fn the_document_says_what_the_code_does() {
         table::<superblock::RawSuperblock>(),
         table::<superblock::RawPolicy>(),
         table::<superblock::RawGroup>(),
+        table::<superblock::RawExtent>(),
         table::<superblock::RawMember>(),
         table::<superblock::RawSpare>(),
         table::<superblock::RawVolume>(),
@@ -118,6 +121,8 @@ fn the_document_says_what_the_code_does() {
         table::<stripe::RawStripe>(),
         table::<Entry>(),
         table::<Discard>(),
+        table::<packed::PackedHead>(),
+        table::<packed::PackedEntry>(),
         table::<intent::RawIntent>(),
     ];
     let wanted = regenerated(&document, &blocks);

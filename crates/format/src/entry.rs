@@ -21,9 +21,17 @@ pub enum Kind {
     Meta = 3,
     /// A parity block, so that a scrub can tell a bad parity block from bad data. The address fields are zero.
     Parity = 4,
+    /// Map entries of pages that hold few, packed by a checkpoint: volume and LBA are those of the first one, the sequence
+    /// field has the checkpoint's generation.
+    Packed = 5,
 }
 
 impl Kind {
+    /// Whether it is a block of a checkpoint: part of the map.
+    pub const fn is_of_checkpoint(self) -> bool {
+        matches!(self, Kind::Meta | Kind::Packed)
+    }
+
     const fn from_byte(byte: u8) -> Option<Kind> {
         match byte {
             0 => Some(Kind::Void),
@@ -31,6 +39,7 @@ impl Kind {
             2 => Some(Kind::Relocated),
             3 => Some(Kind::Meta),
             4 => Some(Kind::Parity),
+            5 => Some(Kind::Packed),
             _ => None,
         }
     }
@@ -215,7 +224,7 @@ mod tests {
 
     #[test]
     fn unknown_kinds_are_seen() {
-        let entry = Entry { lba_and_kind: U64::new(5 << LBA_BITS), ..Entry::VOID };
+        let entry = Entry { lba_and_kind: U64::new(6 << LBA_BITS), ..Entry::VOID };
         assert!(!entry.is_known());
         assert!(Entry::VOID.is_known());
     }

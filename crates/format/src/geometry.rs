@@ -86,6 +86,12 @@ impl Geometry {
         self.segment_blocks as u64 * BLOCK as u64
     }
 
+    /// Blocks of a segment over all its columns, headers and parity counted.
+    #[inline]
+    pub const fn frame_blocks(&self) -> u64 {
+        (self.data as u64 + self.parity as u64) * self.segment_blocks as u64
+    }
+
     /// Checks every field against its limits and against the others.
     pub fn validate(&self) -> Result<(), GeometryError> {
         let width = u16::from(self.data) + u16::from(self.parity);
@@ -128,19 +134,31 @@ impl Geometry {
         DATA_START + (segment as u64 * self.segment_blocks as u64 + row as u64) * BLOCK as u64
     }
 
-    /// Blocks of header, on each column, of a stripe opened for `rows` rows: the fixed part, the entries of m + 1
-    /// columns and room for [`MIN_DISCARDS`]. A stripe closed at a lower height keeps the header it was opened with,
-    /// since the addresses of its blocks were given out before.
+    /// Columns whose entries each copy of a header has: see [`Rotation::tables`].
+    #[inline]
+    pub const fn header_tables(&self) -> u8 {
+        tables(self.data, self.parity)
+    }
+
+    /// Copies of a header on each column: see [`Rotation::copies`].
+    #[inline]
+    pub const fn header_copies(&self) -> u32 {
+        copies(self.data)
+    }
+
+    /// Blocks of header, on each column, of a stripe opened for `rows` rows: in each copy the fixed part, the entries of
+    /// [`Geometry::header_tables`] columns and room for [`MIN_DISCARDS`]. A stripe closed at a lower height keeps the
+    /// header it was opened with, since the addresses of its blocks were given out before.
     #[inline]
     pub const fn header_blocks(&self, rows: u32) -> u32 {
-        let entries = (self.parity as usize + 1) * rows as usize;
-        (STRIPE_FIXED + (entries + MIN_DISCARDS) * ENTRY_BYTES).div_ceil(BLOCK) as u32
+        let entries = self.header_tables() as usize * rows as usize;
+        self.header_copies() * (STRIPE_FIXED + (entries + MIN_DISCARDS) * ENTRY_BYTES).div_ceil(BLOCK) as u32
     }
 
     /// Discards that fit in a header of `header_blocks` blocks beside the entries of a stripe of `rows` rows.
     pub const fn discard_capacity(&self, header_blocks: u32, rows: u32) -> usize {
-        let room = header_blocks as usize * BLOCK - STRIPE_FIXED;
-        (room / ENTRY_BYTES).saturating_sub((self.parity as usize + 1) * rows as usize)
+        let room = (header_blocks / self.header_copies()) as usize * BLOCK - STRIPE_FIXED;
+        (room / ENTRY_BYTES).saturating_sub(self.header_tables() as usize * rows as usize)
     }
 
     /// Greatest height of a stripe that begins at `start_row` of a segment: `stripe_rows`, or what the segment has
@@ -249,6 +267,28 @@ impl Rotation {
         let turned = (column + width - self.parity_start) % width;
         if turned < self.parity { Role::Parity(turned) } else { Role::Data(turned - self.parity) }
     }
+
+    /// Columns whose entries each copy of a stripe's header has: its own column's and those of the columns before it, round
+    /// the group. With m + 2 of them, any m members can be away and one more copy be spoiled, and every entry is still
+    /// known. A group with one data column has not so many columns; each of its headers is there twice instead.
+    #[inline]
+    pub const fn tables(&self) -> u8 {
+        tables(self.data, self.parity)
+    }
+
+    /// Copies of the header on each column, one behind the other.
+    #[inline]
+    pub const fn copies(&self) -> u32 {
+        copies(self.data)
+    }
+}
+
+const fn tables(data: u8, parity: u8) -> u8 {
+    if data > 1 { parity + 2 } else { data + parity }
+}
+
+pub(crate) const fn copies(data: u8) -> u32 {
+    if data == 1 { 2 } else { 1 }
 }
 
 #[cfg(test)]

@@ -78,17 +78,17 @@ fn every_column_has_one_role() {
 
 #[test]
 fn headers_hold_what_they_promise() {
-    assert_eq!(usual().header_blocks(64), 1, "one header block for the usual stripe");
-    for parity in 0..=MAX_PARITY {
-        let g = Geometry { parity, ..usual() };
+    assert_eq!(usual().header_blocks(48), 1, "one header block for the usual stripe");
+    for (data, parity) in (1..=3).flat_map(|data| (0..=MAX_PARITY).map(move |parity| (data, parity))) {
+        let g = Geometry { data, parity, ..usual() };
         for rows in 0..=MAX_STRIPE_ROWS {
             let blocks = g.header_blocks(rows);
             assert!((1..=MAX_HEADER_BLOCKS).contains(&blocks));
             assert!(g.discard_capacity(blocks, rows) >= MIN_DISCARDS);
             let bytes = STRIPE_FIXED
-                + (usize::from(parity) + 1) * rows as usize * ENTRY_BYTES
+                + usize::from(g.header_tables()) * rows as usize * ENTRY_BYTES
                 + g.discard_capacity(blocks, rows) * ENTRY_BYTES;
-            assert!(bytes <= blocks as usize * BLOCK);
+            assert!(bytes * g.header_copies() as usize <= blocks as usize * BLOCK);
         }
     }
 }
@@ -131,6 +131,6 @@ fn each_bad_field_is_named() {
     assert_eq!(error(|g| g.stripe_rows = 0), GeometryError::StripeNotChunks { rows: 0, chunk: 16 });
     assert_eq!(error(|g| g.chunk_blocks = 48), GeometryError::StripeNotChunks { rows: 64, chunk: 48 });
     assert_eq!(error(|g| g.stripe_rows = 2048), GeometryError::StripeTooTall(2048));
-    assert_eq!(error(|g| g.segment_blocks = 64), GeometryError::SegmentTooSmall { blocks: 64, needed: 65 });
+    assert_eq!(error(|g| g.segment_blocks = 64), GeometryError::SegmentTooSmall { blocks: 64, needed: 66 });
     assert_eq!(error(|g| g.segment_blocks = 1 << 25), GeometryError::SegmentTooLarge(1 << 25));
 }

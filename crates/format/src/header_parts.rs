@@ -29,13 +29,14 @@ impl HeaderParts {
         let (raw, _) = RawStripe::read_from_prefix(block).ok()?;
         let parts = Self {
             table_bytes: (raw.rows.get() as usize).min(BLOCK / ENTRY_BYTES) * ENTRY_BYTES,
-            tables: usize::from(raw.parity) + 1,
+            // As `Rotation::tables` has it, for bytes that may be anything.
+            tables: usize::from(raw.parity) + if raw.data > 1 { 2 } else { 1 },
         };
         (raw.magic == STRIPE_MAGIC).then_some(parts)
     }
 
     /// Where the table of each column that is described lies, whole or as far as the block goes; in order, from the end
-    /// of the fixed part on, without gaps. Each table is in m + 1 columns' headers.
+    /// of the fixed part on, without gaps. Each table is in several columns' headers.
     pub fn tables(self) -> impl Iterator<Item = Range<usize>> {
         let start = move |n: usize| (STRIPE_FIXED + n * self.table_bytes).min(BLOCK);
         (0..self.tables).map(move |n| start(n)..start(n + 1)).take_while(|range| !range.is_empty())
@@ -53,12 +54,13 @@ mod tests {
 
     #[test]
     fn the_parts_of_any_header_cover_its_block() {
-        for (rows, parity, tables) in [(64_u32, 1_u8, 2), (64, 2, 3), (0, 1, 0), (u32::MAX, 255, 1), (1, 255, 165)] {
+        for (rows, parity, tables) in [(49_u32, 1_u8, 3), (37, 2, 4), (0, 1, 0), (u32::MAX, 255, 1), (1, 255, 165)] {
             let mut block = [0; BLOCK];
             block[..8].copy_from_slice(&STRIPE_MAGIC);
             let rows_at = std::mem::offset_of!(RawStripe, rows);
             block[rows_at..rows_at + 4].copy_from_slice(&rows.to_le_bytes());
             block[std::mem::offset_of!(RawStripe, parity)] = parity;
+            block[std::mem::offset_of!(RawStripe, data)] = 7;
             let parts = HeaderParts::of(&block[..STRIPE_FIXED]).expect("it begins like a header");
             let ranges: Vec<_> = parts.tables().chain([parts.rest()]).collect();
             assert_eq!(ranges[0].start, STRIPE_FIXED);

@@ -1,13 +1,38 @@
 //! Physical addresses taken apart and put together.
 //!
-//! The blocks of the array are numbered group by group, segment by segment, column by column, row by row:
-//! `pba = group_base + (segment * width + column) * segment_blocks + row`. The rows of one column being neighbours, a
-//! sequential read of a chunk is a run of consecutive addresses.
+//! A *frame* is as many addresses as the blocks of a segment take, over all its columns; frame n begins at address
+//! `n * width * segment_blocks`. Each segment of each group has a frame to itself, in which its blocks are numbered column
+//! by column, row by row: `pba = frame * width * segment_blocks + column * segment_blocks + row`. The rows of one column
+//! being neighbours, a sequential read of a chunk is a run of consecutive addresses.
+//!
+//! Which frames a group has its description says, in *extents*: runs of frames. A group that comes takes the lowest
+//! frames that are free, in as many extents as that takes, and one that goes leaves its frames to those that come: so no
+//! address is above what the groups that were there at the same time needed. See [`allocate`].
 
 use cygnus_types::{GroupId, MemberIx, Pba, SegmentId};
 
-use crate::constants::{MAX_GROUPS, MAX_MEMBERS, MAX_SEGMENTS};
+use crate::constants::{MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_SEGMENTS};
 use crate::geometry::{Geometry, GeometryError};
+
+/// A run of frames that belong to one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Extent {
+    /// Its first frame.
+    pub first: u32,
+    /// How many.
+    pub frames: u32,
+}
+
+impl Extent {
+    /// The frame behind its last one; in 64 bits, as what a superblock says may be anything.
+    fn end(&self) -> u64 {
+        u64::from(self.first) + u64::from(self.frames)
+    }
+
+    fn iter(&self) -> std::ops::Range<u32> {
+        self.first..self.first + self.frames
+    }
+}
 
 /// A physical block as its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,50 +68,118 @@ pub enum LayoutError {
     /// The blocks do not fit in a physical address.
     #[error("{0} blocks in all: at most 2^36 (256 TiB) can be addressed; use smaller devices or fewer groups")]
     Blocks(u64),
+    /// Two segments with the same addresses.
+    #[error("frame {0} belongs to two segments")]
+    Overlap(u32),
+    /// The free addresses are in too many pieces.
+    #[error("the addresses of all groups are in {0} pieces: at most {MAX_EXTENTS} can be listed")]
+    Extents(usize),
 }
 
 /// The address arithmetic of one array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     geometry: Geometry,
-    groups: Vec<Span>,
-    blocks: u64,
+    /// Extents by group, in the order of its segments; none for a number that no group has.
+    groups: Vec<Vec<Extent>>,
+    /// The extents of all groups in the order of addresses.
+    by_address: Vec<Piece>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Span {
-    base: u64,
+/// An extent and the segments that lie in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    extent: Extent,
+    group: u16,
+    /// Segment of the group that lies in the first frame.
+    segment: u32,
+}
+
+/// Frames that there are: what 2^36 addresses hold, and not more than there may be segments.
+fn frames(geometry: &Geometry) -> u32 {
+    let addressable = (Pba::MAX.0 + 1) / geometry.frame_blocks();
+    addressable.min(MAX_SEGMENTS.into()) as u32
+}
+
+/// The lowest frames that are free beside those taken, for a group of so many segments.
+///
+/// # Errors
+/// When there are not as many.
+pub fn allocate(
+    geometry: &Geometry,
+    taken: impl IntoIterator<Item = Extent>,
     segments: u32,
+) -> Result<Vec<Extent>, LayoutError> {
+    let mut taken: Vec<Extent> = taken.into_iter().collect();
+    taken.sort_unstable();
+    let (mut wanted, mut next, mut found) = (segments, 0, Vec::new());
+    let limit = frames(geometry);
+    for gap_end in taken.iter().map(|extent| extent.first).chain([limit]) {
+        let frames = wanted.min(gap_end.saturating_sub(next));
+        if frames > 0 {
+            found.push(Extent { first: next, frames });
+            wanted -= frames;
+        }
+        let behind = taken.iter().find(|extent| extent.first == gap_end).map_or(limit.into(), Extent::end);
+        next = u32::try_from(behind).unwrap_or(limit);
+    }
+    if wanted == 0 {
+        return Ok(found);
+    }
+    let all = taken.iter().map(|extent| u64::from(extent.frames)).sum::<u64>() + u64::from(segments);
+    Err(match all > MAX_SEGMENTS.into() {
+        true => LayoutError::Segments(all),
+        false => LayoutError::Blocks(all * geometry.frame_blocks()),
+    })
 }
 
 impl Layout {
-    /// The layout of an array whose groups have these numbers of segments, in order.
-    pub fn new(geometry: Geometry, segments: impl IntoIterator<Item = u32>) -> Result<Layout, LayoutError> {
+    /// The layout of an array whose groups have these extents, by number.
+    pub fn new(
+        geometry: Geometry,
+        groups: impl IntoIterator<Item = impl IntoIterator<Item = Extent>>,
+    ) -> Result<Layout, LayoutError> {
         geometry.validate()?;
-        let per_segment = u64::from(geometry.width()) * u64::from(geometry.segment_blocks);
-        let mut groups = Vec::new();
-        let (mut base, mut total) = (0_u64, 0_u64);
-        for count in segments {
-            if count == 0 {
-                return Err(LayoutError::EmptyGroup(groups.len()));
-            }
-            groups.push(Span { base, segments: count });
-            base = base.saturating_add(u64::from(count) * per_segment);
-            total += u64::from(count);
-        }
+        let groups: Vec<Vec<Extent>> = groups.into_iter().map(|extents| extents.into_iter().collect()).collect();
         let members = groups.len() * usize::from(geometry.width());
+        let extents: usize = groups.iter().map(Vec::len).sum();
+        let total: u64 = groups.iter().flatten().map(|extent| u64::from(extent.frames)).sum();
+        let end = groups.iter().flatten().map(Extent::end).max().unwrap_or(0);
         match () {
-            _ if groups.is_empty() || groups.len() > MAX_GROUPS => Err(LayoutError::Groups(groups.len())),
-            _ if members > MAX_MEMBERS => Err(LayoutError::Members(members)),
-            _ if total > u64::from(MAX_SEGMENTS) => Err(LayoutError::Segments(total)),
-            _ if base > Pba::MAX.0 + 1 => Err(LayoutError::Blocks(base)),
-            _ => Ok(Layout { geometry, groups, blocks: base }),
+            _ if extents == 0 || groups.len() > MAX_GROUPS => return Err(LayoutError::Groups(groups.len())),
+            _ if members > MAX_MEMBERS => return Err(LayoutError::Members(members)),
+            _ if extents > MAX_EXTENTS => return Err(LayoutError::Extents(extents)),
+            _ if total.max(end) > u64::from(MAX_SEGMENTS) => return Err(LayoutError::Segments(total.max(end))),
+            _ if end > u64::from(frames(&geometry)) => return Err(LayoutError::Blocks(end * geometry.frame_blocks())),
+            _ => {}
+        }
+        let by_address = pieces(&groups)?;
+        Ok(Layout { geometry, groups, by_address })
+    }
+
+    /// The same when a group of this number has come; no address of another one changes.
+    ///
+    /// # Errors
+    /// When there is such a group, or its addresses are not free.
+    pub fn with(&self, group: GroupId, extents: &[Extent]) -> Result<Layout, LayoutError> {
+        let mut groups = self.groups.clone();
+        if groups.len() <= group.index() {
+            groups.resize(group.index() + 1, Vec::new());
+        }
+        match groups[group.index()].first() {
+            Some(there) => Err(LayoutError::Overlap(there.first)),
+            None => {
+                groups[group.index()] = extents.to_vec();
+                Layout::new(self.geometry, groups)
+            }
         }
     }
 
-    /// The same with more groups behind those there are: no address changes.
-    pub fn extended(&self, segments: impl IntoIterator<Item = u32>) -> Result<Layout, LayoutError> {
-        Layout::new(self.geometry, self.groups.iter().map(|span| span.segments).chain(segments))
+    /// The same when a group has gone, which was not the only one.
+    pub fn without(&self, group: GroupId) -> Layout {
+        let mut groups = self.groups.clone();
+        groups[group.index()].clear();
+        Layout::new(self.geometry, groups).expect("part of a layout is one")
     }
 
     /// The shape of segments and stripes.
@@ -95,27 +188,67 @@ impl Layout {
         &self.geometry
     }
 
-    /// Number of R-groups.
+    /// Numbers of R-groups, from 0 on: those that a group has and those that one had.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// Segments of a group.
+    /// Segments of a group; none if there is no group of this number now.
     pub fn segments(&self, group: GroupId) -> u32 {
-        self.groups[group.index()].segments
+        self.groups[group.index()].iter().map(|extent| extent.frames).sum()
     }
 
-    /// Blocks of all data areas: every valid address is below this.
+    /// Segments of all groups.
+    pub fn all_segments(&self) -> u32 {
+        self.by_address.iter().map(|piece| piece.extent.frames).sum()
+    }
+
+    /// Blocks up to the end of the last frame: every valid address is below this.
     pub fn blocks(&self) -> u64 {
-        self.blocks
+        self.end_frame() * self.segment_span()
+    }
+
+    /// The frame behind the last one that a segment has.
+    pub fn end_frame(&self) -> u64 {
+        self.by_address.last().map_or(0, |piece| piece.extent.end())
+    }
+
+    /// The frame of a segment, which must be one of the group's.
+    #[inline]
+    pub fn frame(&self, group: GroupId, segment: SegmentId) -> u32 {
+        let mut before = 0;
+        for extent in &self.groups[group.index()] {
+            if segment.0 - before < extent.frames {
+                return extent.first + (segment.0 - before);
+            }
+            before += extent.frames;
+        }
+        panic!("{group} has {before} segments, and not {segment}")
+    }
+
+    /// The segment to which a frame belongs, if any.
+    #[inline]
+    pub fn segment_of(&self, frame: u32) -> Option<(GroupId, SegmentId)> {
+        let behind = self.by_address.partition_point(|piece| piece.extent.first <= frame);
+        let piece = self.by_address.get(behind.checked_sub(1)?)?;
+        let within = frame - piece.extent.first;
+        (within < piece.extent.frames).then(|| (GroupId(piece.group), SegmentId(piece.segment + within)))
+    }
+
+    /// The frames of a group, in the order of its segments.
+    pub fn frames_of(&self, group: GroupId) -> impl Iterator<Item = u32> {
+        self.groups[group.index()].iter().flat_map(Extent::iter)
+    }
+
+    /// The frames that belong to segments, in their order.
+    pub fn frames(&self) -> impl Iterator<Item = u32> {
+        self.by_address.iter().flat_map(|piece| piece.extent.iter())
     }
 
     /// Address of row 0 of column 0 of a segment; block (column, row) is `column * segment_blocks + row` further on.
     #[inline]
     pub fn segment_base(&self, group: GroupId, segment: SegmentId) -> Pba {
-        let span = &self.groups[group.index()];
-        debug_assert!(segment.0 < span.segments);
-        Pba(span.base + u64::from(segment.0) * self.segment_span())
+        Pba(u64::from(self.frame(group, segment)) * self.segment_span())
     }
 
     /// Address of a place, which must lie within the array.
@@ -126,24 +259,14 @@ impl Layout {
         Pba(self.segment_base(place.group, place.segment).0 + within)
     }
 
-    /// The place at an address, or `None` beyond the end of the array.
+    /// The place at an address, or `None` if no segment is there.
     #[inline]
     pub fn locate(&self, pba: Pba) -> Option<Place> {
-        if pba.0 >= self.blocks {
-            return None;
-        }
-        let group = self.groups.partition_point(|span| span.base <= pba.0) - 1;
-        let within = pba.0 - self.groups[group].base;
-        let rows = u64::from(self.geometry.segment_blocks);
-        // At most MAX_SEGMENTS * MAX_WIDTH, so the second division is a cheap 32-bit one.
-        let columns = (within / rows) as u32;
-        let width = u32::from(self.geometry.width());
-        Some(Place {
-            group: GroupId(group as u16),
-            segment: SegmentId(columns / width),
-            column: (columns % width) as u8,
-            row: (within % rows) as u32,
-        })
+        let (group, segment) = self.segment_of(u32::try_from(pba.0 / self.segment_span()).ok()?)?;
+        // The blocks of a segment fit in 32 bits, so this division is a cheap one.
+        let within = (pba.0 % self.segment_span()) as u32;
+        let rows = self.geometry.segment_blocks;
+        Some(Place { group, segment, column: (within / rows) as u8, row: within % rows })
     }
 
     /// The member that holds a column of a group: members are numbered group by group, column by column.
@@ -161,59 +284,30 @@ impl Layout {
     /// Blocks of one segment over all its columns.
     #[inline]
     fn segment_span(&self) -> u64 {
-        u64::from(self.geometry.width()) * u64::from(self.geometry.segment_blocks)
+        self.geometry.frame_blocks()
+    }
+}
+
+/// The extents of all groups in the order of addresses.
+fn pieces(groups: &[Vec<Extent>]) -> Result<Vec<Piece>, LayoutError> {
+    let mut pieces = Vec::new();
+    for (group, extents) in (0..).zip(groups) {
+        let mut segment = 0;
+        for &extent in extents {
+            if extent.frames == 0 {
+                return Err(LayoutError::EmptyGroup(group.into()));
+            }
+            pieces.push(Piece { extent, group, segment });
+            segment += extent.frames;
+        }
+    }
+    pieces.sort_unstable_by_key(|piece| piece.extent);
+    match pieces.windows(2).find(|pair| pair[0].extent.end() > pair[1].extent.first.into()) {
+        Some(pair) => Err(LayoutError::Overlap(pair[1].extent.first)),
+        None => Ok(pieces),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::constants::{MAX_SEGMENT_BLOCKS, MAX_WIDTH};
-
-    const SMALL: Geometry = Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 16 };
-
-    #[test]
-    fn addresses_and_places_are_a_bijection() {
-        let layout = Layout::new(SMALL, [3, 1, 2]).unwrap();
-        assert_eq!(layout.blocks(), 6 * 3 * 16);
-        let mut last = None;
-        for pba in (0..layout.blocks()).map(Pba) {
-            let place = layout.locate(pba).unwrap();
-            assert!(place.segment.0 < layout.segments(place.group));
-            assert_eq!(layout.pba(place), pba);
-            assert!(last < Some(place), "order of addresses is order of places");
-            last = Some(place);
-        }
-        assert_eq!(layout.locate(Pba(layout.blocks())), None);
-        assert_eq!(layout.locate(Pba(u64::MAX)), None);
-    }
-
-    #[test]
-    fn members_are_numbered_group_by_group() {
-        let layout = Layout::new(SMALL, [3, 1, 2]).unwrap();
-        assert_eq!(layout.member(GroupId(2), 1), MemberIx(7));
-        assert_eq!(layout.column_of(MemberIx(7)), (GroupId(2), 1));
-    }
-
-    #[test]
-    fn an_extended_layout_keeps_every_address() {
-        let before = Layout::new(SMALL, [3, 1]).unwrap();
-        let after = before.extended([2]).unwrap();
-        assert_eq!(after, Layout::new(SMALL, [3, 1, 2]).unwrap());
-        assert!((0..before.blocks()).all(|pba| before.locate(Pba(pba)) == after.locate(Pba(pba))));
-    }
-
-    #[test]
-    fn arrays_beyond_the_limits_are_refused() {
-        let error = |geometry, groups: &[u32]| Layout::new(geometry, groups.iter().copied()).unwrap_err();
-        assert_eq!(error(SMALL, &[]), LayoutError::Groups(0));
-        assert_eq!(error(SMALL, &[1, 0]), LayoutError::EmptyGroup(1));
-        assert_eq!(error(SMALL, &[1; 65]), LayoutError::Groups(65));
-        assert_eq!(error(SMALL, &[u32::MAX; 2]), LayoutError::Segments(2 * u64::from(u32::MAX)));
-        let wide = Geometry { data: MAX_WIDTH - 1, ..SMALL };
-        assert_eq!(error(wide, &[1; 9]), LayoutError::Members(288));
-        let huge = Geometry { segment_blocks: MAX_SEGMENT_BLOCKS, ..wide };
-        assert_eq!(error(huge, &[129]), LayoutError::Blocks(129 << 29));
-        assert!(Layout::new(huge, [128]).is_ok(), "exactly 2^36 blocks");
-    }
-}
+#[path = "layout_tests.rs"]
+mod tests;

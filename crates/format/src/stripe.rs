@@ -1,11 +1,15 @@
 //! Stripe headers: the self-description at the top of every stripe, on every column.
 //!
-//! One header is written on each of the k + m columns. The common part says which stripe this is; the entries say what
-//! the blocks are. The header on column c holds the entries of columns c, c-1, .. c-m (round the group), so each
-//! column's entries exist m + 1 times and survive the loss of any m members.
+//! A header is written on each of the k + m columns. The common part says which stripe this is; the entries say what
+//! the blocks are. The header on column c holds the entries of columns c, c-1, .. c-m-1 (round the group), so each
+//! column's entries exist m + 2 times and survive the loss of any m members and one more spoiled header. A group with one
+//! data column is too narrow for that: there every header has the entries of all columns, and is written twice, one copy
+//! behind the other.
 //!
 //! A header is written in the same I/O as the column's blocks and is never changed, so a stripe is either described
-//! whole or, if power failed while it was written, recognised as torn by some header's or some block's checksum.
+//! whole or, if power failed while it was written, recognised as torn by some header's or some block's checksum. What a
+//! power cut leaves is something else than the header, what it was before; a header in which bits have changed is like
+//! itself still ([`StripeHeader::is_spoiled`]).
 
 use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
 use zerocopy::little_endian::{U16, U32, U64};
@@ -17,7 +21,8 @@ use crate::constants::{
     STRIPE_FIXED,
 };
 use crate::entry::{Discard, Entry};
-use crate::geometry::Rotation;
+use crate::geometry::{self, Rotation};
+use crate::layout::Place;
 
 /// First bytes of every stripe header.
 pub const STRIPE_MAGIC: [u8; 8] = *b"CYGNUSST";
@@ -89,7 +94,11 @@ on_disk! {
         /// 1 user, 2 relocation, 3 meta
         stream: u8,
         /// zero
-        reserved: [u8; 47],
+        reserved_a: [u8; 7],
+        /// stripes closed, array-wide, when this one was opened: what users wrote to it came after all that is in those
+        opened: U64,
+        /// zero
+        reserved_b: [u8; 32],
     }
 }
 
@@ -113,9 +122,12 @@ pub struct StripeCommon {
     pub session: u64,
     /// Every stripe of this session with a lower sequence, by any reactor, was durable when this was written.
     pub durable: u64,
+    /// Stripes that had been closed array-wide when this one was opened. Whatever users wrote to it is newer than what is in
+    /// those.
+    pub opened: u64,
     /// Row of the segment where the headers begin.
     pub start_row: u32,
-    /// Blocks of header on each column.
+    /// Blocks of header on each column, all copies together.
     pub header_blocks: u32,
     /// Rows of data and parity below the headers; zero in a stripe that carries only discards.
     pub rows: u32,
@@ -134,10 +146,16 @@ impl StripeCommon {
         self.rotation.data + self.rotation.parity
     }
 
-    /// Bytes of one column's header.
+    /// Bytes of one column's header, all copies together.
     #[inline]
     pub const fn header_bytes(&self) -> usize {
         self.header_blocks as usize * BLOCK
+    }
+
+    /// Bytes of one copy of it.
+    #[inline]
+    pub const fn copy_bytes(&self) -> usize {
+        self.header_bytes() / self.rotation.copies() as usize
     }
 
     /// Row of the segment that row 0 of the stripe's data lies in.
@@ -155,24 +173,29 @@ impl StripeCommon {
     /// Discards that the header can carry.
     pub const fn discard_capacity(&self) -> usize {
         let entries = self.entries_per_header();
-        ((self.header_bytes() - STRIPE_FIXED) / ENTRY_BYTES).saturating_sub(entries)
+        ((self.copy_bytes() - STRIPE_FIXED) / ENTRY_BYTES).saturating_sub(entries)
     }
 
     const fn entries_per_header(&self) -> usize {
-        (self.rotation.parity as usize + 1) * self.rows as usize
+        self.rotation.tables() as usize * self.rows as usize
     }
 
-    /// How far behind `holder` the entries of `column` are found in its header: 0..=m, or `None` if not there.
+    /// Whether the header on column `holder` has the entries of `column`.
+    pub const fn has_entries_of(&self, holder: u8, column: u8) -> bool {
+        self.turns_back(holder, column).is_some()
+    }
+
+    /// How far behind `holder` the entries of `column` are found in its header, or `None` if not there.
     const fn turns_back(&self, holder: u8, column: u8) -> Option<usize> {
         if column >= self.width() {
             return None;
         }
         let back = (holder + self.width() - column) % self.width();
-        if back <= self.rotation.parity { Some(back as usize) } else { None }
+        if back < self.rotation.tables() { Some(back as usize) } else { None }
     }
 
-    /// Writes the header of physical column `column` into `buf`, which is exactly [`StripeCommon::header_bytes`] long.
-    /// All of `buf` is written, so it may hold anything before.
+    /// Writes the header of physical column `column` into `buf`, which is exactly [`StripeCommon::header_bytes`] long: all
+    /// copies. All of `buf` is written, so it may hold anything before.
     ///
     /// # Panics
     /// When the parts contradict each other or do not fit: the writer's bug.
@@ -181,15 +204,17 @@ impl StripeCommon {
         assert!(column < self.width() && self.rotation.parity_start < self.width(), "columns exist");
         assert!(self.header_blocks <= MAX_HEADER_BLOCKS && self.rows <= MAX_STRIPE_ROWS, "height is allowed");
         assert!(discards.len() <= self.discard_capacity(), "discards fit");
-        buf[..STRIPE_FIXED].copy_from_slice(self.raw(column, discards.len() as u32).as_bytes());
+        let (copy, others) = buf.split_at_mut(self.copy_bytes());
+        copy[..STRIPE_FIXED].copy_from_slice(self.raw(column, discards.len() as u32).as_bytes());
         let mut at = STRIPE_FIXED;
-        for back in 0..=self.rotation.parity {
+        for back in 0..self.rotation.tables() {
             let described = (column + self.width() - back) % self.width();
-            at = put(buf, at, summary.column(described, self.rows).as_bytes());
+            at = put(copy, at, summary.column(described, self.rows).as_bytes());
         }
-        at = put(buf, at, discards.as_bytes());
-        buf[at..].fill(0);
-        checksum::seal(buf);
+        at = put(copy, at, discards.as_bytes());
+        copy[at..].fill(0);
+        checksum::seal(copy);
+        others.chunks_exact_mut(copy.len()).for_each(|other| other.copy_from_slice(copy));
     }
 
     fn raw(&self, column: u8, discards: u32) -> RawStripe {
@@ -214,7 +239,9 @@ impl StripeCommon {
             parity: self.rotation.parity,
             parity_start: self.rotation.parity_start,
             stream: self.stream as u8,
-            reserved: [0; 47],
+            reserved_a: [0; 7],
+            opened: U64::new(self.opened),
+            reserved_b: [0; 32],
         }
     }
 }
@@ -304,9 +331,33 @@ pub struct StripeHeader<'a> {
     discards: &'a [Discard],
 }
 
+/// Bits by which the first fields of a header may differ from what stands in every header of that place, and it is taken
+/// for a header with changed bits: of the 232, something else differs in half of them.
+const SPOILED_BITS: u32 = 48;
+
 impl<'a> StripeHeader<'a> {
-    /// Recognises a header at the start of `bytes`, which may go on behind it. One block suffices to learn how long
-    /// the header is ([`StripeError::Truncated`] says).
+    /// Whether `block`, which is no valid header, was one of this place, of which some bits have changed since: a power cut
+    /// leaves what was there before the write, or all of a block.
+    pub fn is_spoiled(block: &[u8], array_tag: u64, place: &Place) -> bool {
+        let Ok((raw, _)) = RawStripe::ref_from_prefix(block) else { return false };
+        let differ = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
+        let changed = differ(&raw.magic, &STRIPE_MAGIC)
+            + (raw.version.get() ^ FORMAT_VERSION).count_ones()
+            + (raw.array_tag.get() ^ array_tag).count_ones()
+            + (raw.segment.get() ^ place.segment.0).count_ones()
+            + (raw.start_row.get() ^ place.row).count_ones()
+            + (raw.group.get() ^ place.group.0).count_ones()
+            + (raw.column ^ place.column).count_ones();
+        changed <= SPOILED_BITS
+    }
+
+    /// The life of the segment and the sequence of the stripe, as a block that is no valid header has them.
+    pub fn claimed(block: &[u8]) -> (u64, u64) {
+        RawStripe::ref_from_prefix(block).map_or((0, 0), |(raw, _)| (raw.segment_seq.get(), raw.stripe_seq.get()))
+    }
+
+    /// Recognises a copy of a header at the start of `bytes`, which may go on behind it. One block suffices to learn how
+    /// long the copy is ([`StripeError::Truncated`] says).
     pub fn decode(bytes: &'a [u8]) -> Result<UnverifiedStripe<'a>, StripeError> {
         let Ok((raw, _)) = RawStripe::ref_from_prefix(bytes) else {
             return Err(StripeError::Truncated { have: bytes.len(), need: BLOCK });
@@ -317,11 +368,11 @@ impl<'a> StripeHeader<'a> {
         if raw.version.get() != FORMAT_VERSION {
             return Err(StripeError::UnsupportedVersion(raw.version.get()));
         }
-        let blocks = u32::from(raw.header_blocks.get());
-        if blocks == 0 || blocks > MAX_HEADER_BLOCKS {
+        let (blocks, copies) = (u32::from(raw.header_blocks.get()), geometry::copies(raw.data));
+        if blocks == 0 || blocks > MAX_HEADER_BLOCKS || !blocks.is_multiple_of(copies) {
             return Err(StripeError::Malformed("header length"));
         }
-        let need = blocks as usize * BLOCK;
+        let need = (blocks / copies) as usize * BLOCK;
         match bytes.get(..need) {
             Some(bytes) => Ok(UnverifiedStripe { bytes }),
             None => Err(StripeError::Truncated { have: bytes.len(), need }),
@@ -410,6 +461,7 @@ impl RawStripe {
                     stripe_seq: self.stripe_seq.get(),
                     session: self.session.get(),
                     durable: self.durable.get(),
+                    opened: self.opened.get(),
                     start_row: self.start_row.get(),
                     header_blocks: u32::from(self.header_blocks.get()),
                     rows: self.rows.get(),

@@ -37,8 +37,8 @@ fn decode(bytes: &[u8]) -> Result<StripeHeader<'_>, StripeError> {
 }
 
 fn any_entry() -> impl Strategy<Value = Entry> {
-    (0..5_usize, any::<u32>(), 0..1_u64 << 56, any::<u64>(), any::<u32>()).prop_map(|(kind, volume, lba, seq, crc)| {
-        let kind = [Kind::Void, Kind::Data, Kind::Relocated, Kind::Meta, Kind::Parity][kind];
+    (0..6_usize, any::<u32>(), 0..1_u64 << 56, any::<u64>(), any::<u32>()).prop_map(|(kind, volume, lba, seq, crc)| {
+        let kind = [Kind::Void, Kind::Data, Kind::Relocated, Kind::Meta, Kind::Parity, Kind::Packed][kind];
         Entry::new(kind, VolumeId(volume), Lba(lba), seq, crc)
     })
 }
@@ -61,6 +61,7 @@ fn any_common() -> impl Strategy<Value = (StripeCommon, u32)> {
                 stripe_seq: counts[1],
                 session: counts[2],
                 durable: counts[3],
+                opened: counts[1] / 2,
                 start_row,
                 header_blocks: geometry.header_blocks(stride),
                 rows: rows.index(stride as usize + 1) as u32,
@@ -106,32 +107,41 @@ proptest! {
         }
     }
 
-    /// The reason for writing entries m + 1 times.
+    /// The reason for writing entries so often.
     #[test]
-    fn every_entry_survives_the_loss_of_any_m_columns(sample in any_sample()) {
-        let width = sample.common.width();
-        let copies: Vec<_> = (0..width).map(|column| sample.encode(column)).collect();
-        let holders = |described: u8| {
-            let holds = |&c: &u8| decode(&copies[usize::from(c)]).unwrap().entries_of(described).is_some();
-            (0..width).filter(holds).count()
+    fn every_entry_survives_the_loss_of_any_m_columns_and_of_one_more_copy(sample in any_sample()) {
+        let (width, rotation) = (sample.common.width(), sample.common.rotation);
+        let columns: Vec<_> = (0..width).map(|column| sample.encode(column)).collect();
+        let copies_with = |column: &Vec<u8>, described: u8| {
+            let has = |copy: &[u8]| decode(copy).unwrap().entries_of(described).is_some();
+            column.chunks_exact(sample.common.copy_bytes()).filter(|copy| has(copy)).count()
         };
         for described in 0..width {
-            prop_assert_eq!(holders(described), usize::from(sample.common.rotation.parity) + 1);
+            let mut of_columns: Vec<_> = columns.iter().map(|column| copies_with(column, described)).collect();
+            of_columns.sort_unstable_by(|a, b| b.cmp(a));
+            let left: usize = of_columns[usize::from(rotation.parity)..].iter().sum();
+            prop_assert!(left >= 2, "{of_columns:?}");
         }
     }
 
     #[test]
     fn a_flipped_bit_is_seen(sample in any_sample(), at: prop::sample::Index, bit in 0..8_u32) {
         let mut bytes = sample.encode(0);
+        bytes.truncate(sample.common.copy_bytes());
         let at = at.index(bytes.len());
         bytes[at] ^= 1_u8 << bit;
         prop_assert!(decode(&bytes).is_err());
+        let StripeCommon { array_tag, group, segment, start_row: row, .. } = sample.common;
+        let is_spoiled = |bytes: &[u8]| StripeHeader::is_spoiled(bytes, array_tag, &Place { group, segment, column: 0, row });
+        prop_assert!(is_spoiled(&bytes));
+        // What else may lie there.
+        prop_assert!(!is_spoiled(&[0; BLOCK]) && !is_spoiled(&[0xff; BLOCK]) && !is_spoiled(&bytes[24..]));
     }
 
     #[test]
     fn cut_short_is_an_error(sample in any_sample(), at: prop::sample::Index) {
         let bytes = sample.encode(0);
-        let cut = at.index(bytes.len());
+        let cut = at.index(sample.common.copy_bytes());
         let truncated = matches!(decode(&bytes[..cut]), Err(StripeError::Truncated { have, .. }) if have == cut);
         prop_assert!(truncated);
     }
@@ -143,7 +153,7 @@ proptest! {
     ) {
         bytes[..8].copy_from_slice(&STRIPE_MAGIC);
         let blocks = (bytes.len() / BLOCK) as u8;
-        bytes[12..16].copy_from_slice(&[1, 0, blocks, 0]);
+        bytes[12..16].copy_from_slice(&[FORMAT_VERSION as u8, 0, blocks, 0]);
         bytes[16..24].copy_from_slice(&TAG.to_le_bytes());
         if small {
             // Plausible numbers, to get past the first limits.
@@ -171,6 +181,7 @@ fn plain() -> Sample {
         stripe_seq: 4,
         session: 5,
         durable: 3,
+        opened: 2,
         start_row: 6,
         header_blocks: geometry.header_blocks(4),
         rows: 4,
@@ -204,7 +215,10 @@ fn impossible_fields_are_named() {
     assert_eq!(with_field(offset_of!(RawStripe, start_row), &[0xff; 4]), malformed("place in the segment"));
     assert_eq!(with_field(offset_of!(RawStripe, discards), &[0xff; 4]), malformed("number of discards"));
     assert_eq!(with_field(offset_of!(RawStripe, header_blocks), &[0, 0]), malformed("header length"));
-    assert_eq!(with_field(offset_of!(RawStripe, header_blocks), &[33, 0]), malformed("header length"));
+    assert_eq!(
+        with_field(offset_of!(RawStripe, header_blocks), &[MAX_HEADER_BLOCKS as u8 + 1, 0]),
+        malformed("header length")
+    );
     assert_eq!(with_field(STRIPE_FIXED + 15, &[9]), malformed("kind of block"));
     assert_eq!(with_field(offset_of!(RawStripe, version), &[9, 0]), Err(StripeError::UnsupportedVersion(9)));
     assert_eq!(with_field(offset_of!(RawStripe, magic), b"x"), Err(StripeError::NotAStripe));

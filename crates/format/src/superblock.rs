@@ -17,10 +17,11 @@ use crate::array_state::{
 };
 use crate::checksum;
 use crate::constants::{
-    FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_GROUPS, MAX_MEMBERS, MAX_POLICIES, MAX_POLICY_NAME,
-    MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
+    FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_POLICIES,
+    MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
 };
 use crate::geometry::Geometry;
+use crate::layout::Extent;
 use crate::probe;
 
 /// First bytes of every superblock.
@@ -104,8 +105,10 @@ on_disk! {
         last_scrub_unix: U64,
         /// with incompat bit 1: MiB of the array's space from which on nothing was ever written; else 0
         blank_from_mib: U64,
+        /// stripe sequence from which on recovery must find every durable stripe that no checkpoint covers
+        counted_from: U64,
         /// zero
-        reserved_c: [u8; 144],
+        reserved_c: [u8; 136],
     }
 }
 
@@ -120,14 +123,24 @@ on_disk! {
 }
 
 on_disk! {
-    /// An R-group; its k + m members are the next ones of the member table.
+    /// An R-group; its extents and its k + m members are the next ones of their tables.
     pub(crate) struct RawGroup: 8 bytes {
-        /// segments
-        segments: U32,
+        /// extents; 0 exactly when it has retired
+        extents: U32,
         /// 0 in service, 1 joining, 2 retiring, 3 retired; others than 0 only with incompat bit 0
         state: u8,
         /// zero
         reserved: [u8; 3],
+    }
+}
+
+on_disk! {
+    /// A run of frames in which a group has its segments, in their order.
+    pub(crate) struct RawExtent: 8 bytes {
+        /// first frame
+        first: U32,
+        /// frames
+        frames: U32,
     }
 }
 
@@ -173,7 +186,7 @@ on_disk! {
 
 on_disk! {
     /// A volume.
-    pub(crate) struct RawVolume: 152 bytes {
+    pub(crate) struct RawVolume: 160 bytes {
         /// identifier
         id: U32,
         /// with incompat bit 1: where it begins, in MiB of the array's space; else 0
@@ -182,6 +195,10 @@ on_disk! {
         size_bytes: U64,
         /// creation, seconds since 1970 UTC
         created_unix: U64,
+        /// 1: blocks that are not in the map may have held data, and are unreadable; else 0
+        in_doubt: u8,
+        /// zero
+        reserved: [u8; 7],
         /// name: length byte, then text
         name: NameField<{ MAX_VOLUME_NAME + 1 }>,
     }
@@ -233,6 +250,7 @@ const _: () = {
     let fullest = size_of::<RawSuperblock>()
         + MAX_POLICIES * size_of::<RawPolicy>()
         + MAX_GROUPS * size_of::<RawGroup>()
+        + MAX_EXTENTS * size_of::<RawExtent>()
         + MAX_MEMBERS * size_of::<RawMember>()
         + MAX_SPARES * size_of::<RawSpare>()
         + MAX_VOLUMES * size_of::<RawVolume>()
@@ -412,6 +430,7 @@ impl Superblock {
             segment_blocks: U32::new(state.geometry.segment_blocks),
             next_volume_id: U32::new(state.next_volume_id),
             last_scrub_unix: U64::new(state.last_scrub_unix),
+            counted_from: U64::new(state.counted_from),
             blank_from_mib: U64::new(state.in_place.unwrap_or_default().blank_from_mib),
             groups: U16::new(state.groups.len() as u16),
             members: U16::new(state.members().count() as u16),
@@ -428,9 +447,13 @@ impl Superblock {
         let state = &self.state;
         append(bytes, &state.policies, |p| RawPolicy { name: pack(&p.name), value: U64::new(p.value) });
         append(bytes, &state.groups, |g| RawGroup {
-            segments: U32::new(g.segments),
+            extents: U32::new(g.extents.len() as u32),
             state: g.state as u8,
             reserved: [0; 3],
+        });
+        append(bytes, state.groups.iter().flat_map(|g| &g.extents), |e| RawExtent {
+            first: U32::new(e.first),
+            frames: U32::new(e.frames),
         });
         append(bytes, state.members(), |m| RawMember {
             uuid: m.uuid.0,
@@ -455,6 +478,8 @@ impl Superblock {
             start_mib: U32::new(v.start_mib),
             size_bytes: U64::new(v.size_bytes),
             created_unix: U64::new(v.created_unix),
+            in_doubt: u8::from(v.in_doubt),
+            reserved: [0; 7],
             name: pack(&v.name),
         });
         append(bytes, state.roots.iter().flatten(), |r| RawRoot {
@@ -572,6 +597,7 @@ impl RawSuperblock {
             volumes,
             next_volume_id: self.next_volume_id.get(),
             last_scrub_unix: self.last_scrub_unix.get(),
+            counted_from: self.counted_from.get(),
             roots: self.roots(tables)?,
             in_place: (self.incompat.get() & IN_PLACE != 0)
                 .then(|| InPlace { blank_from_mib: self.blank_from_mib.get() }),
@@ -580,6 +606,8 @@ impl RawSuperblock {
 
     fn groups(&self, tables: &mut &[u8], width: usize) -> Result<Vec<GroupDesc>, SuperblockError> {
         let groups = table::<RawGroup>(tables, self.groups.get().into(), "number of groups")?;
+        let extents = groups.iter().map(|group| group.extents.get() as usize).sum();
+        let mut extents = table::<RawExtent>(tables, extents, "number of extents")?.iter();
         let members = table::<RawMember>(tables, self.members.get().into(), "number of members")?;
         if members.len() != groups.len() * width {
             return Err(SuperblockError::Malformed("number of members"));
@@ -587,7 +615,9 @@ impl RawSuperblock {
         let described = groups.iter().zip(members.chunks_exact(width)).map(|(group, members)| {
             let members = members.iter().map(RawMember::member).collect::<Result<_, _>>()?;
             let state = GroupState::from_byte(group.state).ok_or(SuperblockError::Malformed("group state"))?;
-            Ok(GroupDesc { segments: group.segments.get(), state, members })
+            let extents = extents.by_ref().take(group.extents.get() as usize);
+            let extents = extents.map(|raw| Extent { first: raw.first.get(), frames: raw.frames.get() }).collect();
+            Ok(GroupDesc { extents, state, members })
         });
         described.collect()
     }
@@ -629,6 +659,7 @@ impl RawVolume {
             size_bytes: self.size_bytes.get(),
             created_unix: self.created_unix.get(),
             start_mib: self.start_mib.get(),
+            in_doubt: self.in_doubt == 1,
         })
     }
 }

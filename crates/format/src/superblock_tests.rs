@@ -98,6 +98,7 @@ fn the_fullest_array_fits_in_its_slot() {
             size_bytes: u64::MAX,
             created_unix: u64::MAX,
             start_mib: u32::MAX,
+            in_doubt: false,
         })
         .collect();
     state.next_volume_id = MAX_VOLUMES as u32;

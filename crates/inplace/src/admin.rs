@@ -89,15 +89,16 @@ impl Array {
         size: ByteSize,
         now_unix: u64,
     ) -> Work<'a, Result<Volume, VolumeAdminError>> {
-        Box::pin(async move {
-            let inner = &self.0;
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let inner = &array.0;
             let _alone = inner.admin.take().await;
-            if !valid_name(name, MAX_VOLUME_NAME) {
-                return Err(VolumeAdminError::BadName(name.into()));
+            if !valid_name(&name, MAX_VOLUME_NAME) {
+                return Err(VolumeAdminError::BadName(name));
             }
             inner.check_size(size)?;
-            if inner.volume(name).is_ok() {
-                return Err(VolumeAdminError::Exists(name.into()));
+            if inner.volume(&name).is_ok() {
+                return Err(VolumeAdminError::Exists(name));
             }
             if inner.volumes.borrow().len() >= MAX_VOLUMES {
                 return Err(VolumeAdminError::TooMany(MAX_VOLUMES));
@@ -110,7 +111,8 @@ impl Array {
                 let mut state = inner.ledger().state.borrow_mut();
                 let id = VolumeId(state.next_volume_id);
                 state.next_volume_id += 1;
-                let desc = VolumeDesc { id, name: name.into(), size_bytes: size.0, created_unix: now_unix, start_mib };
+                let desc =
+                    VolumeDesc { id, name, size_bytes: size.0, created_unix: now_unix, start_mib, in_doubt: false };
                 state.volumes.push(desc.clone());
                 desc
             };
@@ -126,10 +128,11 @@ impl Array {
     /// # Errors
     /// When there is none of that name, or the change cannot be recorded.
     pub fn delete_volume<'a>(&'a self, name: &'a str) -> Work<'a, Result<(), VolumeAdminError>> {
-        Box::pin(async move {
-            let inner = &self.0;
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let inner = &array.0;
             let _alone = inner.admin.take().await;
-            let volume = inner.volume(name)?;
+            let volume = inner.volume(&name)?;
             volume.gone.set(true);
             inner.volumes.borrow_mut().retain(|other| other.id != volume.id);
             inner.ledger().state.borrow_mut().volumes.retain(|desc| desc.id != volume.id);
@@ -143,11 +146,12 @@ impl Array {
     /// When there is none of that name, the size is not possible, another volume is in the way, or the change cannot be
     /// recorded.
     pub fn resize_volume<'a>(&'a self, name: &'a str, size: ByteSize) -> Work<'a, Result<(), VolumeAdminError>> {
-        Box::pin(async move {
-            let inner = &self.0;
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let inner = &array.0;
             let _alone = inner.admin.take().await;
             inner.check_size(size)?;
-            let volume = inner.volume(name)?;
+            let volume = inner.volume(&name)?;
             let old = volume.size.get();
             let start = volume.start_mib();
             if size.0 > old {

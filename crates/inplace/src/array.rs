@@ -102,7 +102,8 @@ impl Array {
     /// # Errors
     /// When not everything could be made durable; the next opening then resyncs what was being written.
     pub fn close(self) -> Work<'static, Result<(), ArrayError>> {
-        Box::pin(async move {
+        let rt = self.0.rt.clone();
+        let close = async move {
             let inner = &self.0;
             inner.closing.set(true);
             inner.changed.notify();
@@ -116,6 +117,13 @@ impl Array {
             let fits = inner.ledger().intent().is_none_or(|intent| intent.stale().is_empty());
             inner.ledger().state.borrow_mut().clean = fits;
             inner.commit().await
-        })
+        };
+        Box::pin(async move { rt.carry_out(close).await })
+    }
+
+    /// Carries out a change of the array to its end, whatever becomes of the caller: half of it would be neither the one
+    /// array nor the other.
+    pub(crate) fn carry_out<'a, T: 'static>(&'a self, change: impl Future<Output = T> + 'static) -> Work<'a, T> {
+        Box::pin(self.0.rt.carry_out(change))
     }
 }

@@ -88,7 +88,7 @@ fn first_report(found: &Found) -> CheckReport {
         clean: superblock.state.clean,
         findings,
         lost: Vec::new(),
-        segments: u64::from(superblock.state.groups[0].segments),
+        segments: u64::from(superblock.state.groups[0].segments()),
         stripes: 0,
         blocks: 0,
         mapped: 0,

@@ -1,8 +1,8 @@
 //! Making an array: all checks before the first byte is written.
 
-use cygnus_engine::{ArrayError, Work, describe_group, random_uuid, refuse_used, write_first};
+use cygnus_engine::{ArrayError, Work, describe_members, random_uuid, refuse_used, segments_on, write_first};
 use cygnus_format::{
-    ArrayState, DATA_START, Geometry, GroupDesc, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
+    ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
     Superblock,
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
@@ -49,7 +49,7 @@ pub fn create<'a>(
         }
         let array = random_uuid(rt);
         for (ix, device) in (0..).zip(devices) {
-            write_log(rt, device, array, state.groups[0].segments, !state.clean).await?;
+            write_log(rt, device, array, state.groups[0].segments(), !state.clean).await?;
             let member_uuid = state.members().nth(usize::from(ix)).expect("one member per device").uuid;
             let member = MemberIx(ix);
             let superblock =
@@ -106,31 +106,33 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     if let Some(small) = devices.iter().find(|device| device.size < need.0) {
         return Err(ArrayError::TooSmall { device: small.name.clone(), size: ByteSize(small.size), need });
     }
-    let mut described: Vec<GroupDesc> =
-        devices.chunks(devices.len() / groups).map(|members| describe_group(rt, members, &geometry)).collect();
     // All members are as large as the smallest of all, not only of its pair.
-    let segments = described.iter().map(|group| group.segments).min().unwrap_or(0);
-    described.iter_mut().for_each(|group| group.segments = segments);
+    let segments = segments_on(devices, &geometry);
     let stripes = u64::from(segments) * u64::from(segment_blocks / chunk_blocks);
     let blocks = Layout::new(level, devices.len(), chunk_blocks, stripes * u64::from(chunk_blocks));
     let blocks = blocks.map_err(|error| ArrayError::Invalid(error.to_string()))?.blocks();
     let needs_resync = level != Level::Raid0 && !options.blank;
-    let state = ArrayState {
+    let mut state = ArrayState {
         name: options.name.clone(),
         preset: level.name().into(),
         geometry,
         over_provisioning_permille: 0,
         policies: Vec::new(),
-        groups: described,
+        groups: Vec::new(),
         spares: Vec::new(),
         session: 0,
         clean: !needs_resync,
         volumes: Vec::new(),
         next_volume_id: 1,
         last_scrub_unix: 0,
+        counted_from: 0,
         roots: [None, None],
         in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { (blocks * BLOCK as u64) >> 20 } }),
     };
+    for devices in devices.chunks(devices.len() / groups) {
+        let admitted = state.admit(segments, describe_members(rt, devices), GroupState::InService);
+        admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     Ok(state)
 }

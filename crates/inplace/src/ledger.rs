@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use cygnus_engine::{Log, depart};
 use cygnus_format::{ArrayState, MemberState, Superblock, slot_for};
+use cygnus_runtime::Rounds;
 use cygnus_types::{MemberIx, Uuid};
 
 use crate::error::RaidError;
 use crate::intent::{Intended, Intent};
-use crate::lock::Lock;
 use crate::raid::Core;
 
 /// See the module's text.
@@ -19,7 +19,7 @@ pub(crate) struct Ledger {
     pub state: RefCell<ArrayState>,
     pub log: Arc<dyn Log>,
     generation: Cell<u64>,
-    committing: Lock,
+    committing: Rounds<Result<(), RaidError>>,
     /// How many departures are on record.
     recorded: Cell<u64>,
     /// None for a level without redundancy: there is nothing to be renewed.
@@ -34,7 +34,7 @@ impl Ledger {
             state: RefCell::new(newest.state),
             log,
             generation: Cell::new(newest.generation),
-            committing: Lock::default(),
+            committing: Rounds::default(),
             recorded: Cell::new(0),
             intent,
         }
@@ -61,31 +61,32 @@ impl Ledger {
     }
 
     /// Returns when every departure of a device is on record.
-    pub(crate) async fn settle(&self, core: &Rc<Core>) -> Result<(), RaidError> {
-        if self.recorded.get() == core.departures.get() {
-            return Ok(());
+    pub(crate) async fn settle(self: &Rc<Self>, core: &Rc<Core>) -> Result<(), RaidError> {
+        while self.recorded.get() != core.departures.get() {
+            // The round that is under way may have seen them all.
+            match self.committing.is_running() {
+                true => self.committing.ended().await,
+                false => return self.commit(core).await,
+            }
         }
-        let _alone = self.committing.take().await;
-        if self.recorded.get() == core.departures.get() {
-            return Ok(());
-        }
-        self.round(core).await
+        Ok(())
     }
 
-    /// Writes the present state to the superblocks of all members in service, and makes it durable.
-    pub(crate) async fn commit(&self, core: &Rc<Core>) -> Result<(), RaidError> {
-        let _alone = self.committing.take().await;
-        self.round(core).await
+    /// Writes the present state to the superblocks of all members in service, and makes it durable. Concurrent callers
+    /// share a round, which goes on to its end whatever becomes of them: were another begun beside it, a crash could spoil
+    /// both slots of every member.
+    pub(crate) async fn commit(self: &Rc<Self>, core: &Rc<Core>) -> Result<(), RaidError> {
+        self.committing.next(&core.rt, || self.clone().round(core.clone())).await
     }
 
-    async fn round(&self, core: &Rc<Core>) -> Result<(), RaidError> {
+    async fn round(self: Rc<Self>, core: Rc<Core>) -> Result<(), RaidError> {
         loop {
             let departures = core.departures.get();
             // Beyond its redundancy the array takes no writes, so nobody will have missed any: when the devices are back,
             // it can be opened as it was.
             core.check_alive()?;
-            self.note_departures(core);
-            self.write(core).await;
+            self.note_departures(&core);
+            self.write(&core).await;
             if core.departures.get() == departures {
                 self.recorded.set(departures);
                 return Ok(());

@@ -44,7 +44,7 @@ pub(crate) fn layout_of(state: &ArrayState) -> Result<Layout, ArrayError> {
         .parse()
         .map_err(|_| invalid(format!("{} has the unknown level {}: use a newer version", state.name, state.preset)))?;
     let geometry = &state.geometry;
-    let segments = state.groups.iter().map(|group| group.segments).min().unwrap_or(0);
+    let segments = state.groups.iter().map(|group| group.segments()).min().unwrap_or(0);
     let chunks = u64::from(segments) * u64::from(geometry.segment_blocks / geometry.chunk_blocks);
     let blocks = chunks * u64::from(geometry.chunk_blocks);
     Layout::new(level, state.members().count(), geometry.chunk_blocks, blocks)
@@ -62,7 +62,7 @@ pub(crate) async fn find(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
     let mut stale = BTreeSet::new();
     if !state.clean && layout.level() != Level::Raid0 {
         for device in assembly.devices.iter().flatten() {
-            read_log(rt, device, assembly.superblock.array, state.groups[0].segments, &mut stale).await;
+            read_log(rt, device, assembly.superblock.array, state.groups[0].segments(), &mut stale).await;
         }
     }
     Ok(Found { assembly, layout, stale })
@@ -165,7 +165,7 @@ async fn put_into_service(
     let (array, state) = (assembly.superblock.array, &assembly.superblock.state);
     let geometry = &state.geometry;
     let stripes = u64::from(geometry.segment_blocks / geometry.chunk_blocks);
-    let regions = state.groups[0].segments;
+    let regions = state.groups[0].segments();
     let intent =
         (layout.level() != Level::Raid0).then(|| Intent::new(array.tag(), state.session, stripes, regions, &stale));
     let ledger = Rc::new(Ledger::new(assembly.superblock, intent, log));

@@ -8,6 +8,7 @@ use cygnus_types::BLOCK;
 
 use crate::error::RaidError;
 use crate::layout::Piece;
+use crate::lock::Range;
 use crate::raid::{Core, Reading, Slot};
 
 /// A piece of a read on its way; no operation where no device of the piece's column is in service.
@@ -157,14 +158,21 @@ impl Core {
         self.ended(writes).await
     }
 
-    /// Tells the devices that blocks hold nothing of value. Only for levels without redundancy.
-    pub(crate) async fn trim(self: &Rc<Self>, first: u64, blocks: u64) -> Result<(), RaidError> {
+    /// Tells the devices that blocks hold nothing of value, to its end, whatever becomes of the caller. Only for levels
+    /// without redundancy.
+    pub(crate) async fn trim(self: &Rc<Self>, first: u64, blocks: u64, alone: Range) -> Result<(), RaidError> {
         self.check_alive()?;
         let trim = |piece: Piece| {
             let device = self.layout.device(piece.stripe, piece.column);
             let op = self.start_trim(device, piece.stripe, piece.row, u64::from(piece.rows) * BLOCK as u64);
             (self.slot(device), op)
         };
-        self.ended(self.layout.pieces(first, blocks).map(trim).collect()).await
+        let trims = self.layout.pieces(first, blocks).map(trim).collect();
+        let core = self.clone();
+        let end = async move {
+            let _alone = alone;
+            core.ended(trims).await
+        };
+        self.rt.carry_out(end).await
     }
 }

@@ -3,13 +3,13 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use cygnus_runtime::{BufSlice, DeviceIx, IoError, IoErrorKind, OpFuture, Runtime};
+use cygnus_runtime::{BufSlice, DeviceIx, IoError, OpFuture, Rounds, Runtime};
 use cygnus_types::{BLOCK, Lba};
 
 use crate::error::RaidError;
 use crate::layout::{Layout, Level};
 use crate::ledger::Ledger;
-use crate::lock::{Lock, Ranges};
+use crate::lock::{Range, Ranges};
 use crate::mend::{BadPlaces, Mended};
 use crate::stripes::Stripes;
 
@@ -47,7 +47,7 @@ pub(crate) struct Core {
     pub counters: RefCell<Counters>,
     /// How often a device has left service.
     pub departures: Cell<u64>,
-    flushing: Lock,
+    flushing: Rounds<Result<(), RaidError>>,
     pub bad_places: BadPlaces,
     /// What makes it outlive this process; the baselines of the lab have none.
     pub ledger: OnceCell<Rc<Ledger>>,
@@ -117,7 +117,7 @@ impl Raid {
             ranges: Rc::default(),
             counters: RefCell::default(),
             departures: Cell::new(0),
-            flushing: Lock::default(),
+            flushing: Rounds::default(),
             bad_places: BadPlaces::default(),
             ledger: OnceCell::new(),
         }))
@@ -153,12 +153,12 @@ impl Raid {
     /// [`RaidError::Failed`] when too many devices have failed to keep what was written.
     pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), RaidError> {
         let (first, blocks) = self.blocks_of(offset, data.len() as u64)?;
-        let _alone = match self.0.layout.is_mirrored() {
+        let alone = match self.0.layout.is_mirrored() {
             true => Some(self.0.ranges.take(first, blocks).await),
             // One device has each block, or the turn at a stripe keeps the order.
             false => None,
         };
-        self.0.write(first, blocks, data).await
+        self.0.write(first, blocks, data, alone).await
     }
 
     /// Makes durable whatever was written before.
@@ -198,8 +198,25 @@ impl Raid {
 }
 
 impl Core {
-    /// Writes blocks of which the caller has the range, if the level needs that.
-    pub(crate) async fn write(self: &Rc<Self>, first: u64, blocks: u64, data: BufSlice) -> Result<(), RaidError> {
+    /// Writes blocks; nobody else may be at work on the range meanwhile, if the level needs that. It goes on to its end
+    /// whatever becomes of the caller: what was begun on some devices and not on others, or while nothing says that it was
+    /// begun, would be copies that differ for ever.
+    pub(crate) async fn write(
+        self: &Rc<Self>,
+        first: u64,
+        blocks: u64,
+        data: BufSlice,
+        alone: Option<Range>,
+    ) -> Result<(), RaidError> {
+        let core = self.clone();
+        let write = async move {
+            let _alone = alone;
+            core.write_all(first, blocks, data).await
+        };
+        self.rt.carry_out(write).await
+    }
+
+    async fn write_all(self: &Rc<Self>, first: u64, blocks: u64, data: BufSlice) -> Result<(), RaidError> {
         self.counters.borrow_mut().written += blocks;
         let _intent = match self.ledger.get() {
             Some(ledger) => ledger.intend(self, first, blocks).await?,
@@ -213,21 +230,23 @@ impl Core {
         self.settle().await
     }
 
-    /// See [`Raid::flush`]. One at a time: whoever comes while one is under way may have written what that one does not
-    /// cover, and must not return before it has ended either.
+    /// See [`Raid::flush`]. Whoever comes while one is under way may have written what that one does not cover, and must
+    /// not return before the next has ended. A round goes on to its end whatever becomes of the callers: it takes the marks
+    /// of what was written.
     pub(crate) async fn flush(self: &Rc<Self>) -> Result<(), RaidError> {
-        {
-            let _alone = self.flushing.take().await;
-            let dirty = |&device: &usize| !self.is_failed(device) && self.devices[device].dirty.replace(false);
-            let flushes: Vec<_> = (0..self.devices.len())
-                .filter(dirty)
-                .map(|d| (self.slot(d), self.rt.flush(self.devices[d].ix.get())))
-                .collect();
-            for (slot, flush) in flushes {
-                if flush.await.is_err() {
-                    // Whatever it has taken since its last flush may be lost.
-                    self.write_failed(slot);
-                }
+        self.flushing.next(&self.rt, || self.clone().flush_round()).await
+    }
+
+    async fn flush_round(self: Rc<Self>) -> Result<(), RaidError> {
+        let dirty = |&device: &usize| !self.is_failed(device) && self.devices[device].dirty.replace(false);
+        let flushes: Vec<_> = (0..self.devices.len())
+            .filter(dirty)
+            .map(|d| (self.slot(d), self.rt.flush(self.devices[d].ix.get())))
+            .collect();
+        for (slot, flush) in flushes {
+            if flush.await.is_err() {
+                // Whatever it has taken since its last flush may be lost.
+                self.write_failed(slot);
             }
         }
         self.settle().await?;
@@ -348,7 +367,7 @@ impl Core {
     /// written anew.
     pub(crate) fn read_failed(&self, slot: Slot, stripe: u64, error: IoError) {
         self.note(slot.device, |traffic| traffic.read_errors += 1);
-        if matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Hung) {
+        if !error.kind.is_of_range() {
             self.fail(slot);
         } else if self.ledger.get().is_some_and(|ledger| ledger.intent().is_some()) {
             self.bad_places.note(stripe, slot.device);

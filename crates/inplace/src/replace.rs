@@ -21,17 +21,18 @@ impl Array {
         device: &'a DeviceInfo,
         force: bool,
     ) -> Work<'a, Result<u64, MemberError>> {
-        Box::pin(async move {
-            let inner = &self.0;
+        let (array, device) = (self.clone(), device.clone());
+        self.carry_out(async move {
+            let inner = &array.0;
             let _alone = inner.admin.take().await;
-            inner.check_candidate(member, device)?;
-            if !force && !inner.was_its_own(member, device).await? {
-                refuse_used(&inner.rt, std::slice::from_ref(device)).await?;
+            inner.check_candidate(member, &device)?;
+            if !force && !inner.was_its_own(member, &device).await? {
+                refuse_used(&inner.rt, std::slice::from_ref(&device)).await?;
             }
             inner.make_way(member, force)?;
             let core = inner.core();
             core.settle().await.map_err(faulted)?;
-            wipe(&inner.rt, device).await?;
+            wipe(&inner.rt, &device).await?;
             let ix = member.index();
             let attach = || {
                 core.attach(ix, device.ix, 0);
@@ -70,7 +71,7 @@ impl Inner {
             return Err(MemberError::Rebuilding(self.device_name(member.index())));
         }
         let state = self.ledger().state.borrow();
-        let need = ByteSize(state.geometry.device_offset(state.groups[0].segments, 0));
+        let need = ByteSize(state.geometry.device_offset(state.groups[0].segments(), 0));
         if device.size < need.0 {
             let (device, size) = (device.name.clone(), ByteSize(device.size));
             return Err(ArrayError::TooSmall { device, size, need }.into());

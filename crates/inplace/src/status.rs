@@ -93,7 +93,7 @@ impl Array {
             parity: state.geometry.parity,
             health,
             region: ByteSize(state.geometry.segment_bytes()),
-            regions: state.groups[0].segments,
+            regions: state.groups[0].segments(),
             dirty_regions: intent.map_or(0, |intent| intent.dirty()),
             stale_regions: intent.map_or(0, |intent| intent.stale().len()),
             capacity: ByteSize(inner.space_mib() << 20),

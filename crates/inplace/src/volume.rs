@@ -179,12 +179,12 @@ impl Volume {
         }
         let (core, around) = (self.array.core(), around(start, data.len() as u64));
         // Parts of one block are the volume's to put together, one after the other.
-        let _alone = core.ranges.take(around.first, around.blocks).await;
+        let alone = core.ranges.take(around.first, around.blocks).await;
         let data = match (start | data.len() as u64).is_multiple_of(BLOCK as u64) && data.is_block_aligned() {
             true => data,
             false => self.completed(&around, &data).await?,
         };
-        core.write(around.first, around.blocks, data).await.map_err(|error| self.error(error))
+        core.write(around.first, around.blocks, data, Some(alone)).await.map_err(|error| self.error(error))
     }
 
     /// The whole blocks that a write makes of what is there.
@@ -223,8 +223,8 @@ impl Volume {
         if core.layout.level() != Level::Raid0 || first >= end {
             return Ok(());
         }
-        let _alone = core.ranges.take(first, end - first).await;
-        core.trim(first, end - first).await.map_err(|error| self.error(error))
+        let alone = core.ranges.take(first, end - first).await;
+        core.trim(first, end - first, alone).await.map_err(|error| self.error(error))
     }
 
     /// Makes a range read as zeros, by writing them.
@@ -255,8 +255,8 @@ impl Inner {
         while at < end {
             let piece = (end - at).min(PIECE);
             let (first, blocks) = (at / BLOCK as u64, piece / BLOCK as u64);
-            let _alone = self.core().ranges.take(first, blocks).await;
-            self.core().write(first, blocks, zeros.slice(0..piece as usize)).await?;
+            let alone = self.core().ranges.take(first, blocks).await;
+            self.core().write(first, blocks, zeros.slice(0..piece as usize), Some(alone)).await?;
             at += piece;
         }
         Ok(())

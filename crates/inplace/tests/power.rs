@@ -198,7 +198,7 @@ impl Bench {
     fn unfit(&self) -> (usize, bool) {
         let devices = self.world.infos(&self.disks);
         let report = self.run(|rt| async move { check(&rt, &devices, None, |_| ()).await.unwrap() }).unwrap();
-        let notes: Vec<&str> = report.findings.iter().filter(|f| !f.is_damage).map(|f| f.text.as_str()).collect();
+        let notes: Vec<&str> = report.findings.iter().filter(|f| f.is_remark()).map(|f| f.text.as_str()).collect();
         let unfit = notes.iter().any(|text| text.contains("resyncs") && !text.contains("of which 0 do not fit"));
         (report.damage(), unfit)
     }
@@ -525,7 +525,8 @@ fn it_is_no_log() {
     bench
         .run(|rt| async move {
             let log = Arc::new(Quiet);
-            let options = OpenOptions { array: None, reactors: 1, read_only: true, log };
+            let options =
+                OpenOptions { array: None, reactors: 1, read_only: true, map: cygnus_engine::MapRule::default(), log };
             let error = cygnus_engine::Array::open(&rt, &devices, &options).await.err().expect("it is refused");
             assert_eq!(
                 error.to_string(),

@@ -82,14 +82,6 @@ pub enum LabError {
         /// Why.
         error: std::io::Error,
     },
-    /// A result could not be written.
-    #[error("{path}: {error}", path = path.display())]
-    Write {
-        /// Which file.
-        path: std::path::PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
 }
 
 /// What ends a run early, before it is known which array and which line of the scenario it is about.

@@ -1,9 +1,7 @@
 //! An outcome as files: numbers for programs, one table to a file.
 
 use std::fmt::Write;
-use std::path::Path;
 
-use crate::error::LabError;
 use crate::outcome::{DeviceSample, Outcome, Sample, milli, per_second};
 use crate::scenario::Scenario;
 
@@ -13,22 +11,16 @@ const SCHEMA: u32 = 1;
 /// Bytes of the pages and blocks that are counted.
 const PAGE: u64 = 4096;
 
-/// Writes `summary.json`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself) into
-/// `dir`, which is made if need be.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_files(dir: &Path, scenario: &Scenario, outcome: &Outcome) -> Result<(), LabError> {
-    let file = |name: &str, text: &str| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| LabError::Write { path, error })
-    };
-    std::fs::create_dir_all(dir).map_err(|error| LabError::Write { path: dir.into(), error })?;
-    file("summary.json", &summary(outcome))?;
-    file("latency.csv", &latency(outcome))?;
-    file("timeseries.csv", &time_series(outcome))?;
-    file("devices.csv", &devices(outcome))?;
-    file("scenario.toml", &scenario.text)
+/// `summary.json`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself): each file's
+/// name and text.
+pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, String)> {
+    vec![
+        ("summary.json".into(), summary(outcome)),
+        ("latency.csv".into(), latency(outcome)),
+        ("timeseries.csv".into(), time_series(outcome)),
+        ("devices.csv".into(), devices(outcome)),
+        ("scenario.toml".into(), scenario.text.clone()),
+    ]
 }
 
 #[derive(serde::Serialize)]

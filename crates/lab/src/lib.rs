@@ -2,7 +2,7 @@
 //!
 //! A [`Scenario`] is a TOML file: drives, one or more arrays, what happens to them before the clock starts (aging), the
 //! clients' workload, and optionally what the array's core and the clients' network cost. [`run`] plays it through for
-//! one array and gives an [`Outcome`]; [`write_files`] turns that into CSV and JSON.
+//! one array and gives an [`Outcome`]; [`result_files`] turns that into CSV and JSON.
 //!
 //! An [`Experiment`] is a published figure: scenarios, what to draw of their outcomes, and what must hold.
 //!
@@ -38,9 +38,9 @@ pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use experiment::{
     About, Bound, Check, EXPERIMENTS, Experiment, Explanation, Findings, Laboratory, Measured, Number, Provenance,
-    Published, Run, Scale, Stage, Trial, Trialled, Verdict, experiment, page, read_verdict, write_experiment,
+    Published, Run, Scale, Stage, Trial, Trialled, Verdict, experiment, experiment_files, page, read_verdict,
 };
-pub use files::write_files;
+pub use files::result_files;
 pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cygnus_lab::{EXAMPLES, Scenario, run, write_files};
+use cygnus_lab::{EXAMPLES, Scenario, result_files, run};
 
 const SEED: u64 = 7;
 
@@ -19,7 +19,11 @@ fn run_into(name: &str, seed: u64) -> PathBuf {
     let scenario = scenario();
     for which in 0..scenario.arrays().len() {
         let outcome = run(&scenario, which, seed, |_| {}).unwrap_or_else(|error| panic!("{error}"));
-        write_files(&dir.join(&outcome.array), &scenario, &outcome).unwrap_or_else(|error| panic!("{error}"));
+        let dir = dir.join(&outcome.array);
+        fs::create_dir_all(&dir).expect("the target directory can be written");
+        for (name, text) in result_files(&scenario, &outcome) {
+            fs::write(dir.join(name), text).expect("the target directory can be written");
+        }
     }
     dir
 }

@@ -36,5 +36,5 @@ pub use client_reply::{ExtentIter, Reply, ReplyBody, ReplyParsed, SimpleReply, p
 pub use error::{Errno, Malformed};
 pub use handshake::{Catalogue, ExportInfo, Next, Progress, ServerHandshake, Session};
 pub use reply::{Extent, ReplyEncoder};
-pub use request::{Command, Parsed, Refusal, Request, parse_request, peek_offset};
+pub use request::{Command, Parsed, Refusal, Request, parse_request, peek_offset, peek_request};
 pub use uri::{Address, NbdUri, UriError};

@@ -53,6 +53,16 @@ impl ReplyEncoder {
         wire::DATA_CHUNK_BYTES
     }
 
+    /// What stands before a part of the data of a READ that is answered in several chunks; only structured replies can be.
+    pub fn read_part(&self, out: &mut [u8], cookie: u64, offset: u64, length: u32, last: bool) -> usize {
+        assert!(self.structured, "a simple reply has one part");
+        let used = self.read_header(out, cookie, offset, length);
+        if !last {
+            out[4..6].fill(0);
+        }
+        used
+    }
+
     /// A READ of nothing but zeros, without sending them. None if only structured replies can say that.
     pub fn read_hole(&self, out: &mut [u8], cookie: u64, offset: u64, length: u32) -> Option<usize> {
         if !self.structured {
@@ -144,6 +154,10 @@ mod tests {
         assert_eq!(&out[..n], simple_ok);
         let n = structured.read_header(&mut out, 9, 512, 64);
         assert_eq!(&out[..n], b"\x66\x8e\x33\xef\0\x01\0\x01\0\0\0\0\0\0\0\x09\0\0\0\x48\0\0\0\0\0\0\x02\0");
+        let n = structured.read_part(&mut out, 9, 512, 64, false);
+        assert_eq!(&out[..n], b"\x66\x8e\x33\xef\0\0\0\x01\0\0\0\0\0\0\0\x09\0\0\0\x48\0\0\0\0\0\0\x02\0");
+        let n = structured.read_part(&mut out, 9, 512, 64, true);
+        assert_eq!(out[4..6], [0, 1], "the last one of {n} bytes says so");
         assert_eq!(plain.read_hole(&mut out, 9, 512, 64), None);
         let n = structured.read_hole(&mut out, 9, 512, 64).unwrap();
         assert_eq!(&out[..n], b"\x66\x8e\x33\xef\0\x01\0\x02\0\0\0\0\0\0\0\x09\0\0\0\x0c\0\0\0\0\0\0\x02\0\0\0\0\x40");

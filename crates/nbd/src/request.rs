@@ -117,13 +117,7 @@ pub fn parse_request(input: &[u8]) -> Parsed {
     if magic != wire::REQUEST_MAGIC {
         return Parsed::Bad(Malformed::RequestMagic(magic));
     }
-    let request = Request {
-        flags: u16_at(header, 4),
-        command: Command::from_code(u16_at(header, 6)),
-        cookie: u64_at(header, 8),
-        offset: u64_at(header, 16),
-        length: u32_at(header, 24),
-    };
+    let request = Request::decode(header);
     let data = if request.command == Command::Write { request.length } else { 0 };
     if data > wire::MAX_PAYLOAD {
         return Parsed::Bad(Malformed::WriteLength(data));
@@ -133,6 +127,12 @@ pub fn parse_request(input: &[u8]) -> Parsed {
         return Parsed::NeedMore(consumed);
     }
     Parsed::Request { request, payload: wire::REQUEST_BYTES..consumed, consumed }
+}
+
+/// The header of the request at the front of `input`, if it is one and has come; its payload need not have.
+pub fn peek_request(input: &[u8]) -> Option<Request> {
+    let header = input.first_chunk::<{ wire::REQUEST_BYTES }>()?;
+    (u32_at(header, 0) == wire::REQUEST_MAGIC).then(|| Request::decode(header))
 }
 
 /// The offset that the request at the front of `input` will be found to have, should it prove to be one.
@@ -151,6 +151,18 @@ pub struct Refusal {
 }
 
 impl Request {
+    /// What a header says, whatever its magic.
+    #[inline]
+    fn decode(header: &[u8; wire::REQUEST_BYTES]) -> Request {
+        Request {
+            flags: u16_at(header, 4),
+            command: Command::from_code(u16_at(header, 6)),
+            cookie: u64_at(header, 8),
+            offset: u64_at(header, 16),
+            length: u32_at(header, 24),
+        }
+    }
+
     /// The header's bytes. A WRITE's data must follow.
     pub fn encode(&self) -> [u8; wire::REQUEST_BYTES] {
         let mut bytes = [0; wire::REQUEST_BYTES];
@@ -239,7 +251,10 @@ mod tests {
         assert_eq!(write.encode(), bytes[..28]);
         for cut in 0..28 {
             assert_eq!(parse_request(&bytes[..cut]), Parsed::NeedMore(28));
+            assert_eq!(peek_request(&bytes[..cut]), None);
         }
+        assert_eq!(peek_request(&bytes[..28]), Some(write));
+        assert_eq!(peek_request(&[0; 28]), None);
         for cut in 28..31 {
             assert_eq!(parse_request(&bytes[..cut]), Parsed::NeedMore(31));
         }

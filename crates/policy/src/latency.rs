@@ -11,8 +11,15 @@
 //!    which nobody waits; when several of these in a row are in time, it serves again. A device that pauses to collect its
 //!    garbage is slow for as long as it pauses. Reads judged at the same moment count once: when a reactor was kept from
 //!    its processor for a while, everything it had in flight seems to have taken that long, on every device.
-//! 3. A device that gives no answer at all for half a minute is *hung*: it goes out of service. That is longer than any
-//!    retry inside a drive and its kernel driver takes, since a member thrown out costs a rebuild.
+//! 3. A device that gives no answer at all for 75 s is *hung*: it goes out of service. Not before the kernel itself has given it
+//!    up once: NVMe's timer (`nvme_core.io_timeout`) and SCSI's run for 30 s. Then the command is aborted, and the abort may
+//!    take as long; then the controller or the bus is reset, which takes seconds, and the command is given again. Whatever this
+//!    saves is saved within some 65 s, and a member that came back by itself costs nothing. A flush and a trim may take longer
+//!    by their nature; that is said where their time is taken (`Runtime::set_patience`).
+//!
+//! Writes are judged otherwise. Nobody can do without a member's part of a stripe, so a member that is slow at writing or
+//! flushing slows its whole group down, and nothing can be done but to say so: *it lags*. It does when 99 of 100 of its
+//! writes do not end within four times what the same takes its peers, who get the same writes.
 
 use cygnus_types::Nanos;
 
@@ -37,6 +44,19 @@ pub struct LatencyRule {
     pub saved_hedges: u32,
     /// A device without an answer for so long is hung.
     pub hung_after: Nanos,
+    /// A member lags in its writes or flushes when their 99th percentile is so many times that of its peers,
+    pub lag_factor: u64,
+    /// but not below this: drives that collect their garbage at different times differ by as much.
+    pub least_lag: Nanos,
+}
+
+/// How much longer than its peers a member takes: 99th percentiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// Its own.
+    pub own: Nanos,
+    /// That of its typical peer.
+    pub peers: Nanos,
 }
 
 impl Default for LatencyRule {
@@ -50,7 +70,9 @@ impl Default for LatencyRule {
             probe_every: Nanos::millis(10),
             hedge_percent: 10,
             saved_hedges: 64,
-            hung_after: Nanos::secs(30),
+            hung_after: Nanos::secs(75),
+            lag_factor: 4,
+            least_lag: Nanos::millis(5),
         }
     }
 }
@@ -72,16 +94,30 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HedgeBudget(u32);
 
+/// The middle one. Of two, the lower one: one slow member must not raise the bar that it is measured by.
+fn typical(p99: &mut [Nanos]) -> Option<Nanos> {
+    p99.sort_unstable();
+    p99.get(p99.len().saturating_sub(1) / 2).copied()
+}
+
 impl LatencyRule {
+    /// Least time for [`LatencyRule::hung_after`]. Healthy drives take hundreds of milliseconds now and then, to flush a full
+    /// cache or to try a bad sector again.
+    pub const LEAST_HUNG_AFTER: Nanos = Nanos::secs(1);
+
     /// After how long a read of a block is late, given the 99th percentiles of the group's members as far as they are
-    /// known. The median of them: one slow member must not raise the bar that it is measured by.
+    /// known.
     pub fn late_after(&self, p99: &mut [Nanos]) -> Nanos {
-        p99.sort_unstable();
-        // The lower one of two, for the same reason.
-        match p99.get(p99.len().saturating_sub(1) / 2) {
-            Some(&typical) => (typical * self.late_factor).clamp(self.earliest, self.latest),
+        match typical(p99) {
+            Some(typical) => (typical * self.late_factor).clamp(self.earliest, self.latest),
             None => self.latest,
         }
+    }
+
+    /// Whether a member lags in its writes, or in its flushes, given their 99th percentile and those of its peers.
+    pub fn lag(&self, own: Nanos, peers: &mut [Nanos]) -> Option<Lag> {
+        let peers = typical(peers)?;
+        (own >= self.least_lag && own >= peers * self.lag_factor).then_some(Lag { own, peers })
     }
 
     /// A read that ended `now` took so long where it was late after `late_after`.
@@ -150,6 +186,8 @@ mod tests {
         hedge_percent: 10,
         saved_hedges: 2,
         hung_after: Nanos(1_000_000),
+        lag_factor: 4,
+        least_lag: Nanos(5_000),
     };
 
     #[test]
@@ -160,6 +198,15 @@ mod tests {
         assert_eq!(late(&[1]), 100);
         assert_eq!(late(&[90_000]), 10_000);
         assert_eq!(late(&[]), 10_000);
+    }
+
+    #[test]
+    fn a_member_lags_when_its_peers_do_not() {
+        let lag = |own, peers: &[u64]| RULE.lag(Nanos(own), &mut peers.iter().map(|&n| Nanos(n)).collect::<Vec<_>>());
+        assert_eq!(lag(8_000, &[2_000, 1_000]), Some(Lag { own: Nanos(8_000), peers: Nanos(1_000) }));
+        assert_eq!(lag(8_000, &[9_000, 1_000, 9_000]), None, "most of them take as long");
+        assert_eq!(lag(4_999, &[100]), None, "fast enough for anybody");
+        assert_eq!(lag(80_000, &[]), None, "nobody to compare it with");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};
 pub use histogram::LatencyHistogram;
-pub use latency::{HedgeBudget, LatencyRule, Pace};
+pub use latency::{HedgeBudget, Lag, LatencyRule, Pace};
 pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Redundancy, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;

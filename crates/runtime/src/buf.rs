@@ -1,7 +1,12 @@
 //! I/O buffers: aligned, recycled, and counted so that an operation in flight keeps its memory.
 //!
-//! A pool takes its buffers from one arena, which a driver may register with the kernel once; beyond the arena it falls
-//! back to the heap. Freed buffers go to a free list of their size class, so the hot path never meets the allocator.
+//! A pool takes its buffers from one arena, which a driver may register with the kernel once; beyond the arena from
+//! mappings of its own. Freed buffers go to a free list of their size class, so the hot path never meets the allocator.
+//!
+//! What a load of another time has left on the free lists goes back to the system: [`BufPool::give_back`], called now and
+//! then, has the kernel take the pages of every buffer that was not used since the last call. The address stays with the
+//! buffer, which has zeros in it when it is used next. The arena keeps its pages, as the kernel may have them pinned, and
+//! transfers would go to pages that nobody sees any more.
 //!
 //! # Blank buffers
 //!
@@ -11,7 +16,6 @@
 //! is the same, every byte is right, and headers and maps in front of the zeros are as real as ever. In other pools
 //! nothing is known, and asking costs a comparison.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -31,9 +35,7 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
     Arena,
-    Heap,
-    /// A mapping of its own: a buffer that is mostly blank takes memory only where it is not.
-    Mapping,
+    Slab,
 }
 
 struct Chunk {
@@ -43,6 +45,8 @@ struct Chunk {
     refs: Cell<u32>,
     /// Everything from here on is zeros. Only ever wrong on the safe side.
     blank_from: Cell<u32>,
+    /// The system has its pages back.
+    given_back: Cell<bool>,
 }
 
 impl Chunk {
@@ -94,8 +98,28 @@ impl Chunk {
     }
 }
 
+/// The free buffers of one size class, the one used last on top.
+#[derive(Default)]
+struct FreeList {
+    chunks: Vec<NonNull<Chunk>>,
+    /// The shortest it was since [`BufPool::give_back`]: so many at the bottom were not used since.
+    unused: usize,
+}
+
+impl FreeList {
+    #[inline]
+    fn pop(&mut self) -> Option<NonNull<Chunk>> {
+        let chunk = self.chunks.pop();
+        self.unused = self.unused.min(self.chunks.len());
+        chunk
+    }
+}
+
 struct Pool {
-    free: RefCell<[Vec<NonNull<Chunk>>; CLASSES]>,
+    free: RefCell<[FreeList; CLASSES]>,
+    slabs: RefCell<Slabs>,
+    /// Bytes of buffers outside the arena that are not given back.
+    beyond: Cell<usize>,
     arena: Option<Pages>,
     arena_len: usize,
     arena_used: Cell<usize>,
@@ -118,17 +142,48 @@ fn class_bytes(class: usize) -> usize {
     BLOCK << class
 }
 
-fn layout(bytes: usize) -> Layout {
-    Layout::from_size_align(bytes, ALIGN).expect("size classes are small multiples of the alignment")
+/// Bytes mapped at a time for small buffers.
+const SLAB: usize = 1 << 20;
+
+/// Memory outside the arena. Mapped and not allocated: an allocator keeps a page of its own beside each aligned block, which
+/// would stay when the block has gone.
+#[derive(Default)]
+struct Slabs {
+    mappings: Vec<Pages>,
+    /// What is left of the slab begun last.
+    rest: Option<NonNull<u8>>,
+    left: usize,
+}
+
+impl Slabs {
+    /// The next `bytes`, which nobody has had yet.
+    fn carve(&mut self, bytes: usize) -> NonNull<u8> {
+        if bytes >= SLAB {
+            self.mappings.push(Pages::sparse(bytes));
+            return self.mappings.last().expect("just pushed").start();
+        }
+        let rest = match self.rest.filter(|_| bytes <= self.left) {
+            Some(rest) => rest,
+            None => {
+                self.mappings.push(Pages::sparse(SLAB));
+                self.left = SLAB;
+                self.mappings.last().expect("just pushed").start()
+            }
+        };
+        self.left -= bytes;
+        // SAFETY: `left` bytes behind `rest` belong to the mapping begun last, of which at least `bytes` were left.
+        self.rest = Some(unsafe { rest.add(bytes) });
+        rest
+    }
 }
 
 impl BufPool {
-    /// A pool whose first `arena_bytes` come from one contiguous region (0: heap only).
+    /// A pool whose first `arena_bytes` come from one contiguous region (0: none).
     pub fn new(arena_bytes: usize) -> Self {
         Self::with(arena_bytes, false)
     }
 
-    /// A pool on the heap whose buffers know where they are blank; see the module's text. For drivers that fill buffers
+    /// A pool without an arena whose buffers know where they are blank; see the module's text. For drivers that fill buffers
     /// by [`BufSlice::copy_from`] and [`BufSlice::zero`]; with others it works, and knows nothing.
     pub fn blank() -> Self {
         Self::with(0, true)
@@ -137,7 +192,9 @@ impl BufPool {
     fn with(arena_bytes: usize, blank: bool) -> Self {
         let arena_len = arena_bytes.next_multiple_of(BLOCK);
         let arena = (arena_len > 0).then(|| Pages::zeroed(arena_len));
-        Self(Rc::new(Pool { free: RefCell::default(), arena, arena_len, arena_used: Cell::new(0), blank }))
+        let (free, slabs) = (RefCell::default(), RefCell::default());
+        let (beyond, arena_used) = (Cell::new(0), Cell::new(0));
+        Self(Rc::new(Pool { free, slabs, beyond, arena, arena_len, arena_used, blank }))
     }
 
     /// Start and length in bytes of the arena, for registering it with a kernel. It lives as long as the pool.
@@ -146,27 +203,49 @@ impl BufPool {
         (start.as_ptr(), self.0.arena_len)
     }
 
+    /// Bytes that a buffer of `len` bytes takes: sizes are rounded up to a power of two.
+    pub fn footprint(len: usize) -> usize {
+        class_bytes(class_of(len))
+    }
+
     /// A buffer of `len` bytes (at most 64 MiB), 4096-aligned. Contents are whatever its last user left.
     pub fn alloc(&self, len: usize) -> Buf {
         let class = class_of(len);
         let recycled = self.0.free.borrow_mut()[class].pop();
         let chunk = recycled.unwrap_or_else(|| self.0.make(class));
         // SAFETY: chunks are only freed when the pool is dropped, and a chunk on the free list has no other holder.
-        unsafe { chunk.as_ref() }.refs.set(1);
+        let fresh = unsafe { chunk.as_ref() };
+        fresh.refs.set(1);
+        if fresh.given_back.replace(false) {
+            self.0.beyond.set(self.0.beyond.get() + class_bytes(class));
+        }
         Buf { chunk, pool: self.0.clone(), len: len as u32 }
     }
-}
 
-fn allocate(bytes: usize) -> NonNull<u8> {
-    // SAFETY: the layout has a non-zero size. Zeroed, because reading uninitialised memory would be undefined.
-    let memory = unsafe { alloc_zeroed(layout(bytes)) };
-    NonNull::new(memory).unwrap_or_else(|| std::alloc::handle_alloc_error(layout(bytes)))
-}
+    /// Gives back to the system the memory of all buffers outside the arena that were not used since the last call.
+    pub fn give_back(&self) {
+        for (class, list) in self.0.free.borrow_mut().iter_mut().enumerate() {
+            let bytes = class_bytes(class);
+            for chunk in &list.chunks[..list.unused] {
+                // SAFETY: as in `alloc`.
+                let chunk = unsafe { chunk.as_ref() };
+                if chunk.home == Home::Slab && !chunk.given_back.replace(true) {
+                    self.0.beyond.set(self.0.beyond.get() - bytes);
+                    // SAFETY: the range is the chunk's own memory, whole pages of it, which nobody looks at: it is on the free
+                    // list, and an operation in flight would hold it. Only the arena is known to the kernel by its pages.
+                    // Afterwards it reads as zeros. A failure leaves it as it was, which wastes memory and is no error;
+                    // where a buffer is blank stays true either way.
+                    unsafe { libc::madvise(chunk.memory.as_ptr().cast(), bytes, libc::MADV_DONTNEED) };
+                }
+            }
+            list.unused = list.chunks.len();
+        }
+    }
 
-/// Memory that is only there where it is written to; for [`Pages::from_start`] to give back.
-fn map(bytes: usize) -> NonNull<u8> {
-    let pages = std::mem::ManuallyDrop::new(Pages::sparse(bytes));
-    pages.start()
+    /// Bytes of memory that the pool holds: what of the arena was ever used, and buffers outside that are not given back.
+    pub fn resident(&self) -> usize {
+        self.0.arena_used.get() + self.0.beyond.get()
+    }
 }
 
 impl Pool {
@@ -181,12 +260,15 @@ impl Pool {
                 // as long as any buffer lives. `arena_used` only grows, so no other buffer gets this range.
                 (unsafe { arena.start().add(used) }, Home::Arena)
             }
-            None if self.blank => (map(bytes), Home::Mapping),
-            None => (allocate(bytes), Home::Heap),
+            None => (self.slabs.borrow_mut().carve(bytes), Home::Slab),
         };
         // Fresh memory is zeros.
         let blank_from = Cell::new(if self.blank { 0 } else { NOWHERE });
-        let chunk = Chunk { memory, class: class as u8, home, refs: Cell::new(0), blank_from };
+        if home != Home::Arena {
+            self.beyond.set(self.beyond.get() + bytes);
+        }
+        let given_back = Cell::new(false);
+        let chunk = Chunk { memory, class: class as u8, home, refs: Cell::new(0), blank_from, given_back };
         NonNull::from(Box::leak(Box::new(chunk)))
     }
 }
@@ -194,19 +276,9 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         // Every Buf holds the pool, so here all chunks are back on their free lists.
-        for chunk in self.free.get_mut().iter().flatten() {
-            // SAFETY: made by Box::leak in `make`, and on a free list exactly once.
-            let chunk = unsafe { Box::from_raw(chunk.as_ptr()) };
-            let bytes = class_bytes(chunk.class as usize);
-            match chunk.home {
-                Home::Arena => {}
-                // SAFETY: `home` is set once, where the memory is made, so this came from `allocate`, with the layout of its class,
-                // which never changes. No buffer is left that could look at it, and each chunk is on one free list, once.
-                Home::Heap => unsafe { dealloc(chunk.memory.as_ptr(), layout(bytes)) },
-                // SAFETY: likewise, this came from `map`, which made a mapping of as many bytes and forgot its owner: this is the
-                // only one again, and no buffer is left that could look at the memory.
-                Home::Mapping => drop(unsafe { Pages::from_start(chunk.memory, bytes) }),
-            }
+        for chunk in self.free.get_mut().iter().flat_map(|list| &list.chunks) {
+            // SAFETY: made by Box::leak in `make`, and on a free list exactly once. Its memory goes with the arena or its slab.
+            drop(unsafe { Box::from_raw(chunk.as_ptr()) });
         }
     }
 }
@@ -312,7 +384,7 @@ impl Drop for Buf {
         let refs = chunk.refs.get() - 1;
         chunk.refs.set(refs);
         if refs == 0 {
-            self.pool.free.borrow_mut()[chunk.class as usize].push(self.chunk);
+            self.pool.free.borrow_mut()[chunk.class as usize].chunks.push(self.chunk);
         }
     }
 }
@@ -439,8 +511,43 @@ mod tests {
         assert!(a.bytes().as_ptr() == address || b.bytes().as_ptr() == address);
     }
 
+    /// Pages of a range that are in memory.
+    fn pages_in_memory(bytes: &[u8]) -> usize {
+        let mut there = vec![0u8; bytes.len() / BLOCK];
+        // SAFETY: the range is mapped, and the answer has a byte for each of its pages.
+        let asked = unsafe { libc::mincore(bytes.as_ptr().cast_mut().cast(), bytes.len(), there.as_mut_ptr()) };
+        assert_eq!(asked, 0);
+        there.iter().filter(|&&page| page & 1 == 1).count()
+    }
+
     #[test]
-    fn arena_then_heap_all_aligned() {
+    fn a_load_that_is_over_leaves_nothing() {
+        const LEN: usize = 1 << 20;
+        let pool = BufPool::new(LEN);
+        let mut bufs: Vec<Buf> = (0..5).map(|_| pool.alloc(LEN)).collect();
+        bufs.iter_mut().for_each(|buf| buf.bytes_mut().fill(7));
+        let places: Vec<*const u8> = bufs.iter().map(|buf| buf.bytes().as_ptr()).collect();
+        let there = |place: &*const u8| {
+            // SAFETY: the pool keeps all memory it ever had mapped, and nothing writes to it meanwhile.
+            pages_in_memory(unsafe { std::slice::from_raw_parts(*place, LEN) }) * BLOCK
+        };
+        assert_eq!(pool.resident(), 5 * LEN);
+        // All are free, and one at a time is used again.
+        drop(bufs);
+        pool.give_back();
+        drop(pool.alloc(LEN));
+        assert_eq!(pool.resident(), 5 * LEN, "nothing was unused for a whole round yet");
+        pool.give_back();
+        let kept = places.iter().map(there).sum::<usize>();
+        assert_eq!((pool.resident(), kept), (2 * LEN, 2 * LEN), "the arena and the one in use");
+        let again: Vec<Buf> = (0..5).map(|_| pool.alloc(LEN)).collect();
+        assert!(again.iter().all(|buf| places.contains(&buf.bytes().as_ptr())), "the same places");
+        assert_eq!(again.iter().filter(|buf| buf.bytes()[LEN - 1] == 7).count(), 2, "the others are zeros");
+        assert_eq!(pool.resident(), 5 * LEN);
+    }
+
+    #[test]
+    fn arena_then_slabs_all_aligned() {
         let pool = BufPool::new(8192);
         let bufs: Vec<Buf> = (0..4).map(|_| pool.alloc(4096)).collect();
         assert_eq!(bufs.iter().filter(|b| b.full().in_arena()).count(), 2);

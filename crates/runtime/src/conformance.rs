@@ -32,6 +32,7 @@ pub const CHECKS: &[Check] = &[
     ("many operations in flight, awaited in any order", many_in_flight),
     ("flush completes and keeps data", flush),
     ("a trimmed range can be written again", trim_then_write),
+    ("a device is opened anew under its number", reopen),
     ("timers fire in order and never early", timers),
     ("a dropped future keeps its buffer", dropped_future_keeps_buffer),
     ("I/O outside the device is a range error", out_of_range),
@@ -159,6 +160,33 @@ fn trim_then_write(fixture: &Fixture) {
             expect_pattern(rt, device, 0, 8, 1).await;
             write_pattern(rt, device, 16, 3, 3).await;
             expect_pattern(rt, device, 16, 3, 3).await;
+        }
+    });
+    ended.expect("the reactor reaches the end");
+}
+
+fn reopen(fixture: &Fixture) {
+    let rt = &fixture.rt;
+    let ended = rt.run(async {
+        for device in &fixture.devices {
+            write_pattern(rt, device, 3, 5, 1).await;
+            for tag in 2..5 {
+                rt.reopen(device.ix).await.expect("a device that is there can be opened anew");
+                expect_pattern(rt, device, 3, 5, tag - 1).await;
+                write_pattern(rt, device, 3, 5, tag).await;
+                rt.flush(device.ix).await.expect("a device opened anew is flushed");
+            }
+            // Not that anybody should: whatever comes of it, no memory is written to that serves another purpose.
+            let writes: Vec<_> = (0..32).map(|n| rt.write(device.ix, at(8 + n), patterned(rt, 1, n).full())).collect();
+            let (first, second) = (rt.reopen(device.ix), rt.reopen(device.ix));
+            second.await.expect("it may be asked for twice");
+            first.await.expect("it may be asked for twice");
+            for write in writes {
+                // It may have been cut short.
+                let _ = write.await;
+            }
+            assert_eq!(rt.in_flight(device.ix), 0, "everything has ended");
+            expect_pattern(rt, device, 3, 5, 4).await;
         }
     });
     ended.expect("the reactor reaches the end");

@@ -11,6 +11,9 @@ pub struct Events {
     pub done: Vec<Completion>,
     /// Messages from other reactors; in order per sender.
     pub messages: Vec<Message>,
+    /// How long the driver waited as it was meant to. Whatever else passed since the last park ended, the reactor was busy or
+    /// kept from running, and did not see what devices did.
+    pub waited: Nanos,
 }
 
 impl Events {

@@ -15,7 +15,7 @@ use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
     Buf, BufPool, BufSlice, Completion, DeviceIx, DeviceWatch, Driver, Events, Halt, IoError, ListenerId, Message, Op,
-    OpId, Outcome, Rng, SocketId,
+    OpId, Outcome, Rng, SocketId, patience,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
@@ -55,6 +55,7 @@ struct Inner {
     ready: Rc<ReadyQueue>,
     timers: RefCell<BinaryHeap<Reverse<Timer>>>,
     timer_order: Cell<u64>,
+    turn: Cell<u64>,
     mailbox: Mailbox,
     pool: BufPool,
     rng: RefCell<Rng>,
@@ -80,6 +81,7 @@ impl Runtime {
             ready,
             timers: RefCell::default(),
             timer_order: Cell::new(0),
+            turn: Cell::new(0),
             mailbox: Mailbox::default(),
             pool,
             rng: RefCell::new(Rng::new(seed)),
@@ -101,6 +103,11 @@ impl Runtime {
         self.0.driver.borrow().now()
     }
 
+    /// The number of this turn of the loop: every task that is ready has one poll in it.
+    pub fn turn(&self) -> u64 {
+        self.0.turn.get()
+    }
+
     /// 64 bits of this reactor's seeded randomness.
     pub fn rng_u64(&self) -> u64 {
         self.0.rng.borrow_mut().next_u64()
@@ -109,6 +116,16 @@ impl Runtime {
     /// A buffer from this reactor's pool; see [`BufPool::alloc`].
     pub fn alloc(&self, len: usize) -> Buf {
         self.0.pool.alloc(len)
+    }
+
+    /// Returns to the system what buffers have not needed for a while; see [`BufPool::give_back`].
+    pub fn give_back_buffers(&self) {
+        self.0.pool.give_back();
+    }
+
+    /// Bytes of memory that this reactor's buffers take, in use or not; see [`BufPool::resident`].
+    pub fn buffer_bytes(&self) -> usize {
+        self.0.pool.resident()
     }
 
     /// Starts a task. It is first polled in the next turn.
@@ -144,9 +161,20 @@ impl Runtime {
         self.submit(Op::Trim { dev, offset, len })
     }
 
-    /// From now on an operation of a device that has no answer `limit` after its submission is answered by
-    /// [`IoErrorKind::Hung`](crate::IoErrorKind::Hung), together with everything else in flight on that device. The
-    /// driver goes on owning those operations and their buffers.
+    /// Opens a device anew; see [`Op::Reopen`].
+    pub fn reopen(&self, dev: DeviceIx) -> OpFuture {
+        self.submit(Op::Reopen { dev })
+    }
+
+    /// Operations of a device that the driver holds, those included that nobody waits for any more.
+    pub fn in_flight(&self, dev: DeviceIx) -> usize {
+        self.0.ops.borrow().in_flight(dev)
+    }
+
+    /// From now on a read or write of a device that has no answer `limit` after its submission is answered by
+    /// [`IoErrorKind::Hung`](crate::IoErrorKind::Hung), together with everything else in flight on that device; a flush
+    /// may take twice that, a trim four times that and 2 s for each GiB. Time in which the reactor was kept from running does
+    /// not count. The driver goes on owning those operations and their buffers.
     pub fn set_patience(&self, limit: Nanos) {
         self.0.ops.borrow_mut().patience = limit;
     }
@@ -169,7 +197,7 @@ impl Runtime {
     /// Takes the next connection.
     pub async fn accept(&self, listener: ListenerId) -> Result<SocketId, IoError> {
         match self.submit(Op::Accept { listener }).await? {
-            Outcome::Socket(socket) => Ok(socket),
+            Outcome::Socket(socket, _) => Ok(socket),
             other => unreachable!("accept answered {other:?}"),
         }
     }
@@ -268,6 +296,7 @@ impl Runtime {
 
     fn poll_ready(&self, turn: &mut Turn, mut main: impl FnMut()) {
         self.0.ready.take(&mut turn.batch);
+        self.0.turn.set(self.0.turn.get() + 1);
         for i in 0..turn.batch.len() {
             let slot = turn.batch[i];
             if slot == MAIN_TASK {
@@ -299,7 +328,11 @@ impl Runtime {
     /// Hands events to whoever waits for them and fires the timers that are due.
     pub fn deliver(&self, events: &mut Events) {
         let now = self.0.driver.borrow().now();
-        self.0.now.set(now);
+        let before = self.0.now.replace(now);
+        let stalled = patience::stalled(now.since(before), std::mem::take(&mut events.waited));
+        if stalled > Nanos::ZERO {
+            self.stalled(stalled);
+        }
         for completion in events.done.drain(..) {
             self.complete(completion);
         }
@@ -315,11 +348,11 @@ impl Runtime {
 
     fn complete(&self, Completion { id, result }: Completion) {
         let (waker, ended) = self.0.ops.borrow_mut().complete(id, result, self.now());
+        if let (Some(ended), Some(watch)) = (ended, self.watch()) {
+            watch.ended(ended.io, ended.took, ended.result);
+        }
         if let Some(waker) = waker {
             waker.wake();
-        }
-        if let (Some(ended), Some(watch)) = (ended, self.watch()) {
-            watch.ended(ended.io, ended.took, ended.ok);
         }
     }
 
@@ -327,15 +360,24 @@ impl Runtime {
         self.0.watch.borrow().as_ref().and_then(Weak::upgrade)
     }
 
+    /// Nobody here saw for so long what devices did.
+    #[cold]
+    fn stalled(&self, span: Nanos) {
+        self.0.ops.borrow_mut().forgive(span);
+        if let Some(watch) = self.watch() {
+            watch.stalled(span);
+        }
+    }
+
     fn look_for_overdue(&self, now: Nanos) {
         if self.0.ops.borrow().look_at().is_none_or(|at| at > now) {
             return;
         }
         loop {
-            let Some(dev) = self.0.ops.borrow_mut().overdue(now) else { return };
-            self.give_up(dev);
+            let Some((io, since)) = self.0.ops.borrow_mut().overdue(now) else { return };
+            self.give_up(io.dev);
             if let Some(watch) = self.watch() {
-                watch.hung(dev);
+                watch.hung(io, now.since(since));
             }
         }
     }
@@ -408,15 +450,15 @@ impl OpFuture {
     /// further. Only for operations of devices.
     pub async fn within(&mut self, after: Nanos) -> Option<Result<Outcome, IoError>> {
         let rt = self.rt.clone();
-        let due = {
+        let id = self.id;
+        {
             let mut ops = rt.0.ops.borrow_mut();
-            let due = ops.began(self.id).saturating_add(after);
-            ops.set_due(self.id, due);
-            due
-        };
+            let due = ops.began(id).saturating_add(after);
+            ops.set_due(id, due);
+        }
         std::future::poll_fn(|cx| match Pin::new(&mut *self).poll(cx) {
             Poll::Ready(result) => Poll::Ready(Some(result)),
-            Poll::Pending if rt.now() >= due => Poll::Ready(None),
+            Poll::Pending if rt.0.ops.borrow().is_late(id, rt.now()) => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         })
         .await

@@ -15,10 +15,14 @@ mod buf;
 pub mod conformance;
 mod driver;
 mod executor;
+mod fault;
 mod mailbox;
+mod memory;
 mod op;
 mod pages;
+mod patience;
 mod rng;
+mod rounds;
 mod slab;
 mod sync;
 mod task;
@@ -26,11 +30,13 @@ mod task;
 pub use buf::{Buf, BufPool, BufSlice};
 pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};
+pub use fault::{IoError, IoErrorKind};
 pub use mailbox::Message;
+pub use memory::{MemoryPart, MemoryUse};
 pub use op::{
-    Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceWatch, IoClass, IoError, IoErrorKind, ListenerId, Op, OpId,
-    Outcome, SocketId,
+    Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceWatch, IoClass, ListenerId, Op, OpId, Outcome, Peer, SocketId,
 };
 pub use pages::Pages;
 pub use rng::Rng;
+pub use rounds::Rounds;
 pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, Raced, either, oneshot, race};

@@ -1,8 +1,11 @@
 //! Operations as plain data: what a reactor may ask of the world, and how the world answers.
 
+use std::fmt;
+use std::net::IpAddr;
+
 use cygnus_types::Nanos;
 
-use crate::BufSlice;
+use crate::{BufSlice, IoError};
 
 /// Names an operation in flight: an index into the executor's slab of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,6 +73,15 @@ pub enum Op {
         /// Length in bytes.
         len: u64,
     },
+    /// Open the device anew by its path, under the same number: after its path was lost, or it was taken out and put back.
+    /// Succeeds when it is there, at least as large as it was, and nobody else has claimed it; else everything stays as it
+    /// was. What is there may be another device with that name: whoever asked looks what it holds. Not while operations of
+    /// the old opening are in flight ([`Runtime::in_flight`](crate::Runtime::in_flight)): they may still change the
+    /// device, after operations of the new one.
+    Reopen {
+        /// Which device.
+        dev: DeviceIx,
+    },
     /// Take the next connection of a listener; answers [`Outcome::Socket`].
     Accept {
         /// Which listener.
@@ -107,6 +119,21 @@ pub enum IoClass {
     Flush,
     /// Trim.
     Trim,
+    /// Open anew.
+    Reopen,
+}
+
+impl IoClass {
+    /// With its article, as in "no answer to a read".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Read => "a read",
+            Self::Write => "a write",
+            Self::Flush => "a flush",
+            Self::Trim => "a trim",
+            Self::Reopen => "opening it",
+        }
+    }
 }
 
 /// An operation of a device as those see it who watch over the device.
@@ -116,31 +143,36 @@ pub struct DeviceIo {
     pub dev: DeviceIx,
     /// What sort of operation.
     pub class: IoClass,
-    /// Bytes read or written.
-    pub bytes: u32,
+    /// Bytes read, written or trimmed.
+    pub bytes: u64,
 }
 
 impl DeviceIo {
     pub(crate) fn of(op: &Op) -> Option<Self> {
         let (dev, class, bytes) = match op {
-            Op::Read { dev, buf, .. } => (dev, IoClass::Read, buf.len()),
-            Op::Write { dev, buf, .. } => (dev, IoClass::Write, buf.len()),
+            Op::Read { dev, buf, .. } => (dev, IoClass::Read, buf.len() as u64),
+            Op::Write { dev, buf, .. } => (dev, IoClass::Write, buf.len() as u64),
             Op::Flush { dev } => (dev, IoClass::Flush, 0),
-            Op::Trim { dev, .. } => (dev, IoClass::Trim, 0),
+            Op::Trim { dev, len, .. } => (dev, IoClass::Trim, *len),
+            Op::Reopen { dev } => (dev, IoClass::Reopen, 0),
             Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => return None,
         };
-        Some(Self { dev: *dev, class, bytes: bytes as u32 })
+        Some(Self { dev: *dev, class, bytes })
     }
 }
 
 /// Whoever wants to know how the devices of a reactor keep pace.
 pub trait DeviceWatch {
-    /// An operation has ended, `took` after it was submitted; whether anybody still waited for it or not.
-    fn ended(&self, io: DeviceIo, took: Nanos, ok: bool);
+    /// An operation has ended, `took` after it was submitted; whether anybody still waited for it or not. Whoever waits
+    /// for it hears of its end after this. Time in which the reactor itself was kept from running is no part of it.
+    fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>);
 
-    /// The device gave no answer for as long as [`Runtime::set_patience`](crate::Runtime::set_patience) says. Whoever
-    /// waited for it is told so.
-    fn hung(&self, dev: DeviceIx);
+    /// The device gave no answer to this operation for as long as [`Runtime::set_patience`](crate::Runtime::set_patience)
+    /// says, `waited`. Whoever waited for any of its operations is told so.
+    fn hung(&self, io: DeviceIo, waited: Nanos);
+
+    /// The reactor was kept from running for so long. No deadline of a device counts this time.
+    fn stalled(&self, span: Nanos);
 }
 
 /// What an operation that succeeded brought back.
@@ -150,55 +182,45 @@ pub enum Outcome {
     Done,
     /// Number of bytes received.
     Bytes(u32),
-    /// A freshly accepted connection.
-    Socket(SocketId),
+    /// A freshly accepted connection, and who is at its other end.
+    Socket(SocketId, Peer),
 }
 
-/// The kinds of failure the engine tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IoErrorKind {
-    /// The medium could not deliver this range; other ranges may work.
-    Medium,
-    /// The device is gone or refuses everything.
-    Gone,
-    /// The device gave no answer for so long that nobody waits for it any more.
-    Hung,
-    /// The range lies outside the device or breaks its alignment: a bug of the caller.
-    Range,
-    /// The transport of a socket broke or was closed.
-    Closed,
-    /// Space ran out below us (a sparse file on a full file system).
-    NoSpace,
+/// Who is at the other end of a connection, as far as the system tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Peer {
+    /// A host, by its address.
+    Address(IpAddr),
+    /// A user of this machine, by number.
+    User(u32),
+    /// Nobody knows.
+    Unknown,
 }
 
-/// A failed operation. `errno` is the operating system's number where there is one, else 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind:?} (errno {errno})")]
-pub struct IoError {
-    /// What sort of failure.
-    pub kind: IoErrorKind,
-    /// Operating system error number, 0 if none applies.
-    pub errno: i32,
-}
-
-impl IoError {
-    /// An error that no operating system call caused.
-    pub fn new(kind: IoErrorKind) -> Self {
-        Self { kind, errno: 0 }
+impl Peer {
+    /// Those that count as one: an IPv6 host has a whole /64 of addresses to choose from, and an IPv4 address may come in
+    /// the clothes of IPv6.
+    pub fn household(self) -> Peer {
+        match self {
+            Peer::Address(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
+                Some(address) => Peer::Address(IpAddr::V4(address)),
+                None => {
+                    let prefix = address.to_bits() & !u128::from(u64::MAX);
+                    Peer::Address(IpAddr::V6(prefix.into()))
+                }
+            },
+            other => other,
+        }
     }
+}
 
-    /// Classifies an operating system error number.
-    pub fn from_errno(errno: i32) -> Self {
-        let kind = match errno {
-            libc::ENODEV | libc::ENXIO | libc::ENOENT | libc::ESHUTDOWN => IoErrorKind::Gone,
-            libc::EINVAL | libc::EFBIG => IoErrorKind::Range,
-            libc::ENOSPC | libc::EDQUOT => IoErrorKind::NoSpace,
-            libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN | libc::ECONNABORTED | libc::ETIMEDOUT => {
-                IoErrorKind::Closed
-            }
-            _ => IoErrorKind::Medium,
-        };
-        Self { kind, errno }
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::Address(address) => write!(f, "{address}"),
+            Peer::User(uid) => write!(f, "user {uid}"),
+            Peer::Unknown => f.write_str("an unknown peer"),
+        }
     }
 }
 

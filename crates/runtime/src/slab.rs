@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use cygnus_types::Nanos;
 
-use crate::{DeviceIo, DeviceIx, IoError, IoErrorKind, Op, OpId, Outcome};
+use crate::{DeviceIo, DeviceIx, IoError, IoErrorKind, Op, OpId, Outcome, patience};
 
 pub(crate) enum OpState {
     Free {
@@ -28,6 +28,8 @@ struct Slot {
     began: Nanos,
     /// When the future wants to know that it is late.
     due: Nanos,
+    /// It has been told.
+    late: bool,
     /// When the device counts as hung.
     limit: Nanos,
     /// Whoever waited was told that the device hangs.
@@ -38,7 +40,7 @@ struct Slot {
 pub(crate) struct OpSlab {
     slots: Vec<Slot>,
     free: Option<u32>,
-    /// How long a device may take for anything.
+    /// How long a device may take for a read or write, and for other things by what they are.
     pub patience: Nanos,
     /// Device operations that the driver holds and that are not given up.
     watched: u32,
@@ -50,7 +52,7 @@ pub(crate) struct OpSlab {
 pub(crate) struct EndedIo {
     pub io: DeviceIo,
     pub took: Nanos,
-    pub ok: bool,
+    pub result: Result<(), IoError>,
 }
 
 impl Default for OpSlab {
@@ -62,10 +64,11 @@ impl Default for OpSlab {
 impl OpSlab {
     pub(crate) fn insert(&mut self, op: &Op, now: Nanos) -> OpId {
         let io = DeviceIo::of(op);
-        let limit = if io.is_some() { now.saturating_add(self.patience) } else { Nanos::MAX };
+        let limit = io.map_or(Nanos::MAX, |io| now.saturating_add(patience::limit(self.patience, &io)));
         self.watched += u32::from(io.is_some());
         self.look_at = self.look_at.min(limit);
-        let slot = Slot { state: OpState::Waiting(None), io, began: now, due: Nanos::MAX, limit, given_up: false };
+        let (state, due) = (OpState::Waiting(None), Nanos::MAX);
+        let slot = Slot { state, io, began: now, due, late: false, limit, given_up: false };
         match self.free {
             Some(ix) => {
                 let OpState::Free { next } = self.slots[ix as usize].state else {
@@ -105,7 +108,7 @@ impl OpSlab {
     ) -> (Option<Waker>, Option<EndedIo>) {
         let slot = &mut self.slots[id.0 as usize];
         let watched = slot.io.is_some() && !slot.given_up;
-        let ended = slot.io.take().map(|io| EndedIo { io, took: now.since(slot.began), ok: result.is_ok() });
+        let ended = slot.io.take().map(|io| EndedIo { io, took: now.since(slot.began), result: result.map(drop) });
         if watched {
             self.unwatch();
         }
@@ -133,8 +136,32 @@ impl OpSlab {
     pub(crate) fn set_due(&mut self, id: OpId, due: Nanos) {
         let slot = &mut self.slots[id.0 as usize];
         if slot.io.is_some() && matches!(slot.state, OpState::Waiting(_)) {
-            slot.due = due;
+            (slot.due, slot.late) = (due, false);
             self.look_at = self.look_at.min(due);
+        }
+    }
+
+    /// Whether the operation is late, by [`OpSlab::set_due`].
+    pub(crate) fn is_late(&self, id: OpId, now: Nanos) -> bool {
+        let slot = &self.slots[id.0 as usize];
+        slot.late || slot.due <= now
+    }
+
+    /// Operations of a device that the driver holds.
+    pub(crate) fn in_flight(&self, dev: DeviceIx) -> usize {
+        self.slots.iter().filter(|slot| slot.io.is_some_and(|io| io.dev == dev)).count()
+    }
+
+    /// For so long nobody saw what devices did: as if what is in flight had been submitted that much later. Only from the time
+    /// until a device hangs a turn's is taken all the same, lest a reactor whose turns are all too long never finds one that does.
+    pub(crate) fn forgive(&mut self, span: Nanos) {
+        let later = |at: &mut Nanos, span| *at = at.saturating_add(span);
+        let but_a_turn = span.since(patience::LONGEST_TURN);
+        later(&mut self.look_at, but_a_turn);
+        for slot in self.slots.iter_mut().filter(|slot| slot.io.is_some()) {
+            later(&mut slot.began, span);
+            later(&mut slot.due, span);
+            later(&mut slot.limit, but_a_turn);
         }
     }
 
@@ -143,20 +170,20 @@ impl OpSlab {
         (self.look_at != Nanos::MAX).then_some(self.look_at)
     }
 
-    /// Wakes the futures that are late, and names a device that hangs, if there is one.
-    pub(crate) fn overdue(&mut self, now: Nanos) -> Option<DeviceIx> {
+    /// Wakes the futures that are late, and names an operation whose device hangs, if there is one, and since when.
+    pub(crate) fn overdue(&mut self, now: Nanos) -> Option<(DeviceIo, Nanos)> {
         let mut hung = None;
         self.look_at = Nanos::MAX;
         for slot in &mut self.slots {
             let Some(io) = slot.io else { continue };
             if slot.due <= now {
-                slot.due = Nanos::MAX;
+                (slot.due, slot.late) = (Nanos::MAX, true);
                 if let OpState::Waiting(Some(waker)) = &slot.state {
                     waker.wake_by_ref();
                 }
             }
             if slot.limit <= now {
-                hung = Some(io.dev);
+                hung = Some((io, slot.began));
             }
             self.look_at = self.look_at.min(slot.due).min(slot.limit);
         }

@@ -9,7 +9,7 @@ use cygnus_types::{Nanos, ReactorId};
 
 use crate::cpu::CpuModel;
 use crate::disk::DiskId;
-use crate::world::World;
+use crate::world::{State, World};
 
 /// Reactors 0, 1, .. of one world. Each turn polls what is ready on each of them, starting from a seeded one; a message
 /// takes time, so no reactor sees another's present.
@@ -81,7 +81,7 @@ impl Cluster {
         for (port, rt) in &self.reactors {
             {
                 let mut state = self.world.0.borrow_mut();
-                if state.ports[*port].core.busy_until > state.now {
+                if state.away_until(*port).is_some() {
                     continue;
                 }
                 state.take_events(*port, &mut events);
@@ -102,12 +102,14 @@ impl Cluster {
     /// Time jumps to where a core becomes free, a timer fires on a free one, or something reaches a reactor.
     fn jump_to_next_turn(&self) -> Result<(), Halt> {
         let mut state = self.world.0.borrow_mut();
-        let next = |(port, rt): &(usize, Runtime)| {
-            let busy_until = state.ports[*port].core.busy_until;
-            if busy_until > state.now { Some(busy_until) } else { rt.next_timer() }
-        };
-        let next = self.reactors.iter().filter_map(next).min();
+        let next = self.next_turn(&state);
         state.jump(next)
+    }
+
+    /// When a reactor can do something by itself: one that is away comes back, or a timer fires on another.
+    fn next_turn(&self, state: &State) -> Option<Nanos> {
+        let next = |(port, rt): &(usize, Runtime)| state.away_until(*port).or_else(|| rt.next_timer());
+        self.reactors.iter().filter_map(next).min()
     }
 
     fn turn(&self) -> bool {
@@ -115,7 +117,9 @@ impl Cluster {
         let first = self.world.0.borrow_mut().rng.below(count as u64) as usize;
         let mut busy = false;
         for n in 0..count {
-            busy |= self.reactors[(first + n) % count].1.run_ready();
+            let (port, rt) = &self.reactors[(first + n) % count];
+            let away = self.world.0.borrow().away_until(*port).is_some();
+            busy |= !away && rt.run_ready();
         }
         busy
     }
@@ -125,20 +129,20 @@ impl Cluster {
         if busy {
             state.turn()?;
         } else {
-            state.jump(self.reactors.iter().filter_map(|(_, rt)| rt.next_timer()).min())?;
+            let next = self.next_turn(&state);
+            state.jump(next)?;
         }
-        let deliveries: Vec<Events> = self
-            .reactors
-            .iter()
-            .map(|(port, _)| {
+        let mut deliveries: Vec<(&Runtime, Events)> = Vec::new();
+        for (port, rt) in &self.reactors {
+            if state.away_until(*port).is_none() {
                 let mut events = Events::default();
                 state.take_events(*port, &mut events);
-                events
-            })
-            .collect();
+                deliveries.push((rt, events));
+            }
+        }
         // Delivering reads the clock through the reactor's driver.
         drop(state);
-        for ((_, rt), mut events) in self.reactors.iter().zip(deliveries) {
+        for (rt, mut events) in deliveries {
             rt.deliver(&mut events);
         }
         Ok(())

@@ -105,6 +105,7 @@ pub(crate) enum Action {
     Flush {
         barrier: u64,
     },
+    Reopen,
     /// It was refused on arrival; the answer takes its time all the same.
     Refused(IoError),
 }
@@ -114,7 +115,7 @@ impl Action {
         let (offset, len) = match self {
             Action::Read { offset, buf } | Action::Write { offset, buf } => (*offset, buf.len() as u64),
             Action::Trim { offset, len } => (*offset, *len),
-            Action::Flush { .. } | Action::Refused(_) => (0, 0),
+            Action::Flush { .. } | Action::Reopen | Action::Refused(_) => (0, 0),
         };
         offset / BLOCK as u64..(offset + len) / BLOCK as u64
     }
@@ -136,8 +137,12 @@ pub(crate) struct Disk {
     pub(crate) wrong: BTreeMap<u64, FaultKind>,
     pub(crate) dead: bool,
     pub(crate) write_error: Option<IoErrorKind>,
+    /// What everything is answered by, on a device that lives.
+    pub(crate) error: Option<IoErrorKind>,
     pub(crate) full: bool,
     pub(crate) slowness: u64,
+    /// In addition, of writes and flushes.
+    pub(crate) write_slowness: u64,
     pub(crate) ignores_flushes: bool,
     pub(crate) stats: DiskStats,
     /// Faults that the operation being carried out has met.
@@ -161,8 +166,10 @@ impl Disk {
             wrong: BTreeMap::new(),
             dead: false,
             write_error: None,
+            error: None,
             full: false,
             slowness: 1,
+            write_slowness: 1,
             ignores_flushes: false,
             stats: DiskStats::default(),
             met: Vec::new(),
@@ -195,6 +202,7 @@ impl Disk {
             Op::Write { offset, buf, .. } => Action::Write { offset, buf },
             Op::Trim { offset, len, .. } => Action::Trim { offset, len },
             Op::Flush { .. } => Action::Flush { barrier: tick },
+            Op::Reopen { .. } => Action::Reopen,
             other => unreachable!("{other:?} is no operation of a device"),
         };
         match action {
@@ -225,9 +233,17 @@ impl Disk {
             Action::Write { .. } => timing.write + transfer,
             Action::Trim { .. } => timing.trim,
             Action::Flush { .. } => timing.flush,
-            Action::Refused(_) => Nanos::ZERO,
+            Action::Reopen | Action::Refused(_) => Nanos::ZERO,
         };
-        (base + Nanos(rng.below(timing.jitter.0 + 1))) * self.slowness + Nanos(1)
+        (base + Nanos(rng.below(timing.jitter.0 + 1))) * self.slowness_of(action) + Nanos(1)
+    }
+
+    /// How many times as long as it should an operation takes.
+    pub(crate) fn slowness_of(&self, action: &Action) -> u64 {
+        match action {
+            Action::Write { .. } | Action::Flush { .. } => self.slowness * self.write_slowness,
+            _ => self.slowness,
+        }
     }
 
     /// Notes that a write or trim is in flight.
@@ -261,11 +277,17 @@ impl Disk {
             self.met.push(FaultKind::Death);
             return Err(IoError::new(IoErrorKind::Gone));
         }
-        if self.slowness > 1 {
+        if let Some(kind) = self.error {
+            self.met.push(FaultKind::Refusal);
+            return Err(IoError::new(kind));
+        }
+        if self.slowness_of(action) > 1 {
             self.met.push(FaultKind::Slow);
         }
         match action {
             Action::Refused(error) => return Err(*error),
+            // It is there, and of its size; whoever asked looks what it holds.
+            Action::Reopen => {}
             Action::Read { buf, .. } => {
                 self.read(action.blocks(), buf, rng, in_flight)?;
                 self.stats.reads += 1;

@@ -30,9 +30,10 @@ impl Driver for SimDriver {
         if !state.ports[port].alive {
             return;
         }
-        if state.ports[port].core.is_modelled() {
+        let paused_until = state.paused_until(port);
+        if state.ports[port].core.is_modelled() || paused_until.is_some() {
             state.ports[port].core.submit(id, op);
-            let at = state.now + state.ports[port].core.spent();
+            let at = (state.now + state.ports[port].core.spent()).max(paused_until.unwrap_or_default());
             state.schedule(at, What::Leave { port });
         } else {
             state.submit(port, id, op);
@@ -51,6 +52,7 @@ impl Driver for SimDriver {
         if state.ports[self.port].core.is_modelled() {
             return self.park_modelled(&mut state, until, events);
         }
+        state.sit_out_pause(self.port);
         loop {
             let only_look = until.is_some_and(|until| until <= state.now);
             if only_look {
@@ -72,6 +74,7 @@ impl SimDriver {
     /// The turn took its time; then, unless something came meanwhile, the core idles.
     fn park_modelled(&self, state: &mut State, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt> {
         state.end_turn(self.port);
+        state.sit_out_pause(self.port);
         loop {
             if !state.ports[self.port].alive {
                 return Err(Halt::PowerCut);
@@ -98,7 +101,11 @@ impl State {
     /// An operation reaches the world.
     pub(crate) fn submit(&mut self, port: usize, id: OpId, op: Op) {
         match &op {
-            Op::Read { dev, .. } | Op::Write { dev, .. } | Op::Flush { dev } | Op::Trim { dev, .. } => {
+            Op::Read { dev, .. }
+            | Op::Write { dev, .. }
+            | Op::Flush { dev }
+            | Op::Trim { dev, .. }
+            | Op::Reopen { dev } => {
                 let disk = self.ports[port].disks[dev.0 as usize];
                 self.submit_io(port, id, disk, op);
             }
@@ -108,8 +115,12 @@ impl State {
 
     /// Moves a port's events to a reactor.
     pub(crate) fn take_events(&mut self, port: usize, events: &mut Events) {
-        let mine = &mut self.ports[port].events;
-        events.done.append(&mut mine.done);
-        events.messages.append(&mut mine.messages);
+        let now = self.now;
+        let port = &mut self.ports[port];
+        events.done.append(&mut port.events.done);
+        events.messages.append(&mut port.events.messages);
+        // Nothing but a pause keeps a reactor here from seeing what happens.
+        events.waited = now.since(port.looked).since(std::mem::take(&mut port.paused));
+        port.looked = now;
     }
 }

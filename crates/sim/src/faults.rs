@@ -44,6 +44,8 @@ pub enum FaultKind {
     NoSpace,
     /// An operation finds the device dead.
     Death,
+    /// An operation finds the device there and is refused.
+    Refusal,
     /// An operation takes many times as long as it should.
     Slow,
     /// An operation is due and does not complete.
@@ -54,7 +56,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::PowerCut,
         Self::Unreadable,
         Self::BitFlip,
@@ -65,6 +67,7 @@ impl FaultKind {
         Self::WriteError,
         Self::NoSpace,
         Self::Death,
+        Self::Refusal,
         Self::Slow,
         Self::Hang,
         Self::TrimGarbage,
@@ -83,6 +86,7 @@ impl FaultKind {
             Self::WriteError => "write error",
             Self::NoSpace => "no space",
             Self::Death => "death",
+            Self::Refusal => "refusal",
             Self::Slow => "slow",
             Self::Hang => "hang",
             Self::TrimGarbage => "trim garbage",

@@ -47,6 +47,12 @@ impl World {
         self.with_disk(disk, |disk| disk.write_error = kind);
     }
 
+    /// From now on everything is answered by `kind`, and nothing is done: a path that is lost, a file system below that has
+    /// shut itself down. `None`: it works again.
+    pub fn fail_everything(&self, disk: DiskId, kind: Option<IoErrorKind>) {
+        self.with_disk(disk, |disk| disk.error = kind);
+    }
+
     /// The file system below the device's backing file is full, or has space again.
     pub fn fill_up(&self, disk: DiskId, full: bool) {
         self.with_disk(disk, |disk| disk.full = full);
@@ -66,6 +72,11 @@ impl World {
     /// Multiplies the duration of everything the device does (1: as configured).
     pub fn slow_down(&self, disk: DiskId, factor: u64) {
         self.with_disk(disk, |disk| disk.slowness = factor);
+    }
+
+    /// Multiplies the duration of its writes and flushes in addition.
+    pub fn slow_down_writes(&self, disk: DiskId, factor: u64) {
+        self.with_disk(disk, |disk| disk.write_slowness = factor);
     }
 
     /// The device hangs: nothing completes until it is released, by [`World::release`] or after `span`.

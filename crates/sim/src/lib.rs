@@ -37,10 +37,11 @@
 //! *Errors.* A write may fail once ([`FaultRates::failed_per_million`]; some of its blocks may have been stored) or from
 //! now on ([`World::fail_writes`]). A device whose backing file lies on a full file system answers `NoSpace` to writes
 //! that reach blocks never written ([`World::fill_up`]), and takes overwrites. A dead one answers `Gone` to everything
-//! ([`World::kill`]).
+//! ([`World::kill`]), and one that is there may answer anything to everything ([`World::fail_everything`]).
 //!
 //! *Time.* A device may be slow ([`World::slow_down`]) or hang ([`World::hang`]): what it has taken, and what it takes,
-//! completes when it is released, after a time that may be long, or never.
+//! completes when it is released, after a time that may be long, or never. A reactor may not run for a while
+//! ([`World::pause`]).
 //!
 //! *Lies.* A device may acknowledge flushes and not do them ([`World::ignore_flushes`]). No array can survive this: it is
 //! there to prove that the checks notice.

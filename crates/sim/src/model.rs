@@ -26,7 +26,7 @@ fn command(action: &Action) -> Option<Command> {
         Action::Write { offset, buf } => Command::write(offset / BLOCK as u64, blocks(buf.len() as u64)?),
         Action::Trim { offset, len } => Command::Trim { lba: offset / BLOCK as u64, blocks: blocks(*len)? },
         Action::Flush { .. } => Command::Flush,
-        Action::Refused(_) => return None,
+        Action::Reopen | Action::Refused(_) => return None,
     })
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use cygnus_runtime::{BufSlice, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, SocketId};
+use cygnus_runtime::{BufSlice, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, Peer, SocketId};
 use cygnus_types::Nanos;
 
 use crate::world::{State, What, World};
@@ -213,7 +213,7 @@ impl State {
         let accepted: Vec<_> = waiting.drain(..pairs).zip(backlog.drain(..pairs)).collect();
         for ((port, id), socket) in accepted {
             self.net.sockets[socket].port = Some(port);
-            self.complete(port, id, Ok(Outcome::Socket(SocketId(socket as u32))));
+            self.complete(port, id, Ok(Outcome::Socket(SocketId(socket as u32), Peer::Unknown)));
         }
     }
 }

@@ -101,6 +101,12 @@ pub(crate) struct Port {
     pub(crate) events: Events,
     pub(crate) alive: bool,
     pub(crate) core: Core,
+    /// When its reactor last took its events.
+    pub(crate) looked: Nanos,
+    /// Until when its reactor does not run,
+    paused_until: Nanos,
+    /// and for how long it did not since it looked.
+    pub(crate) paused: Nanos,
     /// The devices that its reactor sees.
     pub(crate) disks: Vec<DiskId>,
     /// Until when messages to it are already on their way, per sender: they must not overtake one another.
@@ -213,8 +219,17 @@ impl World {
     pub fn driver_on(&self, reactor: ReactorId, disks: &[DiskId], cpu: Option<CpuModel>) -> SimDriver {
         let mut state = self.0.borrow_mut();
         assert!(state.powered, "restore the power before starting a reactor");
-        let (events, core) = (Events::default(), Core::new(cpu));
-        state.ports.push(Port { events, alive: true, core, disks: disks.to_vec(), message_times: BTreeMap::new() });
+        let port = Port {
+            events: Events::default(),
+            alive: true,
+            core: Core::new(cpu),
+            looked: state.now,
+            paused_until: Nanos::ZERO,
+            paused: Nanos::ZERO,
+            disks: disks.to_vec(),
+            message_times: BTreeMap::new(),
+        };
+        state.ports.push(port);
         let port = state.ports.len() - 1;
         state.reactors.insert(reactor, port);
         SimDriver::new(self.clone(), port)
@@ -246,6 +261,17 @@ impl World {
     pub fn cpu_busy(&self, reactor: ReactorId) -> Nanos {
         let state = self.0.borrow();
         state.ports[state.reactors[&reactor]].core.busy()
+    }
+
+    /// From now on a reactor does not run for `span`: as when its process is stopped, its machine is paused, or a system call
+    /// does not return. What it submits in the rest of its present turn leaves after that. Devices and the other reactors go on.
+    pub fn pause(&self, reactor: ReactorId, span: Nanos) {
+        let mut state = self.0.borrow_mut();
+        let now = state.now;
+        let port = state.reactors[&reactor];
+        let port = &mut state.ports[port];
+        port.paused_until = port.paused_until.max(now) + span;
+        port.paused += span;
     }
 
     /// What a reactor given these devices knows of them.
@@ -424,6 +450,25 @@ impl State {
         self.advance(self.now + took);
     }
 
+    /// Until when a reactor has no turn, if it has none now: its core is busy, or it is paused.
+    pub(crate) fn away_until(&self, port: usize) -> Option<Nanos> {
+        let port = &self.ports[port];
+        Some(port.core.busy_until.max(port.paused_until)).filter(|&until| until > self.now)
+    }
+
+    /// Until when a reactor is paused, if it is.
+    pub(crate) fn paused_until(&self, port: usize) -> Option<Nanos> {
+        Some(self.ports[port].paused_until).filter(|&until| until > self.now)
+    }
+
+    /// The only reactor that runs is paused: time passes.
+    pub(crate) fn sit_out_pause(&mut self, port: usize) {
+        if let Some(until) = self.paused_until(port) {
+            self.spinning = 0;
+            self.advance(until);
+        }
+    }
+
     fn happen(&mut self, what: What) {
         self.spinning = 0;
         match what {
@@ -486,7 +531,7 @@ impl State {
                 // A zone that is not to be written here, or a command that this device does not have.
                 io.action = Action::Refused(IoError::new(IoErrorKind::Range));
             }
-            let slowness = self.disks[io.disk.0 as usize].slowness;
+            let slowness = self.disks[io.disk.0 as usize].slowness_of(&io.action);
             if slowness > 1 {
                 let late = self.now.since(io.submitted) * (slowness - 1);
                 self.schedule(self.now + late, What::Io { slot, ticket });

@@ -13,8 +13,9 @@ impl From<cygnus_engine::VolumeError> for VolumeError {
     fn from(error: cygnus_engine::VolumeError) -> Self {
         use cygnus_engine::VolumeError as Engine;
         match error {
-            Engine::Unreadable { volume, lba } => VolumeError::Io { volume, lba },
-            Engine::NoSpace { .. } => VolumeError::NoSpace,
+            Engine::Unreadable { volume, lba } | Engine::Unknown { volume, lba } => VolumeError::Io { volume, lba },
+            Engine::NoSpace { .. } | Engine::MapMemory { .. } => VolumeError::NoSpace,
+            Engine::Suspended { .. } => VolumeError::Suspended,
             Engine::ReadOnly(_) => VolumeError::ReadOnly,
             // The session checked the range against the size; the volume has shrunk since.
             Engine::OutOfRange { .. } | Engine::Gone => VolumeError::Gone,

@@ -24,6 +24,9 @@ impl From<cygnus_inplace::VolumeError> for VolumeError {
 impl Volume for cygnus_inplace::Volume {
     const FAST_ZEROES: bool = false;
 
+    /// Whole stripes need no reading before.
+    const WHOLE_WRITE: usize = 2 << 20;
+
     fn size(&self) -> u64 {
         self.size()
     }

@@ -1,5 +1,5 @@
-//! The queues between a session's reader and its workers: one for reads, one for the rest, so that writes which wait for
-//! space hold up no read.
+//! The queues between a session's reader and its workers: one for reads, one for long work, one for the rest, so that
+//! writes which wait for space hold up no read, and a request that concerns gigabytes no other.
 //!
 //! Workers are tasks that live as long as the session and are started only when all others are busy, so a client of
 //! depth 1 has one and nobody ever waits for a task to be made.
@@ -7,14 +7,17 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use cygnus_nbd::Request;
+use cygnus_nbd::{Command, Request};
 use cygnus_runtime::BufSlice;
 use cygnus_types::Nanos;
 
-/// Most workers of one queue: the bits of the idle set. What a client has in flight beyond that waits its turn.
-const MAX_WORKERS: u32 = u128::BITS;
+use crate::write_through::LongWrite;
+
+/// TRIM and WRITE_ZEROES of more bytes than this are long work.
+const LONG: u32 = 1 << 20;
 
 /// What is left to do for a request.
 pub(crate) enum Work {
@@ -22,8 +25,30 @@ pub(crate) enum Work {
     Whole,
     /// The write itself; the data was copied out of the receive buffer.
     Write(BufSlice),
+    /// A piece of a write that is too long to be taken whole, to this offset; likewise copied.
+    Piece(Rc<LongWrite>, u64, BufSlice),
     /// The effect is there; it must become durable before the reply.
     Durable,
+}
+
+/// Which queue a job goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Reads,
+    /// What is done step by step. One at a time, so that no client has more of it going on than another.
+    Long,
+    Others,
+}
+
+impl Lane {
+    pub(crate) fn of(job: &Job) -> Lane {
+        match job.request.command {
+            Command::Read => Lane::Reads,
+            Command::BlockStatus => Lane::Long,
+            Command::Trim | Command::WriteZeroes if job.request.length > LONG => Lane::Long,
+            _ => Lane::Others,
+        }
+    }
 }
 
 pub(crate) struct Job {
@@ -39,22 +64,29 @@ pub(crate) struct Jobs {
     idle: Cell<u128>,
     wakers: RefCell<Vec<Waker>>,
     workers: Cell<u32>,
+    /// How many workers there may be.
+    most: u32,
     closed: Cell<bool>,
 }
 
 impl Jobs {
-    pub(crate) fn new() -> Self {
+    /// Most workers of one queue: the bits of the idle set. What a client has in flight beyond that waits its turn.
+    pub(crate) const MANY: u32 = u128::BITS;
+
+    pub(crate) fn new(most: u32) -> Self {
         Self {
             queue: RefCell::default(),
             idle: Cell::new(0),
             wakers: RefCell::default(),
             workers: Cell::new(0),
+            most,
             closed: Cell::new(false),
         }
     }
 
-    /// Queues a job. If a worker should be started for it, returns the new worker's number.
-    pub(crate) fn push(&self, job: Job) -> Option<u32> {
+    /// Queues a job. If a worker should be started for it, returns the new worker's number. The first one always is, others
+    /// if there may be more.
+    pub(crate) fn push(&self, job: Job, may_be_more: impl FnOnce() -> bool) -> Option<u32> {
         self.queue.borrow_mut().push_back(job);
         let idle = self.idle.get();
         if idle != 0 {
@@ -64,7 +96,7 @@ impl Jobs {
             return None;
         }
         let workers = self.workers.get();
-        (workers < MAX_WORKERS).then(|| {
+        (workers == 0 || workers < self.most && may_be_more()).then(|| {
             self.workers.set(workers + 1);
             self.wakers.borrow_mut().push(Waker::noop().clone());
             workers

@@ -4,40 +4,60 @@
 //! complete request of a receive buffer at once, a few long-lived workers for what has to wait, and a sender that
 //! gathers all replies that are ready into one vectored send. Nothing on this path allocates per request.
 //!
+//! Whoever can connect may be a stranger. What he can take is bounded: places at the door, memory, the time of a reactor's
+//! turn, and our patience. In each of these a client of ordinary habits has his part, whatever others do.
+//!
 //! | file | idea |
 //! |---|---|
 //! | `volume.rs` | what a server needs of a volume and of the set of exports |
 //! | `engine.rs`, `inplace.rs` | volumes of log-structured arrays and of those in place as exports |
-//! | `server.rs` | accepting, counting, shutting down |
-//! | `session.rs` | one connection from greeting to close |
+//! | `server.rs` | accepting, counting, looking after sessions, shutting down |
+//! | `session.rs` | one connection from greeting to close, and its negotiation |
+//! | `transmission.rs` | what follows: reader, workers, sender, and room for requests |
 //! | `dispatch.rs` | what each command does to the volume |
-//! | `jobs.rs` | the queue between reader and workers |
+//! | `write_through.rs` | writes longer than the receive buffer |
+//! | `jobs.rs` | the queues between reader and workers |
 //! | `outbox.rs` | the queue between workers and sender |
 //! | `receive.rs` | the receive buffer |
+//! | `wait.rs`, `select.rs` | waiting for a socket and for the session's end |
+//! | `handle.rs` | a session as the server sees it, and how long its client is waited for |
+//! | `door.rs` | how many connections there may be, and of whom |
+//! | `purse.rs` | who holds how much of the network's memory |
+//! | `pace.rs` | how much is done in one turn of the reactor |
+//! | `event.rs` | what the log is told, and how often |
 //! | `listen.rs` | addresses, sockets, stale socket files |
 //! | `stats.rs`, `histogram.rs` | what is counted |
 //! | `loadgen.rs` | the load generator: a client of its own on plain sockets |
 
 mod dispatch;
+mod door;
 mod engine;
+mod event;
+mod handle;
 mod histogram;
 mod inplace;
 mod jobs;
 mod listen;
 pub mod loadgen;
 mod outbox;
+mod pace;
+mod purse;
 mod receive;
 mod select;
 mod server;
 mod session;
 mod stats;
+mod transmission;
 mod volume;
+mod wait;
+mod write_through;
 
+pub use door::{Door, Refusal};
 pub use engine::{ArrayExports, Side};
+pub use event::{EndReason, SessionEvent};
 pub use histogram::Histogram;
 pub use inplace::InPlaceExports;
 pub use listen::{BoundListener, ListenAddress, ListenError};
 pub use server::{Server, ServerConfig};
-pub use session::{EndReason, SessionEvent};
 pub use stats::{OpClass, OpStats, ServerStats, SessionStats};
 pub use volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent};

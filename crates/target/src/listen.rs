@@ -1,10 +1,12 @@
 //! Addresses to listen on, and the sockets behind them.
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -98,6 +100,12 @@ pub struct BoundListener {
 const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
 const RELEASE_POLL: Duration = Duration::from_millis(10);
 
+/// The rights of a socket file: reading and writing for its owner. Whoever shall have access besides is given it by the
+/// directory's owner, who can change them.
+const PRIVATE: libc::mode_t = 0o600;
+/// Connections that may wait to be accepted: as many as the system allows.
+const BACKLOG: libc::c_int = 4096;
+
 impl BoundListener {
     /// Listens. A socket file that no server answers at any more is replaced; for a server that is being killed, waits
     /// a moment.
@@ -114,12 +122,18 @@ impl BoundListener {
         }
     }
 
-    fn bind_now(address: &ListenAddress) -> Result<Self, ListenError> {
+    /// As [`BoundListener::bind`], without waiting for anybody.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub fn bind_now(address: &ListenAddress) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Io { address: address.clone(), source };
         let (socket, mut address, inode) = match &address.0 {
             Address::Unix(path) => {
+                // Two servers that start at once must not both find the place free.
+                let _alone = lock_directory(path).map_err(failed)?;
                 clear_stale(path)?;
-                let socket = UnixListener::bind(path).map_err(failed)?;
+                let socket = bind_private(path).map_err(failed)?;
                 let inode = std::fs::symlink_metadata(path).map_err(failed)?.ino();
                 let path = std::path::absolute(path).map_err(failed)?;
                 (Socket::Unix(socket), ListenAddress(Address::Unix(path.clone())), Some((path, inode)))
@@ -140,6 +154,13 @@ impl BoundListener {
     /// Where it listens: the path made absolute, the port as it became.
     pub fn address(&self) -> &ListenAddress {
         &self.address
+    }
+
+    /// Whether clients can still find it: a Unix socket's file may have been removed, with its directory or alone.
+    pub fn is_in_place(&self) -> bool {
+        let still =
+            |(path, inode): &(PathBuf, u64)| std::fs::symlink_metadata(path).is_ok_and(|file| file.ino() == *inode);
+        self.inode.as_ref().is_none_or(still)
     }
 
     /// The URI of an export here, as a client on this machine would write it.
@@ -196,6 +217,45 @@ fn keep_alive(socket: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
+/// Keeps others from making sockets in the same directory, until the answer is dropped.
+fn lock_directory(path: &Path) -> io::Result<File> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = File::open(parent)?;
+    // A file system that knows no locks (an old NFS) leaves it to luck, as before.
+    let _ = directory.lock();
+    Ok(directory)
+}
+
+/// Listens at a socket file that from its first moment on nobody but its owner may open, whatever the umask says.
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    let failed = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) };
+    // SAFETY: no pointers involved.
+    let fd = failed(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;
+    // SAFETY: the descriptor was just made and nobody else owns it.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // Linux makes the file with the rights that the socket itself has, less the umask.
+    // SAFETY: no pointers involved.
+    failed(unsafe { libc::fchmod(fd, PRIVATE) })?;
+    // SAFETY: all zeros is a valid address, an empty one.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let name = path.as_os_str().as_bytes();
+    if name.len() >= address.sun_path.len() || name.contains(&0) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path of a socket has at most 107 bytes"));
+    }
+    for (to, &from) in address.sun_path.iter_mut().zip(name) {
+        *to = from as libc::c_char;
+    }
+    let len = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the address lives through the call and has the length that is said.
+    failed(unsafe { libc::bind(fd, (&raw const address).cast(), len) })?;
+    // The umask may have taken rights from the owner, who gets them back.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(PRIVATE))?;
+    // SAFETY: no pointers involved.
+    failed(unsafe { libc::listen(fd, BACKLOG) })?;
+    Ok(UnixListener::from(socket))
+}
+
 /// Removes the socket file of a server that is dead; refuses what is alive or something else.
 fn clear_stale(path: &Path) -> Result<(), ListenError> {
     let Ok(file) = std::fs::symlink_metadata(path) else { return Ok(()) };
@@ -243,6 +303,19 @@ mod tests {
         drop(BoundListener::bind(&address).expect("waits for a server that is going"));
         dying.join().unwrap();
         assert!(!path.exists(), "a closed listener leaves no file");
+
+        // Nobody else may open it; neither may he who was careless with the umask.
+        for umask in [0o000, 0o777] {
+            // SAFETY: the call only swaps a number of the process; other tests make no sockets that depend on it.
+            let before = unsafe { libc::umask(umask) };
+            let bound = BoundListener::bind(&address);
+            // SAFETY: as above.
+            unsafe { libc::umask(before) };
+            let mode = std::fs::metadata(&path).unwrap().mode() & 0o777;
+            assert_eq!(mode, 0o600, "with umask {umask:o}");
+            UnixStream::connect(&path).unwrap();
+            drop(bound.unwrap());
+        }
 
         // A killed server leaves its file.
         drop(UnixListener::bind(&path).unwrap());

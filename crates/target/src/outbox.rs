@@ -7,9 +7,11 @@ use std::task::{Poll, Waker};
 use cygnus_runtime::{BufSlice, Runtime};
 
 /// Bytes of each buffer that short replies are written into, back to back.
-const HEADERS: usize = 16 << 10;
+pub(crate) const HEADERS: usize = 16 << 10;
 /// Most parts in one send: below the kernel's limit of 1024 vectors per call.
 const MAX_PARTS: usize = 512;
+/// A send of more parts than one ends when it has so many bytes: that a send ends shows that the client takes its replies.
+const MAX_BYTES: usize = 1 << 20;
 
 /// What one send takes.
 pub(crate) struct Batch {
@@ -114,16 +116,17 @@ impl Outbox {
                 *self.sender.borrow_mut() = Some(cx.waker().clone());
                 return Poll::Pending;
             }
-            let (parts, costs) = if pending.parts.len() <= MAX_PARTS {
-                // The costs' memory stays here; the parts' goes along with the send.
-                let cost = pending.costs.drain(..).sum();
-                (std::mem::take(&mut pending.parts), cost)
-            } else {
-                let rest = pending.parts.split_off(MAX_PARTS);
-                let cost = pending.costs.drain(..MAX_PARTS).sum();
-                (std::mem::replace(&mut pending.parts, rest), cost)
+            let mut bytes = 0;
+            let mut within = |part: &BufSlice| {
+                bytes += part.len();
+                bytes <= MAX_BYTES
             };
-            Poll::Ready(Some(Batch { parts, cost: costs }))
+            let count = pending.parts.iter().take(MAX_PARTS).take_while(|part| within(part)).count().max(1);
+            // The costs' memory stays here; the parts' goes along with the send.
+            let rest = pending.parts.split_off(count);
+            let parts = std::mem::replace(&mut pending.parts, rest);
+            let cost = pending.costs.drain(..count).sum();
+            Poll::Ready(Some(Batch { parts, cost }))
         })
         .await
     }

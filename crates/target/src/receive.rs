@@ -1,33 +1,49 @@
 //! The receive buffer: filled at the end, taken from the front, moved together only when it must be.
+//!
+//! Memory follows what has arrived, never what was announced: the buffer grows when it is full, and shrinks when for a
+//! while little has come at a time.
+
+use std::rc::Rc;
 
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 
-/// Size in bytes during the negotiation: most options fit, and whoever connects without a word holds no more.
+use crate::purse::Account;
+
+/// Size in bytes during the negotiation, and what it shrinks to: a connection without a word holds no more.
 const SMALL: usize = 4 << 10;
-/// Size in bytes from which a transmission starts and to which it returns: one receive takes dozens of 4 KiB writes, and the
-/// buffer still fits into a core's second-level cache.
-pub(crate) const BASE: usize = 256 << 10;
-/// An empty buffer above this size is exchanged for one of the base size.
-const KEEP: usize = 4 << 20;
-/// Receive only into at least this much room, unless the message is known to be shorter.
-const ROOM: usize = BASE / 2;
+/// Smallest size in bytes for requests: some whole blocks fit besides a header, so that a write larger than the buffer can
+/// be taken block by block.
+const ENOUGH: usize = 16 << 10;
+/// Size in bytes that a busy connection comes to: one receive takes dozens of 4 KiB writes, and the buffer still fits into
+/// a core's second-level cache.
+const BASE: usize = 256 << 10;
+/// After so many receives in a row that used less than a quarter of it, an empty buffer is halved.
+const LEAN: u8 = 64;
 
 pub(crate) struct ReceiveBuffer {
     rt: Runtime,
+    account: Rc<Account>,
     buf: Buf,
     start: usize,
     end: usize,
+    lean: u8,
+    /// The last receive filled it.
+    filled_up: bool,
 }
 
 impl ReceiveBuffer {
-    pub(crate) fn new(rt: &Runtime) -> Self {
-        Self { rt: rt.clone(), buf: rt.alloc(SMALL), start: 0, end: 0 }
-    }
-
-    /// Makes the buffer fit for transmission.
-    pub(crate) fn widen(&mut self) {
-        if self.buf.len() < BASE {
-            self.grow(BASE);
+    /// A buffer for the negotiation.
+    pub(crate) fn new(rt: &Runtime, account: &Rc<Account>) -> Self {
+        let taken = account.try_take(SMALL);
+        debug_assert!(taken, "a connection's reserve has room for its first buffer");
+        Self {
+            rt: rt.clone(),
+            account: account.clone(),
+            buf: rt.alloc(SMALL),
+            start: 0,
+            end: 0,
+            lean: 0,
+            filled_up: false,
         }
     }
 
@@ -41,34 +57,75 @@ impl ReceiveBuffer {
         assert!(self.start <= self.end, "more consumed than was received");
     }
 
-    /// Where to receive, given that the message at the front takes `message` bytes in all.
-    pub(crate) fn room(&mut self, message: usize) -> BufSlice {
-        if self.start == self.end {
+    fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Makes the buffer fit for requests.
+    pub(crate) fn widen(&mut self) {
+        let widened = self.buf.len() >= ENOUGH || self.resize(ENOUGH);
+        debug_assert!(widened, "a connection's reserve has room for its buffer");
+    }
+
+    /// Makes room for more of the message at the front, which takes `message` bytes in all, of which no more than `most`
+    /// need be here at once. False if there is none: it is full, as large as it may be or as memory allows.
+    pub(crate) fn make_room(&mut self, message: usize, most: usize) -> bool {
+        let len = self.buf.len();
+        if self.len() == 0 {
             (self.start, self.end) = (0, 0);
-            if self.buf.len() > KEEP && message <= BASE {
-                self.buf = self.rt.alloc(BASE);
+            if len > BASE && message <= BASE {
+                self.resize(BASE);
+            } else if self.lean >= LEAN && len > ENOUGH {
+                self.lean = 0;
+                self.resize(len / 2);
             }
-        }
-        if message > self.buf.len() {
-            self.grow(message);
-        } else if self.start + message > self.buf.len() || self.buf.len() - self.end < ROOM.min(self.start) {
+        } else if self.start > 0 && (len - self.end < self.start || self.start + message > len) {
             let (start, end) = (self.start, self.end);
             self.buf.bytes_mut().copy_within(start..end, 0);
             (self.start, self.end) = (0, end - start);
         }
-        self.buf.slice(self.end..self.buf.len())
+        if std::mem::take(&mut self.filled_up) && (ENOUGH..BASE).contains(&len) {
+            // More was there than it could take. Where memory is short it stays as it is.
+            self.resize(len * 2);
+        }
+        let is_full = self.end == self.buf.len();
+        if is_full && self.buf.len() < message.min(most) {
+            return self.resize(self.buf.len() * 2);
+        }
+        !is_full
     }
 
-    fn grow(&mut self, message: usize) {
-        let mut larger = self.rt.alloc(message.next_power_of_two());
-        larger.bytes_mut()[..self.end - self.start].copy_from_slice(self.filled());
-        (self.start, self.end) = (0, self.end - self.start);
-        self.buf = larger;
+    /// Where to receive, after [`ReceiveBuffer::make_room`].
+    pub(crate) fn room(&self) -> BufSlice {
+        self.buf.slice(self.end..self.buf.len())
     }
 
     /// So many bytes were received into [`ReceiveBuffer::room`].
     pub(crate) fn received(&mut self, bytes: usize) {
         self.end += bytes;
         assert!(self.end <= self.buf.len(), "more received than there was room for");
+        self.filled_up = self.end == self.buf.len();
+        self.lean = if bytes * 4 <= self.buf.len() { self.lean.saturating_add(1) } else { 0 };
+    }
+
+    fn resize(&mut self, wanted: usize) -> bool {
+        let len = self.buf.len();
+        if wanted > len && !self.account.try_take(wanted - len) {
+            return false;
+        }
+        let mut other = self.rt.alloc(wanted);
+        other.part_mut(0..self.len()).copy_from_slice(self.filled());
+        (self.start, self.end) = (0, self.len());
+        self.buf = other;
+        if wanted < len {
+            self.account.give(len - wanted);
+        }
+        true
+    }
+}
+
+impl Drop for ReceiveBuffer {
+    fn drop(&mut self) {
+        self.account.give(self.buf.len());
     }
 }

@@ -1,34 +1,68 @@
-//! The server of one reactor: accepts, keeps count, shuts down.
+//! The server of one reactor: accepts, keeps count, looks after its sessions, shuts down.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cygnus_runtime::{Event, ListenerId, Op, Outcome, Runtime, SocketId};
+use cygnus_runtime::{Event, IoErrorKind, ListenerId, MemoryPart, Op, Outcome, Peer, Runtime, SocketId};
 use cygnus_types::Nanos;
 
+use crate::door::{Door, Pass, Refusal};
+use crate::event::{EndReason, Journal, SessionEvent};
+use crate::handle::Handle;
+use crate::pace::Pace;
+use crate::purse::Purse;
 use crate::select::{Either, first_of};
-use crate::session::{self, Context, EndReason, Handle, SessionEvent};
+use crate::session::{self, Context};
 use crate::stats::{OpClass, ServerStats, SessionStats, Totals};
 use crate::volume::Exports;
 
 /// After a failed accept (no file descriptors left, say) the listener rests this long.
 const ACCEPT_REST: Nanos = Nanos::millis(100);
+/// How often the sessions are looked after.
+const LOOK: Nanos = Nanos::secs(1);
+/// A client that does not take its replies is waited for so long only when others wait for the memory they take.
+const PATIENCE_WHEN_SHORT: Nanos = Nanos::secs(5);
+/// A negotiation younger than this is not ended to make room: an honest client needs less.
+const GRACE_TO_NEGOTIATE: Nanos = Nanos::secs(1);
 
-/// Limits of a server.
+/// Limits of a server. Clones share the door and the account of memory, so that they hold for all reactors together.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// A client that has not chosen its export by then is cut off.
     pub handshake_time: Nanos,
     /// How long a session that ends waits for what it has accepted to be done and sent.
     pub grace: Nanos,
-    /// Connections beyond this number wait in the listener's queue.
-    pub max_connections: usize,
+    /// A client that does not take its replies for so long, or does not send the rest of a request, is cut off.
+    pub stalled_after: Nanos,
+    /// A client that asks nothing for so long is cut off.
+    pub idle_after: Option<Nanos>,
+    /// How many connections there may be.
+    pub door: Arc<Door>,
+    /// Memory for what connections hold beyond [`ServerConfig::RESERVE`]; at least [`ServerConfig::LEAST_MEMORY`].
+    pub memory: Arc<MemoryPart>,
+}
+
+impl ServerConfig {
+    /// Connections there may be unless said otherwise; half of them of one peer.
+    pub const CONNECTIONS: usize = 2048;
+    /// With less memory than this, the largest reads might never find room.
+    pub const LEAST_MEMORY: usize = 80 << 20;
+    /// Bytes that each connection has to itself, beside [`ServerConfig::memory`].
+    pub const RESERVE: usize = crate::purse::RESERVE;
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { handshake_time: Nanos::secs(30), grace: Nanos::secs(10), max_connections: 1024 }
+        Self {
+            handshake_time: Nanos::secs(10),
+            grace: Nanos::secs(10),
+            stalled_after: Nanos::secs(60),
+            idle_after: None,
+            door: Door::new(Self::CONNECTIONS),
+            memory: Arc::new(MemoryPart::new(256 << 20)),
+        }
     }
 }
 
@@ -36,10 +70,14 @@ struct Inner<E> {
     rt: Runtime,
     exports: E,
     config: ServerConfig,
-    log: Box<dyn Fn(SessionEvent)>,
+    journal: Rc<Journal>,
+    pace: Rc<Pace>,
+    purse: Rc<Purse>,
     totals: Rc<Totals>,
     sessions: RefCell<BTreeMap<u64, Rc<Handle>>>,
     stopping: Cell<bool>,
+    /// Somebody looks after the sessions.
+    attended: Cell<bool>,
     /// Notified when a session has ended and when the server is told to stop.
     changed: Event,
 }
@@ -59,11 +97,14 @@ impl<E: Exports> Server<E> {
         Self(Rc::new(Inner {
             rt: rt.clone(),
             exports,
+            journal: Journal::new(rt, log),
+            pace: Pace::new(rt),
+            purse: Purse::new(rt, config.memory.clone()),
             config,
-            log: Box::new(log),
             totals: Rc::default(),
             sessions: RefCell::default(),
             stopping: Cell::new(false),
+            attended: Cell::new(false),
             changed: Event::new(),
         }))
     }
@@ -75,35 +116,9 @@ impl<E: Exports> Server<E> {
         self.0.rt.spawn(async move { server.accept_loop(listener, &address).await });
     }
 
-    /// Serves a connection that was accepted elsewhere (by another reactor, say).
-    pub fn serve(&self, sock: SocketId, address: &str) {
-        let server = self.0.clone();
-        let id = server.totals.opened();
-        let handle = Rc::new(Handle::new(id, address.into(), server.rt.now()));
-        server.sessions.borrow_mut().insert(id, handle.clone());
-        if server.stopping.get() {
-            handle.stop();
-        }
-        self.0.rt.spawn(async move {
-            let Inner { rt, exports, config, totals, log, .. } = &*server;
-            let context = Context { rt, exports, config, totals, log };
-            let reason = session::run(context, sock, handle.clone()).await;
-            server.totals.closed(matches!(reason, EndReason::Malformed(_)));
-            server.sessions.borrow_mut().remove(&id);
-            let export = handle.export.borrow().clone();
-            (server.log)(SessionEvent::Closed { id, export, reason });
-            server.changed.notify();
-        });
-    }
-
     async fn accept_loop(&self, listener: ListenerId, address: &str) {
         let server = &*self.0;
-        let mut failing = false;
         while !server.stopping.get() {
-            if server.sessions.borrow().len() >= server.config.max_connections {
-                server.changed.wait().await;
-                continue;
-            }
             let mut accept = server.rt.submit(Op::Accept { listener });
             let accepted = loop {
                 let mut changed = server.changed.wait();
@@ -115,19 +130,79 @@ impl<E: Exports> Server<E> {
                 }
             };
             match accepted {
-                Ok(Outcome::Socket(sock)) => {
-                    self.serve(sock, address);
-                    failing = false;
-                }
+                Ok(Outcome::Socket(sock, peer)) => self.welcome(sock, peer, address),
                 Ok(other) => unreachable!("accept answered {other:?}"),
+                // The client has gone again.
+                Err(error) if error.errno == libc::ECONNABORTED => {}
                 Err(error) => {
-                    if !std::mem::replace(&mut failing, true) {
-                        (server.log)(SessionEvent::AcceptFailed { listener: address.into(), error });
+                    server.journal.tell(SessionEvent::AcceptFailed { listener: address.into(), error });
+                    if error.kind != IoErrorKind::Closed {
+                        // Descriptors may have run out: those who have not even said what they want are the first to go.
+                        server.make_room(|_| true);
                     }
                     server.rt.sleep(ACCEPT_REST).await;
                 }
             }
         }
+    }
+
+    /// Serves a connection, or closes it at once.
+    fn welcome(&self, sock: SocketId, peer: Peer, address: &str) {
+        let server = &*self.0;
+        let pass = match server.admit(peer) {
+            Ok(pass) => pass,
+            Err(refusal) => {
+                server.totals.refused();
+                server.journal.tell(SessionEvent::Refused { peer, refusal });
+                // It goes on without us.
+                drop(server.rt.close(sock));
+                return;
+            }
+        };
+        let id = server.totals.opened();
+        let account = server.purse.open(pass.memory.clone());
+        let handle = Rc::new(Handle::new(id, address.into(), peer, server.rt.now(), pass, account));
+        server.sessions.borrow_mut().insert(id, handle.clone());
+        if server.stopping.get() {
+            handle.stop(EndReason::Stopped);
+        }
+        self.look_after_sessions();
+        let server = self.0.clone();
+        self.0.rt.spawn(async move {
+            let Inner { rt, exports, config, totals, journal, pace, .. } = &*server;
+            let context = Context { rt, exports, config, totals, journal, pace };
+            let reason = session::run(context, sock, handle.clone()).await;
+            server.totals.closed(&reason);
+            server.sessions.borrow_mut().remove(&id);
+            let export = handle.export.borrow().clone();
+            server.journal.tell(SessionEvent::Closed { id, peer, export, reason });
+            server.changed.notify();
+        });
+    }
+
+    /// Has somebody look after the sessions for as long as there are any.
+    fn look_after_sessions(&self) {
+        if self.0.attended.replace(true) {
+            return;
+        }
+        let server = self.0.clone();
+        self.0.rt.spawn(async move {
+            while !server.sessions.borrow().is_empty() {
+                let due = server.rt.now() + LOOK;
+                server.rt.sleep_until(due).await;
+                // If we come late the process was stopped, or very busy, and no client is to blame for that.
+                let (now, missed) = (server.rt.now(), server.rt.now().since(due));
+                let ServerConfig { stalled_after, idle_after, .. } = server.config;
+                let short = server.purse.is_short();
+                let patience = |session: &Handle| {
+                    let is_in_the_way = short && session.account.has_drawn();
+                    if is_in_the_way { stalled_after.min(PATIENCE_WHEN_SHORT) } else { stalled_after }
+                };
+                let look = |session: &Rc<Handle>| session.look_after(now, missed, patience(session), idle_after);
+                server.sessions.borrow().values().for_each(look);
+            }
+            server.attended.set(false);
+        });
     }
 
     /// Stops accepting, lets every session answer what it has received, closes them all. Returns when none is left, at
@@ -136,7 +211,7 @@ impl<E: Exports> Server<E> {
         let server = &*self.0;
         server.stopping.set(true);
         server.changed.notify();
-        server.sessions.borrow().values().for_each(|session| session.stop());
+        server.sessions.borrow().values().for_each(|session| session.stop(EndReason::Stopped));
         loop {
             let changed = server.changed.wait();
             if server.sessions.borrow().is_empty() {
@@ -157,6 +232,7 @@ impl<E: Exports> Server<E> {
         let one = |session: &Rc<Handle>| SessionStats {
             id: session.id,
             listener: session.listener.clone(),
+            peer: session.peer,
             export: session.export.borrow().clone(),
             since: session.since,
             ops: session.counters.ops(),
@@ -164,5 +240,33 @@ impl<E: Exports> Server<E> {
             written_bytes: session.counters.bytes(OpClass::Write),
         };
         sessions.values().map(one).collect()
+    }
+}
+
+impl<E> Inner<E> {
+    /// A place for a connection of this peer; if need be, that of the oldest one that has not got through its negotiation.
+    fn admit(&self, peer: Peer) -> Result<Pass, Refusal> {
+        let household = peer.household();
+        self.config.door.enter(household).or_else(|refusal| {
+            let is_in_the_way = |other: &Handle| match refusal {
+                Refusal::Peer { .. } => other.peer.household() == household,
+                Refusal::Full { .. } => true,
+            };
+            if self.make_room(is_in_the_way) { self.config.door.enter(household) } else { Err(refusal) }
+        })
+    }
+
+    /// Ends the oldest session that is still negotiating, of those that may be chosen; its place is free at once.
+    fn make_room(&self, may_be_chosen: impl Fn(&Handle) -> bool) -> bool {
+        let now = self.rt.now();
+        let is_old = |session: &Handle| now.since(session.since) >= GRACE_TO_NEGOTIATE;
+        let sessions = self.sessions.borrow();
+        let oldest =
+            sessions.values().find(|session| session.is_negotiating() && is_old(session) && may_be_chosen(session));
+        if let Some(session) = oldest {
+            session.stop(EndReason::MadeRoom);
+            session.pass.take();
+        }
+        oldest.is_some()
     }
 }

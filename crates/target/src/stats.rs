@@ -3,9 +3,11 @@
 use std::cell::{Cell, RefCell};
 
 use cygnus_nbd::Command;
+use cygnus_runtime::Peer;
 use cygnus_types::Nanos;
 
 use crate::Histogram;
+use crate::event::EndReason;
 
 /// Kinds of requests that are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,10 @@ pub struct ServerStats {
     pub accepted: u64,
     /// Connections closed because what they sent was not NBD.
     pub malformed: u64,
+    /// Connections that were not let in.
+    pub refused: u64,
+    /// Connections closed because their clients kept us waiting, or to make room for others.
+    pub cut: u64,
     /// By class, in the order of [`OpClass::ALL`].
     pub ops: [OpStats; OpClass::ALL.len()],
 }
@@ -74,6 +80,8 @@ impl ServerStats {
         self.connections += other.connections;
         self.accepted += other.accepted;
         self.malformed += other.malformed;
+        self.refused += other.refused;
+        self.cut += other.cut;
         for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
             mine.ops += theirs.ops;
             mine.bytes += theirs.bytes;
@@ -90,6 +98,8 @@ pub struct SessionStats {
     pub id: u64,
     /// The listener it came in by.
     pub listener: String,
+    /// Who it is.
+    pub peer: Peer,
     /// The export it uses; None during the negotiation.
     pub export: Option<String>,
     /// When it was accepted.
@@ -118,10 +128,15 @@ impl Totals {
         stats.accepted
     }
 
-    pub(crate) fn closed(&self, malformed: bool) {
+    pub(crate) fn refused(&self) {
+        self.0.borrow_mut().refused += 1;
+    }
+
+    pub(crate) fn closed(&self, reason: &EndReason) {
         let stats = &mut *self.0.borrow_mut();
         stats.connections -= 1;
-        stats.malformed += u64::from(malformed);
+        stats.malformed += u64::from(matches!(reason, EndReason::Malformed(_)));
+        stats.cut += u64::from(reason.is_cut());
     }
 
     #[inline]

@@ -20,6 +20,9 @@ pub enum VolumeError {
     /// The array is full. Reads and trims still work.
     #[error("the array is full; trim or delete something")]
     NoSpace,
+    /// The array waits for members, and requests do not wait for them any longer.
+    #[error("the array is suspended; bring its members back, 'cygnus array status' says which")]
+    Suspended,
     /// The array takes no writes: its redundancy is used up.
     #[error("the array is read-only; replace the failed devices")]
     ReadOnly,
@@ -32,7 +35,7 @@ impl VolumeError {
     /// How NBD says it.
     pub fn errno(self) -> Errno {
         match self {
-            VolumeError::Io { .. } => Errno::Io,
+            VolumeError::Io { .. } | VolumeError::Suspended => Errno::Io,
             VolumeError::NoSpace => Errno::NoSpc,
             VolumeError::ReadOnly => Errno::Perm,
             VolumeError::Gone => Errno::Shutdown,
@@ -66,6 +69,9 @@ pub trait Volume: Clone + 'static {
     /// Whether zeros without space of their own take less time than writing them does.
     const FAST_ZEROES: bool = true;
 
+    /// Bytes of a write up to which it is taken as a whole; what is longer comes in pieces of about that many.
+    const WHOLE_WRITE: usize = 256 << 10;
+
     /// Size in bytes; changes when the volume is resized.
     fn size(&self) -> u64;
 
@@ -97,7 +103,8 @@ pub trait Volume: Clone + 'static {
     async fn write_zeroes(&self, offset: u64, len: u64, no_hole: bool) -> Result<(), VolumeError>;
 
     /// What is mapped from `offset` on: at most `max` extents, neighbours being of different kinds, together covering
-    /// `len` bytes or, if `max` or the volume's end comes first, less.
+    /// `len` bytes or less: if `max` or the volume's end comes first, or if to look further would take long. At least one if
+    /// `offset` lies within the volume.
     fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent>;
 }
 

@@ -2,79 +2,15 @@
 
 mod common;
 
-use std::cell::RefCell;
-use std::future::Future;
-use std::rc::Rc;
-
 use common::client::{self, Answer, Client};
-use common::loopback::{LISTENER, Loopback};
-use common::ram::{RamVolume, Shelf};
+use common::ram::RamVolume;
+use common::world::{MIB, World, closed, error};
 use cygnus_nbd::wire::*;
 use cygnus_nbd::{Command, Errno, Extent, Malformed};
-use cygnus_runtime::{Runtime, SocketId};
+use cygnus_runtime::Peer;
 use cygnus_target::*;
 use cygnus_types::{Lba, Nanos};
 use proptest::prelude::*;
-
-const MIB: usize = 1 << 20;
-
-/// A server of one volume "vol0" and all there is to poke at it.
-struct World {
-    rt: Runtime,
-    network: Loopback,
-    server: Server<Shelf>,
-    shelf: Shelf,
-    volume: RamVolume,
-    log: Rc<RefCell<Vec<SessionEvent>>>,
-}
-
-impl World {
-    fn with(piece: usize, size: usize, config: ServerConfig) -> World {
-        let (network, rt) = Loopback::reactor(piece);
-        let volume = RamVolume::new(size);
-        let shelf = Shelf::with("vol0", &volume);
-        let log = Rc::new(RefCell::new(Vec::new()));
-        let events = log.clone();
-        let server = Server::new(&rt, shelf.clone(), config, move |event| events.borrow_mut().push(event));
-        server.listen(LISTENER, "loopback");
-        World { rt, network, server, shelf, volume, log }
-    }
-
-    fn new() -> World {
-        World::with(usize::MAX, MIB, ServerConfig::default())
-    }
-
-    async fn client(&self) -> Client {
-        Client::go(&self.rt, self.network.connect(), "vol0", true).await
-    }
-
-    /// Why sessions ended, in order.
-    fn ends(&self) -> Vec<EndReason> {
-        let log = self.log.borrow();
-        let reason = |event: &SessionEvent| match event {
-            SessionEvent::Closed { reason, .. } => Some(reason.clone()),
-            _ => None,
-        };
-        log.iter().filter_map(reason).collect()
-    }
-
-    fn run(&self, test: impl Future<Output = ()>) {
-        self.rt.run(test).expect("nothing stalls");
-        self.rt.drop_tasks();
-    }
-}
-
-/// Reads until the server closes.
-async fn closed(rt: &Runtime, sock: SocketId) {
-    while client::receive(rt, sock, &mut Vec::new()).await {}
-}
-
-fn error(answer: Answer) -> Errno {
-    match answer {
-        Answer::Error(errno, ..) => errno,
-        other => panic!("{other:?}"),
-    }
-}
 
 #[test]
 fn every_command() {
@@ -216,7 +152,7 @@ fn malformed_input_closes_one_connection_only() {
     let world = World::new();
     world.run(async {
         let mut bystander = world.client().await;
-        let noise = world.network.connect();
+        let noise = world.network.connect_as(Peer::Unknown);
         client::send(&world.rt, noise, b"GET / HTTP/1.1\r\n").await.unwrap();
         closed(&world.rt, noise).await;
         let mut confused = world.client().await;
@@ -269,12 +205,12 @@ fn slow_negotiators_are_cut_off() {
     world.run(async {
         let idle = world.network.connect();
         let mut settled = world.client().await;
-        let half = world.network.connect();
+        let half = world.network.connect_as(Peer::Unknown);
         client::send(&world.rt, half, b"\0\0\0\x03IHAVE").await.unwrap();
         closed(&world.rt, idle).await;
         closed(&world.rt, half).await;
         assert_eq!(world.ends(), [EndReason::TooSlow, EndReason::TooSlow]);
-        assert_eq!(world.rt.now().0 / 1_000_000_000, 30);
+        assert_eq!(world.rt.now(), ServerConfig::default().handshake_time);
         // A settled client may be idle for ever.
         world.rt.sleep(Nanos::secs(1000)).await;
         assert_eq!(settled.write(0, b"x", 0).await, Answer::Done);
@@ -398,21 +334,10 @@ fn a_vanished_client_leaves_nothing_behind() {
         }
         world.rt.sleep(Nanos::secs(11)).await;
         assert_eq!(world.server.stats().connections, 0);
+        // The one that looks after sessions finds that there are none.
+        world.rt.sleep(Nanos::secs(1)).await;
         assert_eq!(world.rt.tasks(), 1, "only the accept loop is left");
-    });
-}
-
-#[test]
-fn connections_beyond_the_limit_wait() {
-    let world = World::with(usize::MAX, MIB, ServerConfig { max_connections: 2, ..ServerConfig::default() });
-    world.run(async {
-        let (first, _second) = (world.client().await, world.client().await);
-        let third = world.network.connect();
-        world.rt.sleep(Nanos::millis(10)).await;
-        assert_eq!(world.server.stats().accepted, 2);
-        assert!(first.disconnect().await);
-        let mut third = Client::go(&world.rt, third, "vol0", false).await;
-        assert_eq!(third.read(0, 1).await, Answer::Data(vec![0]));
+        assert_eq!(world.config.memory.usage().used, 0);
     });
 }
 

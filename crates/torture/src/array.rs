@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cygnus_engine::{
-    Array as Engine, ArrayPeer, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError,
+    Array as Engine, ArrayPeer, CreateOptions, Log, MapRule, OpenOptions, Volume, VolumeAdminError, VolumeError,
 };
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
@@ -30,7 +30,9 @@ impl Log for Listener {
 }
 
 pub(crate) fn options(reactors: usize) -> OpenOptions {
-    OpenOptions { array: None, reactors, read_only: false, log: Arc::new(Listener) }
+    // Chunks of the map become dense, and thin again, with the few blocks that there are.
+    let map = MapRule { dense_from: 24, ..MapRule::default() };
+    OpenOptions { array: None, reactors, read_only: false, map, log: Arc::new(Listener) }
 }
 
 /// Blocks that volumes can hold in an array of this shape.
@@ -67,7 +69,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
 /// Checks a stopped array; the answer lists the damage found, by kind and in words.
 pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<(&'static str, String)>, String> {
     let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
-    let damage = report.findings.into_iter().filter(|finding| finding.is_damage);
+    let damage = report.findings.into_iter().filter(|finding| !finding.is_remark());
     Ok(damage.map(|finding| (finding.kind.name(), finding.text)).collect())
 }
 
@@ -189,6 +191,22 @@ impl Array {
     }
 }
 
+/// Blocks of a volume that are mapped.
+pub(crate) fn mapped_blocks(volume: &Volume) -> Vec<u64> {
+    const EXTENTS: usize = 1024;
+    let (mut blocks, mut at) = (Vec::new(), 0);
+    while at < volume.size() {
+        for extent in volume.extents(at, volume.size() - at, EXTENTS) {
+            let range = at / BLOCK as u64..(at + extent.len) / BLOCK as u64;
+            if extent.mapped {
+                blocks.extend(range);
+            }
+            at += extent.len;
+        }
+    }
+    blocks
+}
+
 /// A volume on one reactor.
 #[derive(Clone)]
 pub(crate) struct VolumeHandle {
@@ -199,8 +217,9 @@ pub(crate) struct VolumeHandle {
 
 fn failure(error: VolumeError) -> Failure {
     match error {
-        VolumeError::NoSpace { .. } => Failure::NoSpace,
-        VolumeError::Unreadable { lba, .. } => Failure::Unreadable(lba.0),
+        VolumeError::NoSpace { .. } | VolumeError::MapMemory { .. } => Failure::NoSpace,
+        VolumeError::Suspended { .. } => Failure::Suspended,
+        VolumeError::Unreadable { lba, .. } | VolumeError::Unknown { lba, .. } => Failure::Unreadable(lba.0),
         other => Failure::Other(other.to_string()),
     }
 }

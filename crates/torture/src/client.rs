@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_runtime::{Event, Runtime};
+use cygnus_runtime::{Event, Raced, Runtime, race};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::block::Ending;
@@ -16,6 +16,9 @@ use crate::target::{Failure, Target};
 
 /// Requests between two looks at the engine's invariants.
 const INSPECT_EVERY: u64 = 8;
+
+/// Bytes of the longest read that a sweep makes, or one in the place of a request that must not be made.
+const LONGEST_READ: u64 = 64 * BLOCK as u64;
 
 /// A look at the whole engine; the error says which of its invariants does not hold.
 pub(crate) type Inspection = Rc<dyn Fn() -> Result<(), String>>;
@@ -30,8 +33,16 @@ pub(crate) struct Shared {
     pub(crate) stop: Cell<bool>,
     /// Whether running out of space is a legal answer.
     pub(crate) may_fill: Cell<bool>,
+    /// Whether a suspended array may refuse requests.
+    pub(crate) may_suspend: Cell<bool>,
+    /// Whether nothing is lost for good, so that nothing excuses an error.
+    pub(crate) loses_nothing: Cell<bool>,
+    /// How long one request may take; zero: as long as all of them together.
+    pub(crate) patience: Cell<Nanos>,
     /// Requests refused for lack of space.
     pub(crate) refused: Cell<u64>,
+    /// R-groups that got the number of one that had left.
+    pub(crate) reused: Cell<u64>,
     /// Requests that failed because of damage beyond redundancy.
     pub(crate) excused: Cell<u64>,
     /// Looks at the engine's invariants.
@@ -115,13 +126,25 @@ impl<T: Target> Client<T> {
             if self.shared.stop.get() {
                 return;
             }
-            let outcome = self.request(&request).await.and_then(|()| self.shared.inspect_now_and_then());
+            let outcome = self.request_in_time(&request).await.and_then(|()| self.shared.inspect_now_and_then());
             if let Err(text) = outcome {
                 return self.shared.fail(text);
             }
             if request.pause > Nanos::ZERO {
                 self.rt.sleep(request.pause).await;
             }
+        }
+    }
+
+    /// No request may take longer than trouble lasts, and some time.
+    async fn request_in_time(&mut self, request: &Request) -> Result<(), String> {
+        let (rt, patience) = (self.rt.clone(), self.shared.patience.get());
+        if patience == Nanos::ZERO {
+            return self.request(request).await;
+        }
+        match race(self.request(request), rt.sleep(patience)).await {
+            Raced::First(outcome) => outcome,
+            Raced::Second(()) => Err(format!("no end after {patience}: {request} was not answered at {}", rt.now())),
         }
     }
 
@@ -135,7 +158,7 @@ impl<T: Target> Client<T> {
             RequestKind::Write if !crowded() => Kind::Write,
             RequestKind::Zero if !crowded() => Kind::Zero,
             RequestKind::Trim if !crowded() => Kind::Trim,
-            _ => return self.read(offset, len).await,
+            _ => return self.read(offset, len.min(LONGEST_READ)).await,
         };
         self.change(kind, offset, len, request.fua).await
     }
@@ -180,7 +203,10 @@ impl<T: Target> Client<T> {
                 self.target.write(offset, buf.full(), fua).await
             }
             Kind::Zero => self.target.write_zeroes(offset, len, fua).await,
-            Kind::Trim => self.target.trim(offset, len).await,
+            Kind::Trim => match self.target.trim(offset, len).await {
+                Ok(()) if fua => self.target.flush().await,
+                result => result,
+            },
         };
         let ending = if result.is_ok() { Ending::Done } else { Ending::Failed };
         self.shared.oracle.borrow_mut().end(&ticket, ending, self.rt.now());
@@ -209,6 +235,11 @@ impl<T: Target> Client<T> {
     /// A request failed: fine if damage beyond redundancy is the reason, and nothing else is.
     async fn judge(&self, what: &str, bytes: Range<u64>, failure: Failure) -> Result<(), String> {
         let doubt = match &failure {
+            Failure::Suspended if self.shared.may_suspend.get() => {
+                self.shared.refused.set(self.shared.refused.get() + 1);
+                return Ok(());
+            }
+            Failure::Unreadable(_) if self.shared.loses_nothing.get() => Err("and nothing was lost".into()),
             Failure::Unreadable(block) => self.target.excuse(*block).await,
             _ => Err(String::new()),
         };
@@ -224,16 +255,19 @@ impl<T: Target> Client<T> {
         }
     }
 
-    /// Reads the whole volume and checks every block.
+    /// Reads the whole volume and checks every block, of one too large for that those that may hold anything.
     pub(crate) async fn verify(mut self) {
-        const PIECE: u64 = 64 * BLOCK as u64;
-        let mut offset = 0;
-        while offset < self.size && !self.shared.failed() {
-            let len = PIECE.min(self.size - offset);
+        let known = self.shared.oracle.borrow_mut().known(self.volume);
+        let pieces = known.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(LONGEST_READ as usize / BLOCK));
+        for piece in pieces {
+            let offset = piece[0] * BLOCK as u64;
+            let len = ((piece.len() * BLOCK) as u64).min(self.size.saturating_sub(offset));
+            if len == 0 || self.shared.failed() {
+                return;
+            }
             if let Err(text) = self.verify_piece(offset, len).await {
                 self.shared.fail(format!("in the sweep over the whole volume: {text}"));
             }
-            offset += len;
         }
     }
 

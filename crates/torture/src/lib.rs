@@ -20,6 +20,7 @@ mod members;
 #[cfg(test)]
 mod memory;
 mod oracle;
+mod recovery;
 mod regroup;
 mod run;
 mod salvage;

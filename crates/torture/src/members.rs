@@ -16,7 +16,7 @@ use crate::story::{Harm, Manner, Shape, What};
 /// One device.
 struct Member {
     disk: DiskId,
-    /// The R-group that it belongs to; a spare may come to belong to any.
+    /// The R-group that it belongs to; a spare, or one that is added, may come to belong to any.
     group: Option<usize>,
     /// Another device has its place for good.
     relieved: bool,
@@ -138,6 +138,12 @@ impl Members {
         }
     }
 
+    /// The devices of a set may come to be a group, of any number.
+    pub(crate) fn may_be_added(&mut self, set: usize) {
+        let width = usize::from(self.geometry.width());
+        self.members.iter_mut().skip(set * width).take(width).for_each(|device| device.group = None);
+    }
+
     /// Whether a device may be made a spare now, and if so, whether by force: one that was relieved, if it has come to no
     /// harm, whatever it holds. What another one holds may be somebody's.
     pub(crate) fn becomes_spare(&mut self, n: usize) -> Option<bool> {
@@ -162,7 +168,8 @@ impl Members {
     fn may_harm(&self, n: usize) -> bool {
         let to_spare = |group: usize| self.spent(group) < usize::from(self.geometry.parity);
         let device = &self.members[n];
-        let groups = self.members.iter().filter_map(|m| m.group).max().map_or(0, |last| last + 1);
+        // More than there can be do no harm.
+        let groups = self.members.len() / usize::from(self.geometry.width());
         device.spoiled || device.relieved || device.group.map_or_else(|| (0..groups).all(to_spare), to_spare)
     }
 

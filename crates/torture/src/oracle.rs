@@ -9,6 +9,9 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::block::{Block, Change, Ending};
 use crate::content::{self, Content, Place, Version};
 
+/// Blocks of a volume of which each may be looked at.
+const SMALL: u64 = 1 << 16;
+
 /// The kinds of request that change blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -35,8 +38,8 @@ pub(crate) struct Ticket {
     pub(crate) version: Version,
     kind: Kind,
     fua: bool,
-    /// Number of the write in each block it touches, from the first on.
-    numbers: Vec<u32>,
+    /// The blocks that it touches, and its number among the writes of each.
+    numbers: Vec<(u64, u32)>,
 }
 
 /// A read or flush between its start and its end: when it began.
@@ -57,7 +60,9 @@ impl fmt::Display for Violation {
 }
 
 struct Volume {
-    blocks: Vec<Block>,
+    size: u64,
+    /// Those that may ever have held anything; all others are zeros.
+    blocks: BTreeMap<u64, Block>,
     /// Start of the last flush that completed.
     flushed: u64,
     /// Starts of the reads under way.
@@ -67,6 +72,16 @@ struct Volume {
 impl Volume {
     fn horizon(&self) -> u64 {
         self.reads.iter().copied().min().unwrap_or(u64::MAX).min(self.flushed)
+    }
+
+    fn block(&mut self, number: u64) -> &mut Block {
+        self.blocks.entry(number).or_default()
+    }
+
+    /// Blocks of a volume that is not too large to look at each, else those that may hold anything.
+    fn known(&self) -> Vec<u64> {
+        let blocks = self.size / BLOCK as u64;
+        if blocks <= SMALL { (0..blocks).collect() } else { self.blocks.keys().copied().collect() }
     }
 }
 
@@ -99,10 +114,22 @@ impl Oracle {
     pub(crate) fn create(&mut self, size: u64) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
-        let mut volume = Volume { blocks: Vec::new(), flushed: 0, reads: Vec::new() };
-        volume.blocks.resize_with((size / BLOCK as u64) as usize, Block::default);
+        let volume = Volume { size, blocks: BTreeMap::new(), flushed: 0, reads: Vec::new() };
         self.volumes.insert(number, volume);
         number
+    }
+
+    /// Somebody will write these blocks of a volume. A trim goes by those that are known when it begins: of a volume of
+    /// billions of blocks it cannot name each.
+    pub(crate) fn will_be_written(&mut self, volume: u32, offset: u64, len: u64) {
+        for number in blocks_of(offset, len) {
+            self.volume(volume).block(number);
+        }
+    }
+
+    /// Blocks of a volume to look at in order to see all that it holds.
+    pub(crate) fn known(&mut self, volume: u32) -> Vec<u64> {
+        self.volume(volume).known()
     }
 
     /// The volume is no more.
@@ -115,19 +142,18 @@ impl Oracle {
         let now = self.tick();
         let state = self.volume(volume);
         let horizon = state.horizon();
-        for block in state.blocks.iter_mut().skip((size / BLOCK as u64) as usize) {
+        for (_, block) in state.blocks.range_mut(size / BLOCK as u64..) {
             block.begin(Change { range: 0..BLOCK, version: 0, certain: true }, now, horizon);
         }
     }
 
     /// The volume has another size; what lies beyond it is gone, and zeros if it comes back.
     pub(crate) fn resize(&mut self, volume: u32, size: u64) {
-        let blocks = (size / BLOCK as u64) as usize;
         let volume = self.volume(volume);
-        for block in volume.blocks.iter_mut().skip(blocks) {
+        for (_, block) in volume.blocks.range_mut(size / BLOCK as u64..) {
             block.reset();
         }
-        volume.blocks.resize_with(blocks, Block::default);
+        volume.size = size;
     }
 
     fn volume(&mut self, volume: u32) -> &mut Volume {
@@ -137,7 +163,7 @@ impl Oracle {
     /// Whether some block of the range has so many possible histories that it should be read before it is written
     /// again.
     pub(crate) fn is_crowded(&mut self, volume: u32, offset: u64, len: u64) -> bool {
-        self.volume(volume).blocks[blocks_of(offset, len)].iter().any(Block::is_crowded)
+        self.volume(volume).blocks.range(blocks_of(offset, len)).any(|(_, block)| block.is_crowded())
     }
 
     /// A changing request is about to be made.
@@ -152,10 +178,15 @@ impl Oracle {
         self.writes += 1;
         let state = self.volume(volume);
         let horizon = state.horizon();
-        let mut numbers = Vec::with_capacity((len / BLOCK as u64) as usize + 2);
-        for (number, range) in parts_of(offset, len) {
+        let mut numbers = Vec::new();
+        let mut begin = |number: u64, block: &mut Block| {
+            let range = part_of(offset, len, number);
             let certain = kind != Kind::Trim || range == (0..BLOCK);
-            numbers.push(state.blocks[number].begin(Change { range, version, certain }, now, horizon));
+            numbers.push((number, block.begin(Change { range, version, certain }, now, horizon)));
+        };
+        match kind {
+            Kind::Trim => state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block)),
+            _ => blocks_of(offset, len).for_each(|n| begin(n, state.block(n))),
         }
         Ticket { volume, offset, len, version, kind, fua, numbers }
     }
@@ -171,10 +202,9 @@ impl Oracle {
             kind => format!("{kind:?}{fua} {ending:?}"),
         };
         self.tell(at, ticket.volume, bytes, what);
-        let first = (ticket.offset / BLOCK as u64) as usize;
         let state = self.volume(ticket.volume);
-        for (n, number) in ticket.numbers.iter().enumerate() {
-            state.blocks[first + n].end(*number, ending, durable, now);
+        for &(block, number) in &ticket.numbers {
+            state.block(block).end(number, ending, durable, now);
         }
     }
 
@@ -210,8 +240,8 @@ impl Oracle {
             let part = &bytes[from..from + range.len()];
             from += range.len();
             self.blocks_checked += 1;
-            let place = Place { volume, block: number as u64 };
-            let block = &mut self.volume(volume).blocks[number];
+            let place = Place { volume, block: number };
+            let block = self.volume(volume).block(number);
             let observed = if range == (0..BLOCK) {
                 block.observe(since.0, |content| content.matches(place, part))
             } else {
@@ -243,7 +273,7 @@ impl Oracle {
         let now = self.tick();
         let mut lines = Vec::new();
         for (number, volume) in &mut self.volumes {
-            for block in &mut volume.blocks {
+            for block in volume.blocks.values_mut() {
                 block.lose_power(volume.flushed, now);
             }
             volume.flushed = now;
@@ -278,18 +308,21 @@ impl Oracle {
     }
 }
 
-fn blocks_of(offset: u64, len: u64) -> Range<usize> {
-    (offset / BLOCK as u64) as usize..(offset + len).div_ceil(BLOCK as u64) as usize
+fn blocks_of(offset: u64, len: u64) -> Range<u64> {
+    offset / BLOCK as u64..(offset + len).div_ceil(BLOCK as u64)
 }
 
 /// The blocks a request touches, each with the bytes of the block that it covers.
-fn parts_of(offset: u64, len: u64) -> impl Iterator<Item = (usize, Range<usize>)> {
-    blocks_of(offset, len).map(move |number| {
-        let start = number as u64 * BLOCK as u64;
-        let from = offset.saturating_sub(start) as usize;
-        let to = ((offset + len - start) as usize).min(BLOCK);
-        (number, from..to)
-    })
+fn parts_of(offset: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
+    blocks_of(offset, len).map(move |number| (number, part_of(offset, len, number)))
+}
+
+/// The bytes of a block that a request covers.
+fn part_of(offset: u64, len: u64, number: u64) -> Range<usize> {
+    let start = number * BLOCK as u64;
+    let from = offset.saturating_sub(start) as usize;
+    let to = (offset + len - start).min(BLOCK as u64) as usize;
+    from..to
 }
 
 impl Ticket {
@@ -297,7 +330,7 @@ impl Ticket {
     pub(crate) fn fill(&self, bytes: &mut [u8]) {
         let mut from = 0;
         for (number, range) in parts_of(self.offset, self.len) {
-            let place = Place { volume: self.volume, block: number as u64 };
+            let place = Place { volume: self.volume, block: number };
             let part = &mut bytes[from..from + range.len()];
             from += range.len();
             content::fill(place, self.version, range, part);

@@ -38,8 +38,9 @@ impl Regrouping {
     pub(crate) async fn make(self, after: Nanos, what: Regroup) {
         self.rt.sleep(after).await;
         let result = match what {
-            Regroup::Add => self.add().await,
+            Regroup::Add(set) => self.add(usize::from(set)).await,
             Regroup::Retire(group) => self.array.retire(GroupId(group)).await.map(drop),
+            Regroup::Refresh(group, set) => self.refresh(GroupId(group), usize::from(set)).await,
             Regroup::Replace(member) => return self.replace(member).await,
             Regroup::Spare(n) => return self.add_spare(n).await,
             Regroup::Drain(member) => return self.drain(member).await,
@@ -126,15 +127,42 @@ impl Regrouping {
         self.devices.iter().find(|device| device.name == format!("d{n}")).cloned()
     }
 
-    /// The next group's devices are the next ones, so that a device has the number of its member.
-    async fn add(&self) -> Result<(), GroupError> {
-        let first = self.array.status().members.len();
-        let numbers = first..(first + self.width).min(self.places);
+    /// Devices of one set come, those of a group go, and as soon as they have, others take their number.
+    async fn refresh(&self, group: GroupId, set: usize) -> Result<(), GroupError> {
+        self.add(set).await?;
+        self.array.retire(group).await?;
+        let state = || self.array.status().groups[group.index()].state;
+        for _ in 0..LOOKS {
+            if state() == GroupState::Retiring {
+                self.rt.sleep(LOOK).await;
+            }
+        }
+        let sets = self.places / self.width;
+        for next in (1..=sets).map(|step| (set + step) % sets) {
+            if state() == GroupState::Retired {
+                self.add(next).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the devices of a set as a group, unless one of them is not there, or is or was a member.
+    async fn add(&self, set: usize) -> Result<(), GroupError> {
+        let numbers = set * self.width..((set + 1) * self.width).min(self.places);
         let devices: Vec<DeviceInfo> = numbers.filter_map(|n| self.device(n)).collect();
-        if devices.len() < self.width {
+        let status = self.array.status();
+        let has_left = |group: GroupId| status.groups[group.index()].state == GroupState::Retired;
+        let is_named = |device: &DeviceInfo| {
+            status.members.iter().any(|member| member.name == device.name && !has_left(member.group))
+        };
+        if devices.len() < self.width || devices.iter().any(is_named) {
             return Ok(());
         }
-        self.array.add_groups(&devices, self.force).await.map(drop)
+        let groups = status.groups.len();
+        let added = self.array.add_groups(&devices, self.force).await?;
+        let reused = added.groups.iter().filter(|added| added.group.index() < groups).count();
+        self.shared.reused.set(self.shared.reused.get() + reused as u64);
+        Ok(())
     }
 }
 

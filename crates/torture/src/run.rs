@@ -15,6 +15,7 @@ use crate::client::{Client, Shared};
 use crate::coverage::{self, Coverage};
 use crate::journal;
 use crate::members::{Done, Members};
+use crate::recovery;
 use crate::regroup::{self, Regrouping};
 use crate::salvage;
 use crate::scrub::Judge;
@@ -106,6 +107,7 @@ pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, String> 
     run.tally.flushes = oracle.flushes;
     run.tally.blocks_checked = oracle.blocks_checked;
     run.tally.refused = shared.refused.get();
+    run.tally.reused = shared.reused.get();
     run.tally.excused = shared.excused.get();
     run.tally.inspections = shared.inspections.get();
     run.tally.faults_met = coverage.faults();
@@ -121,7 +123,7 @@ impl<'a> Run<'a> {
         let truth = Truth::new(world.clone(), members.disks(), width, parity);
         members.disks().iter().for_each(|&disk| plant.into_disk(&world, disk));
         if story.shape.spares > 0 {
-            (0..story.shape.places()).for_each(|member| truth.is_filled_from_now_on(member));
+            (0..story.shape.devices()).for_each(|device| truth.is_filled_from_now_on(device));
         }
         Self {
             story,
@@ -148,6 +150,16 @@ impl<'a> Run<'a> {
         let session = self.open(&Cycle::default())?;
         self.verify(&session)?;
         let leaving = regroup::settled(session.cluster.reactor(0).clone(), session.array.home().clone());
+        let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
+        if self.story.cycles.iter().any(|cycle| !cycle.passing.is_empty()) {
+            // Who was away is still being brought up to date.
+            let over = self.world.now();
+            let whole = self.wait(&session, recovery::serves_again(rt, array, over));
+            whole.map_err(|trouble| match trouble {
+                Trouble::PowerCut => "the power went unplanned".to_owned(),
+                Trouble::Failure(text) => text,
+            })??;
+        }
         self.wait(&session, leaving).map_err(|trouble| match trouble {
             Trouble::PowerCut => "the power went unplanned".to_owned(),
             Trouble::Failure(text) => format!("waiting for R-groups to leave: {text}"),
@@ -200,14 +212,59 @@ impl<'a> Run<'a> {
             Some(admin) => self.administer(&session, admin),
             None => Ok(()),
         };
-        match administered.and_then(|()| self.torment(&session, cycle)) {
+        let ended = match administered.and_then(|()| self.torment(&session, cycle)) {
             Ok(()) => self.finish(session, cycle.ending),
             Err(Trouble::PowerCut) => {
                 self.after_power_cut(session, "power cut");
                 Ok(())
             }
             Err(Trouble::Failure(text)) => Err(text),
+        };
+        self.end_passing(cycle);
+        ended
+    }
+
+    /// Whatever was in trouble no longer is.
+    fn end_passing(&self, cycle: &Cycle) {
+        let disks = self.members.disks();
+        for (_, trouble) in &cycle.passing {
+            trouble.members.iter().for_each(|&n| trouble.sort.end(&self.world, disks[n]));
         }
+        self.shared.may_suspend.set(false);
+        self.shared.patience.set(Nanos::ZERO);
+    }
+
+    /// Lets members be in trouble for a while, beside the clients.
+    fn let_pass(&mut self, session: &Session, cycle: &Cycle) {
+        let disks = self.members.disks();
+        let longest: u64 = cycle.passing.iter().map(|(at, trouble)| at.0 + trouble.span.0).max().unwrap_or(0);
+        self.shared.loses_nothing.set(!cycle.passing.is_empty());
+        self.shared.patience.set(Nanos(recovery::SERVES_AGAIN.0 + longest));
+        self.shared.may_suspend.set(cycle.suspended_for.is_some());
+        session.array.home().set_suspended_for(cycle.suspended_for.unwrap_or(Nanos::MAX));
+        for (at, trouble) in cycle.passing.clone() {
+            self.tally.passing += 1;
+            let (rt, world) = (session.cluster.reactor(0).clone(), self.world.clone());
+            let concerned: Vec<DiskId> = trouble.members.iter().map(|&n| disks[n]).collect();
+            session.cluster.reactor(0).spawn(async move {
+                rt.sleep(at).await;
+                journal::tell(format!("{} {trouble:?} begins", rt.now()));
+                concerned.iter().for_each(|&disk| trouble.sort.begin(&world, disk));
+                rt.sleep(trouble.span).await;
+                journal::tell(format!("{} {trouble:?} ends", rt.now()));
+                concerned.iter().for_each(|&disk| trouble.sort.end(&world, disk));
+            });
+        }
+    }
+
+    /// When trouble is over, the array serves again without anybody's help, and whoever was away is brought up to date.
+    fn serves_again(&mut self, session: &Session, cycle: &Cycle, since: Nanos) -> Result<(), Trouble> {
+        let over = cycle.passing.iter().map(|(at, trouble)| since + *at + trouble.span).max();
+        let Some(over) = over else { return Ok(()) };
+        self.shared.may_suspend.set(false);
+        session.array.home().set_suspended_for(Nanos::MAX);
+        let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
+        self.wait(session, recovery::serves_again(rt, array, over))?.map_err(Trouble::Failure)
     }
 
     fn harm(&mut self, harm: Harm, running: bool) {
@@ -263,9 +320,11 @@ impl<'a> Run<'a> {
     /// Lets clients loose on the volumes until they are done or time is up.
     fn torment(&mut self, session: &Session, cycle: &Cycle) -> Result<(), Trouble> {
         let promised: u64 = self.volumes.iter().map(|v| v.size).sum();
-        let shrinks = cycle.regroups.iter().any(|(_, what)| matches!(what, Regroup::Retire(_)));
+        let shrinks = cycle.regroups.iter().any(|(_, what)| matches!(what, Regroup::Retire(_) | Regroup::Refresh(..)));
         self.shared.may_fill.set(promised > session.array.usable() || shrinks);
         self.regroup(session, cycle);
+        self.let_pass(session, cycle);
+        let begun = self.world.now();
         for script in &cycle.clients {
             self.start(session, script).map_err(Trouble::Failure)?;
         }
@@ -279,7 +338,6 @@ impl<'a> Run<'a> {
         let kill_after = if let Ending::Kill(after, _) = cycle.ending { Some(after) } else { None };
         let mut harms = cycle.during.clone();
         harms.sort_by_key(|(at, _)| *at);
-        let begun = self.world.now();
         for (at, harm) in harms {
             let (rt, shared) = (session.cluster.reactor(0).clone(), self.shared.clone());
             let due = begun + kill_after.map_or(at, |kill| kill.min(at));
@@ -308,7 +366,9 @@ impl<'a> Run<'a> {
         self.tally.evacuations_given_up += traffic.evacuations_given_up;
         self.tally.checkpoints += traffic.checkpoints;
         self.tally.reconstructed += traffic.reconstructed;
-        waited
+        waited?;
+        // Some arrays are closed while they are in trouble.
+        if cycle.ending == Ending::Clean(None) { self.serves_again(session, cycle, begun) } else { Ok(()) }
     }
 
     /// Lets R-groups come and go beside the clients.
@@ -320,6 +380,14 @@ impl<'a> Run<'a> {
                     Some(force) => force,
                     None => continue,
                 },
+                Regroup::Add(set) => {
+                    self.members.may_be_added(usize::from(set));
+                    true
+                }
+                Regroup::Refresh(..) => {
+                    (0..self.story.shape.sets()).for_each(|set| self.members.may_be_added(set));
+                    true
+                }
                 _ => true,
             };
             self.tally.regrouped += 1;
@@ -331,14 +399,14 @@ impl<'a> Run<'a> {
                 width: self.story.shape.width(),
                 places: self.story.shape.places(),
                 force,
-                harmed: self.ruined || self.members.any_spoiled() || spoils,
+                harmed: self.ruined || self.members.any_spoiled() || spoils || !cycle.passing.is_empty(),
             };
             match what {
                 // Waited for like a client: it takes longer than these.
-                Regroup::Replace(_) | Regroup::Drain(_) => {
+                Regroup::Replace(_) | Regroup::Drain(_) | Regroup::Refresh(..) => {
                     self.shared.spawn(session.cluster.reactor(0), regrouping.make(at, what))
                 }
-                Regroup::Add | Regroup::Retire(_) | Regroup::Spare(_) => {
+                Regroup::Add(_) | Regroup::Retire(_) | Regroup::Spare(_) => {
                     session.cluster.reactor(0).spawn(regrouping.make(at, what))
                 }
             }
@@ -477,6 +545,14 @@ impl<'a> Run<'a> {
         let closed = self.wait(&session, closing);
         self.world.cut_power_after(None);
         match closed {
+            // It waited for members, which are in trouble still.
+            Ok(Err(text)) if self.shared.loses_nothing.get() && text.contains("closed while it waited") => {
+                journal::tell(format!("{} {text}", self.world.now()));
+                self.tally.given_up += 1;
+                self.drop_session(session);
+                self.shared.power_was_cut(self.world.now(), "closed while suspended");
+                Ok(())
+            }
             Ok(result) => {
                 result.map_err(|text| format!("closing the array: {text}"))?;
                 journal::tell(format!("{} closed", self.world.now()));
@@ -512,8 +588,6 @@ impl<'a> Run<'a> {
         let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
         self.tally.checks += 1;
         let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
-            // Devices that were never added, or have been let go.
-            _ if kind == "not-a-member" && self.story.shape.more + self.story.shape.spares > 0 => true,
             (true, _) => kind != "count" && kind != "unaccounted",
             (false, true) => !NEVER.contains(&kind),
             (false, false) => false,
@@ -603,6 +677,9 @@ impl<'a> Run<'a> {
         match change {
             Change::Create(volume) => {
                 let number = oracle.create(volume.size);
+                for request in self.story.sparse_writes(&volume.name) {
+                    oracle.will_be_written(number, request.offset, request.len);
+                }
                 self.volumes.push(Volume { number, ..volume.clone() });
             }
             Change::Delete(volume) => {

@@ -8,7 +8,7 @@ use cygnus_engine::{Array, ArrayError, Salvage, Volume};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, Lba};
 
-use crate::array::options;
+use crate::array::{mapped_blocks, options};
 use crate::client::Shared;
 use crate::truth::Truth;
 
@@ -28,8 +28,8 @@ pub(crate) async fn beyond(
     let array =
         Array::open(rt, devices, &options).await.map_err(|error| format!("opening before a salvage: {error}"))?;
     let mut beyond = Beyond::new();
-    for (volume, size) in volumes {
-        for block in 0..size / BLOCK as u64 {
+    for (volume, _) in volumes {
+        for block in array.volume(volume).iter().flat_map(mapped_blocks) {
             if truth.is_beyond(&array, volume, block, lost).await {
                 beyond.insert((volume.clone(), block));
             }
@@ -73,12 +73,13 @@ impl Judge {
 
     async fn judge(&self, rt: &Runtime, salvage: &Salvage, volume: &Volume, number: u32) -> Result<(), String> {
         let name = volume.name();
-        let mut data = salvage.next_data(volume, Lba(0));
-        for block in 0..volume.size() / BLOCK as u64 {
-            let holds_data = data == Some(Lba(block));
-            if holds_data {
-                data = salvage.next_data(volume, Lba(block + 1));
-            }
+        let mut data = BTreeSet::new();
+        while let Some(next) = salvage.next_data(volume, Lba(data.last().map_or(0, |last| last + 1))) {
+            data.insert(next.0);
+        }
+        let known = self.shared.oracle.borrow_mut().known(number);
+        for block in known.into_iter().chain(data.iter().copied()).collect::<BTreeSet<u64>>() {
+            let holds_data = data.contains(&block);
             let since = self.shared.oracle.borrow_mut().begin_read(number);
             let piece = salvage.read(volume, Lba(block), 1).await;
             let mut oracle = self.shared.oracle.borrow_mut();

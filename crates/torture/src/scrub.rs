@@ -3,8 +3,9 @@
 
 use cygnus_engine::{Array, ArrayStatus, BlockLocation, ScrubReport, SegmentInfo};
 use cygnus_format::Geometry;
-use cygnus_types::{BLOCK, Lba};
+use cygnus_types::Lba;
 
+use crate::array::mapped_blocks;
 use crate::members::device_of;
 use crate::truth::Truth;
 
@@ -79,7 +80,7 @@ impl Judge {
     async fn all_whole(&self, counted: &[usize]) -> Result<(), String> {
         for name in self.array.volume_names() {
             let Some(volume) = self.array.volume(&name) else { continue };
-            for block in 0..volume.size() / BLOCK as u64 {
+            for block in mapped_blocks(&volume) {
                 self.whole(&name, block, counted).await?;
             }
         }

@@ -7,10 +7,12 @@
 
 mod draw;
 mod growth;
+mod passing;
 mod renewal;
 mod salvage;
 mod scrubs;
 mod shrink;
+mod sparse;
 mod standby;
 mod text;
 
@@ -21,6 +23,7 @@ use cygnus_types::Nanos;
 #[cfg(test)]
 pub(crate) use draw::Habits;
 pub(crate) use growth::Regroup;
+pub(crate) use passing::{Passing, Sort};
 pub(crate) use scrubs::Scrubs;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
@@ -49,7 +52,8 @@ pub(crate) struct Shape {
     /// Segments of each group.
     pub(crate) segments: u32,
     pub(crate) reactors: u16,
-    /// R-groups that can be added: their devices are there, with the numbers that their members will have.
+    /// R-groups that can be added: their devices are there. The devices of a group are a set; so many sets more than
+    /// groups at first there are, and one whose group has left can be added again.
     pub(crate) more: u16,
     /// Devices beside those of groups, which can be made spares. Their numbers follow.
     pub(crate) spares: u16,
@@ -71,6 +75,11 @@ impl Shape {
     /// Places for members in all, those of groups that can be added too. At first each has the device of its number.
     pub(crate) fn places(&self) -> usize {
         usize::from(self.groups + self.more) * self.width()
+    }
+
+    /// Sets of devices, each of which can be a group.
+    pub(crate) fn sets(&self) -> usize {
+        self.places() / self.width()
     }
 
     /// Devices in all.
@@ -100,6 +109,10 @@ pub(crate) struct Cycle {
     pub(crate) clients: Vec<Script>,
     /// What happens to the devices while clients are at work.
     pub(crate) during: Vec<(Nanos, Harm)>,
+    /// Trouble that passes meanwhile.
+    pub(crate) passing: Vec<(Nanos, Passing)>,
+    /// How long requests wait for members, if not for as long as it takes.
+    pub(crate) suspended_for: Option<Nanos>,
     /// R-groups that come and go meanwhile, and members whose devices change.
     pub(crate) regroups: Vec<(Nanos, Regroup)>,
     pub(crate) ending: Ending,

@@ -19,6 +19,10 @@ pub struct Tally {
     pub clean_stops: u64,
     /// Power cuts while the array was being opened or closed.
     pub cuts_in_transit: u64,
+    /// Times that members were in trouble for a while.
+    pub passing: u64,
+    /// Arrays closed while they waited for members.
+    pub given_up: u64,
     /// Members removed, or dead while the array ran.
     pub members_lost: u64,
     /// Blocks of devices damaged silently or made unreadable.
@@ -53,6 +57,8 @@ pub struct Tally {
     pub checkpoints: u64,
     /// Blocks rebuilt from the other columns.
     pub reconstructed: u64,
+    /// R-groups that got the number of one that had left.
+    pub reused: u64,
     /// Requests that were refused for lack of space.
     pub refused: u64,
     /// Requests that failed for damage beyond redundancy, as they should.
@@ -97,6 +103,8 @@ impl Tally {
             kills,
             clean_stops,
             cuts_in_transit,
+            passing,
+            given_up,
             members_lost,
             blocks_damaged,
             faults_met,
@@ -115,6 +123,7 @@ impl Tally {
             checkpoints,
             reconstructed,
             refused,
+            reused,
             excused,
             openings_refused,
         )

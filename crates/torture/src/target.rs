@@ -9,6 +9,8 @@ pub(crate) enum Failure {
     NoSpace,
     /// This block of the volume cannot be delivered.
     Unreadable(u64),
+    /// The array waits for members, and the request does not.
+    Suspended,
     /// Anything else, in words.
     Other(String),
 }

@@ -10,6 +10,7 @@ use cygnus_runtime::Rng;
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, Lba};
 
+use crate::array::mapped_blocks;
 use crate::journal;
 use crate::members::device_of;
 
@@ -33,9 +34,9 @@ impl Truth {
         Self { world, disks, width, parity, ruined: Rc::default(), filled: Rc::default() }
     }
 
-    /// Where a row is beyond redundancy when a member is filled, that gets something, and something wrong.
-    pub(crate) fn is_filled_from_now_on(&self, member: usize) {
-        self.filled.borrow_mut().insert(member);
+    /// Where a row is beyond redundancy when a device is filled, that gets something, and something wrong.
+    pub(crate) fn is_filled_from_now_on(&self, device: usize) {
+        self.filled.borrow_mut().insert(device);
     }
 
     /// Whether the device that is in a member's place now holds what was written there.
@@ -65,7 +66,8 @@ impl Truth {
         let broken =
             |&member: &usize| !status.members[member].is_online() || !self.is_sound(&status, member, at.offset);
         let row = self.row(&at);
-        let own = broken(&row[0]) || (self.filled.borrow().contains(&row[0]) && !at.intact);
+        let is_filled = device_of(&status.members[row[0]].name).is_some_and(|n| self.filled.borrow().contains(&n));
+        let own = broken(&row[0]) || (is_filled && !at.intact);
         let gone = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
         match own && gone > self.parity {
             true => Ok(()),
@@ -100,8 +102,7 @@ impl Truth {
             return;
         }
         for volume in array.volume_names() {
-            let blocks = array.volume(&volume).map_or(0, |v| v.size()) / BLOCK as u64;
-            for block in 0..blocks {
+            for block in array.volume(&volume).iter().flat_map(mapped_blocks) {
                 let Some(of) = array.locate(&volume, Lba(block)).await else { continue };
                 let is_of_row = (of.group, of.offset) == (at.group, at.offset);
                 if is_of_row && gone(&self.row(&of)[0]) {

@@ -34,6 +34,7 @@ fn every_planted_bug_is_caught_and_told_in_a_few_lines() {
         (Bug::ScrubForgetsParity, 120),
         (Bug::SuccessorMissesWrites, 2000),
         (Bug::SalvageInventsZeros, 120),
+        (Bug::GroupLeavesTooEarly, 120),
     ] {
         plant(Some(bug));
         let text = (0..TRIES)

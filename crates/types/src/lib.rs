@@ -5,6 +5,7 @@
 //! [`Pba`] into a device and an offset belongs to `cygnus-format`'s geometry.
 
 mod address;
+mod counted;
 mod ids;
 mod nanos;
 mod prefetch;
@@ -13,6 +14,7 @@ mod uuid;
 pub mod zeros;
 
 pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
+pub use counted::{Counted, counted};
 pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};
 pub use nanos::Nanos;
 pub use prefetch::prefetch;

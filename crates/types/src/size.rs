@@ -195,6 +195,20 @@ mod tests {
         }
 
         #[test]
+        fn whole_units_are_exact_or_too_large(n in any::<u64>(), power in 1_u32..7) {
+            let unit = ["kB", "MB", "GB", "TB", "PB", "EB"][power as usize - 1];
+            for (text, bytes) in [
+                (format!("{n}{unit}"), u128::from(n) * 1000_u128.pow(power)),
+                (format!("{n}{}iB", &unit[..1]), u128::from(n) << (10 * power)),
+            ] {
+                match u64::try_from(bytes) {
+                    Ok(bytes) => prop_assert_eq!(parsed(&text), Ok(bytes)),
+                    Err(_) => prop_assert_eq!(parsed(&text), Err(ParseSizeError::TooLarge(text))),
+                }
+            }
+        }
+
+        #[test]
         fn whole_units_round_trip(n in 1_u64..1024, power in 0_u32..6) {
             let size = ByteSize(n << (10 * power));
             prop_assert_eq!(size.to_string().parse::<ByteSize>(), Ok(size));

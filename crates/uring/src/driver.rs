@@ -15,13 +15,18 @@ use cygnus_runtime::{
     SocketId,
 };
 use cygnus_types::{Nanos, ReactorId};
-use io_uring::types::{CancelBuilder, Fd, Fixed, FsyncFlags};
-use io_uring::{opcode, squeue};
+use io_uring::opcode;
+use io_uring::types::{CancelBuilder, Fd};
 
 use crate::arena::Arena;
 use crate::device::{Backing, Device};
+use crate::errand::Errands;
 use crate::error::StartError;
+use crate::flight::{InFlight, device_of, entry_for, trim_piece};
 use crate::inbox::{Inbox, Mailer};
+use crate::opening::Opening;
+use crate::peer::peer_of;
+use crate::registered::{DEPTH, Registered};
 use crate::ring::{Cqe, Ring};
 use crate::socket::{NextSend, Sockets, is_transient, place_of};
 
@@ -61,11 +66,11 @@ pub(crate) struct Parts {
     pub(crate) queue_entries: u32,
 }
 
-/// An operation the kernel has, with the buffers it works on.
-struct InFlight {
-    op: Op,
-    /// Bytes transferred so far.
-    done: usize,
+/// What opening a device anew has come to.
+struct Reopened {
+    id: OpId,
+    dev: DeviceIx,
+    result: Result<Opening, IoError>,
 }
 
 /// One reactor's share of the world. [`UringDriver`] drives it; [`crate::Io`] adds devices and sockets to it.
@@ -79,7 +84,8 @@ pub(crate) struct Core {
     bell_count: Box<u64>,
     bell_armed: bool,
     arena: Arena,
-    devices: Vec<Device>,
+    devices: Vec<Registered>,
+    reopenings: Errands<Reopened>,
     pub(crate) sockets: Sockets,
     /// By `OpId`.
     in_flight: Vec<Option<InFlight>>,
@@ -97,6 +103,9 @@ pub(crate) struct Core {
 /// A look around that took longer than this was interrupted: the core did something else meanwhile.
 const LONGEST_LOOK: Nanos = Nanos::micros(5);
 
+/// A reactor without anything to do looks at its clock this often, so that it notices when it was kept from running.
+const LONGEST_NAP: Nanos = Nanos::millis(250);
+
 impl Core {
     pub(crate) fn new(parts: Parts) -> Result<Self, StartError> {
         let Parts { epoch, inbox, mailer, pool, spin, queue_entries } = parts;
@@ -104,6 +113,7 @@ impl Core {
         let files = ring.uring().submitter().register_files_sparse(MAX_DEVICES as u32);
         files.map_err(|source| StartError::Io { doing: "register files with the ring", source })?;
         let arena = Arena::register(&ring, pool);
+        let reopenings = Errands::new(inbox.bell());
         Ok(Self {
             ring,
             epoch,
@@ -114,6 +124,7 @@ impl Core {
             bell_armed: false,
             arena,
             devices: Vec::new(),
+            reopenings,
             sockets: Sockets::default(),
             in_flight: Vec::new(),
             local: Vec::new(),
@@ -130,12 +141,45 @@ impl Core {
         if ix == MAX_DEVICES {
             return Err(StartError::TooManyDevices { max: MAX_DEVICES });
         }
-        if let Some(fd) = device.raw_fd() {
-            let updated = self.ring.uring().submitter().register_files_update(ix as u32, &[fd]);
-            updated.map_err(|source| StartError::Io { doing: "register a device with the ring", source })?;
+        let submitter = self.ring.uring().submitter();
+        if let Some(opening) = device.opening() {
+            // For itself, and as many for each of those before.
+            let mut threads = [(ix as u32 + 1) * DEPTH, 0];
+            submitter
+                .register_files_update(ix as u32, &[opening.raw_fd()])
+                .and_then(|_| submitter.register_iowq_max_workers(&mut threads))
+                .map_err(|source| StartError::Io { doing: "register a device with the ring", source })?;
         }
-        self.devices.push(device.clone());
+        self.devices.push(Registered::new(device.clone()));
         Ok(DeviceIx(ix as u16))
+    }
+
+    /// Sends for a device to be opened anew.
+    fn reopen(&mut self, id: OpId, dev: DeviceIx) {
+        let Some(Registered { device, opening, .. }) = self.devices.get(dev.0 as usize) else {
+            return self.refuse(id, IoErrorKind::Gone);
+        };
+        if device.is_memory() {
+            self.ended.push(Completion { id, result: Ok(Outcome::Done) });
+            return;
+        }
+        let (device, known) = (device.clone(), *opening);
+        let sent = self.reopenings.send(move || Reopened { id, dev, result: device.reopen(known) });
+        if let Err(error) = sent {
+            self.ended.push(Completion { id, result: Err(system_error(&error)) });
+        }
+    }
+
+    /// Puts what was opened anew in the place of what was there. What the kernel still does with the old one it goes on
+    /// doing, and keeps it open for that.
+    fn reopened(&mut self, Reopened { id, dev, result }: Reopened) -> Completion {
+        let place = dev.0 as usize;
+        let registered = result.and_then(|opening| {
+            let updated = self.ring.uring().submitter().register_files_update(place as u32, &[opening.raw_fd()]);
+            self.devices[place].opened_anew(&opening);
+            updated.map(|_| Outcome::Done).map_err(|error| system_error(&error))
+        });
+        Completion { id, result: registered }
     }
 
     pub(crate) fn arena_note(&self) -> Option<&str> {
@@ -162,6 +206,7 @@ impl Core {
             }
             Op::Trim { dev, offset, len } => self.submit_to_device(id, dev, op, offset, len, 0),
             Op::Flush { dev } => self.submit_to_device(id, dev, op, 0, 0, 0),
+            Op::Reopen { dev } => self.reopen(id, dev),
             Op::Accept { listener } if self.sockets.is_listening(listener) => self.launch(id, op),
             Op::Accept { .. } => self.refuse(id, IoErrorKind::Closed),
             Op::Recv { sock, ref buf } => match self.sockets.get(sock) {
@@ -182,13 +227,15 @@ impl Core {
     }
 
     fn submit_to_device(&mut self, id: OpId, dev: DeviceIx, op: Op, offset: u64, len: u64, address: usize) {
-        let Some(device) = self.devices.get(dev.0 as usize) else { return self.refuse(id, IoErrorKind::Gone) };
+        let Some(Registered { device, .. }) = self.devices.get(dev.0 as usize) else {
+            return self.refuse(id, IoErrorKind::Gone);
+        };
         if !device.admits(offset, len, address) {
             return self.refuse(id, IoErrorKind::Range);
         }
         let is_idle =
             len == 0 && !matches!(op, Op::Flush { .. }) || matches!(op, Op::Trim { .. }) && !device.can_trim();
-        if is_idle || device.raw_fd().is_none() {
+        if is_idle || device.is_memory() {
             self.local.push((id, op));
         } else {
             self.launch(id, op);
@@ -208,25 +255,59 @@ impl Core {
         }
     }
 
-    /// Queues an operation for the kernel and keeps its buffers.
+    /// Hands an operation to the kernel, when its device has room for one more.
     fn launch(&mut self, id: OpId, op: Op) {
+        let device = device_of(&op).map(|dev| &mut self.devices[dev.0 as usize]);
+        let flight = InFlight { op, done: 0, opening: device.as_ref().map_or(0, |device| device.opening) };
+        let admitted = match device {
+            Some(device) => device.admit(id, flight),
+            None => Some(flight),
+        };
+        if let Some(flight) = admitted {
+            self.push(id, flight);
+        }
+    }
+
+    /// Queues an operation for the kernel and keeps its buffers.
+    fn push(&mut self, id: OpId, flight: InFlight) {
         let slot = id.0 as usize;
         if self.in_flight.len() <= slot {
             self.in_flight.resize_with(slot + 1, || None);
         }
         debug_assert!(self.in_flight[slot].is_none(), "operation {id:?} was submitted twice");
-        let flight = self.in_flight[slot].insert(InFlight { op, done: 0 });
+        let flight = self.in_flight[slot].insert(flight);
         let entry = entry_for(flight, &self.devices, &self.sockets, &self.arena);
         // SAFETY: the slot keeps the operation, and with it the buffers the entry points to, until the completion.
         unsafe { self.ring.push(entry.user_data(tag::pack(tag::OP, id.0))) };
     }
 
-    /// Queues what is left of an operation that ended before its time.
-    fn relaunch(&mut self, id: OpId, flight: InFlight) {
-        let flight = self.in_flight[id.0 as usize].insert(flight);
-        let entry = entry_for(flight, &self.devices, &self.sockets, &self.arena);
-        // SAFETY: as in `launch`.
-        unsafe { self.ring.push(entry.user_data(tag::pack(tag::OP, id.0))) };
+    /// Queues what is left of an operation; unless its device was opened anew meanwhile, when it would come after what is done
+    /// there now.
+    fn relaunch(&mut self, id: OpId, flight: InFlight, done: &mut Vec<Completion>) {
+        match device_of(&flight.op) {
+            Some(dev) if self.devices[dev.0 as usize].opening != flight.opening => {
+                self.device_op_ended(id, dev, Err(IoError::new(IoErrorKind::Gone)), done);
+            }
+            _ => self.push(id, flight),
+        }
+    }
+
+    /// The kernel is done with an operation of a device: another one may go.
+    fn device_op_ended(
+        &mut self,
+        id: OpId,
+        dev: DeviceIx,
+        result: Result<Outcome, IoError>,
+        done: &mut Vec<Completion>,
+    ) {
+        done.push(Completion { id, result });
+        let place = dev.0 as usize;
+        while let Some((id, flight)) = self.devices[place].ended() {
+            if flight.opening == self.devices[place].opening {
+                return self.push(id, flight);
+            }
+            done.push(Completion { id, result: Err(IoError::new(IoErrorKind::Gone)) });
+        }
     }
 
     fn start_sends(&mut self) {
@@ -292,31 +373,37 @@ impl Core {
         let slot = &mut self.in_flight[id.0 as usize];
         let mut flight = slot.take().expect("the kernel completes an operation once");
         if result < 0 && is_transient(-result) {
-            return self.relaunch(id, flight);
+            return self.relaunch(id, flight, done);
         }
         let result = match &flight.op {
             Op::Read { buf, .. } | Op::Write { buf, .. } => match result {
                 1.. => {
-                    flight.done += result as usize;
-                    if flight.done < buf.len() {
-                        return self.relaunch(id, flight);
+                    flight.done += result as u64;
+                    if flight.done < buf.len() as u64 {
+                        return self.relaunch(id, flight, done);
                     }
                     Ok(Outcome::Done)
                 }
                 // The file ends before the device does: somebody has shortened it.
                 0 => Err(IoError::new(IoErrorKind::Medium)),
-                _ => Err(IoError::from_errno(-result)),
+                _ => Err(IoError::of_device(-result)),
             },
-            Op::Trim { dev, .. } => match -result {
-                ..=0 => Ok(Outcome::Done),
+            Op::Trim { dev, len, .. } => match -result {
+                ..=0 => {
+                    flight.done += trim_piece(*len, flight.done);
+                    if flight.done < *len {
+                        return self.relaunch(id, flight, done);
+                    }
+                    Ok(Outcome::Done)
+                }
                 errno => {
-                    let device = &self.devices[dev.0 as usize];
+                    let device = &self.devices[dev.0 as usize].device;
                     if !device.punches() && is_unsupported(errno) {
                         device.punch_from_now_on();
-                        return self.relaunch(id, flight);
+                        return self.relaunch(id, flight, done);
                     }
                     // Trimming is advice: a device that knows no way to take it has done its duty.
-                    if is_unsupported(errno) { Ok(Outcome::Done) } else { Err(IoError::from_errno(errno)) }
+                    if is_unsupported(errno) { Ok(Outcome::Done) } else { Err(IoError::of_device(errno)) }
                 }
             },
             Op::Accept { .. } => match result {
@@ -325,14 +412,19 @@ impl Core {
                 _ if matches!(-result, libc::EINVAL | libc::EBADF) => {
                     Err(IoError { kind: IoErrorKind::Closed, errno: -result })
                 }
-                _ => Err(IoError::from_errno(-result)),
+                _ => Err(IoError::of_socket(-result)),
             },
             Op::Recv { sock, .. } => return self.receive_ended(id, place_of(*sock), result, done),
-            Op::Flush { .. } if result < 0 => Err(IoError::from_errno(-result)),
+            Op::Flush { .. } if result < 0 => Err(IoError::of_device(-result)),
             Op::Flush { .. } => Ok(Outcome::Done),
-            Op::Send { .. } | Op::Close { .. } => unreachable!("not launched as operations of their own"),
+            Op::Send { .. } | Op::Close { .. } | Op::Reopen { .. } => {
+                unreachable!("not launched as operations of their own")
+            }
         };
-        done.push(Completion { id, result });
+        match device_of(&flight.op) {
+            Some(dev) => self.device_op_ended(id, dev, result, done),
+            None => done.push(Completion { id, result }),
+        }
     }
 
     fn receive_ended(&mut self, id: OpId, place: u32, result: i32, done: &mut Vec<Completion>) {
@@ -341,7 +433,7 @@ impl Core {
         let result = match result {
             _ if socket.is_closing() => Err(IoError::new(IoErrorKind::Closed)),
             0.. => Ok(Outcome::Bytes(result as u32)),
-            _ => Err(IoError::from_errno(-result)),
+            _ => Err(IoError::of_socket(-result)),
         };
         done.push(Completion { id, result });
         self.sockets.release_if_quiet(place, done);
@@ -350,9 +442,10 @@ impl Core {
     fn accepted(&mut self, fd: i32) -> Result<Outcome, IoError> {
         // SAFETY: the kernel has just made this descriptor for us.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let peer = peer_of(&fd);
         match self.sockets.insert(fd) {
-            Ok(socket) => Ok(Outcome::Socket(socket)),
-            Err(error) => Err(IoError::from_errno(error.raw_os_error().unwrap_or(0))),
+            Ok(socket) => Ok(Outcome::Socket(socket, peer)),
+            Err(error) => Err(IoError::of_socket(error.raw_os_error().unwrap_or(0))),
         }
     }
 
@@ -362,7 +455,16 @@ impl Core {
         self.ring.submit();
         self.run_local(&mut events.done);
         self.reap(&mut events.done);
+        self.hear(events);
+    }
+
+    /// Takes in what other threads have brought.
+    fn hear(&mut self, events: &mut Events) {
         self.inbox.drain(&mut events.messages);
+        while let Some(reopened) = self.reopenings.next() {
+            let ended = self.reopened(reopened);
+            events.done.push(ended);
+        }
     }
 
     fn park(&mut self, until: Option<Nanos>, events: &mut Events) {
@@ -381,7 +483,7 @@ impl Core {
             if self.ring.has_news() {
                 self.poll(events);
             } else {
-                self.inbox.drain(&mut events.messages);
+                self.hear(events);
             }
             if !events.is_empty() {
                 return;
@@ -389,6 +491,7 @@ impl Core {
             let looked = self.now().since(now);
             if looked < LONGEST_LOOK {
                 self.spun = self.spun.saturating_add(looked);
+                events.waited = events.waited.saturating_add(looked);
             }
             now = now.saturating_add(looked);
         }
@@ -398,13 +501,22 @@ impl Core {
     fn block(&mut self, timeout: Option<Nanos>, events: &mut Events) {
         self.arm_bell();
         self.inbox.fall_asleep();
-        self.inbox.drain(&mut events.messages);
-        if events.is_empty() {
-            self.ring.wait(timeout.map(Duration::from));
+        self.hear(events);
+        let mut left = timeout;
+        while events.is_empty() && left != Some(Nanos::ZERO) {
+            let (nap, began) = (left.unwrap_or(LONGEST_NAP).min(LONGEST_NAP), self.now());
+            self.ring.wait(Some(Duration::from(nap)));
+            let slept = self.now().since(began);
+            events.waited = events.waited.saturating_add(slept.min(nap));
+            left = left.map(|left| left.since(slept));
+            self.reap(&mut events.done);
+            self.hear(events);
+            // A wait that is interrupted is a wake-up without an event; then the executor has a look at its timers.
+            if slept < nap {
+                break;
+            }
         }
         self.inbox.wake_up();
-        self.reap(&mut events.done);
-        self.inbox.drain(&mut events.messages);
     }
 
     /// Waits until the kernel holds nothing of ours any more. False if it does not let go.
@@ -442,8 +554,8 @@ impl Drop for Core {
 }
 
 /// Does what an operation asks of a device in memory. What else waits for a park has nothing to be done.
-fn carry_out(devices: &[Device], op: &Op) {
-    let memory = |dev: &DeviceIx| match devices[dev.0 as usize].backing() {
+fn carry_out(devices: &[Registered], op: &Op) {
+    let memory = |dev: &DeviceIx| match devices[dev.0 as usize].device.backing() {
         Backing::Memory(memory) => Some(memory),
         _ => None,
     };
@@ -469,56 +581,13 @@ fn carry_out(devices: &[Device], op: &Op) {
     }
 }
 
-/// Whether an error number means that the device or file system does not know the command.
+/// Whether an error number means that the device or file system does not know the command; some drives say so themselves.
 fn is_unsupported(errno: i32) -> bool {
-    matches!(errno, libc::EOPNOTSUPP | libc::ENOSYS | libc::ENOTTY | libc::EINVAL)
+    matches!(errno, libc::EOPNOTSUPP | libc::ENOSYS | libc::ENOTTY | libc::EINVAL | libc::EREMOTEIO)
 }
 
-/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`: the start goes into `addr`, the length into the command's first word.
-const DISCARD: u32 = 0x1200;
-
-/// The submission for an operation, from where it has got to.
-fn entry_for(flight: &InFlight, devices: &[Device], sockets: &Sockets, arena: &Arena) -> squeue::Entry {
-    let file = |dev: &DeviceIx| Fixed(u32::from(dev.0));
-    match &flight.op {
-        Op::Read { dev, offset, buf } => {
-            let (at, ptr, len) = rest(*offset, buf, flight.done);
-            match arena.index_of(buf) {
-                Some(ix) => opcode::ReadFixed::new(file(dev), ptr, len, ix).offset(at).build(),
-                None => opcode::Read::new(file(dev), ptr, len).offset(at).build(),
-            }
-        }
-        Op::Write { dev, offset, buf } => {
-            let (at, ptr, len) = rest(*offset, buf, flight.done);
-            match arena.index_of(buf) {
-                Some(ix) => opcode::WriteFixed::new(file(dev), ptr, len, ix).offset(at).build(),
-                None => opcode::Write::new(file(dev), ptr, len).offset(at).build(),
-            }
-        }
-        Op::Flush { dev } => opcode::Fsync::new(file(dev)).flags(FsyncFlags::DATASYNC).build(),
-        Op::Trim { dev, offset, len } if devices[dev.0 as usize].punches() => {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            opcode::Fallocate::new(file(dev), *len).offset(*offset).mode(mode).build()
-        }
-        Op::Trim { dev, offset, len } => {
-            let mut command = [0; 16];
-            command[..8].copy_from_slice(&len.to_ne_bytes());
-            opcode::UringCmd16::new(file(dev), DISCARD).cmd(command).addr(Some(*offset)).build()
-        }
-        Op::Accept { listener } => {
-            let (fd, nobody) = (Fd(sockets.listener_fd(*listener)), std::ptr::null_mut());
-            opcode::Accept::new(fd, nobody, nobody.cast()).flags(libc::SOCK_CLOEXEC).build()
-        }
-        Op::Recv { sock, buf } => {
-            let fd = sockets.fd_of(place_of(*sock));
-            opcode::Recv::new(Fd(fd), buf.as_ptr(), buf.len() as u32).build()
-        }
-        Op::Send { .. } | Op::Close { .. } => unreachable!("not launched as operations of their own"),
-    }
-}
-
-fn rest(offset: u64, buf: &BufSlice, done: usize) -> (u64, *mut u8, u32) {
-    (offset + done as u64, buf.as_ptr().wrapping_add(done), (buf.len() - done) as u32)
+fn system_error(error: &std::io::Error) -> IoError {
+    IoError::of_device(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 /// Drives one reactor on io_uring. Made by [`crate::spawn_reactors`] and [`crate::block_on`].

@@ -1,7 +1,10 @@
 //! What can go wrong before the first operation: opening devices and starting reactors.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use cygnus_runtime::{IoError, IoErrorKind};
+use cygnus_types::ByteSize;
 
 /// A path could not be opened as a device.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +34,21 @@ pub enum OpenError {
         path: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// The file system has no room for it.
+    #[error(
+        "{}: it needs {}, and the file system mounted at {} has {} left; make room there, or make it smaller or sparse",
+        path.display(), ByteSize(*wanted), mount.display(), ByteSize(*free)
+    )]
+    NoSpace {
+        /// The path as given.
+        path: PathBuf,
+        /// Where its file system is mounted.
+        mount: PathBuf,
+        /// Bytes that the file needs.
+        wanted: u64,
+        /// Bytes that are free there.
+        free: u64,
     },
     /// The operating system failed in some other way.
     #[error("{}: cannot {doing}: {source}", path.display())]
@@ -77,4 +95,37 @@ pub enum StartError {
         /// The operating system's reason.
         source: io::Error,
     },
+}
+
+pub(crate) fn open_error(path: &Path, error: io::Error) -> OpenError {
+    let path = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::NotFound => OpenError::NotFound { path },
+        io::ErrorKind::PermissionDenied => OpenError::Denied { path },
+        io::ErrorKind::ResourceBusy => OpenError::InUse { path },
+        io::ErrorKind::IsADirectory => OpenError::Unsuitable { path, why: "it is a directory".into() },
+        _ => OpenError::Io { path, doing: "open it", source: error },
+    }
+}
+
+pub(crate) fn io_error(path: &Path, doing: &'static str, source: io::Error) -> OpenError {
+    OpenError::Io { path: path.to_owned(), doing, source }
+}
+
+pub(crate) fn unsuitable(path: &Path, why: String) -> OpenError {
+    OpenError::Unsuitable { path: path.to_owned(), why }
+}
+
+impl From<OpenError> for IoError {
+    /// As an operation that opens a device says it.
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::NotFound { .. } => Self::of_device(libc::ENOENT),
+            OpenError::Denied { .. } => Self::of_device(libc::EACCES),
+            OpenError::InUse { .. } => Self { kind: IoErrorKind::Refused, errno: libc::EBUSY },
+            OpenError::NoSpace { .. } => Self::of_device(libc::ENOSPC),
+            OpenError::Unsuitable { .. } => Self::of_device(libc::ENODEV),
+            OpenError::Io { source, .. } => Self::of_device(source.raw_os_error().unwrap_or(libc::EIO)),
+        }
+    }
 }

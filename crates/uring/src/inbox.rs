@@ -1,25 +1,22 @@
 //! Messages between reactors: a queue per reactor, and a bell that is only rung for one that may be asleep.
 //!
-//! Ringing costs a system call and waking a thread some 30-65 us, so a reactor says when it is about to block, and looks
-//! into its queue once more after saying so. Sequentially consistent fences on both sides exclude the case in which the
-//! sender does not see the sleeper and the sleeper does not see that there is mail.
+//! Ringing costs a system call and waking a thread some 30-65 us; `wake` says when it must be.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use cygnus_runtime::Message;
 use cygnus_types::ReactorId;
 
+use crate::wake::Wake;
+
 /// How a reactor learns that there is mail.
-struct Bell {
+pub(crate) struct Bell {
     /// The counter a sleeping reactor has a read armed on.
     event: OwnedFd,
-    asleep: AtomicBool,
-    /// Set after each message. Looking at it is cheaper than looking into the queue, which takes a fence.
-    has_mail: AtomicBool,
+    wake: Wake,
 }
 
 impl Bell {
@@ -32,13 +29,11 @@ impl Bell {
         }
         // SAFETY: the descriptor was just made and nobody else owns it.
         let event = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { event, asleep: AtomicBool::new(false), has_mail: AtomicBool::new(false) })
+        Ok(Self { event, wake: Wake::default() })
     }
 
-    fn ring(&self) {
-        self.has_mail.store(true, Ordering::Release);
-        fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+    pub(crate) fn ring(&self) {
+        if self.wake.mail_came() {
             let one = 1u64;
             // SAFETY: writes the eight bytes of a local variable.
             let written = unsafe { libc::write(self.event.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
@@ -91,21 +86,24 @@ impl Inbox {
 
     /// Moves everything that has arrived to `messages`.
     pub(crate) fn drain(&self, messages: &mut Vec<Message>) {
-        // Cleared first: a message that comes meanwhile sets it again.
-        if self.bell.has_mail.load(Ordering::Relaxed) && self.bell.has_mail.swap(false, Ordering::Acquire) {
+        if self.bell.wake.take_mail() {
             messages.extend(self.queue.try_iter());
         }
     }
 
     /// Announces that the reactor is about to block. It must [`Inbox::drain`] once more before it does.
     pub(crate) fn fall_asleep(&self) {
-        self.bell.asleep.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.bell.wake.fall_asleep();
     }
 
     /// Takes the announcement back.
     pub(crate) fn wake_up(&self) {
-        self.bell.asleep.store(false, Ordering::Relaxed);
+        self.bell.wake.wake_up();
+    }
+
+    /// What somebody rings who has something for the reactor outside its queue.
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        self.bell.clone()
     }
 
     /// What becomes readable when somebody rings.

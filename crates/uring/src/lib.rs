@@ -17,20 +17,30 @@
 
 mod aligned;
 mod arena;
+mod atomic;
 mod device;
 mod driver;
+mod errand;
 mod error;
+mod flight;
 mod inbox;
 mod io;
 mod memory;
+mod new_file;
+mod opening;
+mod peer;
 mod reactors;
+mod registered;
 mod ring;
 mod signal;
 mod socket;
+mod wake;
 
-pub use device::{Access, Device, create_file};
+pub use device::Device;
 pub use error::{OpenError, StartError};
 pub use inbox::Mailer;
 pub use io::Io;
+pub use new_file::{allocate_file, create_file};
+pub use opening::Access;
 pub use reactors::{Config, Pinning, Reactor, Reactors, block_on, single_reactor, spawn_reactors};
 pub use signal::{Signal, Signals};

@@ -119,7 +119,7 @@ impl Socket {
             0.. => self.advance(result as usize, done),
             _ if is_transient(-result) => {}
             // A stream with a hole in it is of no use: what is queued behind the failure fails with it.
-            _ => self.fail_queue(IoError::from_errno(-result), done),
+            _ => self.fail_queue(IoError::of_socket(-result), done),
         }
         !self.queue.is_empty()
     }

@@ -36,11 +36,9 @@ fn file_without_arena_spin_or_room() {
 #[test]
 fn file_in_memory() {
     let Ok(path) = std::fs::canonicalize("/dev/shm") else { return println!("SKIPPED: no /dev/shm") };
-    let path = path.join(format!("cygnus-uring-{}", std::process::id()));
+    let path = TempPath::under(&path, "memory");
     cygnus_uring::create_file(&path, MIN_DEVICE).unwrap();
-    let device = Device::open(&path, Access::Exclusive);
-    std::fs::remove_file(&path).unwrap();
-    run(&[device.unwrap()], Config::default());
+    run(&[Device::open(&path, Access::Exclusive).unwrap()], Config::default());
 }
 
 #[test]

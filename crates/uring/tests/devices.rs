@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use cygnus_runtime::{DeviceIx, IoErrorKind};
-use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on, create_file};
+use cygnus_runtime::{DeviceIx, IoErrorKind, Runtime};
+use cygnus_uring::{Access, Config, Device, OpenError, Reactor, allocate_file, block_on, create_file};
 use support::{LoopDevice, TempPath};
 
 const MIB: u64 = 1 << 20;
@@ -65,6 +65,19 @@ fn size_is_rounded_down_to_blocks() {
     assert!([512, 4096].contains(&device.logical_block()));
     let info = device.info(DeviceIx(3));
     assert_eq!((info.ix, info.size, info.name), (DeviceIx(3), MIB, path.display().to_string()));
+}
+
+#[test]
+fn a_loop_device_and_the_file_beneath_are_one_device() {
+    let Some(looped) = LoopDevice::new(8 * MIB, 4096) else { return };
+    let (device, file): (&Path, &Path) = (&looped.path, &looped.file);
+    for [first, second] in [[device, file], [file, device]] {
+        let held = Device::open(first, Access::Exclusive).unwrap();
+        let refused = Device::open(second, Access::Exclusive);
+        assert!(matches!(refused, Err(OpenError::InUse { .. })), "{second:?} beside {first:?}");
+        drop(held);
+        drop(Device::open(second, Access::Exclusive).unwrap());
+    }
 }
 
 #[test]
@@ -163,6 +176,92 @@ fn a_file_cut_short_underneath_is_a_medium_error() {
     on(&device, async |Reactor { rt, devices, .. }| {
         let short = rt.read(devices[0].ix, 4096, rt.alloc(8192).full()).await.unwrap_err();
         assert_eq!(short.kind, IoErrorKind::Medium);
+    });
+}
+
+/// A block of this byte, written or expected.
+async fn write_byte(rt: &Runtime, dev: DeviceIx, byte: u8) {
+    let mut buf = rt.alloc(4096);
+    buf.bytes_mut().fill(byte);
+    rt.write(dev, 0, buf.full()).await.unwrap();
+}
+
+async fn first_byte(rt: &Runtime, dev: DeviceIx) -> u8 {
+    let buf = rt.alloc(4096);
+    rt.read(dev, 0, buf.full()).await.unwrap();
+    buf.bytes()[0]
+}
+
+#[test]
+fn a_file_whose_space_was_set_aside_keeps_it() {
+    let path = TempPath::new("aside");
+    let mut told = Vec::new();
+    allocate_file(&path, 8 * MIB, |done| told.push(done)).unwrap();
+    assert_eq!(told, [8 * MIB]);
+    let allocated = || std::fs::metadata(&*path).unwrap().blocks() * 512;
+    assert!(allocated() >= 8 * MIB);
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    if device.can_trim() {
+        return println!("SKIPPED: the file system has no attributes for users");
+    }
+    on(&device, async |Reactor { rt, devices, .. }| {
+        rt.write(devices[0].ix, 0, rt.alloc(MIB as usize).full()).await.unwrap();
+        rt.trim(devices[0].ix, 0, 4 * MIB).await.unwrap();
+    });
+    assert!(allocated() >= 8 * MIB);
+}
+
+#[test]
+fn what_the_file_system_has_no_room_for_is_not_begun() {
+    let path = TempPath::new("huge");
+    let error = allocate_file(&path, 1 << 55, |_| panic!("nothing is set aside")).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        matches!(error, OpenError::NoSpace { .. })
+            && text.contains("it needs 32 PiB, and the file system mounted at /"),
+        "{text}"
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_device_that_went_away_is_opened_anew_when_it_is_back() {
+    let (path, elsewhere) = (TempPath::file("away", MIB), TempPath::new("elsewhere"));
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        let dev = devices[0].ix;
+        write_byte(&rt, dev, 1).await;
+        std::fs::rename(&*path, &*elsewhere).unwrap();
+        assert_eq!(rt.reopen(dev).await.unwrap_err().kind, IoErrorKind::Gone);
+        assert_eq!(first_byte(&rt, dev).await, 1, "what was open stays open");
+        std::fs::rename(&*elsewhere, &*path).unwrap();
+        rt.reopen(dev).await.unwrap();
+        assert_eq!(first_byte(&rt, dev).await, 1);
+        std::fs::File::open(&*path).unwrap().try_lock().expect_err("it is claimed without a break");
+    });
+}
+
+#[test]
+fn what_took_a_devices_name_must_be_large_enough_and_free() {
+    let (path, old) = (TempPath::file("name", MIB), TempPath::new("old"));
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        let dev = devices[0].ix;
+        write_byte(&rt, dev, 1).await;
+        std::fs::rename(&*path, &*old).unwrap();
+        create_file(&path, MIB / 2).unwrap();
+        assert_eq!(rt.reopen(dev).await.unwrap_err().kind, IoErrorKind::Gone);
+        let other = std::fs::OpenOptions::new().write(true).open(&*path).unwrap();
+        other.set_len(2 * MIB).unwrap();
+        other.lock().unwrap();
+        let error = rt.reopen(dev).await.unwrap_err();
+        assert_eq!(error.to_string(), "it is not allowed: Device or resource busy (EBUSY)");
+        assert_eq!(first_byte(&rt, dev).await, 1, "what was open stays open");
+        other.unlock().unwrap();
+        rt.reopen(dev).await.unwrap();
+        assert_eq!(first_byte(&rt, dev).await, 0, "another file");
+        other.try_lock().expect_err("which is claimed now");
+        std::fs::File::open(&*old).unwrap().try_lock().expect("as the old one is not any more");
     });
 }
 

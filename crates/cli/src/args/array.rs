@@ -11,6 +11,9 @@ pub enum ArrayCommand {
     #[command(after_help = CREATE_EXAMPLES)]
     Create(CreateArgs),
     /// Show an array's health, R-groups, members and volumes
+    ///
+    /// The exit status tells the health too: 0 well, 3 somebody should look, 4 not all data can be read and written.
+    #[command(after_help = "Example:\n  cygnus array status tank --json | jq .devices")]
     Status {
         /// The array
         name: ArrayName,
@@ -26,7 +29,9 @@ pub enum ArrayCommand {
     },
     /// Verify a stopped array offline: every structure, checksum and parity; changes nothing
     ///
-    /// Reports every inconsistency it finds and fails (exit status 1) if there is any, or with --repair, if any is left.
+    /// Reports everything it finds. The exit status is 3 if something is wrong or missing that redundancy covers, 4 if blocks are
+    /// beyond it; with --repair, if anything of that is left.
+    #[command(after_help = "Example:\n  cygnus array check tank --repair")]
     Check {
         /// The array
         name: ArrayName,
@@ -40,14 +45,15 @@ pub enum ArrayCommand {
     ///
     /// Writes nothing to the members. More of them may be missing than the parity covers, and both checkpoints may be
     /// lost: then the map is made from the stripes' headers. Every block that is copied matches its checksum; the rest
-    /// are holes, and if there are any the exit status is 1.
+    /// are holes, and if there are any the exit status is 4.
     #[command(after_help = SALVAGE_EXAMPLES)]
     Salvage(SalvageArgs),
     /// Verify everything that live data depends on while the array serves, and mend what is wrong
     ///
     /// Headers, checksums, parity and superblocks are read back, giving way to clients. What is wrong is rebuilt and
     /// written anew elsewhere. With --wait, the blocks beyond redundancy are listed, and if there are any the exit
-    /// status is 1. 'cygnus serve' does this by itself every 30 days; see its --scrub-every.
+    /// status is 4; it is 3 if something found no room. 'cygnus serve' does this by itself every 30 days; see its --scrub-every.
+    #[command(after_help = "Example:\n  cygnus array scrub tank --wait")]
     Scrub {
         /// The array
         name: ArrayName,
@@ -89,15 +95,25 @@ pub enum ArrayCommand {
         command: SpareCommand,
     },
     /// End a running job early; 'cygnus array status' shows the jobs and their numbers
+    #[command(after_help = "Example:\n  cygnus array cancel tank 3")]
     Cancel {
         /// The array
         name: ArrayName,
         /// The job's number
         job: u64,
     },
+    /// Forget an array whose members are gone for good, or are to be used elsewhere: changes no device
+    ///
+    /// Removes what the state directory remembers of it, and nothing else. 'cygnus array scan' finds it again.
+    #[command(after_help = "Example:\n  cygnus array forget tank")]
+    Forget {
+        /// The array
+        name: ArrayName,
+    },
     /// Take an array apart: its volumes are lost, its members are free for other use
     ///
-    /// Asks first when started from a terminal. Files made by --create stay where they are.
+    /// Asks first; without a terminal to ask at it needs --yes. Files made by --create stay where they are.
+    #[command(after_help = "Example:\n  cygnus array destroy tank --yes")]
     Destroy {
         /// The array
         name: ArrayName,
@@ -180,7 +196,7 @@ pub struct SalvageArgs {
     /// Write here which bytes are holes, as a map file of GNU ddrescue
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub map: Option<PathBuf>,
-    /// Replace files that exist
+    /// Replace files that exist; never a member of an array, nor a device
     #[arg(long)]
     pub force: bool,
 }
@@ -204,9 +220,12 @@ pub struct CreateArgs {
     /// Data and parity members of each R-group: K+M, M is 0, 1 or 2 [default: 2+1; of serial 1+0]
     #[arg(long, value_name = "K+M")]
     pub raid: Option<Raid>,
-    /// Make members that do not exist as files of this size; files that exist keep theirs
+    /// Make members that do not exist as files of this size, with their space set aside; files that exist keep theirs
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,
+    /// With --create: take space as it is written, and have writes wait if the file system is full by then
+    #[arg(long, requires = "create")]
+    pub sparse: bool,
     /// Striping unit: so much consecutive data lies on one member; a power of two [default: 64KiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub chunk: Option<Size>,
@@ -222,6 +241,9 @@ pub struct CreateArgs {
     /// Use members although they hold something else, which is lost
     #[arg(long)]
     pub force: bool,
+    /// Do not ask before what a device holds is lost
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `cygnus array add`
@@ -232,12 +254,18 @@ pub struct AddArgs {
     /// The files or block devices, group by group: K+M for each R-group
     #[arg(required = true, value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
     pub devices: Vec<PathBuf>,
-    /// Make devices that do not exist as files of this size
+    /// Make devices that do not exist as files of this size, with their space set aside
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,
+    /// With --create: take space as it is written, and have writes wait if the file system is full by then
+    #[arg(long, requires = "create")]
+    pub sparse: bool,
     /// Use devices although they hold something, which is lost
     #[arg(long)]
     pub force: bool,
+    /// Do not ask before what a device holds is lost
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `cygnus array retire`
@@ -264,15 +292,21 @@ pub struct ReplaceArgs {
     /// The file or block device that takes its place
     #[arg(value_name = "NEW", value_hint = ValueHint::AnyPath)]
     pub device: PathBuf,
-    /// Make NEW as a file of this size if it does not exist
+    /// Make NEW as a file of this size if it does not exist, with its space set aside
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,
+    /// With --create: take space as it is written, and have writes wait if the file system is full by then
+    #[arg(long, requires = "create")]
+    pub sparse: bool,
     /// Wait until everything is restored, and show how far it has come
     #[arg(long)]
     pub wait: bool,
     /// Use NEW although it holds something, which is lost, and although OLD still works
     #[arg(long)]
     pub force: bool,
+    /// Do not ask before what a device holds is lost
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `cygnus array drain`
@@ -298,12 +332,18 @@ pub enum SpareCommand {
         /// The file or block device
         #[arg(value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
         device: PathBuf,
-        /// Make it as a file of this size if it does not exist
+        /// Make it as a file of this size if it does not exist, with its space set aside
         #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
         create: Option<Size>,
+        /// With --create: take space as it is written, and have writes wait if the file system is full by then
+        #[arg(long, requires = "create")]
+        sparse: bool,
         /// Use it although it holds something, which is lost
         #[arg(long)]
         force: bool,
+        /// Do not ask before what it holds is lost
+        #[arg(short, long)]
+        yes: bool,
     },
     /// Let go of a spare
     Remove {

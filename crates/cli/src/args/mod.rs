@@ -14,22 +14,11 @@ pub mod trace;
 pub mod values;
 pub mod volume;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::builder::StyledStr;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
-Examples:
-  Nine files of 1 GiB as an array of three R-groups, each 2 data + 1 parity:
-    cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d{0..8}
-  A volume in it, served to NBD clients:
-    cygnus volume create tank/vol0 --size 4GiB
-    cygnus serve tank --nbd unix:tank.sock --nbd 127.0.0.1:10809
-  See all of it at work, without setting anything up:
-    cygnus demo
-
-Exit status: 0 done, 1 failed, 2 wrong usage.";
-
-const AFTER_LONG_HELP: &str = "\
 Examples:
   Nine files of 1 GiB as an array of three R-groups, each 2 data + 1 parity:
     cygnus array create tank --preset swan --groups 3 --raid 2+1 --create 1GiB d{0..8}
@@ -40,16 +29,17 @@ Examples:
   See all of it at work, without setting anything up:
     cygnus demo
 
-Where settings come from, first one wins:
-  1. flags on the command line
-  2. the environment (CYGNUS_STATE)
-  3. the file given with --config
-  4. built-in defaults
+More help:
+  cygnus help array create     a command
+  cygnus help options          the options that every command takes
+  cygnus help config           settings from a file, and which setting wins
+  cygnus help values           how sizes and times are written
+  cygnus help exit-status      what the exit status tells
+  cygnus help destroying       what destroys data, and how it asks";
 
-Sizes take units: 4096, 64KiB, 1.5GiB, 2TB.
-  KiB, MiB, GiB, TiB (or K, M, G, T) are powers of 1024; kB, MB, GB, TB powers of 1000.
-
-Exit status: 0 done, 1 failed, 2 wrong usage.";
+/// Ends the help of every command, in place of the options themselves.
+const COMMON: &str = "\
+Common options: --state --config --json --color --quiet --verbose; see 'cygnus help options'.";
 
 /// An all-flash array in user space: joins files or block devices into a log-structured array that cleans itself away from its writers, and serves volumes over NBD
 #[derive(Debug, Parser)]
@@ -58,9 +48,10 @@ Exit status: 0 done, 1 failed, 2 wrong usage.";
     version,
     propagate_version = true,
     subcommand_required = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    disable_help_subcommand = true
 )]
-#[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP, max_term_width = 100)]
+#[command(after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Cli {
     /// Flags that every command understands.
     #[command(flatten)]
@@ -72,35 +63,22 @@ pub struct Cli {
 
 /// Flags that every command understands.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Global options")]
+#[command(next_help_heading = "Common options")]
 pub struct Global {
-    /// Directory that remembers where members were last seen [default: /var/lib/cygnus]
+    /// Directory that remembers where members were last seen [default: $CYGNUS_STATE, else /var/lib/cygnus]
     ///
     /// It also holds the control sockets of arrays being served. Nothing in it is precious: when it is lost, 'cygnus array scan' fills it again from the disks.
-    #[arg(long, global = true, value_name = "DIR", env = "CYGNUS_STATE", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    // Not clap's `env`: its usage lines would show the flag as required whenever the variable is set.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub state: Option<PathBuf>,
 
-    /// Read settings from this TOML file; flags and environment win over it
-    ///
-    /// Relative paths in it are relative to the file. Example:
-    ///
-    ///   state = "/srv/cygnus"
-    ///
-    ///   [array.tank]
-    ///   preset = "swan"
-    ///   groups = 3
-    ///   raid = "2+1"
-    ///   create = "1GiB"
-    ///   members = ["d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8"]
-    ///
-    ///   [array.tank.serve]
-    ///   nbd = ["unix:tank.sock", "127.0.0.1:10809"]
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, verbatim_doc_comment)]
+    /// Read settings from this TOML file; flags and environment win over it; see 'cygnus help config'
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
 
     /// Answer in JSON, with a schema version, on standard output
     ///
-    /// A failure is a JSON object with the member "error". Fields may be added under the same "schema"; it rises when one is removed or changes its meaning.
+    /// One object, whatever happens: a failure is one with the members "error" and "exit_status". docs/json.md lists what each command answers. Fields may be added under the same "schema"; it rises when one is removed or changes its meaning.
     #[arg(long, global = true)]
     pub json: bool,
 
@@ -115,6 +93,34 @@ pub struct Global {
     /// Say more: each step with its time, clients that come and go
     #[arg(short, long, global = true)]
     pub verbose: bool,
+}
+
+/// The definitions as they are parsed and shown: the common options, which would be most of every help text, are told in a
+/// line.
+pub fn command() -> clap::Command {
+    with_short_help(hide_common(Cli::command(), true))
+}
+
+/// The definitions with the common options shown or not.
+pub fn hide_common(command: clap::Command, hide: bool) -> clap::Command {
+    let common: Vec<clap::Id> =
+        command.get_arguments().filter(|arg| arg.is_global_set()).map(|a| a.get_id().clone()).collect();
+    common.into_iter().fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(hide)))
+}
+
+/// Ends each command's help with the line that stands for the common options.
+fn with_short_help(mut command: clap::Command) -> clap::Command {
+    let end = |help: Option<&StyledStr>| match help {
+        Some(help) => format!("{help}\n\n{COMMON}"),
+        None => COMMON.into(),
+    };
+    let short = end(command.get_after_help());
+    if let Some(long) = command.get_after_long_help().map(|long| end(Some(long))) {
+        command = command.after_long_help(long);
+    }
+    let names: Vec<String> = command.get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
+    let command = command.after_help(short);
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_short_help))
 }
 
 /// When output is coloured.
@@ -164,6 +170,12 @@ pub enum Command {
     /// Describe block traces, make them up from published statistics, convert them
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Explain a command or a topic: options, config, values, exit-status, destroying
+    Help {
+        /// The command's words, or the topic
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+    },
     /// Print the completion script of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -201,11 +213,24 @@ pub struct ManArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definitions_are_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_s_help_has_the_common_options_in_one_line() {
+        let mut todo = vec![command()];
+        let mut seen = 0;
+        while let Some(mut next) = todo.pop() {
+            let help = next.render_long_help().to_string();
+            assert_eq!(help.matches("'cygnus help options'").count(), 1, "{help}");
+            assert!(!help.contains("--color <WHEN>"), "{help}");
+            todo.extend(next.get_subcommands().cloned());
+            seen += 1;
+        }
+        assert!(seen > 40, "only {seen} commands were looked at");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `cygnus serve`
 
-use super::values::{ArrayName, Interval, Span, ValueError};
-use clap::Args;
+use super::values::{ArrayName, Interval, Size, Span, ValueError, parse_hung_after};
+use clap::{Args, ValueEnum};
 use cygnus_target::ListenAddress;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,6 +17,28 @@ Examples:
     Type=notify
     ExecStart=/usr/local/bin/cygnus serve tank --nbd 0.0.0.0:10809
     TimeoutStopSec=120";
+
+/// When lines of the log begin with the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogTime {
+    /// Unless systemd's journal notes it
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl LogTime {
+    /// Whether they do in this process.
+    pub fn wanted(self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => std::env::var_os("JOURNAL_STREAM").is_none(),
+        }
+    }
+}
 
 /// A volume, and the new file that its requests go to.
 #[derive(Clone, Debug)]
@@ -55,16 +77,45 @@ pub struct ServeArgs {
     /// Pin each reactor to a core
     #[arg(long)]
     pub pin: bool,
-    /// A member that gives no answer for so long goes out of service; more than any drive's own retries take
-    /// [default: 30s]
-    #[arg(long, value_name = "SPAN")]
+    /// A member that gives no answer to a read or write for so long goes out of service, to a flush twice, to a trim four
+    /// times; at least 1s [default: 75s, in which the kernel's own timers and resets have had their turn]
+    #[arg(long, value_name = "SPAN", value_parser = parse_hung_after)]
     pub hung_after: Option<Span>,
+    /// While more members of an R-group are in trouble than its parity covers, requests wait for them: for so long, then
+    /// they fail until the members are back [default: for as long as it takes]
+    #[arg(long, value_name = "SPAN")]
+    pub suspended_for: Option<Span>,
     /// Verify all live data this often and mend what is wrong, such as 30d, or never [default: 30d]
     #[arg(long, value_name = "INTERVAL")]
     pub scrub_every: Option<Interval>,
+    /// Memory for clients' requests and for buffers together, beside the volumes' map; 'cygnus array status' shows who has
+    /// how much [default: 64 MiB for each reactor, and for clients a sixteenth of the machine, 256 MiB to 1 GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Connections that there may be; one host, or one user of this machine, may have half of them [default: 2048]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub max_connections: Option<u32>,
+    /// A client that does not take its replies for so long, or does not send the rest of a request, is disconnected
+    /// [default: 60s]
+    #[arg(long, value_name = "SPAN")]
+    pub stalled_after: Option<Span>,
+    /// A client that asks nothing for so long is disconnected, or never [default: never]
+    #[arg(long, value_name = "INTERVAL")]
+    pub idle_after: Option<Interval>,
+    /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
+    /// concerned is given up: it is unreadable until it is written anew or discarded
+    #[arg(long)]
+    pub force: bool,
+    /// Do not ask before that
+    #[arg(short, long, requires = "force")]
+    pub yes: bool,
     /// Write down what clients ask of a volume, without the data; for 'cygnus trace'. May be given several times
     #[arg(long, value_name = "VOLUME=FILE")]
     pub record: Vec<RecordTo>,
+    /// The time (RFC 3339, UTC) before each line of the log: always, never, or auto, which leaves it to systemd's journal
+    /// [default: auto]
+    #[arg(long, value_name = "WHEN", hide_possible_values = true)]
+    pub log_time: Option<LogTime>,
     /// Write a newline to this file descriptor when ready, and close it
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
     pub ready_fd: Option<i32>,

@@ -1,7 +1,8 @@
 //! The values that flags and configuration files take, each with one reading for both.
 
 use cygnus_format::{MAX_ARRAY_NAME, MAX_VOLUME_NAME};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_policy::LatencyRule;
+use cygnus_types::{BLOCK, ByteSize, Nanos};
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +35,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, ArrayName, Interval);
+deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, ArrayName, Interval, Span);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,6 +248,10 @@ pub fn whole_blocks(size: ByteSize) -> Result<ByteSize, ValueError> {
     if size.0 == 0 || !size.0.is_multiple_of(BLOCK as u64) {
         return bad(format!("{} bytes is not a multiple of {BLOCK} above 0", size.0));
     }
+    // Offsets within files and devices are signed numbers of 64 bits.
+    if size.0 > i64::MAX as u64 {
+        return bad(format!("{size} is more than any file or device can have: it must be less than 8 EiB"));
+    }
     Ok(size)
 }
 
@@ -255,6 +260,9 @@ pub fn parse_whole_blocks(text: &str) -> Result<Size, ValueError> {
     let size: ByteSize = text.parse().map_err(|error: cygnus_types::ParseSizeError| ValueError(error.to_string()))?;
     whole_blocks(size).map(Size)
 }
+
+/// A century: any deadline at so long from now can still be counted in nanoseconds.
+const LONGEST: Duration = Duration::from_secs(36_500 * 86_400);
 
 /// A span of time: `90s`, `2m`, `1500ms`; a number alone is seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,15 +283,35 @@ impl FromStr for Span {
         };
         let number: u64 =
             text[..digits].parse().map_err(|_| ValueError(format!("'{text}' is no span of time, write 90s")))?;
-        let millis = number.checked_mul(scale).ok_or_else(|| ValueError(format!("'{text}' is too long")))?;
-        Ok(Self(Duration::from_millis(millis)))
+        let millis = number.checked_mul(scale).filter(|millis| *millis <= LONGEST.as_millis() as u64);
+        millis
+            .map(|millis| Self(Duration::from_millis(millis)))
+            .ok_or_else(|| ValueError(format!("'{text}' is too long: at most 36500d")))
     }
+}
+
+/// Reads how long a member may give no answer, for clap.
+pub fn parse_hung_after(text: &str) -> Result<Span, ValueError> {
+    let span: Span = text.parse()?;
+    let least = LatencyRule::LEAST_HUNG_AFTER;
+    if Nanos::from(span.0) < least {
+        return bad(format!(
+            "a healthy drive may take longer than '{text}', and would go out of service: write {least} or more"
+        ));
+    }
+    Ok(span)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn no_healthy_drive_is_taken_for_hung() {
+        assert!(parse_hung_after("1ms").unwrap_err().to_string().contains("write 1.00 s or more"));
+        assert_eq!(parse_hung_after("1s"), Ok(Span(Duration::from_secs(1))));
+    }
 
     #[test]
     fn raid_shapes() {
@@ -327,6 +355,30 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn sizes_are_what_is_written_or_an_error(blocks in 1_u64.., shift in 0_u32..7) {
+            let unit = ["", "K", "MiB", "G", "TiB", "P", "EiB"][shift as usize];
+            let bytes = (u128::from(blocks) << (10 * shift)) * if shift == 0 { BLOCK as u128 } else { 1 };
+            let number = if shift == 0 { bytes } else { u128::from(blocks) };
+            let whole = bytes.is_multiple_of(BLOCK as u128);
+            let read = parse_whole_blocks(&format!("{number}{unit}"));
+            match bytes <= i64::MAX as u128 && whole {
+                true => prop_assert_eq!(read, Ok(Size(ByteSize(bytes as u64)))),
+                false => prop_assert!(read.is_err(), "{number}{unit}: {read:?}"),
+            }
+        }
+
+        #[test]
+        fn spans_are_what_is_written_or_an_error(number in prop_oneof![0_u64..10_000_000, any::<u64>()], unit in 0_usize..5) {
+            let (unit, millis) = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)][unit];
+            let millis = u128::from(number) * millis;
+            let read = format!("{number}{unit}").parse::<Span>();
+            match millis <= LONGEST.as_millis() {
+                true => prop_assert_eq!(read, Ok(Span(Duration::from_millis(millis as u64)))),
+                false => prop_assert!(read.is_err(), "{number}{unit}"),
+            }
+        }
+
         #[test]
         fn any_text_is_a_value_or_an_error(text in "\\PC{0,30}") {
             let _ = text.parse::<Raid>();

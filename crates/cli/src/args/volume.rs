@@ -25,7 +25,8 @@ pub enum VolumeCommand {
     },
     /// Change a volume's size
     ///
-    /// Clients see the new size when they connect again.
+    /// Clients see the new size when they connect again. Before it becomes smaller it asks; without a terminal to ask at that needs
+    /// --yes.
     #[command(after_help = "Example:\n  cygnus volume resize tank/vol0 --size 8GiB")]
     Resize {
         /// The volume
@@ -37,10 +38,14 @@ pub enum VolumeCommand {
         /// Allow it to become smaller, which loses what lies behind the new end
         #[arg(long)]
         shrink: bool,
+        /// Do not ask before it becomes smaller
+        #[arg(short, long)]
+        yes: bool,
     },
     /// Delete a volume and all that is in it
     ///
-    /// Asks first when started from a terminal.
+    /// Asks first; without a terminal to ask at it needs --yes.
+    #[command(after_help = "Example:\n  cygnus volume delete tank/vol0 --yes")]
     Delete {
         /// The volume
         #[arg(value_name = "ARRAY/VOLUME")]

@@ -4,13 +4,14 @@ use crate::state::ArrayRecord;
 use cygnus_control::scrub::{LostBlock, ScrubReport, ScrubStatus};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    AddedGroup, ArrayState, ArrayStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus,
-    GroupActivity, GroupRole, GroupStatus, Growth, JobState, JobStatus, LifetimeErrors, Patience, RecoveryStatus,
-    RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    AddedGroup, ArrayState, ArrayStatus, ClientsStatus, DeviceCounters, DevicePace, DeviceRates, DeviceState,
+    DeviceStatus, GroupActivity, GroupRole, GroupStatus, Growth, JobState, JobStatus, Lag, LifetimeErrors,
+    MemoryStatus, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, SuspendedStatus, VolumeStatus,
+    WriteCounters,
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::{GroupState, MemberState};
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, ByteSize, Nanos};
 
 /// What only `serve` knows of the array.
 #[derive(Clone, Debug)]
@@ -25,6 +26,10 @@ pub struct Serving<'a> {
     pub jobs: &'a [JobStatus],
     /// Scrubs.
     pub scrub: ScrubStatus,
+    /// Who has how much memory.
+    pub memory: MemoryStatus,
+    /// The connections.
+    pub clients: ClientsStatus,
 }
 
 /// A job.
@@ -72,6 +77,7 @@ pub fn status(
             ArrayHealth::Online => ArrayState::Healthy,
             ArrayHealth::Degraded => ArrayState::Degraded,
             ArrayHealth::Rebuilding => ArrayState::Rebuilding,
+            ArrayHealth::Suspended => ArrayState::Suspended,
             ArrayHealth::ReadOnly => ArrayState::ReadOnly,
         },
         data_columns: engine.data.into(),
@@ -92,6 +98,8 @@ pub fn status(
             read_around: engine.traffic.read_around,
         }),
         fault: engine.fault.clone(),
+        oddities: Vec::new(),
+        suspended: engine.suspended.as_ref().map(|of| suspended(engine, of)),
         recovery: Some(recovery(report)),
         listening: serving.listening.to_vec(),
         groups,
@@ -100,7 +108,18 @@ pub fn status(
         volumes: volumes(engine, connections),
         scrub: serving.scrub,
         in_place: None,
+        memory: Some(serving.memory),
+        clients: Some(serving.clients),
         jobs: serving.jobs.to_vec(),
+    }
+}
+
+fn suspended(engine: &cygnus_engine::ArrayStatus, of: &cygnus_engine::Suspended) -> SuspendedStatus {
+    let millis = |span: Nanos| span.0 / 1_000_000;
+    SuspendedStatus {
+        for_millis: millis(engine.suspended_for),
+        waits_for: of.words(),
+        requests_fail_after_millis: (engine.requests_wait != Nanos::MAX).then(|| millis(engine.requests_wait)),
     }
 }
 
@@ -212,24 +231,38 @@ fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> Gro
 
 fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
     let micros = |span: cygnus_types::Nanos| span.0 / 1000;
+    let lag = |lag: cygnus_policy::Lag| Lag { p99_us: micros(lag.own), peers_p99_us: micros(lag.peers) };
     DevicePace {
         slow: pace.slow,
         read_mean_us: micros(pace.read_mean),
         read_p99_us: micros(pace.read_p99),
         write_p99_us: micros(pace.write_p99),
         late_after_us: micros(pace.late_after),
+        write_lag: pace.write_lag.map(lag),
+        flush_lag: pace.flush_lag.map(lag),
     }
 }
 
 /// A file that was deleted is there for whoever has it open, and nobody notices before the next start.
 const DELETED: &str = "its path does not exist any more, so what it holds is gone when the server stops";
 
+/// What is wrong with the file that stands where a member is.
+fn odd_file(path: &str, size: ByteSize) -> Option<String> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(DELETED.into()),
+        Ok(file) if file.is_file() && file.len() < size.0 => {
+            Some(format!("its file is {} long and was {size}, so what lay behind is gone", ByteSize(file.len())))
+        }
+        _ => None,
+    }
+}
+
 fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
     let index = u32::from(member.member.0);
     let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
     let path = remembered.filter(|_| !member.name.starts_with('/')).map(|remembered| remembered.path.display());
     let path = path.map_or_else(|| member.name.clone(), |path| path.to_string());
-    let deleted = member.is_online() && path.starts_with('/') && std::fs::exists(&path).is_ok_and(|exists| !exists);
+    let odd = if member.is_online() && path.starts_with('/') { odd_file(&path, member.size) } else { None };
     DeviceStatus {
         index,
         group: member.group.0.into(),
@@ -239,13 +272,14 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
             MemberState::Missing => DeviceState::Missing,
             MemberState::Rebuilding => DeviceState::Rebuilding,
         },
+        trouble: member.trouble.map(|trouble| trouble.words().into()),
         successor: member.successor.clone(),
         size_bytes: member.size.0,
         io: counters(member),
         rates: serving.rates.get(index as usize).copied().unwrap_or_default(),
         pace: member.is_online().then(|| pace(&member.pace)),
         lifetime: lifetime(member.lifetime),
-        suspect: member.suspect.map(|why| why.to_string()).or_else(|| deleted.then(|| DELETED.into())),
+        suspect: member.suspect.map(|why| why.to_string()).or(odd),
         path,
     }
 }

@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::members::Assembly;
 use crate::state::ArrayRecord;
 use cygnus_control::status::{
-    ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupStatus, InPlaceStatus,
-    JobStatus, LifetimeErrors, Patience, RecoveryStatus, RecoveryStep, RepairCounters, VolumeStatus,
+    ArrayState, ArrayStatus, ClientsStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupStatus,
+    InPlaceStatus, JobStatus, LifetimeErrors, MemoryStatus, Patience, RecoveryStatus, RecoveryStep, RepairCounters,
+    VolumeStatus,
 };
 use cygnus_engine::{ArrayHealth, CheckProgress, CheckReport, Log};
 use cygnus_format::MemberState;
@@ -31,10 +32,10 @@ pub fn with_array<T>(
 ) -> Result<T, Failure> {
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, Some(assembly.newest.array), log).await;
-        let array = array.map_err(Failure::of)?;
+        let array = array.map_err(Failure::from)?;
         let done = work(&array).await;
         // Also when the work failed: what it did not do is no reason to leave the array unclean.
-        array.close().await.map_err(Failure::of)?;
+        array.close().await.map_err(Failure::from)?;
         done
     })
 }
@@ -44,7 +45,7 @@ pub fn check(record: &ArrayRecord, progress: impl Fn(CheckProgress) + 'static) -
     let (wanted, paths) = (uuid_of(record)?, record.paths().filter(|path| path.exists()));
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         let checked = cygnus_inplace::check(&reactor.rt, &reactor.devices, Some(wanted), progress).await;
-        checked.map_err(Failure::of)
+        checked.map_err(Failure::from)
     })
 }
 
@@ -53,7 +54,7 @@ pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(u64, u6
     let (wanted, paths) = (uuid_of(record)?, record.paths().filter(|path| path.exists()));
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         let mended = cygnus_inplace::repair(&reactor.rt, &reactor.devices, Some(wanted), log, progress).await;
-        mended.map_err(Failure::of)
+        mended.map_err(Failure::from)
     })
 }
 
@@ -69,6 +70,10 @@ pub struct Serving<'a> {
     pub jobs: Vec<JobStatus>,
     /// After what time a member that answers nothing is given up.
     pub hung_after: Nanos,
+    /// Who has how much memory.
+    pub memory: MemoryStatus,
+    /// The connections.
+    pub clients: ClientsStatus,
 }
 
 /// A served array's status; `connections` tells how many clients a volume has.
@@ -87,6 +92,7 @@ pub fn status(
             ArrayHealth::Online => ArrayState::Healthy,
             ArrayHealth::Degraded => ArrayState::Degraded,
             ArrayHealth::Rebuilding => ArrayState::Rebuilding,
+            ArrayHealth::Suspended => ArrayState::Suspended,
             ArrayHealth::ReadOnly => ArrayState::ReadOnly,
         },
         data_columns: array.data.into(),
@@ -98,6 +104,8 @@ pub fn status(
         clean: report.was_clean,
         repairs: Some(RepairCounters { reconstructed: array.counters.reconstructed, ..RepairCounters::default() }),
         patience: Some(Patience { hung_after_millis: serving.hung_after.0 / 1_000_000, ..Patience::default() }),
+        oddities: Vec::new(),
+        suspended: None,
         fault: (array.health == ArrayHealth::ReadOnly)
             .then(|| "more members have failed than its level survives: bring them back and start it again".into()),
         recovery: Some(RecoveryStatus {
@@ -117,6 +125,8 @@ pub fn status(
             dirty_regions: array.dirty_regions as u32,
             stale_regions: array.stale_regions as u32,
         }),
+        memory: Some(serving.memory),
+        clients: Some(serving.clients),
         jobs: serving.jobs,
     }
 }
@@ -148,6 +158,7 @@ fn device(array: &Status, member: &MemberStatus, serving: &Serving<'_>) -> Devic
         index,
         group: (member.member.index() / width(array)) as u32,
         path: member.name.clone().unwrap_or_else(remembered),
+        trouble: None,
         state: match member.state {
             MemberState::Online => DeviceState::Online,
             MemberState::Failed => DeviceState::Failed,

@@ -9,7 +9,7 @@ use crate::members::Assembly;
 use crate::state::ArrayRecord;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
-    Array, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions, Salvage,
+    Array, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, MapRule, OpenOptions, Salvage,
     ScrubReport, VolumeAdminError,
 };
 use cygnus_types::{ByteSize, Nanos, Uuid};
@@ -68,12 +68,13 @@ pub struct NewArray {
 /// Makes an array of these members, in this order.
 pub fn create(members: &[PathBuf], options: &CreateOptions) -> Result<NewArray, Failure> {
     on_reactor(open_all(members, Access::Exclusive)?, async |reactor| {
+        // There is no array yet that could be unavailable.
         let uuid = cygnus_engine::create(&reactor.rt, &reactor.devices, options).await.map_err(Failure::of)?;
         let first = &reactor.devices[0];
-        match cygnus_engine::inspect(&reactor.rt, first).await.map_err(Failure::of)? {
+        match cygnus_engine::inspect(&reactor.rt, first).await.map_err(Failure::from)? {
             Found::Member(superblock) => {
                 let (groups, geometry) = (&superblock.state.groups, &superblock.state.geometry);
-                let unused_bytes = groups.iter().map(|group| group.unused_bytes(geometry)).collect();
+                let unused_bytes = groups.iter().map(|group| group.unused_bytes()).collect();
                 Ok(NewArray { uuid, unused_bytes, segment_bytes: geometry.segment_bytes() })
             }
             other => Err(Failure::Failed(format!("{}: {other:?} just after it became a member", first.name))),
@@ -97,12 +98,13 @@ pub fn with_array<T>(
     log: Arc<dyn Log>,
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options = OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, log };
+    let options =
+        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, map: MapRule::default(), log };
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
-        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         let done = work(&array).await;
         // Also when the work failed: what it did not do is no reason to leave the array unclean.
-        array.close().await.map_err(Failure::of)?;
+        array.close().await.map_err(Failure::from)?;
         done
     })
 }
@@ -163,17 +165,25 @@ pub fn with_either<T>(
 
 /// Adds devices to a stopped array as whole R-groups.
 pub fn add_groups(assembly: &Assembly, paths: &[PathBuf], force: bool, log: Arc<dyn Log>) -> Result<Growth, Failure> {
-    let options = OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, log };
+    let options =
+        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, map: MapRule::default(), log };
     let mut devices = open_members(assembly, Access::Exclusive)?;
     let members = devices.len();
     devices.extend(open_all(paths, Access::Exclusive)?);
     on_reactor(devices, async |reactor| {
         let (old, new) = reactor.devices.split_at(members);
-        let array = Array::open(&reactor.rt, old, &options).await.map_err(Failure::of)?;
+        let array = Array::open(&reactor.rt, old, &options).await.map_err(Failure::from)?;
         let added = array.add_groups(new, force).await;
         let status = array.status();
-        array.close().await.map_err(Failure::of)?;
-        added.map(|added| convert::growth(&added, &status)).map_err(Failure::of)
+        let closed = array.close().await;
+        let growth = convert::growth(&added.map_err(Failure::of)?, &status);
+        match closed {
+            Ok(()) => Ok(growth),
+            // They are members: nobody may take them for left over.
+            Err(error) => {
+                Err(Failure::Unknown(format!("the R-groups were added, and the array not stopped cleanly: {error}")))
+            }
+        }
     })
 }
 
@@ -183,9 +193,10 @@ pub fn read_array<T>(
     log: Arc<dyn Log>,
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options = OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: true, log };
+    let options =
+        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: true, map: MapRule::default(), log };
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
-        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         work(&array).await
     })
 }
@@ -197,10 +208,11 @@ pub fn check(
     log: Arc<dyn Log>,
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
-    let options = OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, log };
+    let options =
+        OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, map: MapRule::default(), log };
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
-        cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::of)
+        cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
     })
 }
 
@@ -214,17 +226,18 @@ const LOOK: Nanos = Nanos::millis(50);
 /// Repairs a stopped array as far as redundancy goes: opens it, scrubs it to the end, waits for members that catch up,
 /// and stops it cleanly.
 pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
-    let options = OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: false, log };
+    let options =
+        OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: false, map: MapRule::default(), log };
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
-        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         array.start_scrub(now_unix());
         while let Some(job) = array.jobs().iter().find(|job| job.state == JobState::Running) {
             progress(job);
             reactor.rt.sleep(LOOK).await;
         }
         let report = array.scrub_report();
-        array.close().await.map_err(Failure::of)?;
+        array.close().await.map_err(Failure::from)?;
         report.ok_or_else(|| Failure::Failed("the scrub left no report".into()))
     })
 }
@@ -237,7 +250,8 @@ pub fn salvage<T>(
     remark: impl Fn(String),
     work: impl AsyncFnOnce(&Salvage) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options = OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, log };
+    let options =
+        OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, map: MapRule::default(), log };
     let mut devices = Vec::new();
     for path in record.paths() {
         match Device::open(path, Access::ReadOnly) {
@@ -246,7 +260,7 @@ pub fn salvage<T>(
         }
     }
     on_reactor(devices, async |reactor| {
-        let salvage = Salvage::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+        let salvage = Salvage::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         work(&salvage).await
     })
 }

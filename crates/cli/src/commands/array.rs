@@ -1,10 +1,11 @@
 //! `cygnus array ...`: to the verb's own file.
 
-use super::{Context, check, create, destroy, grow, job, replace, salvage, scan, scrub, status};
+use super::{Context, check, create, destroy, forget, grow, job, replace, salvage, scan, scrub, status};
 use crate::args::array::{ArrayCommand, DumpArgs};
 use crate::backend;
 use crate::config::Config;
 use crate::dump::{self, Selection, locate};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::members::Assembly;
 use crate::output::LogLines;
@@ -12,23 +13,24 @@ use cygnus_engine::{Log, SegmentInfo};
 use std::sync::Arc;
 
 /// Does what an array verb asks.
-pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<(), Failure> {
+pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<Exit, Failure> {
     match command {
-        ArrayCommand::Create(args) => create::run(args, config, context),
+        ArrayCommand::Create(args) => create::run(args, config, context).map(Exit::from),
         ArrayCommand::Status { name } => status::run(&name, context),
-        ArrayCommand::List => scan::list(context),
-        ArrayCommand::Scan { paths } => scan::run(&paths, context),
+        ArrayCommand::List => scan::list(context).map(Exit::from),
+        ArrayCommand::Scan { paths } => scan::run(&paths, context).map(Exit::from),
         ArrayCommand::Check { name, repair } => check::run(&name, repair, context),
         ArrayCommand::Salvage(args) => salvage::run(&args, context),
-        ArrayCommand::Add(args) => grow::add(&args, context),
+        ArrayCommand::Add(args) => grow::add(&args, context).map(Exit::from),
         ArrayCommand::Retire(args) => grow::retire(&args, context),
         ArrayCommand::Replace(args) => replace::run(&args, context),
         ArrayCommand::Drain(args) => replace::drain(&args, context),
-        ArrayCommand::Spare { command } => replace::spare(command, context),
+        ArrayCommand::Spare { command } => replace::spare(command, context).map(Exit::from),
         ArrayCommand::Scrub { name, wait } => scrub::run(&name, wait, context),
-        ArrayCommand::Cancel { name, job } => job::cancel(&name, job, context),
-        ArrayCommand::Dump(args) => dump(&args, context),
-        ArrayCommand::Destroy { name, yes } => destroy::run(&name, yes, context),
+        ArrayCommand::Cancel { name, job } => job::cancel(&name, job, context).map(Exit::from),
+        ArrayCommand::Dump(args) => dump(&args, context).map(Exit::from),
+        ArrayCommand::Destroy { name, yes } => destroy::run(&name, yes, context).map(Exit::from),
+        ArrayCommand::Forget { name } => forget::run(&name, context).map(Exit::from),
     }
 }
 

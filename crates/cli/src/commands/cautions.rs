@@ -3,6 +3,7 @@
 use cygnus_engine::CreateOptions;
 use cygnus_policy::Preset;
 use cygnus_policy::serial_planner::{full_pace_fill, pace_at};
+use cygnus_types::counted;
 
 /// In sentences.
 pub fn cautions(options: &CreateOptions) -> Vec<String> {
@@ -10,8 +11,8 @@ pub fn cautions(options: &CreateOptions) -> Vec<String> {
     if options.parity == 0 {
         let remedy = if options.data == 1 { "--raid 1+1 mirrors each" } else { "--raid K+1 survives one loss" };
         sentences.push(format!(
-            "NO REDUNDANCY: the loss of any one of the {} devices loses data, and the array with it; {remedy}",
-            options.groups * usize::from(options.data)
+            "NO REDUNDANCY: the loss of any one of the {} loses data, and the array with it; {remedy}",
+            counted(options.groups * usize::from(options.data), "device")
         ));
     }
     if options.preset == Preset::Serial {

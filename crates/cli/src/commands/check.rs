@@ -4,12 +4,14 @@ use super::{Context, status};
 use crate::args::values::ArrayName;
 use crate::backend::{self, convert};
 use crate::check::Report;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
 use crate::state::ArrayRecord;
 use cygnus_control::scrub::ScrubReport;
 use cygnus_engine::{CheckProgress, JobStatus};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use cygnus_types::counted;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -47,19 +49,19 @@ impl Done {
         match self {
             Self::Scrub(report) => report.text(),
             Self::InPlace { renewed_stripes } => {
-                format!("{renewed_stripes} stripes had copies or parity written anew\n")
+                format!("{} had copies or parity written anew\n", counted(*renewed_stripes, "stripe"))
             }
         }
     }
 }
 
 /// Does it.
-pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<(), Failure> {
+pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
     let in_place = status::assemble(&record).is_ok_and(|assembly| assembly.newest.state.in_place.is_some());
     let mut answer = Answer { report: check(&record, in_place, context)?, repair: None };
-    if repair && answer.report.damage().is_some() {
+    if repair && answer.report.exit() != Exit::Done {
         let done = if in_place { mend_in_place(&record, context) } else { mend(&record, context) }?;
         let before = std::mem::replace(&mut answer.report, check(&record, in_place, context)?);
         answer.repair = Some(Repair { before, done });
@@ -70,13 +72,10 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<(), Fail
             format!("{}repair: {}{}", before.text(paint), done.text(), answer.report.text(paint))
         }
     })?;
-    match (answer.report.damage(), answer.repair) {
-        (None, _) => Ok(()),
-        (Some(damage), None) => Err(Failure::Failed(format!("{name} has {damage}"))),
-        (Some(damage), Some(_)) => {
-            Err(Failure::Failed(format!("{name} has {damage} left, which redundancy cannot mend")))
-        }
+    if let (Some(damage), Some(_)) = (answer.report.damage(), &answer.repair) {
+        context.output.complain(&format!("{name} has {damage} left, which redundancy cannot mend"));
     }
+    Ok(answer.report.exit())
 }
 
 fn check(record: &ArrayRecord, in_place: bool, context: &Context) -> Result<Report, Failure> {
@@ -121,11 +120,7 @@ fn mend(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
 
 /// Seen on a terminal only.
 fn bar(context: &Context, what: &str) -> ProgressBar {
-    let target = match context.output.shows_progress() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(None, target);
+    let bar = ProgressBar::with_draw_target(None, context.output.bars());
     let style =
         ProgressStyle::with_template(&format!("[{{bar:25}}] {{percent:>3}} %, {{human_pos}} of {{human_len}} {what}"));
     bar.with_style(style.expect("the template is a constant").progress_chars("=> "))

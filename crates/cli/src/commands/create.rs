@@ -1,7 +1,9 @@
 //! `cygnus array create`
 
 use super::cautions::cautions;
-use super::{Context, create_in_place};
+use super::new_files::NewFiles;
+use super::space::Space;
+use super::{Context, create_in_place, overwrite};
 use crate::args::array::CreateArgs;
 use crate::args::values::{Parity, Preset, Raid, SegmentSize};
 use crate::backend;
@@ -10,8 +12,7 @@ use crate::failure::Failure;
 use crate::state::{ArrayRecord, MemberRecord};
 use cygnus_engine::CreateOptions;
 use cygnus_policy::{ParityPlacement, Preset as LogPreset};
-use cygnus_types::{ByteSize, Uuid};
-use cygnus_uring::create_file;
+use cygnus_types::{ByteSize, Uuid, counted};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -53,10 +54,12 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
     refuse_known(&args, context)?;
     // Before anything is made: a state directory that cannot be written should not cost the user nine files.
     context.state.ensure()?;
+    overwrite::confirm(&args.members, args.force, args.yes)?;
 
-    let made = NewFiles::make(&args.members, args.create.map(|size| size.0))?;
-    let backend::NewArray { uuid, unused_bytes, segment_bytes } = backend::create(&args.members, &options)?;
-    let members = record(&args, uuid, made, context)?;
+    let made = NewFiles::make(&args.members, Space::of(args.create, args.sparse), &context.output)?;
+    let array = made.settle(backend::create(&args.members, &options), &context.output)?;
+    let backend::NewArray { uuid, unused_bytes, segment_bytes } = array;
+    let members = record(&args, uuid, context)?;
 
     let created = Created {
         name: options.name.clone(),
@@ -70,31 +73,37 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
         cautions: cautions(&options),
     };
     created.cautions.iter().for_each(|sentence| context.output.warn(sentence));
-    if context.output.json() {
-        return context.output.answer(&created, |_| String::new());
-    }
-    context.output.done(&format!(
-        "Created array {name} ({uuid}): {preset}, {groups} R-groups of {k}+{m}.{unused}\n\
+    let unused = (0..).zip(&created.unused_bytes).map(|(g, &bytes)| unused_sentence(g, bytes, segment_bytes));
+    let sentence = format!(
+        "Created array {name} ({uuid}): {preset}, {groups} of {k}+{m}.{unused}\n\
          Next: cygnus volume create {name}/vol0 --size SIZE",
         name = created.name,
         preset = created.preset,
-        groups = created.groups,
-        unused = (0..)
-            .zip(&created.unused_bytes)
-            .map(|(g, &bytes)| unused_sentence(g, bytes, segment_bytes))
-            .collect::<String>(),
+        groups = counted(created.groups, "R-group"),
+        unused = unused.collect::<String>(),
         k = created.data_columns,
         m = created.parity_columns,
-    ))
+    );
+    context.output.done(&created, &sentence)
 }
 
-/// The array came to be: its new files stay, and the state directory knows it. Answers with its members' absolute paths.
-pub fn record(args: &CreateArgs, uuid: Uuid, made: NewFiles, context: &Context) -> Result<Vec<PathBuf>, Failure> {
+/// The array came to be: the state directory is to know it. Answers with its members' absolute paths.
+pub fn record(args: &CreateArgs, uuid: Uuid, context: &Context) -> Result<Vec<PathBuf>, Failure> {
+    remember(args, uuid, context).map_err(|failure| {
+        let paths: Vec<String> = args.members.iter().map(|path| path.display().to_string()).collect();
+        Failure::Failed(format!(
+            "array {} was created, but not written down: {failure}; 'cygnus array scan {}' does that",
+            args.name,
+            paths.join(" ")
+        ))
+    })
+}
+
+fn remember(args: &CreateArgs, uuid: Uuid, context: &Context) -> Result<Vec<PathBuf>, Failure> {
     let absolute = |path: &PathBuf| {
         std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
     };
     let members: Vec<PathBuf> = args.members.iter().map(absolute).collect::<Result<_, _>>()?;
-    made.keep();
     context.state.save(&ArrayRecord {
         schema: cygnus_control::SCHEMA,
         name: args.name.to_string(),
@@ -137,20 +146,22 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     };
     let need = groups * raid.width();
     if need != given || groups == 0 {
-        let (s, are) = if given == 1 { ("", "is") } else { ("s", "are") };
+        let are = counted(given, "member is").or("members are");
         let arithmetic = match args.groups {
             Some(groups) => {
-                format!("{groups} R-groups of {raid} need {groups} x ({} + {}) = {need}", raid.data, raid.parity)
+                let group_s = counted(groups, "R-group");
+                let needs = if groups == 1 { "needs" } else { "need" };
+                format!("{group_s} of {raid} {needs} {groups} x ({} + {}) = {need}", raid.data, raid.parity)
             }
             None => format!("R-groups of {raid} need a multiple of {} + {} = {}", raid.data, raid.parity, raid.width()),
         };
-        return Err(Failure::Usage(format!("{arithmetic} members, and {given} member{s} {are} given")));
+        return Err(Failure::Usage(format!("{arithmetic} members, and {are} given")));
     }
     if groups < preset.min_groups() {
         return Err(Failure::Usage(format!(
-            "preset {} needs at least {} R-groups, {}, and {groups} is asked for: give more members, or use --preset log-raid",
+            "preset {} needs at least {}, {}, and {groups} is asked for: give more members, or use --preset log-raid",
             preset.name(),
-            preset.min_groups(),
+            counted(preset.min_groups(), "R-group"),
             match preset {
                 LogPreset::Serial => "one to write to, one that holds data and one in reserve",
                 _ => "one to write to while another is cleaned",
@@ -159,9 +170,9 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     }
     if groups > preset.max_groups() {
         return Err(Failure::Usage(format!(
-            "preset {} works with at most {} R-group, and {groups} are asked for: use --preset swan, or a wider --raid such as {}+{}",
+            "preset {} works with at most {}, and {groups} are asked for: use --preset swan, or a wider --raid such as {}+{}",
             preset.name(),
-            preset.max_groups(),
+            counted(preset.max_groups(), "R-group"),
             given - usize::from(raid.parity),
             raid.parity,
         )));
@@ -185,61 +196,17 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     Ok(options)
 }
 
-/// Files made for the array, removed again if it does not come to be.
-#[derive(Debug)]
-pub struct NewFiles(Vec<PathBuf>);
-
-impl NewFiles {
-    /// Makes those members that do not exist, if `size` allows it.
-    pub fn make(members: &[PathBuf], size: Option<ByteSize>) -> Result<Self, Failure> {
-        let mut made = Self(Vec::new());
-        for path in members {
-            // A dangling symbolic link exists as far as making a file is concerned; opening it will tell.
-            if path.symlink_metadata().is_ok() {
-                continue;
-            }
-            let Some(size) = size else {
-                return Err(Failure::Failed(format!(
-                    "{}: no such file or device: check the path, or let --create SIZE make it as a file",
-                    path.display()
-                )));
-            };
-            create_file(path, size.0).map_err(Failure::of)?;
-            made.0.push(path.clone());
-        }
-        Ok(made)
-    }
-
-    /// How many were made.
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The array came to be.
-    pub fn keep(mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for NewFiles {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            // The command fails already and says why; a file left behind is empty.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::args::{Cli, Command, array::ArrayCommand};
+    use crate::exit::Exit;
     use clap::Parser;
 
     fn options_of(line: &str) -> Result<CreateOptions, String> {
         match Cli::try_parse_from(format!("cygnus array create tank {line}").split_whitespace()).unwrap().command {
             Command::Array(ArrayCommand::Create(args)) => options(&args).map_err(|failure| {
-                assert_eq!(failure.exit_code(), 2);
+                assert_eq!(failure.exit(), Exit::Usage);
                 failure.to_string()
             }),
             _ => unreachable!("the line is a create"),

@@ -1,12 +1,14 @@
 //! `cygnus array create --preset raid0|raid1|raid4|raid5|raid6|raid10`: the baselines, updated in place.
 
-use super::Context;
-use super::create::{NewFiles, record, refuse_known};
+use super::create::{record, refuse_known};
+use super::new_files::NewFiles;
+use super::space::Space;
+use super::{Context, overwrite};
 use crate::args::array::CreateArgs;
 use crate::backend;
 use crate::failure::Failure;
 use cygnus_inplace::{CreateOptions, Level};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, counted};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -31,7 +33,8 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
     refuse_known(args, context)?;
     // Before anything is made: a state directory that cannot be written should not cost the user nine files.
     context.state.ensure()?;
-    let made = NewFiles::make(&args.members, args.create.map(|size| size.0))?;
+    overwrite::confirm(&args.members, args.force, args.yes)?;
+    let made = NewFiles::make(&args.members, Space::of(args.create, args.sparse), &context.output)?;
     let options = CreateOptions {
         name: args.name.to_string(),
         level,
@@ -40,8 +43,8 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
         // New files read as zeros, so their copies and parity fit.
         blank: made.count() == args.members.len(),
     };
-    let uuid = backend::inplace::create(&args.members, &options)?;
-    let members = record(args, uuid, made, context)?;
+    let uuid = made.settle(backend::inplace::create(&args.members, &options), &context.output)?;
+    let members = record(args, uuid, context)?;
     let created = Created {
         name: options.name.clone(),
         uuid: uuid.to_string(),
@@ -49,21 +52,19 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
         members,
         cautions: caution(level).into_iter().collect(),
     };
-    if context.output.json() {
-        return context.output.answer(&created, |_| String::new());
-    }
     let resync = match options.blank || level == Level::Raid0 {
         true => "",
         false => " Its copies or parity are made to fit when it is first served.",
     };
-    context.output.done(&format!(
-        "Created array {name} ({uuid}): {level}, updated in place, {n} members.{resync}\n{cautions}\
+    let sentence = format!(
+        "Created array {name} ({uuid}): {level}, updated in place, {members}.{resync}\n{cautions}\
          Next: cygnus volume create {name}/vol0 --size SIZE",
         name = created.name,
         level = created.preset,
-        n = created.members.len(),
+        members = counted(created.members.len(), "member"),
         cautions = created.cautions.iter().map(|caution| format!("{caution}\n")).collect::<String>(),
-    ))
+    );
+    context.output.done(&created, &sentence)
 }
 
 /// What a user should know of the level before trusting it with data.
@@ -105,6 +106,7 @@ mod tests {
     use super::*;
     use crate::args::values::Preset;
     use crate::args::{Cli, Command, array::ArrayCommand};
+    use crate::exit::Exit;
     use clap::Parser;
 
     fn checked(line: &str) -> Result<(), String> {
@@ -115,7 +117,7 @@ mod tests {
         };
         let Some(Preset::InPlace(level)) = args.preset else { unreachable!("the line names a level") };
         check(&args, level).map_err(|failure| {
-            assert_eq!(failure.exit_code(), 2);
+            assert_eq!(failure.exit(), Exit::Usage);
             failure.to_string()
         })
     }

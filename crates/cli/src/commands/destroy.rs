@@ -3,26 +3,53 @@
 use super::{Context, status};
 use crate::args::values::ArrayName;
 use crate::backend;
+use crate::confirm::confirm;
 use crate::failure::Failure;
-use crate::output;
+use cygnus_types::counted;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What was destroyed.
+#[derive(Debug, Serialize)]
+struct Destroyed {
+    array: String,
+    uuid: String,
+    /// Members and spares that are free now.
+    wiped: Vec<PathBuf>,
+    /// Members that were not found and still say that they belong to it.
+    not_found: Vec<NotFound>,
+}
+
+#[derive(Debug, Serialize)]
+struct NotFound {
+    index: usize,
+    /// Where it was last seen, if anywhere.
+    path: Option<PathBuf>,
+}
 
 /// Does it.
 pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, "destroy")?;
     let assembly = status::assemble(&record)?;
-    let volumes = assembly.newest.state.volumes.len();
-    let question = format!("Destroy array {name} and its {volumes} volumes for good?");
-    if !yes && !output::confirm(&question)? {
-        return Err(Failure::Failed(format!("{name} was left as it is")));
+    let volumes = counted(assembly.newest.state.volumes.len(), "volume");
+    confirm(&format!("Destroy array {name} and its {volumes} for good?"), yes)?;
+    let place = |index: usize| record.members.iter().find(|member| member.index as usize == index);
+    let not_found: Vec<NotFound> = assembly
+        .missing()
+        .into_iter()
+        .map(|index| NotFound { index, path: place(index).map(|member| member.path.clone()) })
+        .collect();
+    for NotFound { index, path } in &not_found {
+        let place = path.as_ref().map_or(String::new(), |path| format!(", last seen at {},", path.display()));
+        context.output.warn(&format!("member {index}{place} was not found: it still says that it belongs to {name}"));
     }
-    let present: Vec<_> = assembly.found().map(|member| member.path.clone()).collect();
-    for index in assembly.missing() {
-        let path = &record.members.iter().find(|member| member.index as usize == index).map(|member| &member.path);
-        let place = path.map_or(String::new(), |path| format!(", last seen at {}", path.display()));
-        context.output.warn(&format!("member {index}{place}, was not found: it still says that it belongs to {name}"));
-    }
-    backend::wipe(&present)?;
+    let wiped: Vec<PathBuf> = assembly.found().map(|member| member.path.clone()).collect();
+    backend::wipe(&wiped)?;
     context.state.forget(name)?;
-    context.output.done(&format!("Destroyed array {name}; its {} members are free.", present.len()))
+    let sentence = match wiped.len() {
+        1 => format!("Destroyed array {name}; its member is free."),
+        count => format!("Destroyed array {name}; its {count} members are free."),
+    };
+    context.output.done(&Destroyed { array: record.name, uuid: record.uuid, wiped, not_found }, &sentence)
 }

@@ -1,64 +1,80 @@
 //! `cygnus array add` and `cygnus array retire`: whole R-groups come and go.
 
-use super::create::NewFiles;
-use super::{Context, job, replace, status};
+use super::new_files::{self, NewFiles};
+use super::space::Space;
+use super::{CHANGE_TIMEOUT, Context, job, overwrite, replace, status};
 use crate::args::array::{AddArgs, RetireArgs};
 use crate::backend;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
+use crate::state::ArrayRecord;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::status::Growth;
+use cygnus_types::{ByteSize, counted};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// `cygnus array add`
 pub fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
-    let mut record = context.state.load(&args.name)?;
-    let made = NewFiles::make(&args.devices, args.create.map(|size| size.0))?;
-    let devices = args.devices.iter().map(|path| replace::absolute(path)).collect::<Result<Vec<_>, _>>()?;
-    let growth = match context.served(&args.name)? {
-        Some(mut serve) => match serve.call(&Request::GroupAdd { devices, force: args.force })? {
-            Response::Growth { growth } => *growth,
-            other => return Err(serve.unexpected(&other).into()),
-        },
-        None => {
-            let assembly = status::assemble(&record)?;
-            status::refuse_in_place(&assembly, "add")?;
-            // Should this be cut short, the next opening finds them here.
-            record.spares.extend(devices.iter().map(PathBuf::from));
-            context.state.save(&record)?;
-            let paths: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
-            let added = backend::add_groups(&assembly, &paths, args.force, Arc::new(LogLines::details(context.output)));
-            let first = assembly.members.len();
-            record.spares.retain(|path| !paths.contains(path));
-            if added.is_ok() {
-                record.add_members(first, &paths);
-            }
-            context.state.save(&record)?;
-            added?
-        }
-    };
-    made.keep();
+    let record = context.state.load(&args.name)?;
+    overwrite::confirm(&args.devices, args.force, args.yes)?;
+    let made = NewFiles::make(&args.devices, Space::of(args.create, args.sparse), &context.output)?;
+    let growth = made.settle(grow(args, record, context), &context.output)?;
     context.output.answer(&growth, |_| sentences(&args.name.to_string(), &growth))
+}
+
+fn grow(args: &AddArgs, record: ArrayRecord, context: &Context) -> Result<Growth, Failure> {
+    let devices = args.devices.iter().map(|path| replace::absolute(path)).collect::<Result<Vec<_>, _>>()?;
+    let Some(serve) = context.served(&args.name)? else {
+        let paths: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
+        return grow_stopped(args, record, &paths, context);
+    };
+    let request = Request::GroupAdd { devices, force: args.force };
+    let mut serve = serve.with_timeout(CHANGE_TIMEOUT);
+    match context.change(&mut serve, &request, &args.name)? {
+        Response::Growth { growth } => Ok(*growth),
+        other => Err(serve.unexpected(&other).into()),
+    }
+}
+
+fn grow_stopped(
+    args: &AddArgs,
+    mut record: ArrayRecord,
+    paths: &[PathBuf],
+    context: &Context,
+) -> Result<Growth, Failure> {
+    let assembly = status::assemble(&record)?;
+    status::refuse_in_place(&assembly, "add")?;
+    // Should this be cut short, the next opening finds them here.
+    record.add_spares(paths);
+    context.state.save(&record)?;
+    let added = backend::add_groups(&assembly, paths, args.force, Arc::new(LogLines::details(context.output)));
+    // After a failure, what was written to may have become members all the same.
+    record.spares.retain(|path| !paths.contains(path) || (added.is_err() && new_files::is_written(path)));
+    if added.is_ok() {
+        record.add_members(assembly.members.len(), paths);
+    }
+    context.state.save(&record)?;
+    added
 }
 
 fn sentences(name: &str, growth: &Growth) -> String {
     let groups = growth.groups.iter().map(|group| {
         let unused = super::create::unused_sentence(group.index, group.unused_bytes, growth.segment_bytes);
-        format!("R-group {} with {} segments was added.{unused}\n", group.index, group.segments)
+        format!("R-group {} with {} was added.{unused}\n", group.index, counted(group.segments, "segment"))
     });
-    let (now, before) =
-        (cygnus_types::ByteSize(growth.capacity_bytes), cygnus_types::ByteSize(growth.capacity_before_bytes));
+    let (now, before) = (ByteSize(growth.capacity_bytes), ByteSize(growth.capacity_before_bytes));
     format!("{}{name} has room for {now} of data now, {before} before.\n", groups.collect::<String>())
 }
 
 /// `cygnus array retire`
-pub fn retire(args: &RetireArgs, context: &Context) -> Result<(), Failure> {
+pub fn retire(args: &RetireArgs, context: &Context) -> Result<Exit, Failure> {
     let mut serve = context.require_served(&args.name, "retire an R-group")?;
     let group = match args.group.parse::<u16>() {
         Ok(_) => args.group.clone(),
         Err(_) => replace::absolute(std::path::Path::new(&args.group))?,
     };
-    let job = job::begin(&mut serve, &Request::GroupRetire { group })?;
+    let job = job::begin(&mut serve, &Request::GroupRetire { group }, &args.name, context)?;
     job::conclude(&mut serve, job, args.wait, context)
 }

@@ -2,13 +2,14 @@
 
 use super::Context;
 use crate::args::values::ArrayName;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::client::Client;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::show;
 use cygnus_control::status::{JobState, JobStatus};
 use cygnus_types::ByteSize;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -22,17 +23,25 @@ struct Answer<'a> {
 }
 
 /// Sends a request that starts a job.
-pub fn begin(serve: &mut Client, request: &Request) -> Result<JobStatus, Failure> {
-    ask(serve, request)
+pub fn begin(
+    serve: &mut Client,
+    request: &Request,
+    array: &ArrayName,
+    context: &Context,
+) -> Result<JobStatus, Failure> {
+    match context.change(serve, request, array)? {
+        Response::Job { job } => Ok(*job),
+        other => Err(serve.unexpected(&other).into()),
+    }
 }
 
-/// With `wait` returns when a job has ended, and fails when that did not end well; without, as soon as it runs.
-pub fn conclude(serve: &mut Client, mut job: JobStatus, wait: bool, context: &Context) -> Result<(), Failure> {
+/// With `wait` returns when a job has ended, and complains when that was not well; without, as soon as it runs.
+pub fn conclude(serve: &mut Client, mut job: JobStatus, wait: bool, context: &Context) -> Result<Exit, Failure> {
     if wait {
         job = follow(serve, job, context)?;
     }
     context.output.answer(&Answer { job: &job }, |_| sentence(&job))?;
-    verdict(&job)
+    Ok(verdict(&job, context))
 }
 
 /// `cygnus array cancel`
@@ -52,10 +61,7 @@ pub(super) fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Fa
 
 /// Shows a bar (on a terminal) until the job has ended.
 pub(super) fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) -> Result<JobStatus, Failure> {
-    let bar = match context.output.json() {
-        true => ProgressBar::hidden(),
-        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
-    };
+    let bar = ProgressBar::with_draw_target(None, context.output.bars());
     let style = ProgressStyle::with_template("{prefix} [{bar:25}] {percent:>3} %  {msg}");
     bar.set_style(style.expect("the template is a constant").progress_chars("=> "));
     bar.set_prefix(format!("{} {}", job.kind, job.subject));
@@ -83,16 +89,18 @@ pub(super) fn sentence(job: &JobStatus) -> String {
         JobState::Running => format!("Job {}: {what} has begun; 'cygnus array status' shows its progress.\n", job.id),
         JobState::Done => format!("The {what} is done: {done} in {span}, {}.\n", show::rate(job.rate)),
         JobState::Cancelled => format!("The {what} was cancelled after {span}.\n"),
-        // The failure says so.
+        // The complaint says so.
         JobState::Failed => String::new(),
     }
 }
 
-pub(super) fn verdict(job: &JobStatus) -> Result<(), Failure> {
+/// Complains if it did not come to its end.
+pub(super) fn verdict(job: &JobStatus, context: &Context) -> Exit {
     let what = format!("the {} of {}", job.kind, job.subject);
-    match (&job.state, &job.why) {
-        (JobState::Running | JobState::Done, _) => Ok(()),
-        (JobState::Cancelled, _) => Err(Failure::Failed(format!("{what} was cancelled"))),
-        (JobState::Failed, why) => Err(Failure::Failed(format!("{what} failed: {}", why.as_deref().unwrap_or("?")))),
-    }
+    let complaint = match (&job.state, &job.why) {
+        (JobState::Running | JobState::Done, _) => return Exit::Done,
+        (JobState::Cancelled, _) => format!("{what} was cancelled"),
+        (JobState::Failed, why) => format!("{what} failed: {}", why.as_deref().unwrap_or("it did not say why")),
+    };
+    context.output.verdict(false, &complaint)
 }

@@ -6,19 +6,28 @@ pub mod check;
 pub mod create;
 mod create_in_place;
 pub mod destroy;
+pub mod forget;
 pub mod grow;
 pub mod job;
+pub mod new_files;
+pub mod overwrite;
 pub mod replace;
 pub mod salvage;
 pub mod scan;
 pub mod scrub;
+pub mod space;
 pub mod status;
 pub mod volume;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::state::StateDir;
-use cygnus_control::client::Client;
+use cygnus_control::client::{Client, ClientError};
+use cygnus_control::protocol::{Request, Response};
+use std::time::Duration;
+
+/// How long a command waits for a change that may have a whole device trimmed.
+pub const CHANGE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What every command needs.
 #[derive(Debug)]
@@ -39,6 +48,21 @@ impl Context {
     pub fn require_served(&self, name: &crate::args::values::ArrayName, to: &str) -> Result<Client, Failure> {
         self.served(name)?.ok_or_else(|| {
             Failure::Failed(format!("{name} is not being served: start 'cygnus serve {name}' first to {to}"))
+        })
+    }
+
+    /// Asks a running `serve` for a change. When it does not live to answer, nobody knows whether it was made.
+    pub fn change(
+        &self,
+        serve: &mut Client,
+        request: &Request,
+        name: &crate::args::values::ArrayName,
+    ) -> Result<Response, Failure> {
+        serve.call(request).map_err(|error| match error {
+            ClientError::Io { .. } | ClientError::Timeout { .. } => Failure::Unknown(format!(
+                "{error}: it may have made the change or not, which 'cygnus array status {name}' tells once it is served"
+            )),
+            other => other.into(),
         })
     }
 

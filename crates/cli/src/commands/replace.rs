@@ -1,9 +1,11 @@
 //! `cygnus array replace`, `drain` and `spare`: on a served array, since whoever serves it has the devices.
 
-use super::create::NewFiles;
-use super::{Context, job, status};
+use super::new_files::NewFiles;
+use super::space::Space;
+use super::{CHANGE_TIMEOUT, Context, job, overwrite, status};
 use crate::args::array::{DrainArgs, ReplaceArgs, SpareCommand};
-use crate::args::values::{ArrayName, Size};
+use crate::args::values::ArrayName;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::protocol::{Request, Response};
@@ -14,36 +16,66 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// `cygnus array replace`
-pub fn run(args: &ReplaceArgs, context: &Context) -> Result<(), Failure> {
-    let mut serve = context.require_served(&args.name, "replace a member")?;
-    let (device, made) = device(&args.device, args.create)?;
-    let request = Request::Replace { member: member(&args.member)?, device, force: args.force };
-    let job = job::begin(&mut serve, &request)?;
-    made.keep();
+pub fn run(args: &ReplaceArgs, context: &Context) -> Result<Exit, Failure> {
+    let mut serve = context.require_served(&args.name, "replace a member")?.with_timeout(CHANGE_TIMEOUT);
+    let member = member(&args.member)?;
+    overwrite::confirm(
+        std::slice::from_ref(&args.device),
+        args.force && !is_same(&args.member, &args.device),
+        args.yes,
+    )?;
+    let made = made(&args.device, Space::of(args.create, args.sparse), context)?;
+    let begun = absolute(&args.device).and_then(|device| {
+        let request = Request::Replace { member, device, force: args.force };
+        job::begin(&mut serve, &request, &args.name, context)
+    });
+    let job = made.settle(begun, &context.output)?;
     job::conclude(&mut serve, job, args.wait, context)
 }
 
+/// Whether a member is to be replaced by its own device, which holds what it held.
+fn is_same(member: &str, device: &Path) -> bool {
+    absolute(Path::new(member)).ok() == absolute(device).ok()
+}
+
 /// `cygnus array drain`
-pub fn drain(args: &DrainArgs, context: &Context) -> Result<(), Failure> {
+pub fn drain(args: &DrainArgs, context: &Context) -> Result<Exit, Failure> {
     let mut serve = context.require_served(&args.name, "drain a member")?;
-    let job = job::begin(&mut serve, &Request::Drain { member: member(&args.member)? })?;
+    let request = Request::Drain { member: member(&args.member)? };
+    let job = job::begin(&mut serve, &request, &args.name, context)?;
     job::conclude(&mut serve, job, args.wait, context)
+}
+
+/// What `spare add` and `spare remove` answer.
+#[derive(Serialize)]
+struct Changed<'a> {
+    array: &'a str,
+    /// Its path, or as it was named.
+    spare: String,
+    /// Whether it is a spare now.
+    kept: bool,
 }
 
 /// `cygnus array spare`
 pub fn spare(command: SpareCommand, context: &Context) -> Result<(), Failure> {
     match command {
-        SpareCommand::Add { name, device: path, create, force } => {
-            let mut serve = context.require_served(&name, "add a spare")?;
-            let (device, made) = device(&path, create)?;
-            serve.call(&Request::SpareAdd { device, force })?;
-            made.keep();
-            context.output.done(&format!("{} is a spare of {name}.", path.display()))
+        SpareCommand::Add { name, device, create, sparse, force, yes } => {
+            let mut serve = context.require_served(&name, "add a spare")?.with_timeout(CHANGE_TIMEOUT);
+            overwrite::confirm(std::slice::from_ref(&device), force, yes)?;
+            let made = made(&device, Space::of(create, sparse), context)?;
+            let added = absolute(&device).and_then(|path| {
+                let request = Request::SpareAdd { device: path.clone(), force };
+                context.change(&mut serve, &request, &name).map(|_| path)
+            });
+            let spare = made.settle(added, &context.output)?;
+            let sentence = format!("{} is a spare of {name}.", device.display());
+            context.output.done(&Changed { array: name.as_str(), spare, kept: true }, &sentence)
         }
         SpareCommand::Remove { name, spare } => {
             let mut serve = context.require_served(&name, "remove a spare")?;
-            serve.call(&Request::SpareRemove { spare: member(&spare)? })?;
-            context.output.done(&format!("{spare} is no spare of {name} any more."))
+            context.change(&mut serve, &Request::SpareRemove { spare: member(&spare)? }, &name)?;
+            let sentence = format!("{spare} is no spare of {name} any more.");
+            context.output.done(&Changed { array: name.as_str(), spare, kept: false }, &sentence)
         }
         SpareCommand::List { name } => list(&name, context),
     }
@@ -57,10 +89,9 @@ pub fn absolute(path: &Path) -> Result<String, Failure> {
     Ok(text.into())
 }
 
-/// A device that is to be used, made as a file if that is wanted.
-fn device(path: &PathBuf, create: Option<Size>) -> Result<(String, NewFiles), Failure> {
-    let made = NewFiles::make(std::slice::from_ref(path), create.map(|size| size.0))?;
-    Ok((absolute(path)?, made))
+/// The device, made as a file if that is wanted and there is none.
+fn made(path: &PathBuf, space: Option<Space>, context: &Context) -> Result<NewFiles, Failure> {
+    NewFiles::make(std::slice::from_ref(path), space, &context.output)
 }
 
 /// A member's number or a UUID as it is, a path made absolute.

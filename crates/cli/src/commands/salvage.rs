@@ -4,16 +4,18 @@ use super::{Context, status};
 use crate::args::array::SalvageArgs;
 use crate::backend;
 use crate::ddrescue::{Map, Status};
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outfile;
 use crate::output::LogLines;
 use cygnus_engine::{Salvage, Volume};
-use cygnus_types::{BLOCK, ByteSize, Lba};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use cygnus_types::{BLOCK, ByteSize, Lba, counted};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Blocks read at a time.
@@ -45,8 +47,11 @@ struct Hole {
 }
 
 /// Does it.
-pub fn run(args: &SalvageArgs, context: &Context) -> Result<(), Failure> {
+pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let array = &args.volume.array;
+    if args.map.as_ref() == Some(&args.out) {
+        return Err(Failure::Usage("the copy and its map need a file each".into()));
+    }
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
@@ -63,21 +68,24 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<(), Failure> {
                 Failure::Failed(format!("{array} has no volume {name:?}; it has {}", salvage.volume_names().join(", ")))
             })?;
             remarks.borrow_mut().extend_from_slice(salvage.remarks());
-            let out = create(&args.out, args.force)?;
+            // Both before the long work begins.
+            let open = |path: &PathBuf| outfile::open(path, args.force, &context.state);
+            let (out, map) = (open(&args.out)?, args.map.as_ref().map(open).transpose()?);
             let copied = copy(salvage, &volume, &out, &bar(context, volume.size())).await;
-            copied.map_err(|error| Failure::Failed(format!("{}: {error}", args.out.display())))
+            let answer = copied.map_err(|error| Failure::Failed(format!("{}: {error}", args.out.display())))?;
+            map.map_or(Ok(()), |map| write_map(&map, args, &answer))?;
+            Ok(answer)
         },
     )?;
     answer.volume = args.volume.to_string();
     answer.remarks = remarks.take();
-    if let Some(path) = &args.map {
-        write_map(path, args, &answer)?;
-    }
     context.output.answer(&answer, |_| text(&answer, &args.out))?;
-    match answer.holes.len() {
-        0 => Ok(()),
-        count => Err(Failure::Failed(format!("{} has {count} holes: {}", args.out.display(), missing(&answer)))),
+    if answer.holes.is_empty() {
+        return Ok(Exit::Done);
     }
+    let holes = counted(answer.holes.len(), "hole");
+    context.output.complain(&format!("{} has {holes}: {}", args.out.display(), missing(&answer)));
+    Ok(Exit::Unavailable)
 }
 
 /// How much is not there, in words.
@@ -85,30 +93,18 @@ fn missing(answer: &Answer) -> String {
     format!("{} lost, {} unknown", ByteSize(answer.lost_bytes), ByteSize(answer.unknown_bytes))
 }
 
-fn create(path: &Path, force: bool) -> Result<File, Failure> {
-    let mut options = File::options();
-    let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
-    options.write(true).open(path).map_err(|error| {
-        let remedy = if error.kind() == std::io::ErrorKind::AlreadyExists { ": add --force to replace it" } else { "" };
-        Failure::Failed(format!("{}: {error}{remedy}", path.display()))
-    })
-}
-
 /// Seen on a terminal only.
 fn bar(context: &Context, size: u64) -> ProgressBar {
-    let target = match context.output.shows_progress() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
     let style = "[{bar:25}] {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
     let style = ProgressStyle::with_template(style).expect("the template is a constant").progress_chars("=> ");
-    ProgressBar::with_draw_target(Some(size), target).with_style(style)
+    ProgressBar::with_draw_target(Some(size), context.output.bars()).with_style(style)
 }
 
 async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &ProgressBar) -> std::io::Result<Answer> {
     let end = volume.size() / BLOCK as u64;
     let zeros = if salvage.knows_all_blocks() { Status::Copied } else { Status::Unknown };
     let mut answer = Answer { size_bytes: volume.size(), ..Answer::default() };
+    out.set_len(0)?;
     out.set_len(volume.size())?;
     let mut next = Lba(0);
     while let Some(first) = salvage.next_data(volume, next).filter(|first| first.0 < end) {
@@ -165,10 +161,11 @@ fn write_data(out: &File, offset: u64, data: &[u8]) -> std::io::Result<u64> {
     Ok(written)
 }
 
-fn write_map(path: &Path, args: &SalvageArgs, answer: &Answer) -> Result<(), Failure> {
+fn write_map(file: &File, args: &SalvageArgs, answer: &Answer) -> Result<(), Failure> {
     let command = format!("cygnus array salvage {} {}", args.volume, args.out.display());
-    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
-    create(path, args.force)?.write_all_at(answer.map.text(&command).as_bytes(), 0).map_err(failed)
+    let text = answer.map.text(&command);
+    let written = file.set_len(0).and_then(|()| file.write_all_at(text.as_bytes(), 0)).and_then(|()| file.sync_all());
+    written.map_err(|error| Failure::Failed(format!("the map: {error}")))
 }
 
 fn text(answer: &Answer, out: &Path) -> String {

@@ -7,7 +7,7 @@ use crate::state::{ArrayRecord, MemberRecord};
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
-use cygnus_types::Uuid;
+use cygnus_types::{MemberIx, Uuid};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -47,6 +47,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     for path in members::expand(paths).map_err(Failure::Failed)? {
         match members::look(&path) {
             Found::Member(member) => found.push(*member),
+            Found::Nothing => others.push(OtherPath { path, holds: "nothing".into() }),
             Found::Other(holds) => others.push(OtherPath { path, holds }),
             Found::Unreadable(why) => others.push(OtherPath { path, holds: format!("unreadable: {why}") }),
         }
@@ -95,11 +96,12 @@ fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Fa
     let seen_before = |index: u32| {
         before.iter().flat_map(|record| &record.members).find(|member| member.index == index).map(|m| m.path.clone())
     };
+    let is_member = |(index, _): &(u32, _)| !assembly.newest.state.has_left(MemberIx(*index as u16));
     let place = |(index, member): (u32, &Option<members::Member>)| {
         let path = member.as_ref().map(|member| member.path.clone()).or_else(|| seen_before(index))?;
         Some(MemberRecord { index, path })
     };
-    let members = (0..).zip(&assembly.members).filter_map(place).collect();
+    let members = (0..).zip(&assembly.members).filter(is_member).filter_map(place).collect();
     let spares = assembly.spares.iter().map(|spare| spare.path.clone()).collect();
     let record = ArrayRecord { schema: SCHEMA, name: name.to_string(), uuid: uuid.to_string(), spares, members };
     Ok(context.state.save(&record)?)

@@ -2,6 +2,7 @@
 
 use super::{Context, job};
 use crate::args::values::ArrayName;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::client::Client;
 use cygnus_control::protocol::{Request, Response};
@@ -18,9 +19,9 @@ struct Answer<'a> {
 }
 
 /// Does it.
-pub fn run(name: &ArrayName, wait: bool, context: &Context) -> Result<(), Failure> {
+pub fn run(name: &ArrayName, wait: bool, context: &Context) -> Result<Exit, Failure> {
     let mut serve = context.require_served(name, "scrub it")?;
-    let mut job = job::ask(&mut serve, &Request::Scrub)?;
+    let mut job = job::begin(&mut serve, &Request::Scrub, name, context)?;
     if wait {
         job = job::follow(&mut serve, job, context)?;
     }
@@ -33,11 +34,17 @@ pub fn run(name: &ArrayName, wait: bool, context: &Context) -> Result<(), Failur
         let found = answer.report.as_ref().map_or(String::new(), ScrubReport::text);
         job::sentence(&job) + &found
     })?;
-    job::verdict(&job)?;
-    match answer.report.and_then(|report| report.loss()) {
-        None => Ok(()),
-        Some(loss) => Err(Failure::Failed(loss)),
+    let ended = job::verdict(&job, context);
+    Ok(answer.report.as_ref().map_or(ended, |report| ended.max(judge(report, context))))
+}
+
+/// What the findings of a scrub come to: what was mended is well.
+fn judge(report: &ScrubReport, context: &Context) -> Exit {
+    if let Some(loss) = report.loss() {
+        context.output.complain(&loss);
+        return Exit::Unavailable;
     }
+    if report.blocks_without_room > 0 { Exit::Attention } else { Exit::Done }
 }
 
 fn report(serve: &mut Client) -> Result<Option<ScrubReport>, Failure> {

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::args::values::ArrayName;
 use crate::backend::{convert, inplace};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::members::{self, Assembly, Found, Member};
 use crate::state::ArrayRecord;
@@ -12,23 +13,29 @@ use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceCounters, DeviceRates, DeviceState, DeviceStatus, GroupStatus, VolumeStatus,
 };
 use cygnus_engine::usable_bytes;
-use cygnus_format::{GroupState, MemberState};
+use cygnus_format::{GroupState, MemberDesc, MemberState};
 use cygnus_types::{BLOCK, MemberIx};
 use std::path::{Path, PathBuf};
 
 /// Does it: asks the `serve` that has the array, else reads the superblocks.
-pub fn run(name: &ArrayName, context: &Context) -> Result<(), Failure> {
-    let status = match context.served(name)? {
+pub fn run(name: &ArrayName, context: &Context) -> Result<Exit, Failure> {
+    let status = of(name, context)?;
+    context.output.answer(&status, |paint| render::array(&status, paint))?;
+    Ok(Exit::of_array(&status))
+}
+
+/// The state of an array, served or stopped.
+pub fn of(name: &ArrayName, context: &Context) -> Result<ArrayStatus, Failure> {
+    match context.served(name)? {
         Some(mut serve) => match serve.call(&Request::Status)? {
-            Response::Status { array } => *array,
-            other => return Err(serve.unexpected(&other).into()),
+            Response::Status { array } => Ok(*array),
+            other => Err(serve.unexpected(&other).into()),
         },
         None => {
             let record = context.state.load(name)?;
-            of_stopped(&assemble(&record)?, &record)
+            Ok(of_stopped(&assemble(&record)?, &record))
         }
-    };
-    context.output.answer(&status, |paint| render::array(&status, paint))
+    }
 }
 
 /// Looks at where the members were last seen and puts the array together.
@@ -44,6 +51,7 @@ pub fn assemble(record: &ArrayRecord) -> Result<Assembly, Failure> {
                 other.superblock.state.name,
                 other.superblock.array
             )),
+            Found::Nothing => remarks.push(format!("{} holds nothing", path.display())),
             Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
             Found::Unreadable(why) => remarks.push(why),
         }
@@ -53,10 +61,11 @@ pub fn assemble(record: &ArrayRecord) -> Result<Assembly, Failure> {
             assembly.oddities.extend(remarks);
             Ok(assembly)
         }
-        None => Err(Failure::Failed(format!(
-            "no member of {} is where it was last seen; find them with 'cygnus array scan PATH...'\n  {}",
-            record.name,
-            remarks.join("\n  ")
+        None => Err(Failure::Unavailable(format!(
+            "no member of {name} is where it was last seen: find them with 'cygnus array scan PATH...', or, if they are \
+             gone for good, 'cygnus array forget {name}'\n  {}",
+            remarks.join("\n  "),
+            name = record.name,
         ))),
     }
 }
@@ -85,7 +94,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
             index: index as u32,
             group: (index / width) as u32,
             path: place(found.as_ref(), index, record),
-            state: device_state(desc.state, found.as_ref()),
+            trouble: None,
+            state: device_state(desc, found.as_ref()),
             successor: None,
             size_bytes: found.as_ref().map_or(0, |member| member.size),
             io: DeviceCounters::default(),
@@ -105,8 +115,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         .filter(|(_, group)| group.state != GroupState::Retired)
         .map(|(index, group)| GroupStatus {
             index,
-            segments: group.segments,
-            capacity_bytes: u64::from(group.segments) * segment_data,
+            segments: group.segments(),
+            capacity_bytes: u64::from(group.segments()) * segment_data,
             missing_devices: gone(index as usize),
             activity: None,
         })
@@ -127,6 +137,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         repairs: None,
         patience: None,
         fault: None,
+        oddities: assembly.oddities.clone(),
+        suspended: None,
         recovery: None,
         listening: Vec::new(),
         groups,
@@ -135,6 +147,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         volumes: volumes_of(assembly),
         scrub: convert::scrubs(state.last_scrub_unix, None),
         in_place: None,
+        memory: None,
+        clients: None,
         jobs: Vec::new(),
     }
 }
@@ -168,8 +182,9 @@ pub fn health(groups: &[GroupStatus], parity: u8) -> ArrayState {
     }
 }
 
-fn device_state(desc: MemberState, found: Option<&Member>) -> DeviceState {
-    match (desc, found) {
+fn device_state(desc: &MemberDesc, found: Option<&Member>) -> DeviceState {
+    match (desc.state, found) {
+        (_, Some(member)) if member.is_short(desc) => DeviceState::Failed,
         (MemberState::Failed, _) => DeviceState::Failed,
         (MemberState::Missing, Some(_)) => DeviceState::Failed,
         (MemberState::Missing | MemberState::Rebuilding | MemberState::Online, None) => DeviceState::Missing,

@@ -4,8 +4,9 @@ use super::{Context, status};
 use crate::args::values::{ArrayName, VolumeName};
 use crate::args::volume::VolumeCommand;
 use crate::backend::{self, Opened};
+use crate::confirm::confirm;
 use crate::failure::Failure;
-use crate::output::{self, LogLines};
+use crate::output::LogLines;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
 use cygnus_control::status::VolumeStatus;
@@ -18,7 +19,7 @@ pub fn run(command: VolumeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         VolumeCommand::List { name } => list(&name, context),
         VolumeCommand::Create { volume, size } => create(&volume, size.0, context),
-        VolumeCommand::Resize { volume, size, shrink } => resize(&volume, size.0, shrink, context),
+        VolumeCommand::Resize { volume, size, shrink, yes } => resize(&volume, size.0, shrink, yes, context),
         VolumeCommand::Delete { volume, yes, force } => delete(&volume, yes, force, context),
     }
 }
@@ -29,17 +30,55 @@ struct Volumes {
     volumes: Vec<VolumeStatus>,
 }
 
-fn list(name: &ArrayName, context: &Context) -> Result<(), Failure> {
-    let volumes = match context.served(name)? {
+/// What `volume create`, `resize` and `delete` answer.
+#[derive(Debug, Serialize)]
+struct Changed {
+    array: String,
+    /// The volume's name in it, which is also that of its NBD export.
+    volume: String,
+    /// Its size before; absent if it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_before_bytes: Option<u64>,
+    /// Its size now; absent if it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_bytes: Option<u64>,
+}
+
+impl Changed {
+    fn new(name: &VolumeName, before: Option<ByteSize>, now: Option<ByteSize>) -> Self {
+        Self {
+            array: name.array.to_string(),
+            volume: name.volume.clone(),
+            size_before_bytes: before.map(ByteSize::bytes),
+            size_bytes: now.map(ByteSize::bytes),
+        }
+    }
+}
+
+fn volumes(name: &ArrayName, context: &Context) -> Result<Vec<VolumeStatus>, Failure> {
+    match context.served(name)? {
         Some(mut serve) => match serve.call(&Request::VolumeList)? {
-            Response::Volumes { volumes } => volumes,
-            other => return Err(serve.unexpected(&other).into()),
+            Response::Volumes { volumes } => Ok(volumes),
+            other => Err(serve.unexpected(&other).into()),
         },
-        None => status::volumes_of(&status::assemble(&context.state.load(name)?)?),
-    };
-    context
-        .output
-        .answer(&Volumes { volumes: volumes.clone() }, |paint| render::volumes(name.as_str(), &volumes, paint))
+        None => Ok(status::volumes_of(&status::assemble(&context.state.load(name)?)?)),
+    }
+}
+
+fn list(name: &ArrayName, context: &Context) -> Result<(), Failure> {
+    let volumes = Volumes { volumes: volumes(name, context)? };
+    context.output.answer(&volumes, |paint| render::volumes(name.as_str(), &volumes.volumes, paint))
+}
+
+/// The size of a volume that exists.
+fn size_of(name: &VolumeName, context: &Context) -> Result<ByteSize, Failure> {
+    let volumes = volumes(&name.array, context)?;
+    let found = volumes.iter().find(|volume| volume.name == name.volume);
+    found.map(|volume| ByteSize(volume.size_bytes)).ok_or_else(|| {
+        let known: Vec<&str> = volumes.iter().map(|volume| volume.name.as_str()).collect();
+        let known = if known.is_empty() { "has none".into() } else { format!("has {}", known.join(", ")) };
+        Failure::Failed(format!("no volume named {:?}: {} {known}", name.volume, name.array))
+    })
 }
 
 /// Asks the running `serve`, or else opens the array and does `work` on it.
@@ -50,7 +89,7 @@ fn change(
     work: impl AsyncFnOnce(Opened<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if let Some(mut serve) = context.served(array)? {
-        return match serve.call(&request)? {
+        return match context.change(&mut serve, &request, array)? {
             Response::Done => Ok(()),
             other => Err(serve.unexpected(&other).into()),
         };
@@ -62,26 +101,47 @@ fn change(
 fn create(volume: &VolumeName, size: ByteSize, context: &Context) -> Result<(), Failure> {
     let name = volume.volume.clone();
     let request = Request::VolumeCreate { name: name.clone(), size: size.0 };
-    change(context, &volume.array, request, async |array| array.create_volume(&name, size).await.map_err(Failure::of))?;
-    context.output.done(&format!("Created volume {volume} of {size}; its NBD export name is '{name}'."))
+    change(context, &volume.array, request, async |array| Ok(array.create_volume(&name, size).await?))?;
+    warn_of_size(volume, size, context);
+    let sentence = format!("Created volume {volume} of {size}; its NBD export name is '{name}'.");
+    context.output.done(&Changed::new(volume, None, Some(size)), &sentence)
 }
 
-fn resize(volume: &VolumeName, size: ByteSize, shrink: bool, context: &Context) -> Result<(), Failure> {
-    let name = volume.volume.clone();
+/// A volume may be larger than all that its array can hold; somebody who does not mean that should hear of it.
+fn warn_of_size(volume: &VolumeName, size: ByteSize, context: &Context) {
+    // The volume is there, whether or not the state can be had now.
+    let usable = status::of(&volume.array, context).ok().and_then(|array| array.capacity_bytes);
+    if let Some(usable) = usable.filter(|&usable| size.0 > usable) {
+        context.output.warn(&format!(
+            "{volume} is larger than all that {} can hold: once {} are written its clients get ENOSPC, unless they trim, \
+             or R-groups are added",
+            volume.array,
+            ByteSize(usable)
+        ));
+    }
+}
+
+fn resize(volume: &VolumeName, size: ByteSize, shrink: bool, yes: bool, context: &Context) -> Result<(), Failure> {
+    let (name, before) = (volume.volume.clone(), size_of(volume, context)?);
+    backend::check_shrink(before.0, &name, size, shrink).map_err(Failure::Failed)?;
+    if size < before {
+        confirm(&format!("Make {volume} of {before} smaller and lose what lies behind {size}?"), yes)?;
+    }
     let request = Request::VolumeResize { name: name.clone(), size: size.0, shrink };
     change(context, &volume.array, request, async |array| {
+        // It may have grown since.
         backend::check_shrink(array.volume_size(&name), &name, size, shrink).map_err(Failure::Failed)?;
-        array.resize_volume(&name, size).await.map_err(Failure::of)
+        Ok(array.resize_volume(&name, size).await?)
     })?;
-    context.output.done(&format!("{volume} is {size} now; clients see it when they connect again."))
+    warn_of_size(volume, size, context);
+    let sentence = format!("{volume} is {size} now; clients see it when they connect again.");
+    context.output.done(&Changed::new(volume, Some(before), Some(size)), &sentence)
 }
 
 fn delete(volume: &VolumeName, yes: bool, force: bool, context: &Context) -> Result<(), Failure> {
-    if !yes && !output::confirm(&format!("Delete volume {volume} and all that is in it?"))? {
-        return Err(Failure::Failed(format!("{volume} was left as it is")));
-    }
-    let name = volume.volume.clone();
+    let (name, before) = (volume.volume.clone(), size_of(volume, context)?);
+    confirm(&format!("Delete volume {volume} of {before} and all that is in it?"), yes)?;
     let request = Request::VolumeDelete { name: name.clone(), force };
-    change(context, &volume.array, request, async |array| array.delete_volume(&name).await.map_err(Failure::of))?;
-    context.output.done(&format!("Deleted volume {volume}."))
+    change(context, &volume.array, request, async |array| Ok(array.delete_volume(&name).await?))?;
+    context.output.done(&Changed::new(volume, Some(before), None), &format!("Deleted volume {volume}."))
 }

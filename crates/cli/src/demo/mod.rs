@@ -19,9 +19,11 @@ mod view;
 mod workload;
 
 use crate::args::demo::DemoArgs;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use client::{ClientError, Connection};
+use cygnus_types::counted;
 use observe::Observer;
 use server::DemoServer;
 use snapshot::{Snapshot, Summary};
@@ -41,21 +43,19 @@ const LIVE: Duration = Duration::from_millis(250);
 const PLAIN: Duration = Duration::from_secs(2);
 
 /// Does it.
-pub fn run(args: &DemoArgs, output: Output) -> Result<(), Failure> {
+pub fn run(args: &DemoArgs, output: Output) -> Result<Exit, Failure> {
     interrupt::install().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     let mut server = DemoServer::start(args, output)?;
     let shown = show(args, output, &mut server);
     let stopped = server.stop();
     let Some(summary) = shown? else {
         output.remark("ended early");
-        return stopped;
+        return stopped.map(Exit::from);
     };
     stopped?;
     output.answer(&summary, |_| plain::summary(&summary))?;
-    match summary.wrong_blocks {
-        0 => Ok(()),
-        wrong => Err(Failure::Failed(format!("{wrong} blocks are not what was written"))),
-    }
+    let wrong = summary.wrong_blocks;
+    Ok(output.verdict(wrong == 0, &format!("{} not what was written", counted(wrong, "block is").or("blocks are"))))
 }
 
 /// Runs the client and shows what happens until it is done; `None` if the user ended it.

@@ -6,6 +6,7 @@ mod report;
 mod run;
 
 use crate::args::lab::LabCommand;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_control::paint::Tone;
@@ -14,11 +15,11 @@ use cygnus_lab::{EXPERIMENTS, LabError};
 use serde::Serialize;
 
 /// Does it.
-pub fn run(command: &LabCommand, output: Output) -> Result<(), Failure> {
+pub fn run(command: &LabCommand, output: Output) -> Result<Exit, Failure> {
     match command {
-        LabCommand::List => list(output),
+        LabCommand::List => list(output).map(Exit::from),
         LabCommand::Run(args) => run::run(args, output),
-        LabCommand::Report(args) => report::run(args, output),
+        LabCommand::Report(args) => report::run(args, output).map(Exit::from),
     }
 }
 

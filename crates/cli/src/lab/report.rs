@@ -3,6 +3,7 @@
 use super::{calibration, failure};
 use crate::args::lab::ReportArgs;
 use crate::failure::Failure;
+use crate::outfile;
 use crate::output::Output;
 use cygnus_lab::{EXPERIMENTS, Provenance, Verdict, page, read_verdict};
 use serde::Serialize;
@@ -67,7 +68,7 @@ pub(super) fn run(args: &ReportArgs, output: Output) -> Result<(), Failure> {
     let from = Provenance { version: env!("CARGO_PKG_VERSION").into(), commit: env!("CYGNUS_COMMIT").into() };
     let text = page(&sections, &calibration::html(), &from);
     let file = args.page.clone().unwrap_or_else(|| args.out.join("report.html"));
-    std::fs::write(&file, text).map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+    outfile::write(&file, &text)?;
     let answer = Answer::new(file, &words);
     output.answer(&answer, |_| answer.text())
 }

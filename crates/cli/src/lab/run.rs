@@ -3,12 +3,14 @@
 use super::bar::Bar;
 use super::failure;
 use crate::args::lab::RunArgs;
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outfile;
 use crate::output::{Output, print};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
     About, Check, EXPERIMENTS, Experiment, LabError, Laboratory, Outcome, Run, Scale, Verdict, experiment,
-    write_experiment,
+    experiment_files,
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -28,7 +30,7 @@ struct Chosen {
     scale: Scale,
 }
 
-pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
+pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let chosen = chosen(args)?;
     let mut laboratory = Laboratory::default();
     let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scale, args.seed);
@@ -40,7 +42,8 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
             // In the order of the experiments, whichever run ends first.
             while let Some(one) = chosen.get(verdicts.len()) {
                 let Some((verdict, findings)) = laboratory.judge(one.experiment, one.scale, args.seed) else { break };
-                let dir = write_experiment(&args.out, &verdict, &findings).map_err(failure)?;
+                let dir = args.out.join(&verdict.id);
+                outfile::write_all(&dir, &experiment_files(&verdict, &findings))?;
                 if !output.json() {
                     bar.suspend(|| print(&text(&verdict, output.paint)))?;
                     bar.suspend(|| output.detail(&format!("Its files are in {}.", dir.display())));
@@ -57,10 +60,8 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
     if output.json() {
         output.answer(&Answer { verdicts }, |_| String::new())?;
     }
-    match deviating.as_slice() {
-        [] => Ok(()),
-        ids => Err(Failure::Deviates(ids.join(", "))),
-    }
+    let complaint = format!("not as published: {}; the verdicts say where and why", deviating.join(", "));
+    Ok(output.verdict(deviating.is_empty(), &complaint))
 }
 
 type Outcomes = Receiver<(usize, Result<Outcome, LabError>)>;

@@ -1,16 +1,31 @@
 //! The control socket: lines in, lines out, one session per connection.
 
+use super::Plan;
 use super::home::Home;
 use crate::backend;
+use crate::failure::{Failure, is_unavailable};
 use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
-use cygnus_engine::VolumeAdminError;
+use cygnus_engine::{Log, VolumeAdminError};
 use cygnus_runtime::{ListenerId, Runtime, SocketId};
-use cygnus_types::{ByteSize, Nanos};
+use cygnus_target::BoundListener;
+use cygnus_types::{ByteSize, Nanos, counted};
+use cygnus_uring::Io;
+use std::cell::{Cell, RefCell};
+use std::os::fd::AsFd;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes taken from the socket at a time.
 const CHUNK: usize = 4096;
+/// Most connections at a time. One beyond that takes the place of the one that will be given up soonest.
+const PLACES: usize = 64;
+/// A request that has begun, and an answer, take so long at most; so does a new connection's first request.
+const PATIENCE: Nanos = Nanos::secs(10);
+/// A connection that has asked something may be silent for so long: whoever waits for a job asks every second.
+const SILENCE: Nanos = Nanos::secs(300);
+/// How often that is looked at.
+const WATCH: Nanos = Nanos::secs(1);
 /// After a failed accept (no file descriptors left, say) the listener rests this long.
 const REST: Nanos = Nanos::millis(100);
 
@@ -26,34 +41,84 @@ pub trait Control: 'static {
 /// Accepts connections for as long as the reactor runs.
 pub async fn accept<C: Control>(home: Rc<C>, listener: ListenerId) {
     let rt = home.rt();
+    let open = Open::default();
     loop {
         match rt.accept(listener).await {
-            Ok(socket) => rt.spawn(session(home.clone(), socket)),
+            Ok(socket) => {
+                let due = Rc::new(Cell::new(Some(rt.now() + PATIENCE)));
+                // Closing goes on without us.
+                open.make_room().into_iter().for_each(|other| drop(rt.close(other)));
+                open.0.borrow_mut().push((socket, due.clone()));
+                rt.spawn(session(home.clone(), socket, due, open.clone()));
+            }
             Err(_) => rt.sleep(REST).await,
         }
     }
 }
 
-async fn session<C: Control>(home: Rc<C>, socket: SocketId) {
+/// When a connection will be given up; nothing once it has ended.
+type Due = Rc<Cell<Option<Nanos>>>;
+
+/// The connections that are open.
+#[derive(Clone, Default)]
+struct Open(Rc<RefCell<Vec<(SocketId, Due)>>>);
+
+impl Open {
+    /// If all places are taken, gives up the one for which there is least to wait, and tells which.
+    fn make_room(&self) -> Option<SocketId> {
+        let mut open = self.0.borrow_mut();
+        let first = (0..open.len()).min_by_key(|&at| open[at].1.get()).filter(|_| open.len() >= PLACES)?;
+        let (socket, due) = open.swap_remove(first);
+        due.set(None);
+        Some(socket)
+    }
+}
+
+/// Closes a connection whose peer is late, until `due` says that nobody is interested any more.
+async fn watch(rt: Runtime, socket: SocketId, due: Due) {
+    while let Some(at) = due.get() {
+        if rt.now() >= at {
+            // The session finds it closed. A failure means that it was faster.
+            let _ = rt.close(socket).await;
+            return;
+        }
+        rt.sleep(WATCH).await;
+    }
+}
+
+async fn session<C: Control>(home: Rc<C>, socket: SocketId, due: Due, open: Open) {
     let mut lines = LineBuffer::new(MAX_REQUEST);
     let rt = home.rt();
     let chunk = rt.alloc(CHUNK);
+    rt.spawn(watch(rt.clone(), socket, due.clone()));
     'connection: while let Ok(received @ 1..) = rt.recv(socket, chunk.full()).await {
         lines.feed(&chunk.bytes()[..received]);
         loop {
             let (response, go_on) = match lines.next_line() {
                 Ok(None) => break,
-                Ok(Some(line)) => (answer(&*home, &line).await, true),
+                Ok(Some(line)) => {
+                    // What was asked takes as long as it takes.
+                    due.set(Some(Nanos::MAX));
+                    (answer(&*home, &line).await, true)
+                }
                 Err(error) => {
                     let response = Response::error(ErrorKind::BadRequest, error.to_string());
                     (response, error == LineError::NotUtf8)
                 }
             };
+            due.set(Some(rt.now() + PATIENCE));
             if !send(rt, socket, &response).await || !go_on {
                 break 'connection;
             }
+            due.set(Some(rt.now() + SILENCE));
+        }
+        if lines.has_begun() {
+            // Once it has begun, a line is not given more time by each of its bytes.
+            due.set(due.get().map(|at| at.min(rt.now() + PATIENCE)));
         }
     }
+    due.set(None);
+    open.0.borrow_mut().retain(|(other, _)| *other != socket);
     // A failure to close leaves nothing to be done.
     let _ = rt.close(socket).await;
 }
@@ -70,6 +135,48 @@ async fn answer(home: &impl Control, line: &str) -> Response {
         Ok(request) => home.carry_out(request).await,
         Err(response) => response,
     }
+}
+
+/// How often to look whether commands can still find the control socket.
+const LOOK: Nanos = Nanos::secs(1);
+
+/// Keeps the array within reach of commands: when the state directory is lost, it is made anew, with what it is to know of
+/// this array and a control socket. Lost NBD sockets are told of.
+pub async fn keep_reachable<C: Control>(home: Rc<C>, plan: Arc<Plan>, io: Io) {
+    let mut renewed: Option<BoundListener> = None;
+    let mut lost = vec![false; plan.listeners.len()];
+    loop {
+        home.rt().sleep(LOOK).await;
+        for (listener, lost) in plan.listeners.iter().zip(&mut lost).filter(|(listener, _)| !listener.is_in_place()) {
+            if !std::mem::replace(lost, true) {
+                let address = listener.address();
+                plan.log.warn(&format!("{address} was removed: nobody can connect there before the next start"));
+            }
+        }
+        if renewed.as_ref().unwrap_or(&plan.control).is_in_place() {
+            continue;
+        }
+        match renew(&plan, &io) {
+            Ok((bound, listener)) => {
+                let dir = plan.state.path().display();
+                plan.log.warn(&format!("{dir} had lost the control socket of {}: it is there again", plan.name));
+                home.rt().spawn(accept(home.clone(), listener));
+                renewed = Some(bound);
+            }
+            Err(failure) => {
+                let text = format!("no command reaches {}, since its control socket is gone: {failure}", plan.name);
+                plan.log.repeated("control socket", &plan.name, &text);
+            }
+        }
+    }
+}
+
+fn renew(plan: &Plan, io: &Io) -> Result<(BoundListener, ListenerId), Failure> {
+    plan.state.save(&plan.record.lock().expect("no holder panics"))?;
+    let bound = BoundListener::bind_now(plan.control.address()).map_err(Failure::of)?;
+    let socket = bound.as_fd().try_clone_to_owned().and_then(|socket| io.add_listener(socket));
+    let listener = socket.map_err(|error| Failure::Failed(format!("{}: {error}", bound.address())))?;
+    Ok((bound, listener))
 }
 
 impl Control for Home {
@@ -117,7 +224,8 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         Request::VolumeDelete { name, force } => {
             let clients = home.connections(&name);
             if clients > 0 && !force {
-                let why = format!("{clients} clients are connected to {name}: disconnect them, or add --force");
+                let clients = counted(clients, "client is").or("clients are");
+                let why = format!("{clients} connected to {name}: disconnect them, or add --force");
                 return Response::error(ErrorKind::Busy, why);
             }
             home.array.delete_volume(&name).await
@@ -170,6 +278,7 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
         VolumeAdminError::Exists(_) => ErrorKind::Exists,
         VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } => ErrorKind::Invalid,
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
+        VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,
         VolumeAdminError::Array(_) => ErrorKind::Failed,
     }
 }

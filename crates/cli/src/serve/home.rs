@@ -3,18 +3,17 @@
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::record::{self, Recorder};
-use super::{Plan, announce, control, start_server};
+use super::{Plan, announce, clients, control, start_server};
 use crate::backend::{
     self,
     convert::{self, Serving},
 };
 use crate::failure::Failure;
 use crate::notify;
-use crate::output::LogLines;
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
-use cygnus_engine::{Array, OpenOptions};
+use cygnus_engine::{Array, MapRule, OpenOptions};
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats, Side};
 use cygnus_types::{Nanos, ReactorId};
@@ -70,13 +69,21 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
         array: Some(plan.array),
         reactors: plan.reactors,
         read_only: false,
-        log: Arc::new(LogLines::all(plan.output)),
+        map: MapRule::default(),
+        log: plan.log.clone(),
     };
-    let array = Array::open(rt, &reactor.devices, &options).await.map_err(Failure::of)?;
+    let opened = match plan.by_force {
+        true => Array::open_by_force(rt, &reactor.devices, &options).await,
+        false => Array::open(rt, &reactor.devices, &options).await,
+    };
+    let array = opened.map_err(Failure::from)?;
+    if let Some(span) = plan.suspended_for {
+        array.set_suspended_for(span);
+    }
     let home = match start(reactor, array.clone(), plan, signals) {
         Ok(home) => home,
         Err(failure) => {
-            array.close().await.map_err(Failure::of)?;
+            array.close().await.map_err(Failure::from)?;
             return Err(failure);
         }
     };
@@ -90,7 +97,7 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     if announced.is_ok() {
         home.until(|home| home.stopping.get()).await;
     }
-    plan.output.remark(&format!("stopping {}", plan.name));
+    plan.log.say(&format!("stopping {}", plan.name));
     // Nobody waits for this message, and without a service manager there is nobody to get it.
     let _ = notify::service_manager("STOPPING=1");
     // Whoever became a member since the last look must be found by the next start.
@@ -99,14 +106,15 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     home.recorder.finish();
     tell_peers(rt, plan, || ToPeer::Stop);
     home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
-    array.close().await.map_err(Failure::of)?;
-    plan.output.remark(&format!("{} is stopped cleanly", plan.name));
+    array.close().await.map_err(Failure::from)?;
+    plan.log.tell_held(true);
+    plan.log.say(&format!("{} is stopped cleanly", plan.name));
     announced
 }
 
 /// Starts all tasks of the home reactor.
 fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, Failure> {
-    let about = record::About { name: &plan.name, array: plan.array, output: plan.output };
+    let about = record::About { name: &plan.name, array: plan.array, log: &plan.log };
     let sizes = array.status().volumes.into_iter().map(|volume| (volume.name, volume.size.0)).collect();
     let recordings = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     *plan.recordings.lock().expect("no holder panics") = recordings;
@@ -136,6 +144,7 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
     }
     home.rt.spawn(await_signal(home.clone(), signals));
     home.rt.spawn(control::accept(home.clone(), listener));
+    home.rt.spawn(control::keep_reachable(home.clone(), plan.clone(), reactor.io.clone()));
     Ok(home)
 }
 
@@ -162,6 +171,7 @@ async fn measure_rates(home: Rc<Home>) {
         let counters: Vec<_> = home.array.status().members.iter().map(convert::counters).collect();
         home.rates.borrow_mut().sample(home.rt.now().0, &counters);
         home.remember_members();
+        home.plan.log.tell_held(false);
         home.rt.sleep(RATES).await;
     }
 }
@@ -183,7 +193,7 @@ async fn await_signal(home: Rc<Home>, signals: Signals) {
     // An error means that the reactor is being taken down, which is a stop too.
     if let Ok(signal) = signals.next(&home.rt).await {
         let name = if signal == Signal::Interrupt { "SIGINT" } else { "SIGTERM" };
-        home.plan.output.detail(&format!("{name} received"));
+        home.plan.log.detail(&format!("{name} received"));
     }
     home.stop();
 }
@@ -235,7 +245,9 @@ impl Home {
         let record = self.plan.record.lock().expect("no holder panics").clone();
         let status = self.array.status();
         let scrub = convert::scrubs(status.last_scrub_unix, self.array.scrub_report());
-        let serving = Serving { record: &record, listening: &listening, rates, jobs: &jobs, scrub };
+        let memory = self.plan.memory.status();
+        let clients = clients(&self.nbd_stats(), &self.plan);
+        let serving = Serving { record: &record, listening: &listening, rates, jobs: &jobs, scrub, memory, clients };
         convert::status(&status, self.array.recovery(), serving, |name| self.connections(name))
     }
 

@@ -3,28 +3,26 @@
 use super::control::{self, Control};
 use super::members::Devices;
 use super::record::{self, Recorder};
-use super::{Plan, announce, start_server};
+use super::{Plan, announce, clients, start_server};
 use crate::backend::{self, convert, inplace};
 use crate::failure::Failure;
 use crate::notify;
-use crate::output::LogLines;
 use crate::state::MemberRecord;
 use cygnus_control::protocol::{ErrorKind, Request, Response};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, DeviceStats, Stats};
 use cygnus_control::status::{ArrayStatus, DeviceState, JobStatus, VolumeStatus};
 use cygnus_inplace::Array;
+use cygnus_policy::LatencyRule;
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{InPlaceExports, OpClass, Server};
-use cygnus_types::{ByteSize, MemberIx, Nanos};
+use cygnus_types::{ByteSize, MemberIx, Nanos, counted};
 use cygnus_uring::{Reactor, Signals};
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A member that answers nothing for so long is given up, unless `--hung-after` says otherwise; as in log-structured arrays.
-const HUNG_AFTER: Nanos = Nanos::secs(30);
 /// How often device rates are measured.
 const RATES: Nanos = Nanos::secs(1);
 
@@ -50,13 +48,13 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
 async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     let rt = &reactor.rt;
     let signals = Signals::install(&reactor.io).map_err(|error| Failure::Failed(format!("signals: {error}")))?;
-    rt.set_patience(plan.hung_after.unwrap_or(HUNG_AFTER));
-    let log = Arc::new(LogLines::all(plan.output));
-    let array = Array::open(rt, &reactor.devices, Some(plan.array), log).await.map_err(Failure::of)?;
+    rt.set_patience(plan.hung_after.unwrap_or(LatencyRule::default().hung_after));
+    let log = plan.log.clone();
+    let array = Array::open(rt, &reactor.devices, Some(plan.array), log).await.map_err(Failure::from)?;
     let (home, recorder) = match start(reactor, array.clone(), plan, signals) {
         Ok(started) => started,
         Err(failure) => {
-            array.close().await.map_err(Failure::of)?;
+            array.close().await.map_err(Failure::from)?;
             return Err(failure);
         }
     };
@@ -64,13 +62,14 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     if announced.is_ok() {
         home.stopped().await;
     }
-    plan.output.remark(&format!("stopping {}", plan.name));
+    plan.log.say(&format!("stopping {}", plan.name));
     // Nobody waits for this message, and without a service manager there is nobody to get it.
     let _ = notify::service_manager("STOPPING=1");
     home.server.shutdown().await;
     recorder.finish();
-    array.close().await.map_err(Failure::of)?;
-    plan.output.remark(&format!("{} is stopped cleanly", plan.name));
+    array.close().await.map_err(Failure::from)?;
+    plan.log.tell_held(true);
+    plan.log.say(&format!("{} is stopped cleanly", plan.name));
     announced
 }
 
@@ -81,7 +80,7 @@ fn start(
     plan: &Arc<Plan>,
     signals: Signals,
 ) -> Result<(Rc<InPlaceHome>, Recorder), Failure> {
-    let about = record::About { name: &plan.name, array: plan.array, output: plan.output };
+    let about = record::About { name: &plan.name, array: plan.array, log: &plan.log };
     let sizes = array.status().volumes.iter().map(|volume| (volume.name.clone(), volume.size.0)).collect();
     *plan.recordings.lock().expect("no holder panics") = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     let recorder = plan.recorder(reactor);
@@ -103,6 +102,7 @@ fn start(
     home.rt.spawn(measure_rates(home.clone()));
     home.rt.spawn(await_signal(home.clone(), signals));
     home.rt.spawn(control::accept(home.clone(), listener));
+    home.rt.spawn(control::keep_reachable(home.clone(), plan.clone(), reactor.io.clone()));
     Ok((home, recorder))
 }
 
@@ -110,6 +110,7 @@ async fn measure_rates(home: Rc<InPlaceHome>) {
     loop {
         let counters: Vec<_> = home.array.status().members.iter().map(inplace::counters).collect();
         home.rates.borrow_mut().sample(home.rt.now().0, &counters);
+        home.plan.log.tell_held(false);
         home.rt.sleep(RATES).await;
     }
 }
@@ -154,6 +155,8 @@ impl InPlaceHome {
             rates: rates.rates(),
             jobs: self.jobs(),
             hung_after: self.rt.patience(),
+            memory: self.plan.memory.status(),
+            clients: clients(&self.server.stats(), &self.plan),
         };
         inplace::status(&self.array.status(), &self.array.report(), serving, |name| self.connections(name))
     }
@@ -215,7 +218,7 @@ impl InPlaceHome {
         record.members.sort_by_key(|known| known.index);
         if let Err(error) = self.plan.state.save(&record) {
             // The disks know; a scan finds them.
-            self.plan.output.warn(&error.to_string());
+            self.plan.log.warn(&error.to_string());
         }
     }
 
@@ -234,7 +237,8 @@ impl InPlaceHome {
     async fn delete_volume(&self, name: &str, force: bool) -> Response {
         let clients = self.connections(name);
         if clients > 0 && !force {
-            let why = format!("{clients} clients are connected to {name}: disconnect them, or add --force");
+            let clients = counted(clients, "client is").or("clients are");
+            let why = format!("{clients} connected to {name}: disconnect them, or add --force");
             return Response::error(ErrorKind::Busy, why);
         }
         control::answer_of(self.array.delete_volume(name).await)

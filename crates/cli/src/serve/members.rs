@@ -166,9 +166,9 @@ impl Home {
     /// Writes down where devices are that will belong to the array.
     fn remember_spares(&self, paths: &[String]) {
         let mut record = self.plan.record.lock().expect("no holder panics");
-        record.spares.extend(paths.iter().map(PathBuf::from));
+        record.add_spares(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
         if let Err(error) = self.plan.state.save(&record) {
-            self.plan.output.warn(&error.to_string());
+            self.plan.log.warn(&error.to_string());
         }
     }
 
@@ -195,7 +195,7 @@ impl Home {
         match present.len() == status.spares.len() {
             true => now.spares = present,
             // Those that are away may come back where they were.
-            false => now.spares.extend(present.into_iter().filter(|path| !record.spares.contains(path))),
+            false => now.add_spares(&present),
         }
         if now == *record {
             return;
@@ -203,7 +203,7 @@ impl Home {
         match self.plan.state.save(&now) {
             Ok(()) => *record = now,
             // The disks know; a scan finds them.
-            Err(error) => self.plan.output.warn(&error.to_string()),
+            Err(error) => self.plan.log.warn(&error.to_string()),
         }
     }
 }

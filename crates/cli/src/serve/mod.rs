@@ -7,29 +7,39 @@
 //! | `inplace.rs` | the only reactor of an array that updates in place |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
+//! | `log.rs` | what is said on standard error, and how often |
+//! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `members.rs` | devices that come while the array is served |
 
 mod control;
 mod home;
 mod inplace;
+mod log;
 mod members;
+mod memory;
 mod peer;
 mod record;
 
-use crate::args::serve::{RecordTo, ServeArgs};
+use crate::args::serve::{LogTime, RecordTo, ServeArgs};
 use crate::backend;
 use crate::commands::{Context, status};
 use crate::config::Config;
+use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::notify;
 use crate::output::{self, Output};
 use crate::state::{ArrayRecord, StateDir};
+use cygnus_control::status::ClientsStatus;
+use cygnus_runtime::Runtime;
 use cygnus_target::{
-    ArrayExports, BoundListener, Exports, ListenAddress, ListenError, Server, ServerStats, SessionStats, Side,
+    ArrayExports, BoundListener, Exports, ListenAddress, ListenError, Server, ServerConfig, ServerStats, SessionStats,
+    Side,
 };
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
+use log::ServerLog;
+use memory::Memory;
 use record::{Recorder, Recording};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
@@ -44,15 +54,25 @@ struct Plan {
     array: Uuid,
     /// It updates in place.
     in_place: bool,
+    /// Whether what may be concerned by a loss is to be given up.
+    by_force: bool,
     reactors: usize,
     listeners: Vec<BoundListener>,
     control: BoundListener,
     ready_fd: Option<i32>,
     /// After what time a device that answers nothing is given up, if not as the engine has it.
     hung_after: Option<Nanos>,
+    /// How long requests wait for members while the array is suspended; `None`: for as long as it takes.
+    suspended_for: Option<Nanos>,
     /// How often to scrub, if at all.
     scrub_every: Option<Duration>,
     output: Output,
+    log: Arc<ServerLog>,
+    /// Who may take how much memory, and how many connections there may be.
+    memory: Memory,
+    /// After what time a client is not waited for any more, if not as the server has it.
+    stalled_after: Option<Nanos>,
+    idle_after: Option<Nanos>,
     /// What is to be recorded, and the recordings once home has begun them.
     record_to: Vec<RecordTo>,
     recordings: Mutex<Vec<Recording>>,
@@ -82,20 +102,34 @@ impl Plan {
 /// Does it; returns when the array has been stopped.
 pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
     config.complete_serve(&mut args);
+    if args.force {
+        let question = format!(
+            "Open {} by force? If something durable is lost, all blocks that may be concerned are given up for good, which may \
+             be all there are. Without --force, 'cygnus serve' tells what is lost; 'cygnus array salvage' copies out what is \
+             left.",
+            args.name
+        );
+        confirm(&question, args.yes)?;
+    }
     let record = context.state.load(&args.name)?;
     let control = bind_control(&args, context)?;
     let assembly = status::assemble(&record)?;
+    let log = ServerLog::new(context.output, args.log_time.unwrap_or(LogTime::Auto).wanted());
     for oddity in &assembly.oddities {
-        context.output.warn(oddity);
+        log.warn(oddity);
     }
     let devices = backend::open_members(&assembly, Access::Exclusive)?;
     for device in &devices {
         if let Some(why) = device.fallback() {
-            context.output.detail(&format!("{}: {why}", device.name()));
+            log.detail(&format!("{}: {why}", device.name()));
         }
     }
     let reactors = usize::from(args.reactors.unwrap_or(1));
     let in_place = assembly.newest.state.in_place.is_some();
+    if in_place && args.force {
+        let level = &assembly.newest.state.preset;
+        return Err(Failure::Usage(format!("{} is {level}, updated in place, and has nothing to force", args.name)));
+    }
     if in_place && reactors > 1 {
         let level = &assembly.newest.state.preset;
         return Err(Failure::Usage(format!(
@@ -103,19 +137,26 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
             args.name
         )));
     }
+    let memory = Memory::plan(args.memory.map(|size| size.0), args.max_connections, reactors)?;
     let plan = Plan {
+        memory,
+        stalled_after: args.stalled_after.map(|span| span.0.into()),
+        idle_after: args.idle_after.and_then(|interval| interval.0).map(Nanos::from),
         name: record.name.clone(),
         record: Mutex::new(record),
         state: context.state.clone(),
         array: assembly.newest.array,
         in_place,
+        by_force: args.force,
         reactors,
         listeners: bind_nbd(&args, context)?,
         control,
         ready_fd: args.ready_fd,
         hung_after: args.hung_after.map(|span| span.0.into()),
+        suspended_for: args.suspended_for.map(|span| span.0.into()),
         scrub_every: args.scrub_every.map_or(Some(SCRUB_EVERY), |interval| interval.0),
         output: context.output,
+        log,
         record_to: args.record,
         recordings: Mutex::default(),
         published: Mutex::new(vec![Published::default(); reactors]),
@@ -188,11 +229,48 @@ fn announce(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The connections over all reactors.
+fn clients(nbd: &ServerStats, plan: &Plan) -> ClientsStatus {
+    let (connections, places) = plan.memory.door.usage();
+    ClientsStatus {
+        connections: connections as u32,
+        places: places as u32,
+        accepted: nbd.accepted,
+        refused: nbd.refused,
+        malformed: nbd.malformed,
+        cut: nbd.cut,
+    }
+}
+
+/// How often buffers that are not used any more go back to the system.
+const KEEP_SMALL: Nanos = Nanos::secs(1);
+
+/// Returns to the system what buffers a reactor has not needed for a while.
+async fn keep_small(rt: Runtime, plan: Arc<Plan>) {
+    loop {
+        rt.give_back_buffers();
+        plan.memory.note_buffers(rt.id().index(), rt.buffer_bytes());
+        rt.sleep(KEEP_SMALL).await;
+    }
+}
+
 /// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
 fn start_server<E: Exports>(reactor: &Reactor, exports: E, plan: &Arc<Plan>) -> Result<Server<E>, Failure> {
-    let output = plan.output;
-    let log = move |event: cygnus_target::SessionEvent| output.detail(&event.to_string());
-    let server = Server::new(&reactor.rt, exports, cygnus_target::ServerConfig::default(), log);
+    let to = plan.log.clone();
+    let log = move |event: cygnus_target::SessionEvent| match event.trouble() {
+        Some(_) => to.say(&event.to_string()),
+        None => to.detail(&event.to_string()),
+    };
+    let usual = ServerConfig::default();
+    let config = ServerConfig {
+        door: plan.memory.door.clone(),
+        memory: plan.memory.shared.clone(),
+        stalled_after: plan.stalled_after.unwrap_or(usual.stalled_after),
+        idle_after: plan.idle_after,
+        ..usual
+    };
+    let server = Server::new(&reactor.rt, exports, config, log);
+    reactor.rt.spawn(keep_small(reactor.rt.clone(), plan.clone()));
     for listener in &plan.listeners {
         let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", listener.address()));
         let socket = listener.as_fd().try_clone_to_owned().map_err(failed)?;

@@ -1,8 +1,8 @@
 //! `--record`: what clients ask of a volume, collected by each reactor and written by a thread of the recording.
 
+use super::log::ServerLog;
 use crate::args::serve::RecordTo;
 use crate::failure::Failure;
-use crate::output::Output;
 use cygnus_nbd::{Command, Request};
 use cygnus_runtime::Runtime;
 use cygnus_target::Tap;
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -62,14 +63,14 @@ pub fn begin(
     for (target, size) in targets.iter().zip(sizes) {
         let volume = format!("{}/{}", about.name, target.volume);
         let header = Header { clock, size, array: about.array, volume };
-        match start(target, &header, about.output) {
+        match start(target, &header, about.log.clone()) {
             Ok(recording) => recordings.push(recording),
             Err(failure) => {
                 end(recordings);
                 return Err(failure);
             }
         }
-        about.output.remark(&format!("recording {} to {}", header.volume, target.file.display()));
+        about.log.say(&format!("recording {} to {}", header.volume, target.file.display()));
     }
     Ok(recordings)
 }
@@ -78,10 +79,10 @@ pub fn begin(
 pub struct About<'a> {
     pub name: &'a str,
     pub array: Uuid,
-    pub output: Output,
+    pub log: &'a Arc<ServerLog>,
 }
 
-fn start(target: &RecordTo, header: &Header, output: Output) -> Result<Recording, Failure> {
+fn start(target: &RecordTo, header: &Header, log: Arc<ServerLog>) -> Result<Recording, Failure> {
     let path = target.file.clone();
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
@@ -100,7 +101,7 @@ fn start(target: &RecordTo, header: &Header, output: Output) -> Result<Recording
         let path = path.clone();
         move || {
             if let Err(error) = write_frames(&mut file, &frames) {
-                output.warn(&format!("the recording {} ends here: {error}", path.display()));
+                log.warn(&format!("the recording {} ends here: {error}", path.display()));
             }
         }
     };

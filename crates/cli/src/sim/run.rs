@@ -4,8 +4,9 @@ use super::bar::Bar;
 use super::{shipped, show};
 use crate::args::sim::RunArgs;
 use crate::failure::Failure;
+use crate::outfile;
 use crate::output::Output;
-use cygnus_lab::{LabError, Outcome, Scenario, write_files};
+use cygnus_lab::{LabError, Outcome, Scenario, result_files};
 use serde::Serialize;
 
 /// What `sim run` answers.
@@ -30,16 +31,13 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
         bar.end();
         let outcome = outcome.map_err(failure)?;
         if let Some(dir) = &args.out {
-            write_files(&dir.join(name), &scenario, &outcome).map_err(failure)?;
+            outfile::write_all(&dir.join(name), &result_files(&scenario, &outcome))?;
         }
         outcomes.push(outcome);
     }
     let answer = Answer { scenario: scenario.name().into(), seed, outcomes };
-    output.answer(&answer, |paint| show::text(&answer.outcomes, paint))?;
-    match &args.out {
-        Some(dir) if !output.json() => output.done(&format!("Results are in {}.", dir.display())),
-        _ => Ok(()),
-    }
+    let place = args.out.as_ref().map_or(String::new(), |dir| format!("Results are in {}.\n", dir.display()));
+    output.answer(&answer, |paint| show::text(&answer.outcomes, paint) + &place)
 }
 
 /// The file, or the scenario of that name that comes with the program if there is no such file.

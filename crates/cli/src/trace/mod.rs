@@ -2,7 +2,6 @@
 
 mod bar;
 mod list;
-mod newfile;
 mod stat;
 mod write;
 

@@ -1,9 +1,10 @@
 //! `cygnus trace synth` and `cygnus trace convert`.
 
 use super::bar::Bar;
-use super::{SkippedLines, newfile, open};
+use super::{SkippedLines, open};
 use crate::args::trace::{ConvertArgs, SynthArgs};
 use crate::failure::Failure;
+use crate::outfile;
 use crate::output::Output;
 use cygnus_control::show;
 use cygnus_types::Nanos;
@@ -35,7 +36,7 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
         ..SynthConfig::new(&preset.full_name())
     };
     let sources = WorkloadConfig::Synth(config).build(space, args.seed).map_err(|error| usage(&error))?;
-    newfile::create(&args.out, args.force, |file| {
+    outfile::create(&args.out, args.force, |file| {
         let mut bar = Bar::requests(output, args.requests);
         let mut out = MsrWriter::new(file, &preset.label());
         let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
@@ -67,7 +68,7 @@ pub(super) fn convert(args: &ConvertArgs, output: Output) -> Result<(), Failure>
     let reader = open(&args.input, &args.read)?;
     let format = reader.format();
     let name = args.input.file_name().unwrap_or_default().to_string_lossy();
-    let written = newfile::create(&args.out, args.force, |file| {
+    let written = outfile::create(&args.out, args.force, |file| {
         let mut bar = Bar::bytes(output, reader.progress().1);
         let mut out = MsrWriter::new(file, &name);
         let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));

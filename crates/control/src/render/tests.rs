@@ -6,6 +6,7 @@ use crate::status::*;
 
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
+        trouble: None,
         index,
         group: index / 3,
         path: format!("/srv/d{index}"),
@@ -56,6 +57,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         repairs: None,
         patience: None,
         fault: None,
+        oddities: Vec::new(),
+        suspended: None,
         recovery: Some(RecoveryStatus {
             clean_stop: true,
             steps: vec![RecoveryStep { name: "superblock".into(), micros: 1500 }],
@@ -74,6 +77,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         }],
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         in_place: None,
+        memory: None,
+        clients: None,
         jobs: Vec::new(),
     }
 }
@@ -131,8 +136,8 @@ fn errors_of_an_online_device_are_told() {
     status.repairs = Some(RepairCounters { reconstructed: 3, repaired: 2, unreadable: 1 });
     assert_eq!(complaints(&status).len(), 2);
     assert!(array(&status, Paint::Plain).contains("3 blocks read by way of parity, 2 written anew"));
-    assert!(complaints(&status)[1].starts_with("1 blocks could not be read"));
-    assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os and 3 blocks"));
+    assert!(complaints(&status)[1].starts_with("1 block could not be read"));
+    assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os, 3 blocks were not what had been written"));
 }
 
 #[test]
@@ -221,6 +226,19 @@ JOB  WHAT             STATE                    DONE     OF            RATE    TI
 }
 
 #[test]
+fn a_member_that_is_slow_at_writing_is_named_with_its_peers() {
+    let mut status = tank(&[]);
+    let lag = Lag { p99_us: 41_000, peers_p99_us: 1_200 };
+    status.devices[4].pace = Some(DevicePace { write_lag: Some(lag), ..DevicePace::default() });
+    let sentences = complaints(&status);
+    let expected = "/srv/d4 is slow at writing: p99 41.0 ms, its peers 1.20 ms. Its whole R-group waits for it; if that lasts, \
+                    replace it.";
+    assert!(sentences.iter().any(|sentence| sentence == expected), "{sentences:?}");
+    status.devices[4].pace = Some(DevicePace { flush_lag: Some(lag), ..DevicePace::default() });
+    assert!(complaints(&status).iter().any(|sentence| sentence.contains("is slow at flushing: p99 41.0 ms")));
+}
+
+#[test]
 fn a_slow_member_is_named_with_what_is_done_about_it() {
     let mut status = tank(&[]);
     let pace = DevicePace { slow: true, read_p99_us: 9_800, late_after_us: 260, ..DevicePace::default() };
@@ -241,4 +259,30 @@ fn an_array_without_redundancy_says_so_first() {
     assert!(complaints(&tank(&[])).is_empty());
     let bare = ArrayStatus { parity_columns: 0, ..tank(&[]) };
     assert!(complaints(&bare)[0].starts_with("NO REDUNDANCY"), "{:?}", complaints(&bare));
+}
+
+#[test]
+fn what_a_status_comes_to() {
+    let is = |change: fn(&mut ArrayStatus), condition| {
+        let mut status = tank(&[]);
+        change(&mut status);
+        assert_eq!(status.condition(), condition, "{status:?}");
+    };
+    is(|_| {}, Condition::Well);
+    is(|status| status.state = ArrayState::Degraded, Condition::Attention);
+    is(|status| status.state = ArrayState::Rebuilding, Condition::Attention);
+    is(|status| status.state = ArrayState::ReadOnly, Condition::Unavailable);
+    is(|status| status.state = ArrayState::Failed, Condition::Unavailable);
+    is(|status| status.devices[1].suspect = Some("it is old".into()), Condition::Attention);
+    is(|status| status.devices[1].pace = Some(DevicePace { slow: true, ..Default::default() }), Condition::Attention);
+    is(|status| status.oddities.push("/srv/d1 was cut short".into()), Condition::Attention);
+    is(|status| status.fault = Some("no member takes writes".into()), Condition::Unavailable);
+    is(
+        |status| status.repairs = Some(RepairCounters { reconstructed: 9, repaired: 9, unreadable: 0 }),
+        Condition::Well,
+    );
+    is(
+        |status| status.repairs = Some(RepairCounters { reconstructed: 9, repaired: 8, unreadable: 1 }),
+        Condition::Unavailable,
+    );
 }

@@ -2,7 +2,7 @@
 
 use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{MemberIx, Uuid};
+use cygnus_types::{ByteSize, MemberIx, Uuid};
 
 use super::{Finding, FindingKind};
 use crate::assemble::{Found, inspect};
@@ -37,8 +37,9 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
                 findings.push(no_member(device, &what));
             }
             Ok(Found::Other(what)) => findings.push(no_member(device, &format!("holds {what}: leave it out"))),
-            Ok(Found::Broken(why)) => findings.push(no_member(device, &why)),
-            Err(error) => findings.push(no_member(device, &format!("cannot be read: {error}"))),
+            // These may be members, which then are missing.
+            Ok(Found::Broken(why)) => findings.push(no_member(device, &why).degrading()),
+            Err(error) => findings.push(no_member(device, &format!("cannot be read: {error}")).degrading()),
         }
     }
     let Some(newest) = newest_of(&members) else {
@@ -46,7 +47,8 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
     };
     let mut usable = Vec::new();
     for member in &members {
-        if let Some(finding) = passing(member, &newest).or_else(|| stale(member, &newest)) {
+        let takes_no_part = passing(member, &newest).or_else(|| truncated(member, &newest));
+        if let Some(finding) = takes_no_part.or_else(|| stale(member, &newest)) {
             findings.push(finding);
             continue;
         }
@@ -74,21 +76,22 @@ fn newest_of(members: &[Member]) -> Option<Superblock> {
 
 /// A device of a group that never came, or has gone, or whose place another device has: nothing of the array is missing.
 fn passing(member: &Member, newest: &Superblock) -> Option<Finding> {
-    let own = &member.newest;
-    let known = newest.state.members().any(|m| m.uuid == own.member_uuid);
-    if own.array != newest.array {
-        return None;
-    }
-    let why = if known && newest.state.has_left(own.member) {
-        "has left the array with its R-group: leave it out"
-    } else if !known && own.is_joining() {
-        "was about to be added, and that was cut short: leave it out, or add it again"
-    } else if !known && !newest.state.lists(SPARE, own.member_uuid) {
-        "was replaced by another device: leave it out"
-    } else {
-        return None;
-    };
-    Some(no_member(&member.device, why))
+    let standing = newest.state.standing(&member.newest);
+    let why = standing.why_not().filter(|_| member.newest.array == newest.array)?;
+    Some(no_member(&member.device, &format!("{why}: {}", standing.remedy())))
+}
+
+/// A member whose device has become shorter.
+fn truncated(member: &Member, newest: &Superblock) -> Option<Finding> {
+    let (device, own) = (&member.device, &member.newest);
+    let desc = newest.state.members().find(|desc| desc.uuid == own.member_uuid && own.array == newest.array)?;
+    let (is, was) = (ByteSize(device.size), ByteSize(desc.size_bytes));
+    let text = format!(
+        "{} is {is}, was {was}: truncated; it takes no part, and what it holds was not checked: give it back its size if \
+         nothing of it is lost, or replace it",
+        device.name
+    );
+    (is < was).then(|| Finding::new(FindingKind::MemberTruncated, text).of_device(&device.name))
 }
 
 /// A member that did not go along: the state says so, or it is older than any member in service can be.

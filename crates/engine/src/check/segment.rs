@@ -46,9 +46,10 @@ impl SegmentResult {
     }
 }
 
-/// A copy of a header: the device it is on, and what is wrong with it, if anything is.
+/// A copy of a header that is wrong: where it is, and what is wrong with it.
 struct BadCopy {
     column: u8,
+    row: u32,
     why: String,
 }
 
@@ -115,27 +116,31 @@ fn read_headers(
     blocks: u32,
     life: Option<u64>,
 ) -> (Option<FoundStripe>, Vec<BadCopy>) {
-    let width = checker.reactor.shared.layout.geometry().width();
-    let mut good: Vec<StripeHeader<'_>> = Vec::new();
+    let geometry = checker.reactor.shared.layout.geometry();
+    let (width, copies) = (geometry.width(), geometry.header_copies());
+    let mut good: Vec<(u32, StripeHeader<'_>)> = Vec::new();
     let mut bad = Vec::new();
-    for column in 0..width {
-        let Some(bytes) = window.rows(column, at.row, blocks) else { continue };
+    let blocks = blocks / copies;
+    for (column, row) in (0..width).flat_map(|column| (0..copies).map(move |copy| (column, at.row + copy * blocks))) {
+        let Some(bytes) = window.rows(column, row, blocks) else { continue };
         match checker.reactor.header_at(Place { column, ..at }, bytes, life) {
-            _ if window.any_unreadable(column, at.row, blocks) => {
-                bad.push(BadCopy { column, why: "the device cannot read it".into() });
+            _ if window.any_unreadable(column, row, blocks) => {
+                bad.push(BadCopy { column, row, why: "the device cannot read it".into() });
             }
-            Ok(header) => good.push(header),
-            Err(StripeError::NotAStripe) => bad.push(BadCopy { column, why: "no header is there".into() }),
-            Err(error) => bad.push(BadCopy { column, why: error.to_string() }),
+            Ok(header) => good.push((row, header)),
+            Err(StripeError::NotAStripe) => bad.push(BadCopy { column, row, why: "no header is there".into() }),
+            Err(error) => bad.push(BadCopy { column, row, why: error.to_string() }),
         }
     }
-    let stripe = merge(&good, usize::from(width));
+    let headers: Vec<_> = good.iter().map(|(_, header)| *header).collect();
+    let stripe = merge(&headers, usize::from(width), 0);
     if let Some(stripe) = &stripe {
-        for header in good {
+        for (row, header) in good {
+            let column = header.column();
             if *header.common() != stripe.common {
-                bad.push(BadCopy { column: header.column(), why: "it is the header of another stripe".into() });
+                bad.push(BadCopy { column, row, why: "it is the header of another stripe".into() });
             } else if !agrees(&header, stripe) {
-                bad.push(BadCopy { column: header.column(), why: "it contradicts the other columns' copies".into() });
+                bad.push(BadCopy { column, row, why: "it contradicts the other copies".into() });
             }
         }
     }
@@ -153,8 +158,8 @@ fn agrees(header: &StripeHeader<'_>, stripe: &FoundStripe) -> bool {
 
 fn report_copies(checker: &Checker, stripe: &FoundStripe, bad: Vec<BadCopy>, result: &mut SegmentResult) {
     let common = &stripe.common;
-    for BadCopy { column, why } in bad {
-        let place = Place { group: common.group, segment: common.segment, column, row: common.start_row };
+    for BadCopy { column, row, why } in bad {
+        let place = Place { group: common.group, segment: common.segment, column, row };
         checker.blame(place, |counters| &counters.corrupt);
         let (device, offset) = checker.locate(place);
         let kind = if why.contains("contradicts") { FindingKind::HeadersDiffer } else { FindingKind::Header };
@@ -162,8 +167,8 @@ fn report_copies(checker: &Checker, stripe: &FoundStripe, bad: Vec<BadCopy>, res
             "{device} at byte {offset}: header of stripe {}: {why}. {} of {} copies are left; cleaning or rewriting its \
              blocks makes new ones",
             common.stripe_seq,
-            stripe.headers,
-            common.width(),
+            stripe.copies,
+            u32::from(common.width()) * common.rotation.copies(),
         );
         result.findings.push(Finding::new(kind, text).on(&device, offset));
     }
@@ -200,13 +205,13 @@ fn match_entries(
                     }
                 }
             }
-            Kind::Meta if common.stream == Stream::Meta => {
+            Kind::Meta | Kind::Packed if common.stream == Stream::Meta => {
                 if pages.is_some_and(|&(_, generation)| generation == entry.seq()) {
                     needed = true;
                     *result.pages.entry(entry.seq()).or_default() += 1;
                 }
             }
-            Kind::Meta | Kind::Void | Kind::Parity => {}
+            Kind::Meta | Kind::Packed | Kind::Void | Kind::Parity => {}
         }
     }
     needed

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cygnus_format::Place;
-use cygnus_runtime::{Buf, DeviceIx, IoError, IoErrorKind};
+use cygnus_runtime::{Buf, DeviceIx};
 use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
 
 use super::Checker;
@@ -75,8 +75,8 @@ impl<'a> Window<'a> {
                 None => None,
                 Some((buf, op)) => match op.await {
                     Ok(_) => Some(buf),
-                    Err(error) if error.kind == IoErrorKind::Gone => {
-                        self.lose(column, error);
+                    Err(error) if !error.kind.is_of_range() => {
+                        self.devices[column] = None;
                         None
                     }
                     Err(_) => Some(self.read_singly(column as u8, buf, from, from + keep..to).await),
@@ -100,14 +100,6 @@ impl<'a> Window<'a> {
             }
         }
         buf
-    }
-
-    /// The device of a column is gone.
-    fn lose(&mut self, column: usize, error: IoError) {
-        let (member, _) = self.member(column as u8);
-        if let Some(dev) = self.devices[column].take() {
-            self.checker.reactor.member_failed(member, dev, "a read", error);
-        }
     }
 
     /// Whether a column is not to be had at all.

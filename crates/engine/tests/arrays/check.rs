@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use cygnus_engine::{Array, CheckReport, FindingKind, OpenOptions, VolumeError, check};
+use cygnus_engine::{Array, ArrayError, CheckReport, FindingKind, OpenOptions, Verdict, VolumeError, check};
 use cygnus_format::{Kind, Stream};
 use cygnus_runtime::Rng;
 use cygnus_sim::DiskConfig;
@@ -16,7 +16,7 @@ use crate::sessions::{MIB, options, session};
 /// Kind, device and offset of all damage.
 fn damage(report: &CheckReport) -> Vec<(FindingKind, String, Option<u64>)> {
     let of = |f: &cygnus_engine::Finding| (f.kind, f.device.clone().unwrap_or_default(), f.offset);
-    report.findings.iter().filter(|f| f.is_damage).map(of).collect()
+    report.findings.iter().filter(|f| !f.is_remark()).map(of).collect()
 }
 
 fn texts(report: &CheckReport) -> String {
@@ -90,6 +90,7 @@ fn a_flipped_header_is_one_bad_copy() {
     sample.world.flip_bit(sample.disks[usize::from(spot.column)], spot.header + 200, 0);
     let report = sample.run_check(&sample.disks);
     assert_eq!(damage(&report), [at(FindingKind::Header, spot.column, spot.header)], "{}", texts(&report));
+    assert_eq!(report.verdict(), Verdict::Repairable);
 }
 
 #[test]
@@ -151,6 +152,7 @@ fn damage_beyond_redundancy_is_listed_by_volume_and_address() {
     sample.flip(&sample.parity_beside(&spot));
     let report = sample.run_check(&sample.disks);
     assert_eq!(damage(&report), [at(FindingKind::Lost, spot.column, spot.offset)], "{}", texts(&report));
+    assert_eq!(report.verdict(), Verdict::BeyondRedundancy);
     assert_eq!(report.findings[0].lba, Some(Lba(42)));
 
     // With two parities the same damage is borne, and each side told.
@@ -190,6 +192,7 @@ fn a_missing_member_is_one_finding() {
     let sample = Sample::new(12, 2, 1, true);
     let report = sample.run_check(&sample.disks[..2]);
     assert_eq!(damage(&report), [(FindingKind::MemberMissing, "member 2".into(), None)], "{}", texts(&report));
+    assert!(report.is_consistent() && report.verdict() == Verdict::Degraded, "what is there is as it should be");
     assert_eq!(report.mapped, 680);
 }
 
@@ -223,6 +226,7 @@ fn a_stale_member_is_one_finding_and_stays_out_of_service() {
     sample.overwrite(2, 0, &old);
     let report = sample.run_check(&sample.disks);
     assert_eq!(damage(&report), [(FindingKind::MemberStale, "d2".into(), None)], "{}", texts(&report));
+    assert_eq!(report.verdict(), Verdict::Degraded);
     let online = session(&sample.world, &sample.disks, |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
         array.status().members.iter().map(|m| m.is_online()).collect::<Vec<_>>()
@@ -236,7 +240,21 @@ fn a_device_of_something_else_is_named() {
     let other = sample.world.add_disk(DiskConfig::new("spare", 24 * MIB));
     let disks: Vec<_> = sample.disks.iter().copied().chain([other]).collect();
     let report = sample.run_check(&disks);
-    assert_eq!(damage(&report), [(FindingKind::NotAMember, "spare".into(), None)], "{}", texts(&report));
+    let remarks: Vec<_> = report.findings.iter().map(|f| (f.kind, f.device.as_deref(), f.is_remark())).collect();
+    assert_eq!(remarks, [(FindingKind::NotAMember, Some("spare"), true)], "{}", texts(&report));
+    assert_eq!(report.verdict(), Verdict::Consistent, "nothing of the array is missing");
+}
+
+#[test]
+fn a_member_that_was_cut_short_is_told_by_its_sizes() {
+    let sample = Sample::new(18, 2, 1, true);
+    let report = session(&sample.world, &sample.disks, |rt, mut devices| async move {
+        devices[1].size /= 2;
+        check(&rt, &devices, &options(), |_| {}).await.unwrap()
+    });
+    assert_eq!(damage(&report), [(FindingKind::MemberTruncated, "d1".into(), None)], "{}", texts(&report));
+    assert!(texts(&report).contains("MiB: truncated"), "{}", texts(&report));
+    assert_eq!(report.verdict(), Verdict::Degraded);
 }
 
 #[test]
@@ -262,7 +280,7 @@ fn superblocks_from_before_leave_stripes_unaccounted_for() {
 }
 
 #[test]
-fn an_unreadable_checkpoint_after_a_clean_stop_loses_nothing() {
+fn without_its_checkpoint_an_array_opens_by_force_only_and_shows_nothing_old() {
     let sample = Sample::new(17, 2, 1, true);
     session(&sample.world, &sample.disks, |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
@@ -279,15 +297,40 @@ fn an_unreadable_checkpoint_after_a_clean_stop_loses_nothing() {
     sample.flip(&sample.parity_beside(page));
     let report = sample.run_check(&sample.disks);
     let found: Vec<_> = damage(&report).into_iter().map(|(kind, _, _)| kind).collect();
-    assert_eq!(found, [FindingKind::Checkpoint, FindingKind::Lost], "{}", texts(&report));
+    assert_eq!(found, [FindingKind::Checkpoint], "{}", texts(&report));
+    session(&sample.world, &sample.disks, |rt, devices| async move {
+        let refused = Array::open(&rt, &devices, &options()).await.map(drop);
+        assert!(matches!(refused, Err(ArrayError::LostCheckpoint { .. })), "{refused:?}");
+        let array = Array::open_by_force(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let mut unknown = 0;
+        for i in 0..300 {
+            let mut expected = [0; BLOCK];
+            Rng::new(i + 9000).fill(&mut expected);
+            match volume.read(i * B, rt.alloc(BLOCK).full()).await {
+                Ok(data) => assert!(data.bytes() == expected, "block {i} is as it was before the stop"),
+                Err(VolumeError::Unknown { .. }) => unknown += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(unknown > 0, "the page that was lost had some of them");
+        // What was never written may have been, for all that anybody knows.
+        assert!(matches!(volume.read(1500 * B, rt.alloc(BLOCK).full()).await, Err(VolumeError::Unknown { .. })));
+        for i in 0..300 {
+            put(&rt, &volume, i, i).await.unwrap();
+        }
+        volume.trim(1500 * B, B).await.unwrap();
+        array.close().await.unwrap();
+    });
     session(&sample.world, &sample.disks, |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
         let volume = array.volume("v").unwrap();
+        assert_eq!(volume.read(1500 * B, rt.alloc(BLOCK).full()).await.unwrap().bytes(), [0; BLOCK]);
+        assert!(volume.read(1501 * B, rt.alloc(BLOCK).full()).await.is_err());
         for i in 0..300 {
             let mut expected = [0; BLOCK];
-            let buf = volume.read(i * B, rt.alloc(BLOCK).full()).await.unwrap();
-            Rng::new(i + 9000).fill(&mut expected);
-            assert!(buf.bytes() == expected, "block {i} is as it was before the stop");
+            Rng::new(i).fill(&mut expected);
+            assert!(volume.read(i * B, rt.alloc(BLOCK).full()).await.unwrap().bytes() == expected, "block {i}");
         }
         array.close().await.unwrap();
     });

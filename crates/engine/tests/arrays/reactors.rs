@@ -11,7 +11,7 @@ use cygnus_types::ByteSize;
 
 use crate::sessions::{self, MIB, session};
 
-const REACTORS: u16 = 3;
+pub const REACTORS: u16 = 3;
 
 /// As every test opens arrays, for this many reactors.
 fn options(reactors: usize) -> OpenOptions {
@@ -22,13 +22,13 @@ fn block(tag: u64) -> Vec<u8> {
     tag.to_le_bytes().repeat(512)
 }
 
-async fn put(rt: &Runtime, volume: &Volume, at: u64, tag: u64) {
+pub async fn put(rt: &Runtime, volume: &Volume, at: u64, tag: u64) {
     let mut buf = rt.alloc(4096);
     buf.bytes_mut().copy_from_slice(&block(tag));
     volume.write(at * 4096, buf.full()).await.unwrap();
 }
 
-async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
+pub async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
     let buf = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
     let tag = u64::from_le_bytes(buf.bytes()[..8].try_into().unwrap());
     assert!(buf.bytes() == block(tag), "a block of one piece");
@@ -36,7 +36,7 @@ async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
 }
 
 /// An array with volume "v" on fresh disks.
-fn make(world: &World) -> Vec<DiskId> {
+pub fn make(world: &World) -> Vec<DiskId> {
     let disks: Vec<DiskId> = (0..6).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
     let shape = CreateOptions::new("tank", Preset::Swan, 2, 2, 1);
     let shape = CreateOptions { segment: Some(ByteSize(512 << 10)), ..shape };
@@ -50,7 +50,7 @@ fn make(world: &World) -> Vec<DiskId> {
 }
 
 /// Attaches the cluster's other reactors and keeps all mailboxes read.
-fn attach(cluster: &Cluster, array: &Array) -> Vec<ArrayPeer> {
+pub fn attach(cluster: &Cluster, array: &Array) -> Vec<ArrayPeer> {
     let home = array.clone();
     let rt = cluster.reactor(0).clone();
     rt.clone().spawn(async move {
@@ -74,7 +74,7 @@ fn attach(cluster: &Cluster, array: &Array) -> Vec<ArrayPeer> {
 }
 
 /// Runs `body(reactor, runtime, volume)` on every reactor and waits for all.
-fn on_all<F: Future<Output = ()> + 'static>(
+pub fn on_all<F: Future<Output = ()> + 'static>(
     cluster: &Cluster,
     array: &Array,
     peers: &[ArrayPeer],
@@ -99,12 +99,12 @@ fn on_all<F: Future<Output = ()> + 'static>(
     cluster.run(wait).unwrap();
 }
 
-fn open(cluster: &Cluster, world: &World, disks: &[DiskId]) -> Array {
+pub fn open(cluster: &Cluster, world: &World, disks: &[DiskId]) -> Array {
     let (rt, devices) = (cluster.reactor(0).clone(), world.infos(disks));
     cluster.run(async move { Array::open(&rt, &devices, &options(REACTORS.into())).await.unwrap() }).unwrap()
 }
 
-fn stop(cluster: &Cluster) {
+pub fn stop(cluster: &Cluster) {
     (0..usize::from(REACTORS)).for_each(|n| cluster.reactor(n).drop_tasks());
 }
 
@@ -193,6 +193,100 @@ fn what_was_read_last_survives_though_all_reactors_overwrite_the_same_blocks() {
                 }
             })
             .unwrap();
+        stop(&cluster);
+    }
+}
+
+/// A block that is not zeros and has their CRC32C. A checksum is linear in the bits of its data, so 32 of them, flipped as
+/// they must be, make up for all others.
+fn forged() -> Vec<u8> {
+    let crc = cygnus_parity::checksum::crc32c;
+    let mut block = block(0xF0E1_D2C3_B4A5_9687);
+    let wanted = crc(&[0; 4096]);
+    let flip = |block: &mut [u8], bit: usize| block[bit / 8] ^= 1 << (bit % 8);
+    let base = crc(&block);
+    // Rows of a matrix in echelon form: what flipping these bits does to the checksum, and which bits they are.
+    let mut rows: Vec<(u32, u32)> = Vec::new();
+    let reduce = |rows: &[(u32, u32)], mut effect: u32, mut bits: u32| {
+        for &(other, others) in rows {
+            if effect ^ other < effect {
+                (effect, bits) = (effect ^ other, bits ^ others);
+            }
+        }
+        (effect, bits)
+    };
+    for bit in 0..32 {
+        flip(&mut block, bit);
+        let effect = crc(&block) ^ base;
+        flip(&mut block, bit);
+        let row = reduce(&rows, effect, 1 << bit);
+        assert_ne!(row.0, 0, "any 32 bits in a row tell all checksums apart");
+        rows.push(row);
+        rows.sort_unstable_by(|a, b| b.cmp(a));
+    }
+    let (left, bits) = reduce(&rows, wanted ^ base, 0);
+    assert_eq!(left, 0);
+    (0..32).filter(|bit| bits >> bit & 1 == 1).for_each(|bit| flip(&mut block, bit));
+    assert_eq!(crc(&block), wanted);
+    block
+}
+
+#[test]
+fn what_was_acknowledged_is_read_by_every_reactor_though_its_checksum_is_that_of_what_lies_below() {
+    let forged = forged();
+    for seed in 0..5 {
+        let world = World::new(seed);
+        let disks = make(&world);
+        let cluster = Cluster::new(&world, REACTORS, &disks);
+        let array = open(&cluster, &world, &disks);
+        let peers = attach(&cluster, &array);
+        let written = Rc::new(Cell::new(0));
+        let asked = array.traffic().asked;
+        on_all(&cluster, &array, &peers, |n, rt, volume| {
+            let (written, forged) = (written.clone(), forged.clone());
+            async move {
+                let of = |rt: &Runtime| {
+                    let mut buf = rt.alloc(4096);
+                    buf.bytes_mut().copy_from_slice(&forged);
+                    buf.full()
+                };
+                if n == 0 {
+                    // Stripes that end full, and stripes that a flush ends; the readers look at each block all the time.
+                    for i in 0..600 {
+                        volume.write(i * 4096, of(&rt)).await.unwrap();
+                        written.set(i + 1);
+                        if i % 64 == 63 {
+                            volume.flush().await.unwrap();
+                        }
+                        rt.sleep(cygnus_types::Nanos::micros(rt.rng_u64() % 20)).await;
+                    }
+                    return;
+                }
+                while written.get() < 600 {
+                    let Some(newest) = written.get().checked_sub(1) else {
+                        rt.sleep(cygnus_types::Nanos::micros(5)).await;
+                        continue;
+                    };
+                    // One of the last few, alone or with those before it.
+                    let last = newest - rt.rng_u64() % 8.min(newest + 1);
+                    let blocks = 1 + rt.rng_u64() % 8.min(last + 1);
+                    let first = last + 1 - blocks;
+                    let data = volume.read(first * 4096, rt.alloc(blocks as usize * 4096).full()).await.unwrap();
+                    for (i, found) in data.bytes().chunks_exact(4096).enumerate() {
+                        assert!(found == forged, "seed {seed}: block {} of {newest} reads otherwise", first + i as u64);
+                    }
+                }
+            }
+        });
+        assert!(array.traffic().asked > asked, "some were only in the writer's memory");
+        // What is on the devices is read there.
+        let (volume, asked) = (array.volume("v").unwrap(), array.traffic().asked);
+        cluster.run(async move { volume.flush().await.unwrap() }).unwrap();
+        on_all(&cluster, &array, &peers, |_, rt, volume| async move {
+            let data = volume.read(0, rt.alloc(600 * 4096).full()).await.unwrap();
+            assert_eq!(data.len(), 600 * 4096);
+        });
+        assert_eq!(array.traffic().asked, asked);
         stop(&cluster);
     }
 }

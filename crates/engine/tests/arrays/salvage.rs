@@ -100,7 +100,7 @@ fn without_any_checkpoint_the_headers_tell() {
     let refused = session(&sample.world, &sample.disks, |rt, devices| async move {
         Array::open(&rt, &devices, &options()).await.err()
     });
-    assert!(matches!(refused, Some(ArrayError::NoCheckpoint(_))), "{refused:?}");
+    assert!(matches!(refused, Some(ArrayError::LostCheckpoint { .. })), "{refused:?}");
     let (found, complete) = salvage(&sample, &sample.disks);
     assert!(complete);
     for (lba, (now, was)) in found.iter().zip(&all).enumerate().filter(|(lba, _)| !DISCARDED.contains(lba)) {

@@ -82,7 +82,7 @@ impl Sample {
             Superblock::decode(&slot).and_then(|s| s.verify()).unwrap()
         });
         let newest = superblock.into_iter().max_by_key(|s| s.generation).unwrap();
-        let segments = newest.state.groups[0].segments;
+        let segments = newest.state.groups[0].segments();
         Self { world, disks, geometry: newest.state.geometry, tag: newest.array.tag(), segments }
     }
 

@@ -151,7 +151,7 @@ fn what_is_beyond_redundancy_is_listed_and_nothing_else_suffers() {
     assert_eq!((report.lost, report.lost_blocks), (1, vec![lost]));
     assert_eq!(counts[usize::from(spot.column)].unrepairable, 1);
     let after = sample.run_check(&sample.disks);
-    let left: Vec<_> = after.findings.iter().filter(|f| f.is_damage).map(|f| (f.kind, f.lba)).collect();
+    let left: Vec<_> = after.findings.iter().filter(|f| f.is_damage()).map(|f| (f.kind, f.lba)).collect();
     assert!(left.contains(&(FindingKind::Lost, Some(Lba(42)))), "{left:?}");
     assert!(left.iter().all(|(kind, lba)| *kind != FindingKind::Lost || *lba == Some(Lba(42))), "{left:?}");
     session(&sample.world, &sample.disks, |rt, devices| async move {

@@ -1,6 +1,6 @@
 //! An experiment's results as files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Findings, Verdict};
 use crate::error::LabError;
@@ -8,28 +8,19 @@ use crate::error::LabError;
 /// Name of the file with the verdict.
 const VERDICT: &str = "verdict.json";
 
-/// Writes `verdict.json` and an SVG and a CSV file for each chart into a directory of the experiment's own below `dir`,
-/// which is given back.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_experiment(dir: &Path, verdict: &Verdict, findings: &Findings) -> Result<PathBuf, LabError> {
-    let dir = dir.join(&verdict.id);
-    std::fs::create_dir_all(&dir).map_err(|error| LabError::Write { path: dir.clone(), error })?;
-    let file = |name: String, text: &str| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| LabError::Write { path, error })
-    };
-    for chart in &findings.charts {
-        file(format!("{}.svg", chart.name), &chart.svg())?;
-        file(format!("{}.csv", chart.name), &chart.csv())?;
-    }
+/// `verdict.json` and an SVG and a CSV file for each chart: each file's name and text. They belong into a directory of the
+/// experiment's id.
+pub fn experiment_files(verdict: &Verdict, findings: &Findings) -> Vec<(String, String)> {
+    let charts = findings.charts.iter();
+    let drawn =
+        charts.flat_map(|chart| [("svg", chart.svg()), ("csv", chart.csv())].map(|(kind, text)| (chart, kind, text)));
+    let mut files: Vec<_> = drawn.map(|(chart, kind, text)| (format!("{}.{kind}", chart.name), text)).collect();
     let json = serde_json::to_string_pretty(verdict).expect("verdicts are plain structs");
-    file(VERDICT.into(), &(json + "\n"))?;
-    Ok(dir)
+    files.push((VERDICT.into(), json + "\n"));
+    files
 }
 
-/// A verdict that [`write_experiment`] has written below `dir`, with the charts' SVG; nothing if there is none of this
+/// A verdict among [`experiment_files`] that were written below `dir`, with the charts' SVG; nothing if there is none of this
 /// experiment.
 ///
 /// # Errors

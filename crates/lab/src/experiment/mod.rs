@@ -17,7 +17,7 @@ use crate::chart::{Chart, Scheme};
 use crate::outcome::Outcome;
 
 pub use conduct::{Laboratory, Run, Stage};
-pub use files::{read_verdict, write_experiment};
+pub use files::{experiment_files, read_verdict};
 pub use page::{Provenance, page};
 pub use registry::{EXPERIMENTS, experiment};
 pub use scale::Scale;

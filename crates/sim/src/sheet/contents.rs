@@ -259,7 +259,7 @@ mod tests {
 
     use super::*;
 
-    const ROWS: u32 = 60;
+    const ROWS: u32 = 48;
 
     /// The headers of a stripe's columns whose blocks have addresses from `lba` on.
     fn headers(lba: u64, parity: u8) -> Vec<Vec<u8>> {
@@ -272,6 +272,7 @@ mod tests {
             stripe_seq: lba * 3,
             session: 2,
             durable: lba,
+            opened: 0,
             start_row: 65,
             header_blocks: 1,
             rows: ROWS,

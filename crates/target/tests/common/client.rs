@@ -13,6 +13,10 @@ pub struct Client {
     cookie: u64,
     /// Lengths of the reads outstanding, 0 for other requests.
     outstanding: BTreeMap<u64, u32>,
+    /// What has come of reads that are answered in parts.
+    parts: BTreeMap<u64, Vec<u8>>,
+    /// How many parts have come.
+    pub parts_seen: usize,
 }
 
 /// What a request came to.
@@ -55,8 +59,8 @@ impl Client {
                 ClientStep::Again => {}
                 ClientStep::NeedMore(_) => assert!(receive(rt, sock, &mut input).await, "closed while negotiating"),
                 ClientStep::Ready(agreed) => {
-                    let (rt, outstanding) = (rt.clone(), BTreeMap::new());
-                    return Client { rt, sock, agreed: *agreed, input, cookie: 0, outstanding };
+                    let (rt, outstanding, parts) = (rt.clone(), BTreeMap::new(), BTreeMap::new());
+                    return Client { rt, sock, agreed: *agreed, input, cookie: 0, outstanding, parts, parts_seen: 0 };
                 }
                 ClientStep::Exports(_) => unreachable!(),
             }
@@ -79,7 +83,22 @@ impl Client {
         loop {
             match parse_reply(&self.input, |cookie| self.outstanding.get(&cookie).copied()) {
                 ReplyParsed::Reply { reply, consumed } => {
-                    assert!(reply.last, "this server answers in one chunk");
+                    if let ReplyBody::Data { data, .. } = &reply.body
+                        && (!reply.last || self.parts.contains_key(&reply.cookie))
+                    {
+                        // This server sends parts in order.
+                        let part = self.input[data.clone()].to_vec();
+                        self.parts.entry(reply.cookie).or_default().extend(part);
+                        self.parts_seen += 1;
+                        self.input.drain(..consumed);
+                        if !reply.last {
+                            continue;
+                        }
+                        self.outstanding.remove(&reply.cookie);
+                        return Some((reply.cookie, Answer::Data(self.parts.remove(&reply.cookie).unwrap())));
+                    }
+                    assert!(reply.last, "only data comes in parts");
+                    self.parts.remove(&reply.cookie);
                     let text = |range: std::ops::Range<usize>| String::from_utf8(self.input[range].to_vec()).unwrap();
                     let answer = match reply.body {
                         ReplyBody::Done => Answer::Done,

@@ -23,7 +23,7 @@ struct Socket {
 struct Network {
     now: Nanos,
     sockets: Vec<Socket>,
-    backlog: VecDeque<SocketId>,
+    backlog: VecDeque<(SocketId, Peer)>,
     accepting: VecDeque<OpId>,
     done: Vec<Completion>,
     /// Most bytes one receive delivers, so that messages arrive in pieces.
@@ -48,12 +48,22 @@ impl Loopback {
 
     /// A client's end of a new connection; the other end waits to be accepted.
     pub fn connect(&self) -> SocketId {
+        self.connect_as(Peer::User(1))
+    }
+
+    /// The same, of a certain peer.
+    pub fn connect_as(&self, peer: Peer) -> SocketId {
         let network = &mut *self.0.borrow_mut();
         let first = network.sockets.len();
         network.sockets.push(Socket { peer: first + 1, ..Socket::default() });
         network.sockets.push(Socket { peer: first, ..Socket::default() });
-        network.backlog.push_back(SocketId(first as u32 + 1));
+        network.backlog.push_back((SocketId(first as u32 + 1), peer));
         SocketId(first as u32)
+    }
+
+    /// Nothing happens for a while, and nobody is awake to see it.
+    pub fn skip(&self, span: Nanos) {
+        self.0.borrow_mut().now += span;
     }
 }
 
@@ -69,8 +79,8 @@ impl Network {
     /// Moves bytes until nothing moves.
     fn pump(&mut self) {
         while !self.accepting.is_empty() && !self.backlog.is_empty() {
-            let (id, sock) = (self.accepting.pop_front().unwrap(), self.backlog.pop_front().unwrap());
-            self.end(id, Ok(Outcome::Socket(sock)));
+            let (id, (sock, peer)) = (self.accepting.pop_front().unwrap(), self.backlog.pop_front().unwrap());
+            self.end(id, Ok(Outcome::Socket(sock, peer)));
         }
         for at in 0..self.sockets.len() {
             self.pump_sends(at);

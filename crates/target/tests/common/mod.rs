@@ -4,3 +4,4 @@
 pub mod client;
 pub mod loopback;
 pub mod ram;
+pub mod world;

@@ -7,6 +7,9 @@ use cygnus_runtime::{BufSlice, Event};
 use cygnus_target::{Export, Exports, Volume, VolumeError, VolumeExtent};
 use cygnus_types::{BLOCK, Lba, VolumeId};
 
+/// Blocks looked at for extents in one go.
+const LOOKS: usize = 1024;
+
 #[derive(Default)]
 pub struct Ram {
     bytes: RefCell<Vec<u8>>,
@@ -144,7 +147,10 @@ impl Volume for RamVolume {
         }
         let (mapped, end) = (self.0.mapped.borrow(), (offset + len).min(self.size()));
         let (mut extents, mut at) = (Vec::<VolumeExtent>::new(), offset);
-        while at < end {
+        for _ in 0..LOOKS {
+            if at >= end {
+                break;
+            }
             let next = end.min((at / BLOCK as u64 + 1) * BLOCK as u64);
             let kind = mapped[at as usize / BLOCK];
             let full = extents.len() == max;

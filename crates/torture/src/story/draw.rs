@@ -215,10 +215,12 @@ impl Story {
             requests,
         };
         let mut story = draw.story();
+        super::sparse::draw(&mut story, seed);
         super::scrubs::draw(&mut story, seed);
         super::growth::draw(&mut story, seed);
         super::renewal::draw(&mut story, seed);
         super::standby::draw(&mut story, seed);
+        super::passing::draw(&mut story, seed);
         super::salvage::draw(&mut story, seed);
         // Apart from the rest too.
         story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);

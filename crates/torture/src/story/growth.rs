@@ -1,4 +1,4 @@
-//! Stories in which R-groups come and go. Drawn apart from the rest, so that a seed without them stays what it was.
+//! Stories in which R-groups come and go, and with them numbers and addresses. Drawn apart from the rest, so that a seed without them stays what it was.
 
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
@@ -11,10 +11,12 @@ const ONE_IN: u64 = 5;
 /// A change of the R-groups or of a member's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Regroup {
-    /// The next one is added.
-    Add,
+    /// The devices of this set are added as a group, which gets the lowest number and the lowest addresses that are free.
+    Add(u16),
     /// This one is to leave.
     Retire(u16),
+    /// The devices of the second are added, and the first one is to leave; when it has, others take its number.
+    Refresh(u16, u16),
     /// The device that is in this member's place now, a new one or its own, takes its part.
     Replace(usize),
     /// This one of the spare devices becomes a spare.
@@ -34,13 +36,20 @@ pub(super) fn draw(story: &mut Story, seed: u64) {
     let (groups, first, devices) = (shape.groups + shape.more, shape.members(), shape.devices());
     let may_die = shape.geometry.parity > 0 && rng.chance(1, 3);
     for cycle in &mut story.cycles {
-        for _ in 0..rng.below(3) {
+        for _ in 0..rng.below(4) {
             // Mostly early: clients are done after some milliseconds.
             let magnitude = rng.below(23);
             let at = Nanos(rng.below(1 << magnitude));
-            let what = if rng.chance(1, 2) { Regroup::Add } else { Regroup::Retire(rng.below(groups.into()) as u16) };
+            let which = rng.below(groups.into()) as u16;
+            let what = if rng.chance(1, 2) { Regroup::Add(which) } else { Regroup::Retire(which) };
             cycle.regroups.push((at, what));
         }
+        if rng.chance(1, 2) {
+            let what = Regroup::Refresh(rng.below(groups.into()) as u16, rng.below(groups.into()) as u16);
+            cycle.regroups.push((Nanos(rng.below(1 << 20)), what));
+        }
+        // Devices that are away when their group leaves come back as if nothing had happened.
+        cycle.stale |= rng.chance(1, 4);
         if may_die && rng.chance(1, 3) {
             let member = first + rng.below((devices - first) as u64) as usize;
             let what = if rng.chance(1, 2) { What::Lost } else { What::FailsWrites };

@@ -23,7 +23,7 @@ pub(crate) struct Shrunk {
 
 /// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
 fn class(failure: &str) -> &'static str {
-    const CLASSES: [&str; 11] = [
+    const CLASSES: [&str; 12] = [
         "making the array",
         "salvage",
         "panic",
@@ -32,6 +32,7 @@ fn class(failure: &str) -> &'static str {
         "scrub",
         "no end after",
         "stall",
+        "does not serve again",
         "cannot be opened",
         "legal:",
         "failed at",
@@ -64,6 +65,11 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
             self.thin(|story| &mut story.cycles[n].at_rest);
             self.thin(|story| &mut story.cycles[n].during);
             self.thin(|story| &mut story.cycles[n].regroups);
+            self.thin(|story| &mut story.cycles[n].passing);
+            self.attempt(|story| story.cycles[n].suspended_for = None);
+            for trouble in 0..self.best.story.cycles[n].passing.len() {
+                self.thin(|story| &mut story.cycles[n].passing[trouble].1.members);
+            }
             self.thin(|story| &mut story.cycles[n].ruins);
             self.thin(|story| &mut story.cycles[n].cuts);
             self.attempt(|story| story.cycles[n].admin = None);
@@ -187,14 +193,18 @@ impl Story {
 
     fn forget_members(&mut self) {
         let (devices, places, spares) = (self.shape.devices(), self.shape.places(), usize::from(self.shape.spares));
+        let sets = self.shape.sets();
         self.salvage.retain(|device| *device < devices);
         for cycle in &mut self.cycles {
             cycle.at_rest.retain(|harm| harm.member < devices);
             cycle.during.retain(|(_, harm)| harm.member < devices);
+            cycle.passing.iter_mut().for_each(|(_, trouble)| trouble.members.retain(|member| *member < devices));
             cycle.regroups.retain(|(_, what)| match what {
                 Regroup::Replace(member) | Regroup::Drain(member) => *member < places,
                 Regroup::Spare(n) => *n < spares,
-                Regroup::Add | Regroup::Retire(_) => true,
+                Regroup::Add(set) => usize::from(*set) < sets,
+                Regroup::Refresh(_, set) => usize::from(*set) < sets,
+                Regroup::Retire(_) => true,
             });
         }
     }

@@ -12,6 +12,8 @@
 //!     write 8192 4096 fua pause 12000
 //!     flush 0 0
 //!   at 100000 d2 hangs 1000000
+//!   at 200000 trouble away 5000000 d0 d1
+//!   requests wait 3000000
 //!   end power-cut 600
 //! salvage without d0 d2
 //! ```
@@ -27,7 +29,8 @@ use cygnus_policy::ParityPlacement;
 use cygnus_types::Nanos;
 
 use super::{
-    Admin, Cycle, Ending, Harm, Manner, Regroup, Request, RequestKind, Ruin, Script, Scrubs, Shape, Story, What,
+    Admin, Cycle, Ending, Harm, Manner, Passing, Regroup, Request, RequestKind, Ruin, Script, Scrubs, Shape, Sort,
+    Story, What,
 };
 
 const TITLE: &str = "cygnus torture story 1";
@@ -131,6 +134,14 @@ impl Display for Cycle {
             requests.iter().try_for_each(|request| writeln!(f, "    {request}"))?;
         }
         self.during.iter().try_for_each(|(at, harm)| writeln!(f, "  at {} {harm}", at.0))?;
+        for (at, Passing { sort, span, members }) in &self.passing {
+            write!(f, "  at {} trouble {} {}", at.0, name_of(&Sort::ALL, sort), span.0)?;
+            members.iter().try_for_each(|n| write!(f, " d{n}"))?;
+            writeln!(f)?;
+        }
+        if let Some(span) = self.suspended_for {
+            writeln!(f, "  requests wait {}", span.0)?;
+        }
         self.regroups.iter().try_for_each(|(at, what)| writeln!(f, "  at {} {what}", at.0))?;
         match self.ending {
             Ending::PowerCut(None) => writeln!(f, "  end power-cut"),
@@ -146,8 +157,9 @@ impl Display for Cycle {
 impl Display for Regroup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Add => f.write_str("add"),
+            Self::Add(set) => write!(f, "add {set}"),
             Self::Retire(group) => write!(f, "retire {group}"),
+            Self::Refresh(group, set) => write!(f, "refresh {group} by {set}"),
             Self::Replace(member) => write!(f, "replace {member}"),
             Self::Spare(n) => write!(f, "spare {n}"),
             Self::Drain(member) => write!(f, "drain {member}"),
@@ -356,17 +368,20 @@ impl Cycle {
             "at" => {
                 let at = Nanos(words.value()?);
                 match words.peek() {
-                    Some("add") => {
-                        words.next()?;
-                        self.regroups.push((at, Regroup::Add));
+                    Some("add") => self.regroups.push((at, Regroup::Add(words.named("add")?))),
+                    Some("refresh") => {
+                        let what = Regroup::Refresh(words.named("refresh")?, words.named("by")?);
+                        self.regroups.push((at, what));
                     }
                     Some("replace") => self.regroups.push((at, Regroup::Replace(words.named("replace")?))),
                     Some("spare") => self.regroups.push((at, Regroup::Spare(words.named("spare")?))),
                     Some("drain") => self.regroups.push((at, Regroup::Drain(words.named("drain")?))),
+                    Some("trouble") => self.passing.push((at, parse_passing(&mut words, members)?)),
                     Some("retire") => self.regroups.push((at, Regroup::Retire(words.named("retire")?))),
                     _ => self.during.push((at, parse_harm(&mut words, members)?)),
                 }
             }
+            "requests" => self.suspended_for = Some(Nanos(words.named("wait")?)),
             "end" => self.ending = parse_ending(&mut words)?,
             other => {
                 let kind = known(&REQUESTS, other).ok_or_else(|| format!("{other:?} begins no line"))?;
@@ -393,6 +408,14 @@ fn parse_request(kind: RequestKind, words: &mut Words<'_>) -> Result<Request, St
 fn parse_device(name: &str, devices: usize) -> Result<usize, String> {
     let number = name.strip_prefix('d').and_then(|n| n.parse().ok()).filter(|&n| n < devices);
     number.ok_or_else(|| format!("{name:?} is none of the {devices} devices"))
+}
+
+fn parse_passing(words: &mut Words<'_>, devices: usize) -> Result<Passing, String> {
+    let name: String = words.named("trouble")?;
+    let sort = known(&Sort::ALL, &name).ok_or_else(|| format!("{name:?} is no trouble that passes"))?;
+    let span = Nanos(words.value()?);
+    let members = words.0.by_ref().map(|name| parse_device(name, devices)).collect::<Result<_, _>>()?;
+    Ok(Passing { sort, span, members })
 }
 
 fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {

@@ -6,14 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A path in the temporary directory whose file, if any, goes with it.
+/// A path whose file, if any, goes with it.
 pub struct TempPath(PathBuf);
 
 impl TempPath {
+    /// In the temporary directory.
     pub fn new(name: &str) -> Self {
+        Self::under(&std::env::temp_dir(), name)
+    }
+
+    pub fn under(directory: &Path, name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(std::env::temp_dir().join(format!("cygnus-uring-{}-{count}-{name}", std::process::id())))
+        Self(directory.join(format!("cygnus-uring-{}-{count}-{name}", std::process::id())))
     }
 
     /// A sparse file.
@@ -40,7 +45,8 @@ impl Drop for TempPath {
 /// A loop device over a temporary file.
 pub struct LoopDevice {
     pub path: PathBuf,
-    _file: TempPath,
+    /// What it lies on.
+    pub file: TempPath,
 }
 
 impl LoopDevice {
@@ -53,7 +59,7 @@ impl LoopDevice {
         match output {
             Ok(output) if output.status.success() => {
                 let path = String::from_utf8(output.stdout).unwrap().trim().into();
-                Some(Self { path, _file: file })
+                Some(Self { path, file })
             }
             Ok(output) => {
                 println!("SKIPPED: no loop device: {}", String::from_utf8_lossy(&output.stderr));

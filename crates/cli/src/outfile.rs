@@ -1,0 +1,187 @@
+//! Files that commands write results to. None of them is ever a member of an array: not by its path, nor through a link, a
+//! device node or a loop device.
+
+use crate::failure::Failure;
+use crate::state::StateDir;
+use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+/// Opens a file to be written to in place: a new one, or with `replace` one that exists and is no member. What that holds
+/// stays until its caller empties it, which another output's refusal may forestall.
+pub fn open(path: &Path, replace: bool, state: &StateDir) -> Result<File, Failure> {
+    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+    if path.symlink_metadata().is_err() {
+        return File::options().write(true).create_new(true).open(path).map_err(failed);
+    }
+    refuse_existing(path, replace)?;
+    refuse_remembered(path, state)?;
+    File::options().write(true).open(path).map_err(failed)
+}
+
+/// Writes a file that is whole or not there: with `replace` in place of one that exists and is no member.
+pub fn create<T>(
+    path: &Path,
+    replace: bool,
+    write: impl FnOnce(BufWriter<File>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+    if path.symlink_metadata().is_ok() {
+        refuse_existing(path, replace)?;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let begun = Begun(path.with_file_name(format!(".{name}.partial-{}", std::process::id())));
+    let file = File::create_new(&begun.0).map_err(failed)?;
+    let done = write(BufWriter::with_capacity(256 << 10, file))?;
+    fs::rename(&begun.0, path).map_err(failed)?;
+    Ok(done)
+}
+
+/// Writes a result whose name the command chose, in place of an older one.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+    create(path, true, |mut file| file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed))
+}
+
+/// Writes results below a directory, which is made if need be.
+pub fn write_all(dir: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|error| Failure::Failed(format!("{}: {error}", dir.display())))?;
+    files.iter().try_for_each(|(name, text)| write(&dir.join(name), text))
+}
+
+/// Refuses what exists, unless it may be replaced and is a regular file without a superblock.
+fn refuse_existing(path: &Path, replace: bool) -> Result<(), Failure> {
+    let refuse = |why: &str| Err(Failure::Failed(format!("{} {why}", path.display())));
+    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+    if !replace {
+        return refuse("exists: name another file, or add --force");
+    }
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return refuse("is no regular file, and results are written to such only: name another file");
+    }
+    match superblock(&File::open(path).map_err(failed)?).map_err(failed)? {
+        Ok(found) => refuse(&format!(
+            "is a member of array {} ({}), to which no results are written: name another file",
+            found.state.name, found.array
+        )),
+        Err(SuperblockError::NotASuperblock) => Ok(()),
+        Err(_) => refuse("holds the remains of a member of an array: name another file"),
+    }
+}
+
+fn superblock(file: &File) -> io::Result<Result<Superblock, SuperblockError>> {
+    let end = SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT;
+    if file.metadata()?.len() < end {
+        return Ok(Err(SuperblockError::NotASuperblock));
+    }
+    let mut head = vec![0; end as usize];
+    file.read_exact_at(&mut head, 0)?;
+    Ok(Superblock::newest(SUPERBLOCK_OFFSETS.map(|at| &head[at as usize..(at + SUPERBLOCK_SLOT) as usize])))
+}
+
+/// Refuses where a member was last seen, whatever that holds now: salvage is for arrays whose superblocks may be gone.
+fn refuse_remembered(path: &Path, state: &StateDir) -> Result<(), Failure> {
+    let id = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    let own = id(path);
+    for record in state.list()?.into_iter().flatten() {
+        if own.is_some() && record.paths().any(|place| id(place) == own) {
+            let (path, name) = (path.display(), &record.name);
+            return Err(Failure::Failed(format!(
+                "{path} is where a member of array {name} was last seen: name another file"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Removed unless it was renamed.
+struct Begun(std::path::PathBuf);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        // After the rename there is nothing to remove.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use crate::state::{ArrayRecord, MemberRecord};
+    use std::path::PathBuf;
+
+    /// Both ways to write a result with `--force`.
+    fn attempts(path: &Path, state: &StateDir) -> [Result<(), Failure>; 2] {
+        [open(path, true, state).map(drop), create(path, true, |_| Ok(()))]
+    }
+
+    fn scratch(what: &str) -> (Scratch, StateDir) {
+        let scratch = Scratch::new(what);
+        let state = StateDir::new(scratch.path().join("state"));
+        (scratch, state)
+    }
+
+    fn member(path: PathBuf) -> PathBuf {
+        let mut bytes = vec![0; 1 << 20];
+        // Broken, but a superblock: not even what is left of one is overwritten.
+        bytes[..8].copy_from_slice(&cygnus_format::superblock::SUPERBLOCK_MAGIC);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    #[test]
+    fn members_are_refused_whatever_leads_to_them() {
+        let (scratch, state) = scratch("outfile-member");
+        let member = member(scratch.path().join("d0"));
+        let before = fs::read(&member).unwrap();
+        let [hard, soft] = ["hard", "soft"].map(|name| scratch.path().join(name));
+        fs::hard_link(&member, &hard).unwrap();
+        std::os::unix::fs::symlink(&member, &soft).unwrap();
+        for path in [&member, &hard, &soft] {
+            for attempt in attempts(path, &state) {
+                assert!(attempt.unwrap_err().to_string().contains("member of an array"), "{}", path.display());
+            }
+        }
+        assert_eq!(fs::read(&member).unwrap(), before);
+    }
+
+    #[test]
+    fn devices_and_directories_are_refused() {
+        let (scratch, state) = scratch("outfile-devices");
+        for path in [Path::new("/dev/null"), scratch.path()] {
+            for attempt in attempts(path, &state) {
+                assert!(attempt.unwrap_err().to_string().contains("no regular file"), "{}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn where_a_member_was_last_seen_nothing_is_put_by_salvage() {
+        let (scratch, state) = scratch("outfile-remembered");
+        let path = scratch.path().join("d0");
+        fs::write(&path, b"its superblocks are gone").unwrap();
+        let members = vec![MemberRecord { index: 0, path: path.clone() }];
+        let (name, uuid) = ("tank".into(), "u".into());
+        state.save(&ArrayRecord { schema: cygnus_control::SCHEMA, name, uuid, spares: Vec::new(), members }).unwrap();
+        assert!(open(&path, true, &state).unwrap_err().to_string().contains("array tank was last seen"));
+        assert_eq!(fs::read(&path).unwrap(), b"its superblocks are gone");
+    }
+
+    #[test]
+    fn results_are_whole_or_not_there_and_replaced_only_if_wanted() {
+        let (scratch, state) = scratch("outfile-whole");
+        let path = scratch.path().join("out");
+        let broken: Result<(), _> = create(&path, false, |_| Err(Failure::Failed("no".into())));
+        assert!(broken.is_err() && fs::read_dir(scratch.path()).unwrap().count() == 0);
+        write(&path, "one").unwrap();
+        assert!(create(&path, false, |_| Ok(())).unwrap_err().to_string().contains("--force"));
+        assert!(open(&path, false, &state).unwrap_err().to_string().contains("--force"));
+        write(&path, "two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        open(&path, true, &state).unwrap().set_len(0).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    }
+}

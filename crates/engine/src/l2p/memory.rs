@@ -1,0 +1,115 @@
+//! What the maps of an array take of memory, its limit, and what waits to be given back.
+//!
+//! Readers take no lock, so a part of a map that was replaced may still be looked at by a reactor that had found it a
+//! moment before. None holds on to it across an await, so it can go as soon as every reactor has answered a message
+//! since: the rounds of flushes ask them anyway.
+
+use std::any::Any;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cygnus_types::ByteSize;
+
+/// How the maps of an array use memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapRule {
+    /// What all maps together may take. Blocks that were never written are refused beyond it; all else goes on.
+    pub limit: ByteSize,
+    /// Blocks mapped in a GiB of a volume from which that has an array of all its entries, 2 MiB, instead of a table of
+    /// those mapped. Torture has this happen with few.
+    pub dense_from: u32,
+}
+
+impl Default for MapRule {
+    /// No limit; an array once a table of half its size could be too small.
+    fn default() -> Self {
+        Self { limit: ByteSize(u64::MAX), dense_from: 24 << 10 }
+    }
+}
+
+/// The owner of a part of a map that was replaced, and the bytes that it takes.
+type Retired = (Box<dyn Any + Send>, usize);
+
+#[derive(Default)]
+struct Waiting {
+    /// Replaced since the last round began.
+    fresh: Vec<Retired>,
+    /// Replaced before.
+    settling: Vec<Retired>,
+}
+
+/// See the module's text.
+pub(crate) struct MapMemory {
+    bytes: AtomicU64,
+    limit: AtomicU64,
+    dense_from: u32,
+    waiting: Mutex<Waiting>,
+}
+
+impl MapMemory {
+    pub(crate) fn new(rule: MapRule) -> Self {
+        Self {
+            bytes: AtomicU64::new(0),
+            limit: AtomicU64::new(rule.limit.0),
+            dense_from: rule.dense_from,
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Bytes taken, those that wait to be given back among them.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What they may take.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// Whether the maps may grow.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.bytes() < self.limit()
+    }
+
+    /// Entries from which a chunk is dense.
+    pub(super) fn dense_from(&self) -> u32 {
+        self.dense_from
+    }
+
+    /// Entries below which a dense chunk becomes a table again; far enough from the other mark that no chunk goes back
+    /// and forth.
+    pub(super) fn thin_below(&self) -> u32 {
+        self.dense_from / 3
+    }
+
+    pub(super) fn take(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn give_back(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Keeps what was replaced until nobody can be looking at it any more.
+    pub(super) fn retire(&self, part: impl Any + Send, bytes: usize) {
+        self.waiting.lock().expect("no holder panics").fresh.push((Box::new(part), bytes));
+    }
+
+    /// A round begins that every reactor answers.
+    pub(super) fn begin_settling(&self) {
+        let mut waiting = self.waiting.lock().expect("no holder panics");
+        let fresh = std::mem::take(&mut waiting.fresh);
+        waiting.settling.extend(fresh);
+    }
+
+    /// All have answered since [`MapMemory::begin_settling`].
+    pub(super) fn end_settling(&self) {
+        let settled = std::mem::take(&mut self.waiting.lock().expect("no holder panics").settling);
+        self.give_back(settled.iter().map(|&(_, bytes)| bytes).sum());
+    }
+}

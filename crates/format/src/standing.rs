@@ -1,0 +1,122 @@
+//! What a device is to an array: by its identity, never by the number in its superblock. Numbers are given out again, to the
+//! members of another group or to a device that takes a member's place; a UUID is one device's for ever.
+
+use cygnus_types::MemberIx;
+
+use crate::array_state::{ArrayState, GroupState};
+use crate::superblock::{SPARE, Superblock};
+
+/// What a device with a superblock of the array is to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The member of this number, current or stale.
+    Member(MemberIx),
+    /// A spare.
+    Spare,
+    /// Nothing: it was about to be added with its R-group, and that was cut short.
+    Joining,
+    /// Nothing any more: its R-group has left.
+    Left,
+    /// Nothing any more: another device has its place.
+    Replaced,
+    /// Nothing any more: it was a spare.
+    FormerSpare,
+}
+
+impl Standing {
+    /// Why the device takes no part, for people; `None` for members and spares.
+    pub fn why_not(self) -> Option<&'static str> {
+        match self {
+            Standing::Member(_) | Standing::Spare => None,
+            Standing::Joining => Some("was about to be added, and that was cut short"),
+            Standing::Left => Some("has left the array with its R-group"),
+            Standing::Replaced => Some("was replaced by another device"),
+            Standing::FormerSpare => Some("was a spare and is none any more"),
+        }
+    }
+
+    /// What to do with a device that takes no part, for people.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Standing::Joining => "leave it out, or add it again",
+            _ => "leave it out",
+        }
+    }
+}
+
+impl ArrayState {
+    /// What the device with this superblock is to the array, of which this is the newest state.
+    pub fn standing(&self, own: &Superblock) -> Standing {
+        if self.lists(SPARE, own.member_uuid) {
+            return Standing::Spare;
+        }
+        match self.members().position(|desc| desc.uuid == own.member_uuid) {
+            Some(ix) if self.has_left(MemberIx(ix as u16)) => Standing::Left,
+            Some(ix) => Standing::Member(MemberIx(ix as u16)),
+            None if own.is_joining() => Standing::Joining,
+            None if own.member == SPARE => Standing::FormerSpare,
+            None if self.has_group_of(own) => Standing::Replaced,
+            None => Standing::Left,
+        }
+    }
+
+    /// Whether the group in which a device was a member is still there: then the two have a member in common. (When all
+    /// of its members have been replaced since, it cannot be told from one that has left.)
+    fn has_group_of(&self, own: &Superblock) -> bool {
+        let number = own.member.index() / usize::from(own.state.geometry.width());
+        match (self.groups.get(number), own.state.groups.get(number)) {
+            (Some(here), Some(there)) if here.state != GroupState::Retired => {
+                here.members.iter().any(|member| there.members.iter().any(|other| other.uuid == member.uuid))
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_types::Uuid;
+
+    use super::*;
+    use crate::array_state::tests::tank;
+
+    #[test]
+    fn a_device_is_what_its_identity_says() {
+        let old = tank();
+        let of = |member: u16, state: &ArrayState| {
+            let member_uuid = match MemberIx(member) {
+                SPARE => state.spares[0].uuid,
+                ix => state.members().nth(ix.index()).unwrap().uuid,
+            };
+            let array = Uuid::from_random(1, 1);
+            Superblock {
+                generation: 7,
+                array,
+                member: MemberIx(member),
+                member_uuid,
+                read_only: false,
+                state: state.clone(),
+            }
+        };
+        assert_eq!(old.standing(&of(4, &old)), Standing::Member(MemberIx(4)));
+        assert_eq!(old.standing(&of(SPARE.0, &old)), Standing::Spare);
+        let mut now = old.clone();
+        now.spares.clear();
+        now.groups[0].members[2].uuid = Uuid::from_random(70, 70);
+        assert_eq!(now.standing(&of(2, &old)), Standing::Replaced);
+        assert_eq!(now.standing(&of(SPARE.0, &old)), Standing::FormerSpare);
+        now.groups[1].state = GroupState::Retired;
+        now.groups[1].extents.clear();
+        assert_eq!(now.standing(&of(3, &old)), Standing::Left, "listed still");
+        let new = (80..83)
+            .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
+        now.admit(4, new.collect(), GroupState::InService).unwrap();
+        assert_eq!(now.standing(&of(3, &old)), Standing::Left, "another group has its number");
+        assert_eq!(now.standing(&of(3, &now)), Standing::Member(MemberIx(3)));
+        let mut joining = now.clone();
+        let more = (90..93)
+            .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
+        joining.admit(4, more.collect(), GroupState::Joining).unwrap();
+        assert_eq!(now.standing(&of(6, &joining)), Standing::Joining);
+    }
+}

@@ -1,0 +1,184 @@
+//! What the sessions of a reactor hold of the network's memory, and who waits for some.
+//!
+//! Each connection has a small part to itself, so that a client of ordinary habits waits for nobody. Beyond that all
+//! reactors' sessions draw on one account, and no peer may hold more of it, with all its connections, than is left for the
+//! others ([`MemoryPart::try_take_share`]). Whoever gets none waits, which means that his socket is not read.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
+
+use cygnus_runtime::{MemoryPart, Runtime};
+use cygnus_types::Nanos;
+
+/// Bytes that each connection has to itself: its smallest buffers, and room for a few ordinary requests.
+pub(crate) const RESERVE: usize = 128 << 10;
+/// Bytes moved between the common account and a session's own at a time, so that few requests touch what reactors share.
+const GRAIN: usize = 64 << 10;
+/// How often those who wait look whether another reactor has given something back.
+const LOOK: Nanos = Nanos::millis(1);
+
+/// The common account as the sessions of one reactor see it.
+pub(crate) struct Purse {
+    rt: Runtime,
+    memory: Arc<MemoryPart>,
+    waiting: RefCell<Vec<Rc<Wish>>>,
+    looking: Cell<bool>,
+}
+
+/// What one session holds.
+pub(crate) struct Account {
+    purse: Rc<Purse>,
+    /// Bytes in use.
+    held: Cell<usize>,
+    /// Bytes that may be in use: the session's own, and what it has drawn.
+    taken: Cell<usize>,
+    /// Bytes that all sessions of its peer have drawn.
+    peers: Arc<AtomicUsize>,
+}
+
+/// Somebody waits for memory.
+struct Wish {
+    account: Rc<Account>,
+    bytes: usize,
+    granted: Cell<bool>,
+    waker: RefCell<Waker>,
+}
+
+impl Purse {
+    pub(crate) fn new(rt: &Runtime, memory: Arc<MemoryPart>) -> Rc<Self> {
+        Rc::new(Self { rt: rt.clone(), memory, waiting: RefCell::default(), looking: Cell::new(false) })
+    }
+
+    /// The account of a new session; `peers` counts what all sessions of its peer have drawn.
+    pub(crate) fn open(self: &Rc<Self>, peers: Arc<AtomicUsize>) -> Rc<Account> {
+        Rc::new(Account { purse: self.clone(), held: Cell::new(0), taken: Cell::new(RESERVE), peers })
+    }
+
+    /// Whether anybody waits.
+    pub(crate) fn is_short(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
+    /// Grants whatever can be granted now, to those who have waited longest first.
+    fn serve(&self) {
+        let grant = |wish: &Wish| {
+            let granted = wish.account.try_take(wish.bytes);
+            if granted {
+                wish.granted.set(true);
+                wish.waker.borrow().wake_by_ref();
+            }
+            granted
+        };
+        // One whose future was dropped wants nothing any more.
+        self.waiting.borrow_mut().retain(|wish| Rc::strong_count(wish) > 1 && !grant(wish));
+    }
+
+    fn enqueue(self: &Rc<Self>, wish: Rc<Wish>) {
+        self.waiting.borrow_mut().push(wish);
+        if self.looking.replace(true) {
+            return;
+        }
+        let purse = self.clone();
+        self.rt.spawn(async move {
+            while !purse.waiting.borrow().is_empty() {
+                purse.rt.sleep(LOOK).await;
+                purse.serve();
+            }
+            purse.looking.set(false);
+        });
+    }
+}
+
+impl Account {
+    /// Takes `bytes` if they are to be had at once.
+    #[inline]
+    pub(crate) fn try_take(&self, bytes: usize) -> bool {
+        let held = self.held.get() + bytes;
+        if held > self.taken.get() && !self.draw(held - self.taken.get()) {
+            return false;
+        }
+        self.held.set(held);
+        true
+    }
+
+    fn draw(&self, missing: usize) -> bool {
+        let bytes = missing.next_multiple_of(GRAIN);
+        let granted = self.purse.memory.try_take_share(bytes, self.peers.load(Ordering::Relaxed));
+        if granted {
+            self.peers.fetch_add(bytes, Ordering::Relaxed);
+            self.taken.set(self.taken.get() + bytes);
+        }
+        granted
+    }
+
+    /// Keeps so much, and gives back the rest of what was drawn.
+    fn keep(&self, bytes: usize) {
+        let excess = self.taken.replace(bytes) - bytes;
+        self.peers.fetch_sub(excess, Ordering::Relaxed);
+        self.purse.memory.give(excess);
+    }
+
+    /// Whether it has drawn on the common account.
+    pub(crate) fn has_drawn(&self) -> bool {
+        self.taken.get() > RESERVE
+    }
+
+    /// Takes `bytes` as soon as they are to be had.
+    pub(crate) async fn take(self: &Rc<Self>, bytes: usize) {
+        if self.try_take(bytes) {
+            return;
+        }
+        let (account, granted, waker) = (self.clone(), Cell::new(false), RefCell::new(Waker::noop().clone()));
+        let mut waits = Waits { wish: Rc::new(Wish { account, bytes, granted, waker }), over: false };
+        self.purse.enqueue(waits.wish.clone());
+        poll_fn(|cx| {
+            if waits.wish.granted.get() {
+                return Poll::Ready(());
+            }
+            waits.wish.waker.borrow_mut().clone_from(cx.waker());
+            Poll::Pending
+        })
+        .await;
+        waits.over = true;
+    }
+
+    /// Gives back what was taken.
+    #[inline]
+    pub(crate) fn give(&self, bytes: usize) {
+        let held = self.held.get() - bytes;
+        self.held.set(held);
+        // A grain more is kept while there is work, for the next request.
+        let keep = if held <= RESERVE { RESERVE } else { held.next_multiple_of(GRAIN) + GRAIN };
+        if self.taken.get() > keep {
+            self.keep(keep);
+        }
+        if !self.purse.waiting.borrow().is_empty() {
+            self.purse.serve();
+        }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        // Those who wait hear of it at their next look: they may be looking just now, and find that this one has gone.
+        self.keep(RESERVE);
+    }
+}
+
+/// One who waits; should he stop waiting after it was granted, it goes back.
+struct Waits {
+    wish: Rc<Wish>,
+    over: bool,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        if self.wish.granted.get() && !self.over {
+            self.wish.account.give(self.wish.bytes);
+        }
+    }
+}

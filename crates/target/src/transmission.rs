@@ -1,0 +1,308 @@
+//! The transmission phase of a session: a reader that takes requests in, workers for what has to wait, a sender.
+
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::pin::pin;
+use std::rc::Rc;
+
+use cygnus_nbd::{Command, Parsed, ReplyEncoder, parse_request, peek_offset};
+use cygnus_runtime::{Runtime, SocketId};
+use cygnus_types::Nanos;
+
+use crate::dispatch::{self, REPLY_COST};
+use crate::event::EndReason;
+use crate::handle::Handle;
+use crate::jobs::{Job, Jobs, Lane};
+use crate::outbox::Outbox;
+use crate::pace::Pace;
+use crate::receive::ReceiveBuffer;
+use crate::select::{Either, first_of};
+use crate::session::{Agreement, Context};
+use crate::stats::Totals;
+use crate::volume::{Exports, Tap, Volume};
+use crate::wait::receive;
+
+/// Bytes of replies, and of writes waiting, that one session may have outstanding, whatever memory there is. Enough for
+/// 1900 reads of 4 KiB. A single larger request still gets through, alone.
+const WINDOW: usize = 16 << 20;
+/// Bytes that a worker takes: a task with the future of a request.
+const WORKER: usize = 4 << 10;
+
+/// What a session's reader, workers and sender share.
+pub(crate) struct Transmission<V> {
+    pub(crate) rt: Runtime,
+    pub(crate) volume: V,
+    pub(crate) tap: Option<Rc<dyn Tap>>,
+    pub(crate) agreed: cygnus_nbd::Session,
+    pub(crate) encoder: ReplyEncoder,
+    pub(crate) outbox: Outbox,
+    pub(crate) totals: Rc<Totals>,
+    pub(crate) handle: Rc<Handle>,
+    pub(crate) pace: Rc<Pace>,
+    reads: Jobs,
+    long: Jobs,
+    others: Jobs,
+    stalled_after: Nanos,
+    /// How many wait for room in the window.
+    waiting: Cell<u32>,
+    /// Set by workers or the sender; the reader obeys.
+    ended: RefCell<Option<EndReason>>,
+}
+
+/// Serves requests until the session ends.
+pub(crate) async fn transmit<E: Exports>(
+    server: &Context<'_, E>,
+    sock: SocketId,
+    handle: &Rc<Handle>,
+    input: &mut ReceiveBuffer,
+    agreement: Agreement<E::Volume>,
+) -> EndReason {
+    let Agreement { session: agreed, volume, tap, answer } = agreement;
+    let session = Rc::new(Transmission {
+        rt: server.rt.clone(),
+        volume,
+        tap,
+        encoder: ReplyEncoder::new(agreed.structured),
+        agreed,
+        outbox: Outbox::new(server.rt),
+        totals: server.totals.clone(),
+        handle: handle.clone(),
+        pace: server.pace.clone(),
+        reads: Jobs::new(Jobs::MANY),
+        long: Jobs::new(1),
+        others: Jobs::new(Jobs::MANY),
+        stalled_after: server.config.stalled_after,
+        waiting: Cell::new(0),
+        ended: RefCell::default(),
+    });
+    server.rt.spawn(session.clone().send_replies(sock));
+    input.widen();
+    let reason = match session.begin(&answer).await {
+        Ok(()) => {
+            let Err(reason) = session.read_requests(sock, input).await;
+            reason
+        }
+        Err(reason) => reason,
+    };
+    if !reason.is_abrupt() {
+        session.drain(server.config.grace).await;
+    }
+    session.reads.close();
+    session.long.close();
+    session.others.close();
+    session.outbox.close();
+    // Workers that wait for room find that nobody wants their replies.
+    session.handle.wake.notify();
+    reason
+}
+
+impl<V: Volume> Transmission<V> {
+    /// Sends the last words of the negotiation.
+    async fn begin(&self, answer: &[u8]) -> Result<(), EndReason> {
+        if !answer.is_empty() {
+            self.take_room(REPLY_COST).await?;
+            self.outbox.push_bytes(answer, REPLY_COST);
+        }
+        Ok(())
+    }
+
+    /// The reader: takes every complete request of what was received, then receives more.
+    async fn read_requests(
+        self: &Rc<Self>,
+        sock: SocketId,
+        input: &mut ReceiveBuffer,
+    ) -> Result<Infallible, EndReason> {
+        loop {
+            match parse_request(input.filled()) {
+                Parsed::Request { request, .. } if request.command == Command::Disconnect => {
+                    return Err(EndReason::Goodbye);
+                }
+                Parsed::Request { request, payload, consumed } => {
+                    self.handle.client.owes_nothing();
+                    self.take_turn(dispatch::units(&request)).await;
+                    self.take_room(dispatch::cost(&request, &self.agreed)).await?;
+                    // While this one is worked on, memory brings what the next one needs.
+                    if let Some(offset) = peek_offset(&input.filled()[consumed..]) {
+                        self.volume.announce(offset);
+                    }
+                    self.admit(request, &input.filled()[payload]).await?;
+                    input.consume(consumed);
+                }
+                Parsed::NeedMore(message) => {
+                    let have = input.filled().len();
+                    if input.make_room(message, V::WHOLE_WRITE) {
+                        self.receive_more(sock, input, if have > 0 { message - have } else { 0 }).await?;
+                    } else {
+                        self.write_through(sock, input).await?;
+                    }
+                }
+                Parsed::Bad(reason) => return Err(EndReason::Malformed(reason)),
+            }
+        }
+    }
+
+    /// Receives more. The buffer has room. Of a request that has begun, `missing` bytes have yet to come.
+    pub(crate) async fn receive_more(
+        &self,
+        sock: SocketId,
+        input: &mut ReceiveBuffer,
+        missing: usize,
+    ) -> Result<(), EndReason> {
+        let client = &self.handle.client;
+        if missing > 0 {
+            client.has_begun(self.rt.now(), missing, self.stalled_after);
+        }
+        receive(&self.rt, sock, input, &self.handle, None, || self.ended.borrow().clone()).await?;
+        client.heard_of(self.rt.now());
+        Ok(())
+    }
+
+    /// Takes units of work of this turn, or waits for one that has some left.
+    pub(crate) async fn take_turn(&self, units: u32) {
+        if !self.pace.try_take(units) {
+            self.pace.take(units).await;
+        }
+    }
+
+    /// Takes room for a request, for the reader: waits for it, unless the session ends before.
+    pub(crate) async fn take_room(&self, bytes: usize) -> Result<(), EndReason> {
+        if self.try_take_room(bytes) {
+            return Ok(());
+        }
+        // While it is we who do not read, the client is not late.
+        self.handle.client.owes_nothing();
+        self.wait_for_room(bytes, || self.ended.borrow().clone().or_else(|| self.handle.stopped())).await
+    }
+
+    /// As [`Transmission::take_room`], for a worker: false if nobody wants its reply any more.
+    pub(crate) async fn take_more_room(&self, bytes: usize) -> bool {
+        let closed = || self.outbox.is_closed().then_some(EndReason::Hangup);
+        self.try_take_room(bytes) || self.wait_for_room(bytes, closed).await.is_ok()
+    }
+
+    #[inline]
+    fn try_take_room(&self, bytes: usize) -> bool {
+        let takes = self.has_window(bytes) && self.handle.account.try_take(bytes);
+        if takes {
+            self.handle.window.set(self.handle.window.get() + bytes);
+        }
+        takes
+    }
+
+    /// A request larger than the window has room when it is alone.
+    fn has_window(&self, bytes: usize) -> bool {
+        let window = self.handle.window.get();
+        window == 0 || window + bytes <= WINDOW
+    }
+
+    #[cold]
+    async fn wait_for_room(&self, bytes: usize, ended: impl Fn() -> Option<EndReason>) -> Result<(), EndReason> {
+        let _waiting = Waiting::new(&self.waiting);
+        loop {
+            let mut wake = self.handle.wake.wait();
+            if let Some(reason) = ended() {
+                return Err(reason);
+            }
+            if self.try_take_room(bytes) {
+                return Ok(());
+            }
+            if !self.has_window(bytes) {
+                wake.await;
+                continue;
+            }
+            let mut memory = pin!(self.handle.account.take(bytes));
+            if let Either::First(()) = first_of(&mut memory, &mut wake).await {
+                if self.has_window(bytes) {
+                    self.handle.window.set(self.handle.window.get() + bytes);
+                    return Ok(());
+                }
+                // Another one of this session was faster.
+                self.handle.account.give(bytes);
+            }
+        }
+    }
+
+    /// Waits until everything taken in is answered and sent, or the connection is broken, or `grace` is over.
+    async fn drain(&self, grace: Nanos) {
+        let mut deadline = self.rt.sleep(grace);
+        let _waiting = Waiting::new(&self.waiting);
+        while self.handle.window.get() > 0 && !self.outbox.is_closed() {
+            let mut wake = self.handle.wake.wait();
+            if let Either::Second(()) = first_of(&mut wake, &mut deadline).await {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn give_room(&self, bytes: usize) {
+        self.handle.window.set(self.handle.window.get() - bytes);
+        self.handle.account.give(bytes);
+        if self.waiting.get() > 0 {
+            self.handle.wake.notify();
+        }
+    }
+
+    fn jobs(&self, lane: Lane) -> &Jobs {
+        match lane {
+            Lane::Reads => &self.reads,
+            Lane::Long => &self.long,
+            Lane::Others => &self.others,
+        }
+    }
+
+    /// Hands a job to the workers, starting one more if all are busy and there is memory for it.
+    pub(crate) fn queue(self: &Rc<Self>, job: Job) {
+        let lane = Lane::of(&job);
+        if let Some(worker) = self.jobs(lane).push(job, || self.handle.account.try_take(WORKER)) {
+            let session = self.clone();
+            self.rt.spawn(async move {
+                while let Some(job) = session.jobs(lane).next(worker).await {
+                    session.serve(job).await;
+                }
+            });
+        }
+    }
+
+    /// The sender: one vectored send after the other, each of what was ready when it began.
+    async fn send_replies(self: Rc<Self>, sock: SocketId) {
+        while let Some(batch) = self.outbox.next().await {
+            self.handle.client.sending_from(Some(self.rt.now()));
+            let sent = self.rt.send(sock, batch.parts).await;
+            self.handle.client.sending_from(None);
+            match sent {
+                Ok(_) => self.give_room(batch.cost),
+                Err(error) => {
+                    self.outbox.close();
+                    self.end(EndReason::Broken(error));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn volume_is_gone(&self) {
+        self.end(EndReason::VolumeGone);
+    }
+
+    /// Makes the reader stop; the first reason counts.
+    fn end(&self, reason: EndReason) {
+        self.ended.borrow_mut().get_or_insert(reason);
+        self.handle.wake.notify();
+    }
+}
+
+/// Counts one more who waits, for as long as it is kept.
+struct Waiting<'a>(&'a Cell<u32>);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}

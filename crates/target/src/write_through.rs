@@ -1,0 +1,156 @@
+//! Writes that are longer than the receive buffer: taken in pieces as they arrive, and answered once.
+//!
+//! So no memory is held for what has only been announced, and nobody holds some while he waits for the rest. Pieces meet at
+//! borders of blocks. If the connection ends before the last one, those before it are written, as with any write that is
+//! never acknowledged.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use cygnus_nbd::{Errno, Request, peek_request, wire};
+use cygnus_runtime::SocketId;
+use cygnus_types::{BLOCK, Nanos};
+
+use crate::dispatch::{REPLY_COST, units_for};
+use crate::event::EndReason;
+use crate::jobs::{Job, Work};
+use crate::receive::ReceiveBuffer;
+use crate::transmission::Transmission;
+use crate::volume::{Volume, VolumeError};
+
+/// Pieces of at least twice this length end at multiples of it, where arrays have their stripes.
+const NEAT: usize = 64 << 10;
+
+/// How a long write failed.
+pub(crate) enum Trouble {
+    /// It was refused before anything was done.
+    Refused(Errno, &'static str),
+    Volume(VolumeError),
+}
+
+/// See the module's text.
+pub(crate) struct LongWrite {
+    pub(crate) request: Request,
+    pub(crate) started: Nanos,
+    /// Pieces that are not done, and one for the reader until it has seen the last.
+    unfinished: Cell<u32>,
+    trouble: RefCell<Option<Trouble>>,
+    /// The connection has ended in the middle: nobody waits for a reply.
+    abandoned: Cell<bool>,
+}
+
+impl LongWrite {
+    /// The first trouble is what the client is told.
+    pub(crate) fn fail(&self, trouble: Trouble) {
+        self.trouble.borrow_mut().get_or_insert(trouble);
+    }
+}
+
+/// How much of `have` bytes to take now of a write that goes on at `offset` and of which `left` are to come.
+fn piece(offset: u64, have: usize, left: usize) -> usize {
+    if have >= left {
+        return left;
+    }
+    let border = if have >= 2 * NEAT { NEAT } else { BLOCK } as u64;
+    let end = (offset + have as u64) / border * border;
+    end.saturating_sub(offset) as usize
+}
+
+impl<V: Volume> Transmission<V> {
+    /// Takes the write whose header is at the front of the buffer, piece by piece.
+    pub(crate) async fn write_through(
+        self: &Rc<Self>,
+        sock: SocketId,
+        input: &mut ReceiveBuffer,
+    ) -> Result<(), EndReason> {
+        let request = peek_request(input.filled()).expect("only a write takes more than a receive buffer");
+        self.take_room(REPLY_COST).await?;
+        input.consume(wire::REQUEST_BYTES);
+        let (trouble, started) = (RefCell::default(), self.rt.now());
+        let write = LongWrite { request, started, unfinished: Cell::new(1), trouble, abandoned: Cell::new(false) };
+        let write = Rc::new(write);
+        match request.check(&self.agreed, self.volume.size()) {
+            Ok(()) => self.tell_tap(&request, started),
+            Err(refusal) => write.fail(Trouble::Refused(refusal.errno, refusal.reason)),
+        }
+        let taken = self.take_pieces(sock, input, &write).await;
+        write.abandoned.set(taken.is_err());
+        self.piece_is_done(&write);
+        taken
+    }
+
+    async fn take_pieces(
+        self: &Rc<Self>,
+        sock: SocketId,
+        input: &mut ReceiveBuffer,
+        write: &Rc<LongWrite>,
+    ) -> Result<(), EndReason> {
+        let (mut offset, mut left) = (write.request.offset, write.request.length as usize);
+        while left > 0 {
+            let have = input.filled().len();
+            if have < left && input.make_room(left, V::WHOLE_WRITE) {
+                self.receive_more(sock, input, left - have).await?;
+                continue;
+            }
+            // If it was refused, the offset may be anything.
+            let is_refused = write.trouble.borrow().is_some();
+            let len = if is_refused { have.min(left) } else { piece(offset, have, left) };
+            assert!(len > 0, "a full receive buffer holds whole blocks");
+            self.take_turn(units_for(len)).await;
+            if !is_refused {
+                self.write_piece(write, offset, &input.filled()[..len]).await?;
+            }
+            input.consume(len);
+            offset = offset.wrapping_add(len as u64);
+            left -= len;
+            // The next one has all its time.
+            self.handle.client.owes_nothing();
+        }
+        Ok(())
+    }
+
+    async fn write_piece(self: &Rc<Self>, write: &Rc<LongWrite>, offset: u64, payload: &[u8]) -> Result<(), EndReason> {
+        match self.volume.try_write(offset, payload) {
+            Some(Ok(())) => {}
+            Some(Err(error)) => write.fail(Trouble::Volume(error)),
+            None => {
+                let data = self.copy_of(payload).await?;
+                write.unfinished.set(write.unfinished.get() + 1);
+                let work = Work::Piece(write.clone(), offset, data);
+                self.queue(Job { request: write.request, work, started: write.started });
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece was written, or has failed; or the reader has seen the last. The last of all has the write answered.
+    pub(crate) fn piece_is_done(self: &Rc<Self>, write: &LongWrite) {
+        write.unfinished.set(write.unfinished.get() - 1);
+        if write.unfinished.get() > 0 {
+            return;
+        }
+        let (request, started) = (write.request, write.started);
+        match write.trouble.take() {
+            _ if write.abandoned.get() => self.give_room(REPLY_COST),
+            Some(Trouble::Refused(errno, why)) => self.fail(&request, errno, why, None, started),
+            Some(Trouble::Volume(error)) => self.fail_volume(&request, error, started),
+            None if request.fua() => self.queue(Job { request, work: Work::Durable, started }),
+            None => self.succeed(&request, started),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_meet_at_borders_of_blocks() {
+        assert_eq!(piece(0, 16 << 10, 1 << 20), 16 << 10);
+        assert_eq!(piece(100, 16 << 10, 1 << 20), (16 << 10) - 100);
+        assert_eq!(piece(4096, 8191, 1 << 20), 4096);
+        assert_eq!(piece(5000, 8191, 8191), 8191, "the last one ends where the write does");
+        assert_eq!(piece(4096, 256 << 10, 1 << 20), (256 << 10) - 4096);
+        assert_eq!(piece(10, 100, 200), 0, "nothing whole yet");
+    }
+}

@@ -1,0 +1,42 @@
+//! What is demanded when trouble is over: the array serves again without an operator, in a bounded time.
+
+use cygnus_engine::{Array as Engine, ArrayHealth};
+use cygnus_format::MemberState;
+use cygnus_runtime::Runtime;
+use cygnus_types::Nanos;
+
+/// So long after the end of all trouble requests are served again. Members are asked once a second, a probe that was on its
+/// way may have to be given up first, and a flush after it.
+pub(crate) const SERVES_AGAIN: Nanos = Nanos::secs(20);
+/// So long after that whoever was away is up to date: one that has come and gone is asked once a minute.
+const WHOLE_AGAIN: Nanos = Nanos::secs(80);
+/// How often to look.
+const LOOK: Nanos = Nanos::millis(5);
+
+/// Waits for that; an error says what did not come about. `over`: when the trouble ends.
+pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos) -> Result<(), String> {
+    rt.sleep_until(over).await;
+    let until = rt.now() + SERVES_AGAIN;
+    while array.status().health == ArrayHealth::Suspended {
+        if rt.now() > until {
+            let waits_for = array.status().suspended.map_or_else(String::new, |suspended| suspended.words());
+            return Err(format!("it does not serve again {SERVES_AGAIN} after the trouble: it waits for {waits_for}"));
+        }
+        rt.sleep(LOOK).await;
+    }
+    let until = rt.now() + WHOLE_AGAIN;
+    loop {
+        let status = array.status();
+        let there = |member: &&cygnus_engine::MemberStatus| {
+            let away = matches!(member.state, MemberState::Missing | MemberState::Rebuilding);
+            away && status.groups[member.group.index()].state != cygnus_format::GroupState::Retired
+        };
+        match status.members.iter().find(there) {
+            None => return Ok(()),
+            Some(member) if rt.now() > until => {
+                return Err(format!("it does not serve again as before: {} is {:?}", member.name, member.state));
+            }
+            Some(_) => rt.sleep(LOOK).await,
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Opening what is at a path, as often as it is lost: past the page cache where possible, and so that nobody else has it.
+//!
+//! A claim (`O_EXCL` on a block device, `flock` everywhere) belongs to the opening that made it, and excludes later openings of
+//! our own as well. So an opening that finds the very file or device that we have claimed keeps the claim of the one before;
+//! only if something else is there now, as after a drive was pulled and put back, is there anything to claim.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use cygnus_runtime::IoError;
+use cygnus_types::BLOCK;
+
+use crate::aligned::AlignedBytes;
+use crate::error::{OpenError, io_error, open_error, unsuitable};
+use crate::new_file::keeps_its_space;
+
+/// Smallest unit of I/O there is.
+const SECTOR: u32 = 512;
+
+/// How a device is to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading and writing, and nobody else meanwhile.
+    Exclusive,
+    /// Reading only, whoever else uses it: for looking at the members of an array that may be running.
+    ReadOnly,
+}
+
+/// What is known of a device from opening it.
+#[derive(Clone, Debug)]
+pub(crate) struct Properties {
+    /// In bytes, whole blocks.
+    pub(crate) size: u64,
+    pub(crate) logical_block: u32,
+    /// Alignment in bytes that buffers need.
+    pub(crate) buffer_align: usize,
+    /// Why I/O goes through the page cache, if it does.
+    pub(crate) fallback: Option<String>,
+    pub(crate) can_trim: bool,
+}
+
+/// Which file or block device it is, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Identity {
+    /// File system and inode.
+    File(u64, u64),
+    /// Number, and how many devices the kernel had had when this one came: numbers are used again.
+    Block(u64, u64),
+}
+
+/// A file or block device as it was opened once. It stays open until the last clone is gone, and until the last operation of
+/// any ring on it has ended.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    file: Arc<File>,
+    /// Keeps everybody else out; the file itself, or the one before.
+    claim: Arc<File>,
+    /// The file that a loop device lies on, claimed too: else it could be a second member under its own name.
+    beneath: Option<Arc<File>>,
+    identity: Identity,
+    /// Counts the openings of the path.
+    pub(crate) number: u64,
+    /// Whether a read or write that is to be tried without waiting may wait all the same.
+    pub(crate) may_block: bool,
+}
+
+impl Opening {
+    /// Opens `path`, claims it unless `before` has done so, and finds out what it is like.
+    pub(crate) fn new(path: &Path, access: Access, before: Option<&Opening>) -> Result<(Self, Properties), OpenError> {
+        let claimed = before.map(|before| before.identity);
+        let (file, fallback) = open_direct(path, access, claimed)?;
+        let metadata = file.metadata().map_err(|error| io_error(path, "examine it", error))?;
+        let identity = identify(path, &file, &metadata)?;
+        let number = before.map_or(0, |before| before.number + 1);
+        let file = Arc::new(file);
+        let claim = match before {
+            Some(before) if before.identity == identity => before.claim.clone(),
+            _ if access == Access::Exclusive => {
+                lock(path, &file)?;
+                file.clone()
+            }
+            _ => file.clone(),
+        };
+        let beneath = match (before, identity) {
+            (Some(before), _) => before.beneath.clone(),
+            (None, Identity::Block(number, _)) if access == Access::Exclusive => claim_beneath(path, number)?,
+            (None, _) => None,
+        };
+        let properties = match identity {
+            Identity::Block(number, _) => block(path, &file, fallback, number)?,
+            Identity::File(..) => regular(&file, fallback, metadata.len()),
+        };
+        let size = properties.size / BLOCK as u64 * BLOCK as u64;
+        if size == 0 {
+            return Err(unsuitable(path, format!("smaller than one block of {BLOCK} bytes")));
+        }
+        let may_block = matches!(identity, Identity::File(..)) && !keeps_from_waiting(&file);
+        Ok((Self { file, claim, beneath, identity, number, may_block }, Properties { size, ..properties }))
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    pub(crate) fn is_block_device(&self) -> bool {
+        matches!(self.identity, Identity::Block(..))
+    }
+}
+
+/// A path, and how it is open now.
+pub(crate) struct Place {
+    path: PathBuf,
+    access: Access,
+    current: Mutex<Opening>,
+    /// Held by whoever opens anew, which may take its time.
+    reopening: Mutex<()>,
+}
+
+impl Place {
+    pub(crate) fn new(path: &Path, access: Access, opening: Opening) -> Self {
+        Self { path: path.to_owned(), access, current: Mutex::new(opening), reopening: Mutex::new(()) }
+    }
+
+    pub(crate) fn current(&self) -> Opening {
+        self.current.lock().expect("no holder panics").clone()
+    }
+
+    /// Opens the path anew, unless that has been done since the opening `known`; blocking. What is there must do for whoever
+    /// counts on these properties.
+    pub(crate) fn reopen(&self, known: u64, needed: &Properties) -> Result<Opening, IoError> {
+        // Of several reactors one opens, and the others find it done.
+        let _only_one = self.reopening.lock().expect("no holder panics");
+        let before = self.current();
+        if before.number > known {
+            return Ok(before);
+        }
+        let (opening, found) = Opening::new(&self.path, self.access, Some(&before))?;
+        let Properties { size, logical_block, buffer_align, .. } = *needed;
+        if found.size < size || found.logical_block > logical_block || found.buffer_align > buffer_align {
+            // Something else has taken its name.
+            return Err(IoError::of_device(libc::ENODEV));
+        }
+        *self.current.lock().expect("no holder panics") = opening.clone();
+        Ok(opening)
+    }
+}
+
+fn identify(path: &Path, file: &File, metadata: &fs::Metadata) -> Result<Identity, OpenError> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return Ok(Identity::File(metadata.dev(), metadata.ino()));
+    }
+    if !kind.is_block_device() {
+        return Err(unsuitable(path, "neither a regular file nor a block device".into()));
+    }
+    let mut sequence = 0u64;
+    // SAFETY: the request fills a u64, which the variable is. A kernel without it leaves the zero.
+    unsafe { libc::ioctl(file.as_raw_fd(), BLKGETDISKSEQ, &raw mut sequence) };
+    Ok(Identity::Block(metadata.rdev(), sequence))
+}
+
+fn block(path: &Path, file: &File, fallback: Option<String>, number: u64) -> Result<Properties, OpenError> {
+    let mut size = 0u64;
+    let mut logical_block: libc::c_int = 0;
+    // SAFETY: the requests fill a u64 and a C int, which the variables are.
+    let failed = unsafe {
+        libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &raw mut size) != 0
+            || libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET, &raw mut logical_block) != 0
+    };
+    if failed {
+        return Err(io_error(path, "ask its size", io::Error::last_os_error()));
+    }
+    let logical_block = logical_block as u32;
+    if logical_block > BLOCK as u32 {
+        let why = format!("its logical block of {logical_block} bytes is larger than the {BLOCK} supported");
+        return Err(unsuitable(path, why));
+    }
+    let can_trim = queue_limit(number, "discard_max_bytes") > 0;
+    let buffer_align = if fallback.is_none() { logical_block as usize } else { 1 };
+    Ok(Properties { size, logical_block, buffer_align, fallback, can_trim })
+}
+
+fn regular(file: &File, fallback: Option<String>, size: u64) -> Properties {
+    let (logical_block, buffer_align) = match (&fallback, direct_alignment(file)) {
+        (None, Some((offset, memory))) => (offset.clamp(SECTOR, BLOCK as u32), memory as usize),
+        (None, None) => (BLOCK as u32, BLOCK),
+        (Some(_), _) => (SECTOR, 1),
+    };
+    // A hole past the end changes nothing, and fails alike where holes cannot be punched.
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: no pointers involved.
+    let punches = unsafe { libc::fallocate(file.as_raw_fd(), mode, size as i64, BLOCK as i64) } == 0;
+    let can_trim = punches && !keeps_its_space(file);
+    Properties { size, logical_block, buffer_align, fallback, can_trim }
+}
+
+/// Opens `path` past the page cache, or through it where that is refused, and then says why. What is `claimed` already is
+/// not claimed again.
+fn open_direct(path: &Path, access: Access, claimed: Option<Identity>) -> Result<(File, Option<String>), OpenError> {
+    let exclusive = access == Access::Exclusive;
+    let open = |flags| OpenOptions::new().read(true).write(exclusive).custom_flags(flags).open(path);
+    let is_claimed = |claimed| {
+        let file = open(0).map_err(|error| open_error(path, error))?;
+        let metadata = file.metadata().map_err(|error| io_error(path, "examine it", error))?;
+        Ok(identify(path, &file, &metadata)? == claimed)
+    };
+    // On a block device O_EXCL claims it, against mounts and other claimants; elsewhere, without O_CREAT, it is undefined.
+    let is_block = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
+    let claims = exclusive && is_block && !claimed.map_or(Ok(false), is_claimed)?;
+    let claim = if claims { libc::O_EXCL } else { 0 };
+    let why = match open(claim | libc::O_DIRECT) {
+        Ok(file) => match try_direct(&file) {
+            Ok(()) => return Ok((file, None)),
+            Err(why) => why,
+        },
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => "the file system refuses O_DIRECT".into(),
+        Err(error) => return Err(open_error(path, error)),
+    };
+    let file = open(claim).map_err(|error| open_error(path, error))?;
+    Ok((file, Some(format!("buffered I/O: {why}"))))
+}
+
+/// Some file systems take the flag and fail the I/O, or want more alignment than our blocks have.
+fn try_direct(file: &File) -> Result<(), String> {
+    match direct_alignment(file) {
+        Some((0, _)) => return Err("the file system does no direct I/O on this file".into()),
+        Some((offset, memory)) if offset.max(memory) > BLOCK as u32 => {
+            return Err(format!("direct I/O would need an alignment of {} bytes", offset.max(memory)));
+        }
+        _ => {}
+    }
+    let mut block = AlignedBytes::new(BLOCK);
+    match file.read_at(block.as_mut(), 0) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Err("direct reads fail".into()),
+        // Success, or a failure that has nothing to do with O_DIRECT and that whoever reads will meet again.
+        _ => Ok(()),
+    }
+}
+
+/// What the file system says of direct I/O: alignment in bytes of offsets and of memory; `None` if it says nothing.
+fn direct_alignment(file: &File) -> Option<(u32, u32)> {
+    let mut status = MaybeUninit::<libc::statx>::zeroed();
+    let (flags, mask) = (libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN);
+    // SAFETY: the path is an empty C string, the result has room for what the call fills.
+    let answered = unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), flags, mask, status.as_mut_ptr()) } == 0;
+    // SAFETY: all zeros is a valid value, so it was initialised from the start.
+    let status = unsafe { status.assume_init() };
+    (answered && status.stx_mask & mask != 0).then_some((status.stx_dio_offset_align, status.stx_dio_mem_align))
+}
+
+/// Locks the file against every other opener that asks, ourselves included.
+fn lock(path: &Path, file: &File) -> Result<(), OpenError> {
+    // SAFETY: no pointers involved.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Err(OpenError::InUse { path: path.to_owned() }),
+        _ => Err(io_error(path, "lock it", error)),
+    }
+}
+
+/// Claims the file that a loop device lies on. One that cannot be opened is nobody's member either.
+fn claim_beneath(path: &Path, number: u64) -> Result<Option<Arc<File>>, OpenError> {
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    let told = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/loop/backing_file"));
+    let Ok(file) = told.and_then(|beneath| File::open(beneath.trim_end_matches('\n'))) else { return Ok(None) };
+    lock(path, &file)?;
+    Ok(Some(Arc::new(file)))
+}
+
+/// Whether a file lies on one of the file systems that are known to do without waiting what is asked for without waiting.
+/// FUSE says that it does and does not; of those that nobody has tried, nobody knows.
+fn keeps_from_waiting(file: &File) -> bool {
+    const KNOWN: [libc::c_long; 6] = [
+        libc::EXT4_SUPER_MAGIC,
+        libc::XFS_SUPER_MAGIC,
+        libc::BTRFS_SUPER_MAGIC,
+        libc::F2FS_SUPER_MAGIC,
+        libc::TMPFS_MAGIC,
+        BCACHEFS_SUPER_MAGIC,
+    ];
+    let mut status = MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the result has room for what the call fills.
+    let answered = unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } == 0;
+    // SAFETY: all zeros is a valid value, so it was initialised from the start.
+    answered && KNOWN.contains(&unsafe { status.assume_init() }.f_type)
+}
+
+/// A limit of the request queue of the block device `number`, from sysfs; 0 where it says nothing.
+fn queue_limit(number: u64, limit: &str) -> u64 {
+    let device = format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number));
+    // A partition has its queue in the directory of its disk.
+    [format!("{device}/queue/{limit}"), format!("{device}/../queue/{limit}")]
+        .iter()
+        .find_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// "bcachefs" as the kernel shortens it; the libc crate does not name it.
+const BCACHEFS_SUPER_MAGIC: libc::c_long = 0xca45_1a4e;
+
+/// `_IOR(0x12, 114, size_t)`; the libc crate does not name it.
+const BLKGETSIZE64: libc::Ioctl = 0x8008_1272;
+
+/// `_IOR(0x12, 128, __u64)`; since Linux 5.15.
+const BLKGETDISKSEQ: libc::Ioctl = 0x8008_1280;

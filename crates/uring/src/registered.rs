@@ -1,0 +1,72 @@
+//! A device as one reactor's ring has it.
+//!
+//! io_uring tries to carry out a read or write at once, without waiting, and gives what would have to wait to kernel threads.
+//! Two things in this can make one device hold up all of them:
+//!
+//! * File systems decide what "without waiting" means. FUSE claims to do it and asks its server for the file's attributes all
+//!   the same, so a server that gives no answer stops the thread that submits: the reactor. Only on file systems that are known
+//!   to keep the promise is anything tried at once; elsewhere the kernel threads do everything.
+//! * There are few of those threads, four for each core. As many operations on a device that hangs take all of them, and
+//!   every flush of every other device, which never goes without them, waits behind. So each device gets as many threads as it
+//!   may have operations with the kernel; and what exceeds that number is held back here.
+
+use std::collections::VecDeque;
+
+use cygnus_runtime::OpId;
+use io_uring::squeue;
+
+use crate::device::Device;
+use crate::flight::InFlight;
+use crate::opening::Opening;
+
+/// Operations of one device that the kernel has at most at a time. Beyond some tens no device gets any faster.
+pub(crate) const DEPTH: u32 = 128;
+
+/// See the module's text.
+pub(crate) struct Registered {
+    pub(crate) device: Device,
+    /// The number of the opening that the ring has.
+    pub(crate) opening: u64,
+    may_block: bool,
+    with_kernel: u32,
+    held: VecDeque<(OpId, InFlight)>,
+}
+
+impl Registered {
+    pub(crate) fn new(device: Device) -> Self {
+        let opening = device.opening();
+        let may_block = opening.as_ref().is_some_and(|opening| opening.may_block);
+        let opening = opening.map_or(0, |opening| opening.number);
+        Self { device, opening, may_block, with_kernel: 0, held: VecDeque::new() }
+    }
+
+    /// The ring has another opening from now on.
+    pub(crate) fn opened_anew(&mut self, opening: &Opening) {
+        self.opening = opening.number;
+        self.may_block = opening.may_block;
+    }
+
+    /// How reads and writes are to be submitted.
+    pub(crate) fn flags(&self) -> squeue::Flags {
+        if self.may_block { squeue::Flags::ASYNC } else { squeue::Flags::empty() }
+    }
+
+    /// Counts an operation and gives it back to go to the kernel now; or keeps it, if there are too many.
+    #[inline]
+    pub(crate) fn admit(&mut self, id: OpId, flight: InFlight) -> Option<InFlight> {
+        if self.with_kernel == DEPTH {
+            self.held.push_back((id, flight));
+            return None;
+        }
+        self.with_kernel += 1;
+        Some(flight)
+    }
+
+    /// One of them has ended. The next takes its place.
+    #[inline]
+    pub(crate) fn ended(&mut self) -> Option<(OpId, InFlight)> {
+        let next = self.held.pop_front();
+        self.with_kernel -= u32::from(next.is_none());
+        next
+    }
+}

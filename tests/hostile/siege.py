@@ -1,0 +1,420 @@
+"""Attacks on a served array, one after the other, with a well-behaved client beside them.
+
+Of each: the server's memory meanwhile and afterwards, what the client notices, and what the log says. Memory is judged
+strictly. Times depend on what else the machine does: they are shown, and judged by a bound that only a frozen reactor
+breaks, in the best of three tries.
+"""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from wire import *
+
+UNIX = os.environ["SOCKET"]
+TCP = ("127.0.0.1", int(os.environ["PORT"]))
+CONTROL = os.environ["CONTROL"]
+PID = int(os.environ["SERVER_PID"])
+LOG = os.environ["LOG"]
+STATUS = json.loads(os.environ["STATUS_COMMAND"])
+QUICK = os.environ["QUICK"] == "1"
+SECONDS = 3 if QUICK else 20
+TRIES = 3
+# What a client of ordinary habits may wait for at most, beyond ten times what it waits for when it is alone.
+PATIENCE = 0.1
+# How much larger than before a server may stay: tables that have grown once, and the allocator's crumbs.
+CRUMBS = 20 * MIB
+BYSTANDERS = 64 * MIB
+
+fork = multiprocessing.get_context("fork")
+
+
+def check(truth, what):
+    if not truth:
+        raise SystemExit(f"FAIL: {what}")
+
+
+def resident():
+    with open(f"/proc/{PID}/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+def descriptors():
+    return len(os.listdir(f"/proc/{PID}/fd"))
+
+
+def status():
+    answer = subprocess.run(STATUS, capture_output=True, timeout=30)
+    check(answer.returncode == 0, f"status: {answer.stderr.decode()}")
+    return json.loads(answer.stdout)
+
+
+def log_lines(part):
+    with open(LOG, errors="replace") as log:
+        return [line for line in log if part in line]
+
+
+def settles(limit):
+    """Whether the server becomes as small as this; waits for it."""
+    deadline = time.monotonic() + 30
+    while resident() > limit and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return resident() <= limit
+
+
+# --- the client of ordinary habits
+
+
+def bystand(orders, answers):
+    """Writes and reads 4 KiB at a time, one request after the other. Tells how long they took since it was asked last."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        wire, rng, took = Wire(UNIX).go(), random.Random(1), []
+        while True:
+            at = BYSTANDERS + rng.randrange(1024) * 4096
+            data = rng.randbytes(4096)
+            began = time.monotonic()
+            check(wire.write(at, data) == 0, "the bystander's write")
+            between = time.monotonic()
+            check(wire.read(at, 4096) == data, "the bystander reads what it wrote")
+            took += [between - began, time.monotonic() - between]
+            if orders.poll():
+                if orders.recv() == "end":
+                    return
+                answers.send(took)
+                took = []
+            time.sleep(0.001)
+    except BaseException as error:  # whatever it was, the others must hear of it
+        answers.send(repr(error))
+        raise
+
+
+class Bystander:
+    def __init__(self):
+        orders, self.orders = fork.Pipe(duplex=False)
+        self.answers, answers = fork.Pipe(duplex=False)
+        self.process = fork.Process(target=bystand, args=(orders, answers), daemon=True)
+        self.process.start()
+
+    def took(self):
+        """The times since the last call, sorted."""
+        self.orders.send("tell")
+        check(self.answers.poll(120), "the bystander has been waiting for two minutes")
+        took = self.answers.recv()
+        check(not isinstance(took, str), f"the bystander noticed: {took}")
+        return sorted(took)
+
+
+def p99(times):
+    return times[int(len(times) * 0.99)]
+
+
+# --- attacks: each gets an event that ends it, and runs in a process of its own
+
+
+def hold(connections, ended):
+    """Keeps them until the end. A process that exits closes what is left."""
+    ended.wait()
+    for wire in connections:
+        wire.close()
+
+
+def many(count, make):
+    """So many connections, or as many as the server lets in."""
+    made = []
+    for _ in range(count):
+        try:
+            made.append(make())
+        except (OSError, EOFError):
+            pass
+    return made
+
+
+def announce(ended):
+    """Writes of 32 MiB that never come."""
+    wires = many(60, lambda: Wire(UNIX).go())
+    for wire in wires:
+        wire.send(header(WRITE, 0, 32 * MIB))
+    hold(wires, ended)
+
+
+def half_sent(ended):
+    """Writes of 32 MiB of which a part comes."""
+    wires = many(60, lambda: Wire(UNIX).go())
+    for wire in wires:
+        wire.send(header(WRITE, 200 * MIB, 32 * MIB) + bytes(700 * KIB + 13))
+    hold(wires, ended)
+
+
+def drip(ended):
+    """Negotiations and requests that come byte by byte."""
+    negotiating = many(100, lambda: Wire(UNIX))
+    asking = many(50, lambda: Wire(UNIX).go())
+    hello = struct.pack(">I", 3) + OPTION + struct.pack(">II", GO, 60000) + bytes(60000)
+    for n in range(1000):
+        for wire, stream in [(w, hello) for w in negotiating] + [(w, header(WRITE, 0, 8192) + bytes(8192)) for w in asking]:
+            try:
+                wire.send(stream[n : n + 1])
+            except OSError:
+                pass
+        if ended.wait(0.3):
+            return
+
+
+def flood(request, structured, count, batch):
+    """Pipelined requests, on many connections, whose replies nobody takes."""
+
+    def attack(ended):
+        wires = many(count, lambda: Wire(UNIX).go(structured=structured))
+        for wire in wires:
+            wire.s.setblocking(False)
+        requests = request * batch
+        while not ended.is_set():
+            stuck = 0
+            for wire in wires:
+                try:
+                    wire.s.send(requests)
+                except BlockingIOError:
+                    stuck += 1
+                except OSError:
+                    wires.remove(wire)
+                    break
+            if stuck == len(wires):
+                ended.wait(0.05)
+
+    return attack
+
+
+def crowd(ended):
+    """Two thousand connections that ask nothing; half of them do not even say what they want."""
+    hold(many(1000, lambda: Wire(UNIX, 5)) + many(1000, lambda: Wire(UNIX, 5).go()), ended)
+
+
+def storm(ended):
+    """Connections that come and go."""
+    while not ended.is_set():
+        for wire in many(50, lambda: Wire(UNIX)):
+            wire.close()
+
+
+def resets(ended):
+    """Connections that are reset after each byte of what they might have said."""
+    name = struct.pack(">I", 4) + b"vol0"
+    stream = struct.pack(">I", 3) + OPTION + struct.pack(">II", GO, 10) + name + b"\0\0"
+    stream += header(READ, 0, 65536) + header(WRITE, 32 * MIB, 4096) + bytes(4096) + header(BLOCK_STATUS, 0, MIB)
+    rng = random.Random(3)
+    cuts = list(range(150)) + [rng.randrange(len(stream)) for _ in range(50)]
+    while not ended.is_set():
+        for cut in cuts:
+            for wire in many(1, lambda: Wire(TCP)):
+                wire.s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                try:
+                    wire.send(stream[:cut])
+                except OSError:
+                    pass
+                wire.close()
+
+
+def options(ended):
+    """Negotiations without an end, full of what takes time and memory."""
+    queries = struct.pack(">I", 4) + b"vol0" + struct.pack(">I", 15000) + (struct.pack(">I", 0)) * 15000
+    names = struct.pack(">I", 4096) + b"x" * 4096 + struct.pack(">I", 14) + (struct.pack(">I", 4096) + b"y" * 4096) * 14
+    while not ended.is_set():
+        wires = many(20, lambda: Wire(UNIX, 1))
+        for wire in wires:
+            try:
+                wire.greet()
+                wire.option(STRUCTURED)
+                for _ in range(100):
+                    wire.option(LIST)
+                    wire.option(LIST_META, queries)
+                    wire.option(SET_META, names)
+                    wire.option(0x7777, bytes(20000))
+            except (OSError, EOFError):
+                pass
+            wire.close()
+
+
+def half_closed(ended):
+    """Clients that say that they say no more, and then take nothing."""
+    while not ended.is_set():
+        wires = many(30, lambda: Wire(UNIX).go())
+        for wire in wires:
+            wire.s.setblocking(False)
+            try:
+                wire.send(header(READ, 0, 4 * MIB) * 4)
+                wire.s.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+        ended.wait(1)
+        for wire in wires:
+            wire.close()
+
+
+def garbage(ended):
+    rng = random.Random(5)
+    while not ended.is_set():
+        for n, wire in enumerate(many(30, lambda: Wire(UNIX).go() if rng.random() < 0.5 else Wire(UNIX))):
+            wire.s.setblocking(False)
+            try:
+                wire.send((OPTION if n % 2 else b"") + rng.randbytes(rng.randrange(1, 100_000)))
+            except OSError:
+                pass
+            wire.close()
+
+
+def control(ended):
+    """The same to the control socket: silence, endless lines, noise, and requests without end."""
+    rng = random.Random(6)
+    silent = many(200, lambda: Wire(CONTROL))
+    while not ended.is_set():
+        for wire in many(20, lambda: Wire(CONTROL)):
+            wire.s.setblocking(False)
+            for piece in (b"x" * 200_000, rng.randbytes(5000), b'{"request":"status"}\n' * 2000):
+                try:
+                    wire.send(piece)
+                except OSError:
+                    pass
+            wire.close()
+    hold(silent, ended)
+
+
+# --- the siege
+
+
+def besiege(name, attack, bystander, base, room, during=None):
+    """Runs an attack; returns what the bystander waited, relative to what it waits when alone."""
+    ratios = []
+    for _ in range(TRIES):
+        bystander.took()
+        time.sleep(1)
+        alone = p99(bystander.took())
+        ended = fork.Event()
+        process = fork.Process(target=attack, args=(ended,), daemon=True)
+        process.start()
+        peak, until = 0, time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            peak = max(peak, resident())
+            time.sleep(0.02)
+        if during:
+            during()
+        meanwhile = p99(bystander.took())
+        ended.set()
+        process.join(20)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        check(peak <= base + room, f"{name}: {peak >> 20} MiB of memory, {base >> 20} before")
+        check(settles(base + CRUMBS), f"{name}: afterwards it keeps {resident() >> 20} MiB, {base >> 20} before")
+        ratios.append(meanwhile / alone)
+        print(
+            f"  {name:<14} p99 {alone * 1e3:6.2f} ms alone, {meanwhile * 1e3:6.2f} ms meanwhile; "
+            f"memory {base >> 20} MiB before, {peak >> 20} at most, {resident() >> 20} after",
+            flush=True,
+        )
+        if meanwhile <= 10 * alone + PATIENCE:
+            return min(ratios)
+    raise SystemExit(f"FAIL: {name}: the bystander waited {min(ratios):.0f} times as long as alone")
+
+
+def newcomers():
+    """While one peer has taken all it can get: another one gets in."""
+    wire = Wire(TCP, 20).go()
+    check(wire.write(48 * MIB, b"n" * 4096) == 0 and wire.read(48 * MIB, 4096) == b"n" * 4096, "a newcomer is served")
+    wire.close()
+
+
+def commands():
+    """The operator is still heard."""
+    check(status()["served"], "the control socket answers")
+
+
+def main():
+    # It never says what it wants, and is cut off in the course of all this.
+    silent = Wire(UNIX)
+    owner = Wire(UNIX).go()
+    # Every other block, the most there is to tell of a map; and an ordinary load, after which the server is as large as it
+    # will be in ordinary times.
+    pattern = random.Random(2).randbytes(MIB)
+    for block in range(0, 2048, 2):
+        check(owner.write(block * 4096, pattern[:4096]) == 0, "a write")
+    for n in range(16):
+        check(owner.write((16 + n) * MIB, pattern) == 0, "a write")
+        check(owner.read((16 + n) * MIB, MIB) == pattern, "a read")
+    owner.close()
+    bystander = Bystander()
+    time.sleep(3)
+    bystander.took()
+    base, sockets = resident(), descriptors()
+    memory = status()["memory"]
+    network = next(part["limit_bytes"] for part in memory["parts"] if part["name"] == "network")
+    # With what the kernel's view of memory adds: pages of stacks and tables.
+    room = network + CRUMBS
+
+    attacks = [
+        ("announce", announce, 16 * MIB, None),
+        ("half-sent", half_sent, room, None),
+        ("drip", drip, 60 * MIB, None),
+        ("block-status", flood(header(BLOCK_STATUS, 0, 8 * MIB), True, 8, 1000), room, None),
+        ("reads", flood(header(READ, 0, 32 * MIB), False, 60, 50), room, None),
+        ("reads-parts", flood(header(READ, 0, 32 * MIB), True, 60, 50), room, None),
+        ("trims", flood(header(TRIM, 100 * MIB, 100 * MIB), True, 8, 1000), room, None),
+        ("crowd", crowd, room, newcomers),
+        ("storm", storm, 60 * MIB, None),
+        ("resets", resets, 60 * MIB, newcomers),
+        ("options", options, 60 * MIB, None),
+        ("half-closed", half_closed, room, None),
+        ("garbage", garbage, 60 * MIB, None),
+        ("control", control, 60 * MIB, commands),
+    ]
+    only = sys.argv[1:]
+    ratios = {}
+    for name, attack, allowed, during in attacks:
+        if not only or name in only:
+            ratios[name] = besiege(name, attack, bystander, base, allowed, during)
+
+    bystander.orders.send("end")
+    bystander.process.join(10)
+    check(silent.is_closed(20), "a connection that says nothing is cut off")
+    # What was never attacked is as it was.
+    wire = Wire(UNIX, 20).go()
+    for block in range(0, 2048, 2):
+        check(wire.read(block * 4096, 4096) == pattern[:4096], f"block {block}")
+    for n in range(16):
+        check(wire.read((16 + n) * MIB, MIB) == pattern, f"data at {16 + n} MiB")
+    wire.close()
+
+    deadline = time.monotonic() + 30
+    while descriptors() > sockets and time.monotonic() < deadline:
+        time.sleep(0.2)
+    check(descriptors() <= sockets, f"{descriptors()} descriptors are open, {sockets} before")
+    now = status()
+    check(now["clients"]["connections"] == 0, f"connections are left: {now['clients']}")
+    if not only:
+        check_log(now)
+    worst = max(ratios, key=ratios.get)
+    print(f"  p99 of the bystander, meanwhile to alone: {ratios[worst]:.1f} in the worst case ({worst})")
+
+
+def check_log(now):
+    for what in [
+        "refused: it has",
+        "the negotiation took too long",
+        "did not take its replies",
+        "did not arrive in time",
+        "times more",
+    ]:
+        check(log_lines(what), f"the log says nothing of {what!r}")
+    lines = log_lines("nbd")
+    check(len(lines) < 300, f"{len(lines)} lines in the log")
+    check(all("user" in line or "127.0.0.1" in line or "unknown" in line for line in lines if "connection" in line), "peers have names")
+    check(now["clients"]["refused"] > 100 and now["clients"]["cut"] > 100, f"counted: {now['clients']}")
+
+
+main()
