@@ -130,7 +130,7 @@ if [[ $(id -u) == 0 ]]; then
     head -c 64K /dev/zero >small/fill 2>/dev/null || true
     ends 1 "No space left" --state small/state array create tank --create 64MiB --groups 2 d0 d1 d2 d3 d4 d5
     rm -f d[0-5]
-    ends 1 "No space left" array create tank --create 64MiB --groups 2 small/d{0..5}
+    ends 1 "0 B left; make room there" array create tank --create 64MiB --groups 2 small/d{0..5}
     umount small
     rm -rf state
 fi
@@ -226,7 +226,7 @@ ends 3 "degraded" array status tank
 json 3 '.state == "degraded"' array status tank
 ends 3 "degraded" array check tank
 truncate -s 5M d4
-ends 3 "cut short" array status tank
+ends 3 "truncated; it takes no part" array status tank
 mv d2 away2
 ends 4 "failed" array status tank
 json 4 '.state == "failed"' array status tank
