@@ -66,7 +66,7 @@ P
     kill -TERM "$SERVER"
     wait "$SERVER" || fail "SIGTERM: the server ended with an error"
     mv "$DIR/away" "$DIR/d1"
-    cygnus "$DIR" array scan "$DIR" | grep -q "was member 1 and has been replaced" || fail "array scan does not know the old member"
+    cygnus "$DIR" array scan "$DIR" | grep -q "was replaced by another device" || fail "array scan does not know the old member"
     mv "$DIR/d0" "$DIR/gone" # whatever it had is in the new one, or made from it
     start
     python <<'P'
