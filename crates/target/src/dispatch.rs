@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_nbd::wire::{self, CMD_FLAG_DF, CMD_FLAG_FAST_ZERO, CMD_FLAG_NO_HOLE, CMD_FLAG_REQ_ONE};
+use cygnus_nbd::wire::{self, CMD_FLAG_FAST_ZERO, CMD_FLAG_NO_HOLE, CMD_FLAG_REQ_ONE};
 use cygnus_nbd::{Command, Errno, Extent, ReplyEncoder, Request, Session};
 use cygnus_runtime::{BufPool, BufSlice};
 use cygnus_types::{BLOCK, Nanos};
@@ -10,19 +10,14 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::event::EndReason;
 use crate::jobs::{Job, Work};
 use crate::pace::UNIT_BYTES;
+use crate::reads::{self, PIECE, Share, Shares};
 use crate::stats::OpClass;
 use crate::transmission::Transmission;
-use crate::volume::{Volume, VolumeError, VolumeExtent};
+use crate::volume::{Volume, VolumeError};
 use crate::write_through::Trouble;
 
 /// Room counted for every reply besides its data: more than any header or error takes.
 pub(crate) const REPLY_COST: usize = 256;
-/// Reads up to this length have their header in the block before the data, so that both go out as one part.
-const INLINE_READ: usize = 32 << 10;
-/// Reads from this length on are worth asking whether there is anything to send at all.
-const HOLE_READ: u32 = 64 << 10;
-/// Longer reads are done in pieces of this length, and if the reply form allows it sent so too.
-const READ_PIECE: usize = 1 << 20;
 /// Bytes considered for one answer to BLOCK_STATUS: a client asks on from where an answer ends.
 const STATUS_SPAN: u64 = 256 << 20;
 /// Most extents in one answer to BLOCK_STATUS: with these it fills one of the outbox's buffers.
@@ -38,46 +33,30 @@ const DISCARD: u32 = 64;
 const _: () = assert!(ReplyEncoder::MAX_BYTES <= REPLY_COST && REPLY_COST < BLOCK);
 const _: () = assert!(STATUS_EXTENTS <= wire::MAX_EXTENTS && STATUS_BYTES <= crate::outbox::HEADERS);
 
-/// Bytes of memory that a request takes until its reply is sent; of a read that is sent in pieces, one of them.
-pub(crate) fn cost(request: &Request, agreed: &Session) -> usize {
+/// A request that was let in.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) request: Request,
+    /// What was taken for it.
+    pub(crate) share: Share,
+    /// When it was parsed.
+    pub(crate) started: Nanos,
+}
+
+/// The shares that a request may be let in with, the best one first.
+pub(crate) fn shares(request: &Request, agreed: &Session) -> Shares {
     match request.command {
-        Command::Read if !goes_in_pieces(request, agreed) => {
-            // What is too long is refused.
-            whole_read_cost(request.offset, request.length.min(wire::MAX_PAYLOAD) as usize)
-        }
-        Command::Read => piece_cost(request.offset, READ_PIECE),
-        Command::BlockStatus => REPLY_COST + STATUS_BYTES,
-        _ => REPLY_COST,
+        Command::Read => reads::shares(request, agreed),
+        Command::BlockStatus => Shares::one(REPLY_COST + STATUS_BYTES),
+        _ => Shares::one(REPLY_COST),
     }
-}
-
-/// Structured replies may come in several chunks, unless the client forbids it.
-fn goes_in_pieces(request: &Request, agreed: &Session) -> bool {
-    request.length as usize > READ_PIECE && agreed.structured && !request.has(CMD_FLAG_DF)
-}
-
-/// What one piece of a read takes: its data with what stands before it, and whole blocks around it if it has none.
-fn piece_cost(offset: u64, len: usize) -> usize {
-    let around =
-        if (offset | len as u64).is_multiple_of(BLOCK as u64) { 0 } else { BufPool::footprint(len + 2 * BLOCK) };
-    REPLY_COST + BufPool::footprint(header_room(len) + len) + around
-}
-
-fn whole_read_cost(offset: u64, len: usize) -> usize {
-    let rest = len.saturating_sub(READ_PIECE);
-    piece_cost(offset, len.min(READ_PIECE)) + rest.next_multiple_of(READ_PIECE)
-}
-
-/// Bytes in front of a read's data, in the same buffer.
-fn header_room(len: usize) -> usize {
-    if len <= INLINE_READ { BLOCK } else { 0 }
 }
 
 /// Units of a turn's work that it takes to let a request in.
 pub(crate) fn units(request: &Request) -> u32 {
     match request.command {
-        Command::Read | Command::Write => units_for((request.length as usize).min(READ_PIECE)),
-        Command::Trim | Command::WriteZeroes => units_for((request.length as usize).min(READ_PIECE) / 4),
+        Command::Read | Command::Write => units_for((request.length as usize).min(PIECE)),
+        Command::Trim | Command::WriteZeroes => units_for((request.length as usize).min(PIECE) / 4),
         _ => 1,
     }
 }
@@ -103,36 +82,41 @@ impl From<VolumeError> for Failure {
 impl<V: Volume> Transmission<V> {
     /// Serves a request as far as that is possible at once; what has to wait goes to the workers.
     /// `payload` is a WRITE's data, in the receive buffer.
-    pub(crate) async fn admit(self: &Rc<Self>, request: Request, payload: &[u8]) -> Result<(), EndReason> {
-        let started = self.rt.now();
+    pub(crate) async fn admit(
+        self: &Rc<Self>,
+        request: Request,
+        share: Share,
+        payload: &[u8],
+    ) -> Result<(), EndReason> {
+        let asked = Asked { request, share, started: self.rt.now() };
         if let Err(refusal) = request.check(&self.agreed, self.volume.size()) {
-            self.fail(&request, refusal.errno, refusal.reason, None, started);
+            self.fail(&asked, refusal.errno, refusal.reason, None);
             return Ok(());
         }
-        self.tell_tap(&request, started);
+        self.tell_tap(&asked);
         match request.command {
-            Command::Write => return self.admit_write(request, payload, started).await,
+            Command::Write => return self.admit_write(asked, payload).await,
             // Reads do not get faster by being announced.
-            Command::Cache => self.succeed(&request, started),
-            _ => self.queue(Job { request, work: Work::Whole, started }),
+            Command::Cache => self.succeed(&asked),
+            _ => self.queue(Job { asked, work: Work::Whole }),
         }
         Ok(())
     }
 
-    pub(crate) fn tell_tap(&self, request: &Request, started: Nanos) {
+    pub(crate) fn tell_tap(&self, asked: &Asked) {
         if let Some(tap) = &self.tap {
-            tap.request(started, request);
+            tap.request(asked.started, &asked.request);
         }
     }
 
-    async fn admit_write(self: &Rc<Self>, request: Request, payload: &[u8], started: Nanos) -> Result<(), EndReason> {
-        match self.volume.try_write(request.offset, payload) {
-            Some(Ok(())) if request.fua() => self.queue(Job { request, work: Work::Durable, started }),
-            Some(Ok(())) => self.succeed(&request, started),
-            Some(Err(error)) => self.fail_volume(&request, error, started),
+    async fn admit_write(self: &Rc<Self>, asked: Asked, payload: &[u8]) -> Result<(), EndReason> {
+        match self.volume.try_write(asked.request.offset, payload) {
+            Some(Ok(())) if asked.request.fua() => self.queue(Job { asked, work: Work::Durable }),
+            Some(Ok(())) => self.succeed(&asked),
+            Some(Err(error)) => self.fail_volume(&asked, error),
             None => {
                 let data = self.copy_of(payload).await?;
-                self.queue(Job { request, work: Work::Write(data), started });
+                self.queue(Job { asked, work: Work::Write(data) });
             }
         }
         Ok(())
@@ -156,11 +140,12 @@ impl<V: Volume> Transmission<V> {
 
     /// Does a job to its end, reply included.
     pub(crate) async fn serve(self: &Rc<Self>, job: Job) {
-        let Job { request, work, started } = job;
+        let Job { asked, work } = job;
+        let request = asked.request;
         let (offset, len) = (request.offset, u64::from(request.length));
         let done = match (work, request.command) {
-            (_, Command::Read) => return self.serve_read(request, started).await,
-            (_, Command::BlockStatus) => return self.serve_status(request, started).await,
+            (_, Command::Read) => return self.serve_read(&asked).await,
+            (_, Command::BlockStatus) => return self.serve_status(&asked).await,
             (Work::Piece(write, offset, data), _) => {
                 if let Err(error) = self.write_copy(offset, data).await {
                     write.fail(Trouble::Volume(error));
@@ -191,16 +176,10 @@ impl<V: Volume> Transmission<V> {
             (_, command) => unreachable!("{command:?} is never queued"),
         };
         match done {
-            Ok(()) => self.succeed(&request, started),
-            Err(Failure::Volume(error)) => self.fail_volume(&request, error, started),
+            Ok(()) => self.succeed(&asked),
+            Err(Failure::Volume(error)) => self.fail_volume(&asked, error),
             Err(Failure::NotFast) => {
-                self.fail(
-                    &request,
-                    Errno::NotSup,
-                    "zeros without a hole are written, which is not fast",
-                    None,
-                    started,
-                );
+                self.fail(&asked, Errno::NotSup, "zeros without a hole are written, which is not fast", None);
             }
         }
     }
@@ -234,100 +213,9 @@ impl<V: Volume> Transmission<V> {
         }
     }
 
-    async fn serve_read(&self, request: Request, started: Nanos) {
-        if request.length >= HOLE_READ && self.answer_hole(&request, started) {
-            return;
-        }
-        if goes_in_pieces(&request, &self.agreed) {
-            self.serve_read_in_pieces(request, started).await;
-        } else {
-            self.serve_whole_read(request, started).await;
-        }
-    }
-
-    async fn serve_whole_read(&self, request: Request, started: Nanos) {
-        let len = request.length as usize;
-        let head = header_room(len);
-        let mut parts = Vec::new();
-        let mut inline = None;
-        for at in (0..len).step_by(READ_PIECE) {
-            let piece = READ_PIECE.min(len - at);
-            let buf = self.rt.alloc(head + piece);
-            match self.volume.read(request.offset + at as u64, buf.slice(head..head + piece)).await {
-                Ok(data) => parts.push(data),
-                Err(error) => return self.fail_volume(&request, error, started),
-            }
-            inline = Some(buf);
-        }
-        let mut header = [0; wire::DATA_CHUNK_BYTES];
-        let used = self.encoder.read_header(&mut header, request.cookie, request.offset, request.length);
-        let cost = cost(&request, &self.agreed);
-        match inline.filter(|buf| head > 0 && parts[0].is_within(buf)) {
-            Some(buf) => {
-                let part = buf.slice(head - used..head + len);
-                part.copy_from(0, &header[..used]);
-                self.outbox.push_part(part, cost);
-            }
-            None => {
-                self.outbox.push_bytes(&header[..used], 0);
-                // Each part is held until it is sent; with the last one all is over.
-                let (mut left, last) = (cost, parts.len() - 1);
-                for (n, part) in parts.into_iter().enumerate() {
-                    let share = if n == last { left } else { part.len() };
-                    left -= share;
-                    self.outbox.push_part(part, share);
-                }
-            }
-        }
-        self.count(&request, false, started);
-    }
-
-    /// Sends the pieces of a read as they come, each as soon as there is room for it; for the first there is.
-    async fn serve_read_in_pieces(&self, request: Request, started: Nanos) {
-        let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
-        let cost = cost(&request, &self.agreed);
-        loop {
-            let len = (READ_PIECE as u64).min(end - at);
-            let is_last = at + len == end;
-            let data = match self.volume.read(at, self.rt.alloc(len as usize).full()).await {
-                Ok(data) => data,
-                Err(error) => return self.fail_volume(&request, error, started),
-            };
-            let mut header = [0; wire::DATA_CHUNK_BYTES];
-            let used = self.encoder.read_part(&mut header, request.cookie, at, len as u32, is_last);
-            self.outbox.push_bytes(&header[..used], 0);
-            self.outbox.push_part(data, cost);
-            if is_last {
-                return self.count(&request, false, started);
-            }
-            at += len;
-            self.take_turn(units_for(len as usize)).await;
-            if !self.take_more_room(cost).await {
-                return;
-            }
-        }
-    }
-
-    /// Answers a read of nothing but zeros without reading, if the reply form can say so.
-    fn answer_hole(&self, request: &Request, started: Nanos) -> bool {
-        let mut reply = [0; REPLY_COST];
-        let Some(used) = self.encoder.read_hole(&mut reply, request.cookie, request.offset, request.length) else {
-            return false;
-        };
-        let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
-        while at < end {
-            match self.volume.extents(at, end - at, 1).first() {
-                Some(VolumeExtent { len, mapped: false }) => at += len,
-                _ => return false,
-            }
-        }
-        self.outbox.push_bytes(&reply[..used], cost(request, &self.agreed));
-        self.count(request, false, started);
-        true
-    }
-
     /// Looks at the map step by step, until the answer is long enough.
-    async fn serve_status(&self, request: Request, started: Nanos) {
+    async fn serve_status(&self, asked: &Asked) {
+        let request = &asked.request;
         let most = if request.has(CMD_FLAG_REQ_ONE) { 1 } else { STATUS_EXTENTS };
         let (mut at, end) = (request.offset, request.offset + u64::from(request.length).min(STATUS_SPAN));
         let mut extents: Vec<Extent> = Vec::new();
@@ -352,44 +240,45 @@ impl<V: Volume> Transmission<V> {
         }
         if extents.is_empty() {
             // Between the check and now, the volume was made smaller.
-            return self.fail(&request, Errno::Inval, "past the end of the export", None, started);
+            return self.fail(asked, Errno::Inval, "past the end of the export", None);
         }
         let mut reply = Vec::with_capacity(STATUS_BYTES.min(REPLY_COST + 8 * extents.len()));
         self.encoder.block_status(&mut reply, request.cookie, &extents);
-        self.outbox.push_bytes(&reply, cost(&request, &self.agreed));
-        self.count(&request, false, started);
+        self.outbox.push_bytes(&reply, asked.share.room);
+        self.count(asked, false);
     }
 
-    pub(crate) fn succeed(&self, request: &Request, started: Nanos) {
+    pub(crate) fn succeed(&self, asked: &Asked) {
         let mut reply = [0; wire::SIMPLE_REPLY_BYTES];
-        let used = self.encoder.done(&mut reply, request.cookie);
-        self.outbox.push_bytes(&reply[..used], cost(request, &self.agreed));
-        self.count(request, false, started);
+        let used = self.encoder.done(&mut reply, asked.request.cookie);
+        self.outbox.push_bytes(&reply[..used], asked.share.room);
+        self.count(asked, false);
     }
 
     #[cold]
-    pub(crate) fn fail_volume(&self, request: &Request, error: VolumeError, started: Nanos) {
+    pub(crate) fn fail_volume(&self, asked: &Asked, error: VolumeError) {
+        let request = &asked.request;
         // A bad block found at the edge of an unaligned request may begin before the request does.
         let end = request.offset + u64::from(request.length);
         let offset = error.offset().map(|at| at.clamp(request.offset, end.saturating_sub(1)));
-        self.fail(request, error.errno(), &error.to_string(), offset, started);
+        self.fail(asked, error.errno(), &error.to_string(), offset);
         if error == VolumeError::Gone {
-            self.volume_is_gone();
+            self.end(EndReason::VolumeGone);
         }
     }
 
     #[cold]
-    pub(crate) fn fail(&self, request: &Request, errno: Errno, message: &str, offset: Option<u64>, started: Nanos) {
+    pub(crate) fn fail(&self, asked: &Asked, errno: Errno, message: &str, offset: Option<u64>) {
         let mut reply = [0; REPLY_COST];
-        let used = self.encoder.error(&mut reply, request.cookie, errno, message, offset);
-        self.outbox.push_bytes(&reply[..used], cost(request, &self.agreed));
-        self.count(request, true, started);
+        let used = self.encoder.error(&mut reply, asked.request.cookie, errno, message, offset);
+        self.outbox.push_bytes(&reply[..used], asked.share.room);
+        self.count(asked, true);
     }
 
-    fn count(&self, request: &Request, failed: bool, started: Nanos) {
-        let class = OpClass::of(request.command);
-        let bytes = u64::from(request.length);
+    pub(crate) fn count(&self, asked: &Asked, failed: bool) {
+        let class = OpClass::of(asked.request.command);
+        let bytes = u64::from(asked.request.length);
         self.handle.counters.answered(class, bytes, failed);
-        self.totals.answered(class, bytes, failed, self.rt.now().since(started));
+        self.totals.answered(class, bytes, failed, self.rt.now().since(asked.started));
     }
 }

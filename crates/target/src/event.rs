@@ -37,6 +37,8 @@ pub enum EndReason {
     NoMemory,
     /// It was negotiating while others found no place.
     MadeRoom,
+    /// Part of a reply was sent already, and its rest cannot be read. The words say why.
+    BrokenReply(String),
     /// The volume was deleted.
     VolumeGone,
     /// The server is being stopped.
@@ -57,6 +59,7 @@ impl EndReason {
             EndReason::Goodbye
             | EndReason::Hangup
             | EndReason::Broken(_)
+            | EndReason::BrokenReply(_)
             | EndReason::VolumeGone
             | EndReason::Stopped => None,
         }
@@ -69,7 +72,7 @@ impl EndReason {
 
     /// Whether the client cannot expect answers to what it has asked.
     pub(crate) fn is_abrupt(&self) -> bool {
-        matches!(self, EndReason::NotReading(_) | EndReason::Broken(_))
+        matches!(self, EndReason::NotReading(_) | EndReason::Broken(_) | EndReason::BrokenReply(_))
     }
 }
 
@@ -90,6 +93,9 @@ impl fmt::Display for EndReason {
             EndReason::Idle(span) => write!(f, "closed by us: nothing was asked for {span} (--idle-after)"),
             EndReason::NoMemory => f.write_str("closed by us: the network's part of the memory is used up (--memory)"),
             EndReason::MadeRoom => f.write_str("closed by us: it was still negotiating, and others found no place"),
+            EndReason::BrokenReply(why) => {
+                write!(f, "closed by us: of a long read, part was sent, and the rest cannot be read: {why}")
+            }
             EndReason::VolumeGone => f.write_str("closed by us: the volume is gone"),
             EndReason::Stopped => f.write_str("closed by us: the server is stopping"),
         }

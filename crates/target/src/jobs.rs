@@ -10,10 +10,10 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use cygnus_nbd::{Command, Request};
+use cygnus_nbd::Command;
 use cygnus_runtime::BufSlice;
-use cygnus_types::Nanos;
 
+use crate::dispatch::Asked;
 use crate::write_through::LongWrite;
 
 /// TRIM and WRITE_ZEROES of more bytes than this are long work.
@@ -42,20 +42,18 @@ pub(crate) enum Lane {
 
 impl Lane {
     pub(crate) fn of(job: &Job) -> Lane {
-        match job.request.command {
+        match job.asked.request.command {
             Command::Read => Lane::Reads,
             Command::BlockStatus => Lane::Long,
-            Command::Trim | Command::WriteZeroes if job.request.length > LONG => Lane::Long,
+            Command::Trim | Command::WriteZeroes if job.asked.request.length > LONG => Lane::Long,
             _ => Lane::Others,
         }
     }
 }
 
 pub(crate) struct Job {
-    pub(crate) request: Request,
+    pub(crate) asked: Asked,
     pub(crate) work: Work,
-    /// When the request was parsed.
-    pub(crate) started: Nanos,
 }
 
 pub(crate) struct Jobs {

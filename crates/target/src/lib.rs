@@ -15,6 +15,7 @@
 //! | `session.rs` | one connection from greeting to close, and its negotiation |
 //! | `transmission.rs` | what follows: reader, workers, sender, and room for requests |
 //! | `dispatch.rs` | what each command does to the volume |
+//! | `reads.rs` | reads: how much is in memory at a time, and how it is sent |
 //! | `write_through.rs` | writes longer than the receive buffer |
 //! | `jobs.rs` | the queues between reader and workers |
 //! | `outbox.rs` | the queue between workers and sender |
@@ -42,6 +43,7 @@ pub mod loadgen;
 mod outbox;
 mod pace;
 mod purse;
+mod reads;
 mod receive;
 mod select;
 mod server;

@@ -1,8 +1,9 @@
 //! What the sessions of a reactor hold of the network's memory, and who waits for some.
 //!
-//! Each connection has a small part to itself, so that a client of ordinary habits waits for nobody. Beyond that all
-//! reactors' sessions draw on one account, and no peer may hold more of it, with all its connections, than is left for the
-//! others ([`MemoryPart::try_take_share`]). Whoever gets none waits, which means that his socket is not read.
+//! Each connection has a small part to itself, which is enough for any request, if need be in small pieces. So a client that
+//! takes its replies waits for nobody. Beyond that all reactors' sessions draw on one account, and no peer may hold more of
+//! it, with all its connections, than is left for the others ([`MemoryPart::try_take_share`]). Whoever gets none and has
+//! used up its own part waits, which means that its socket is not read.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -27,6 +28,8 @@ pub(crate) struct Purse {
     memory: Arc<MemoryPart>,
     waiting: RefCell<Vec<Rc<Wish>>>,
     looking: Cell<bool>,
+    /// How many requests are served with less than they wanted.
+    curtailed: Cell<u32>,
 }
 
 /// What one session holds.
@@ -36,6 +39,8 @@ pub(crate) struct Account {
     held: Cell<usize>,
     /// Bytes that may be in use: the session's own, and what it has drawn.
     taken: Cell<usize>,
+    /// Bytes drawn for buffers that stay, beside what is in use for requests.
+    lent: Cell<usize>,
     /// Bytes that all sessions of its peer have drawn.
     peers: Arc<AtomicUsize>,
 }
@@ -50,17 +55,19 @@ struct Wish {
 
 impl Purse {
     pub(crate) fn new(rt: &Runtime, memory: Arc<MemoryPart>) -> Rc<Self> {
-        Rc::new(Self { rt: rt.clone(), memory, waiting: RefCell::default(), looking: Cell::new(false) })
+        let (looking, curtailed) = (Cell::new(false), Cell::new(0));
+        Rc::new(Self { rt: rt.clone(), memory, waiting: RefCell::default(), looking, curtailed })
     }
 
     /// The account of a new session; `peers` counts what all sessions of its peer have drawn.
     pub(crate) fn open(self: &Rc<Self>, peers: Arc<AtomicUsize>) -> Rc<Account> {
-        Rc::new(Account { purse: self.clone(), held: Cell::new(0), taken: Cell::new(RESERVE), peers })
+        let (held, taken, lent) = (Cell::new(0), Cell::new(RESERVE), Cell::new(0));
+        Rc::new(Account { purse: self.clone(), held, taken, lent, peers })
     }
 
-    /// Whether anybody waits.
+    /// Whether anybody waits, or has to do with less than it wanted.
     pub(crate) fn is_short(&self) -> bool {
-        !self.waiting.borrow().is_empty()
+        self.curtailed.get() > 0 || !self.waiting.borrow().is_empty()
     }
 
     /// Grants whatever can be granted now, to those who have waited longest first.
@@ -107,24 +114,63 @@ impl Account {
 
     fn draw(&self, missing: usize) -> bool {
         let bytes = missing.next_multiple_of(GRAIN);
-        let granted = self.purse.memory.try_take_share(bytes, self.peers.load(Ordering::Relaxed));
+        let granted = self.take_share(bytes);
         if granted {
-            self.peers.fetch_add(bytes, Ordering::Relaxed);
             self.taken.set(self.taken.get() + bytes);
         }
         granted
     }
 
+    fn take_share(&self, bytes: usize) -> bool {
+        let granted = self.purse.memory.try_take_share(bytes, self.peers.load(Ordering::Relaxed));
+        if granted {
+            self.peers.fetch_add(bytes, Ordering::Relaxed);
+        }
+        granted
+    }
+
+    fn give_share(&self, bytes: usize) {
+        self.peers.fetch_sub(bytes, Ordering::Relaxed);
+        self.purse.memory.give(bytes);
+    }
+
+    /// Draws `bytes` for a buffer that stays, if they are to be had at once. The session's own part is left for requests.
+    pub(crate) fn try_lend(&self, bytes: usize) -> bool {
+        let granted = self.take_share(bytes);
+        if granted {
+            self.lent.set(self.lent.get() + bytes);
+        }
+        granted
+    }
+
+    /// Gives back what was lent.
+    pub(crate) fn return_lent(&self, bytes: usize) {
+        self.lent.set(self.lent.get() - bytes);
+        self.give_share(bytes);
+        self.serve_others();
+    }
+
+    /// While the answer is kept, it is known that a request of this session has to do with less than it wanted.
+    pub(crate) fn curtail(&self) -> Curtailed {
+        self.purse.curtailed.set(self.purse.curtailed.get() + 1);
+        Curtailed(self.purse.clone())
+    }
+
+    fn serve_others(&self) {
+        if !self.purse.waiting.borrow().is_empty() {
+            self.purse.serve();
+        }
+    }
+
     /// Keeps so much, and gives back the rest of what was drawn.
     fn keep(&self, bytes: usize) {
         let excess = self.taken.replace(bytes) - bytes;
-        self.peers.fetch_sub(excess, Ordering::Relaxed);
-        self.purse.memory.give(excess);
+        self.give_share(excess);
     }
 
     /// Whether it has drawn on the common account.
     pub(crate) fn has_drawn(&self) -> bool {
-        self.taken.get() > RESERVE
+        self.taken.get() > RESERVE || self.lent.get() > 0
     }
 
     /// Takes `bytes` as soon as they are to be had.
@@ -156,9 +202,7 @@ impl Account {
         if self.taken.get() > keep {
             self.keep(keep);
         }
-        if !self.purse.waiting.borrow().is_empty() {
-            self.purse.serve();
-        }
+        self.serve_others();
     }
 }
 
@@ -169,7 +213,7 @@ impl Drop for Account {
     }
 }
 
-/// One who waits; should he stop waiting after it was granted, it goes back.
+/// A place among those who wait; if it is left after the grant, the bytes go back.
 struct Waits {
     wish: Rc<Wish>,
     over: bool,
@@ -180,5 +224,14 @@ impl Drop for Waits {
         if self.wish.granted.get() && !self.over {
             self.wish.account.give(self.wish.bytes);
         }
+    }
+}
+
+/// See [`Account::curtail`].
+pub(crate) struct Curtailed(Rc<Purse>);
+
+impl Drop for Curtailed {
+    fn drop(&mut self) {
+        self.0.curtailed.set(self.0.curtailed.get() - 1);
     }
 }

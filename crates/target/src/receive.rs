@@ -14,6 +14,9 @@ const SMALL: usize = 4 << 10;
 /// Smallest size in bytes for requests: some whole blocks fit besides a header, so that a write larger than the buffer can
 /// be taken block by block.
 const ENOUGH: usize = 16 << 10;
+/// As far as this many bytes it lives on the session's own memory, of which the rest is for requests. Beyond, it has to be
+/// lent some.
+pub(crate) const OWN: usize = 32 << 10;
 /// Size in bytes that a busy connection comes to: one receive takes dozens of 4 KiB writes, and the buffer still fits into
 /// a core's second-level cache.
 const BASE: usize = 256 << 10;
@@ -110,7 +113,7 @@ impl ReceiveBuffer {
 
     fn resize(&mut self, wanted: usize) -> bool {
         let len = self.buf.len();
-        if wanted > len && !self.account.try_take(wanted - len) {
+        if wanted > len && !grow(&self.account, len, wanted) {
             return false;
         }
         let mut other = self.rt.alloc(wanted);
@@ -118,14 +121,38 @@ impl ReceiveBuffer {
         (self.start, self.end) = (0, self.len());
         self.buf = other;
         if wanted < len {
-            self.account.give(len - wanted);
+            shrink(&self.account, len, wanted);
         }
         true
     }
 }
 
+fn grow(account: &Account, from: usize, to: usize) -> bool {
+    let own = to.min(OWN) - from.min(OWN);
+    let lent = to - from - own;
+    if own > 0 && !account.try_take(own) {
+        return false;
+    }
+    let granted = lent == 0 || account.try_lend(lent);
+    if !granted && own > 0 {
+        account.give(own);
+    }
+    granted
+}
+
+fn shrink(account: &Account, from: usize, to: usize) {
+    let own = from.min(OWN) - to.min(OWN);
+    let lent = from - to - own;
+    if own > 0 {
+        account.give(own);
+    }
+    if lent > 0 {
+        account.return_lent(lent);
+    }
+}
+
 impl Drop for ReceiveBuffer {
     fn drop(&mut self) {
-        self.account.give(self.buf.len());
+        shrink(&self.account, self.buf.len(), 0);
     }
 }

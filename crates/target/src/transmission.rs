@@ -15,6 +15,7 @@ use crate::handle::Handle;
 use crate::jobs::{Job, Jobs, Lane};
 use crate::outbox::Outbox;
 use crate::pace::Pace;
+use crate::reads::{Share, Shares};
 use crate::receive::ReceiveBuffer;
 use crate::select::{Either, first_of};
 use crate::session::{Agreement, Context};
@@ -120,12 +121,12 @@ impl<V: Volume> Transmission<V> {
                 Parsed::Request { request, payload, consumed } => {
                     self.handle.client.owes_nothing();
                     self.take_turn(dispatch::units(&request)).await;
-                    self.take_room(dispatch::cost(&request, &self.agreed)).await?;
+                    let share = self.take_share(&dispatch::shares(&request, &self.agreed)).await?;
                     // While this one is worked on, memory brings what the next one needs.
                     if let Some(offset) = peek_offset(&input.filled()[consumed..]) {
                         self.volume.announce(offset);
                     }
-                    self.admit(request, &input.filled()[payload]).await?;
+                    self.admit(request, share, &input.filled()[payload]).await?;
                     input.consume(consumed);
                 }
                 Parsed::NeedMore(message) => {
@@ -164,20 +165,27 @@ impl<V: Volume> Transmission<V> {
         }
     }
 
-    /// Takes room for a request, for the reader: waits for it, unless the session ends before.
-    pub(crate) async fn take_room(&self, bytes: usize) -> Result<(), EndReason> {
-        if self.try_take_room(bytes) {
-            return Ok(());
+    /// Takes room for a request, for the reader: the best share that is to be had at once. If there is none, waits for the
+    /// least, unless the session ends before.
+    #[inline]
+    pub(crate) async fn take_share(&self, shares: &Shares) -> Result<Share, EndReason> {
+        if self.try_take_room(shares.best().room) {
+            return Ok(shares.best());
         }
         // While it is we who do not read, the client is not late.
         self.handle.client.owes_nothing();
-        self.wait_for_room(bytes, || self.ended.borrow().clone().or_else(|| self.handle.stopped())).await
+        self.wait_for_share(shares, || self.ended.borrow().clone().or_else(|| self.handle.stopped())).await
     }
 
-    /// As [`Transmission::take_room`], for a worker: false if nobody wants its reply any more.
-    pub(crate) async fn take_more_room(&self, bytes: usize) -> bool {
+    /// The same for bytes that are needed as they are.
+    pub(crate) async fn take_room(&self, bytes: usize) -> Result<(), EndReason> {
+        self.take_share(&Shares::one(bytes)).await.map(|_| ())
+    }
+
+    /// As [`Transmission::take_share`], for a worker: None if nobody wants its reply any more.
+    pub(crate) async fn take_more_room(&self, shares: &Shares) -> Option<Share> {
         let closed = || self.outbox.is_closed().then_some(EndReason::Hangup);
-        self.try_take_room(bytes) || self.wait_for_room(bytes, closed).await.is_ok()
+        self.wait_for_share(shares, closed).await.ok()
     }
 
     #[inline]
@@ -189,6 +197,15 @@ impl<V: Volume> Transmission<V> {
         takes
     }
 
+    /// The best share for which there is memory. To have to wait for room in the window makes none smaller: that is the
+    /// client's own doing.
+    fn try_take_any(&self, shares: &Shares) -> Option<Share> {
+        if !self.has_window(shares.best().room) {
+            return None;
+        }
+        shares.as_slice().iter().find(|share| self.try_take_room(share.room)).copied()
+    }
+
     /// A request larger than the window has room when it is alone.
     fn has_window(&self, bytes: usize) -> bool {
         let window = self.handle.window.get();
@@ -196,28 +213,29 @@ impl<V: Volume> Transmission<V> {
     }
 
     #[cold]
-    async fn wait_for_room(&self, bytes: usize, ended: impl Fn() -> Option<EndReason>) -> Result<(), EndReason> {
+    async fn wait_for_share(&self, shares: &Shares, ended: impl Fn() -> Option<EndReason>) -> Result<Share, EndReason> {
         let _waiting = Waiting::new(&self.waiting);
+        let least = shares.least();
         loop {
             let mut wake = self.handle.wake.wait();
             if let Some(reason) = ended() {
                 return Err(reason);
             }
-            if self.try_take_room(bytes) {
-                return Ok(());
+            if let Some(share) = self.try_take_any(shares) {
+                return Ok(share);
             }
-            if !self.has_window(bytes) {
+            if !self.has_window(shares.best().room) {
                 wake.await;
                 continue;
             }
-            let mut memory = pin!(self.handle.account.take(bytes));
+            let mut memory = pin!(self.handle.account.take(least.room));
             if let Either::First(()) = first_of(&mut memory, &mut wake).await {
-                if self.has_window(bytes) {
-                    self.handle.window.set(self.handle.window.get() + bytes);
-                    return Ok(());
+                if self.has_window(least.room) {
+                    self.handle.window.set(self.handle.window.get() + least.room);
+                    return Ok(least);
                 }
                 // Another one of this session was faster.
-                self.handle.account.give(bytes);
+                self.handle.account.give(least.room);
             }
         }
     }
@@ -280,12 +298,14 @@ impl<V: Volume> Transmission<V> {
         }
     }
 
-    pub(crate) fn volume_is_gone(&self) {
-        self.end(EndReason::VolumeGone);
+    /// Sends nothing more, not even what is ready: part of a reply is missing.
+    pub(crate) fn break_off(&self, reason: EndReason) {
+        self.end(reason);
+        self.outbox.close();
     }
 
     /// Makes the reader stop; the first reason counts.
-    fn end(&self, reason: EndReason) {
+    pub(crate) fn end(&self, reason: EndReason) {
         self.ended.borrow_mut().get_or_insert(reason);
         self.handle.wake.notify();
     }

@@ -7,13 +7,14 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use cygnus_nbd::{Errno, Request, peek_request, wire};
+use cygnus_nbd::{Errno, peek_request, wire};
 use cygnus_runtime::SocketId;
-use cygnus_types::{BLOCK, Nanos};
+use cygnus_types::BLOCK;
 
-use crate::dispatch::{REPLY_COST, units_for};
+use crate::dispatch::{Asked, REPLY_COST, units_for};
 use crate::event::EndReason;
 use crate::jobs::{Job, Work};
+use crate::reads::Shares;
 use crate::receive::ReceiveBuffer;
 use crate::transmission::Transmission;
 use crate::volume::{Volume, VolumeError};
@@ -30,8 +31,7 @@ pub(crate) enum Trouble {
 
 /// See the module's text.
 pub(crate) struct LongWrite {
-    pub(crate) request: Request,
-    pub(crate) started: Nanos,
+    pub(crate) asked: Asked,
     /// Pieces that are not done, and one for the reader until it has seen the last.
     unfinished: Cell<u32>,
     trouble: RefCell<Option<Trouble>>,
@@ -64,13 +64,13 @@ impl<V: Volume> Transmission<V> {
         input: &mut ReceiveBuffer,
     ) -> Result<(), EndReason> {
         let request = peek_request(input.filled()).expect("only a write takes more than a receive buffer");
-        self.take_room(REPLY_COST).await?;
+        let share = self.take_share(&Shares::one(REPLY_COST)).await?;
         input.consume(wire::REQUEST_BYTES);
-        let (trouble, started) = (RefCell::default(), self.rt.now());
-        let write = LongWrite { request, started, unfinished: Cell::new(1), trouble, abandoned: Cell::new(false) };
-        let write = Rc::new(write);
+        let asked = Asked { request, share, started: self.rt.now() };
+        let (unfinished, abandoned) = (Cell::new(1), Cell::new(false));
+        let write = Rc::new(LongWrite { asked, unfinished, trouble: RefCell::default(), abandoned });
         match request.check(&self.agreed, self.volume.size()) {
-            Ok(()) => self.tell_tap(&request, started),
+            Ok(()) => self.tell_tap(&asked),
             Err(refusal) => write.fail(Trouble::Refused(refusal.errno, refusal.reason)),
         }
         let taken = self.take_pieces(sock, input, &write).await;
@@ -85,7 +85,7 @@ impl<V: Volume> Transmission<V> {
         input: &mut ReceiveBuffer,
         write: &Rc<LongWrite>,
     ) -> Result<(), EndReason> {
-        let (mut offset, mut left) = (write.request.offset, write.request.length as usize);
+        let (mut offset, mut left) = (write.asked.request.offset, write.asked.request.length as usize);
         while left > 0 {
             let have = input.filled().len();
             if have < left && input.make_room(left, V::WHOLE_WRITE) {
@@ -117,7 +117,7 @@ impl<V: Volume> Transmission<V> {
                 let data = self.copy_of(payload).await?;
                 write.unfinished.set(write.unfinished.get() + 1);
                 let work = Work::Piece(write.clone(), offset, data);
-                self.queue(Job { request: write.request, work, started: write.started });
+                self.queue(Job { asked: write.asked, work });
             }
         }
         Ok(())
@@ -129,13 +129,13 @@ impl<V: Volume> Transmission<V> {
         if write.unfinished.get() > 0 {
             return;
         }
-        let (request, started) = (write.request, write.started);
+        let asked = write.asked;
         match write.trouble.take() {
-            _ if write.abandoned.get() => self.give_room(REPLY_COST),
-            Some(Trouble::Refused(errno, why)) => self.fail(&request, errno, why, None, started),
-            Some(Trouble::Volume(error)) => self.fail_volume(&request, error, started),
-            None if request.fua() => self.queue(Job { request, work: Work::Durable, started }),
-            None => self.succeed(&request, started),
+            _ if write.abandoned.get() => self.give_room(asked.share.room),
+            Some(Trouble::Refused(errno, why)) => self.fail(&asked, errno, why, None),
+            Some(Trouble::Volume(error)) => self.fail_volume(&asked, error),
+            None if asked.request.fua() => self.queue(Job { asked, work: Work::Durable }),
+            None => self.succeed(&asked),
         }
     }
 }
