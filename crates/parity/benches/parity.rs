@@ -12,13 +12,14 @@ const DATA_COLUMNS: usize = 4;
 fn parity(c: &mut Criterion) {
     let columns: Vec<Vec<u8>> = (0..DATA_COLUMNS).map(|i| vec![i as u8 + 1; CHUNK]).collect();
     let data: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
-    let (mut p, mut q) = (vec![0; CHUNK], vec![0; CHUNK]);
+    let (mut p, mut q, mut r) = (vec![0; CHUNK], vec![0; CHUNK], vec![0; CHUNK]);
     let mut out = vec![0; CHUNK];
 
     let mut group = c.benchmark_group(format!("parity 4x64KiB {}", instruction_set()));
     group.throughput(Throughput::Bytes((DATA_COLUMNS * CHUNK) as u64));
     group.bench_function("xor", |b| b.iter(|| generate(black_box(&data), &mut [&mut p])));
     group.bench_function("pq", |b| b.iter(|| generate(black_box(&data), &mut [&mut p, &mut q])));
+    group.bench_function("pqr", |b| b.iter(|| generate(black_box(&data), &mut [&mut p, &mut q, &mut r])));
     generate(&data, &mut [&mut p, &mut q]);
     group.bench_function("verify pq", |b| b.iter(|| assert!(verify(black_box(&data), &[&p, &q]))));
     let degraded = [None, None, Some(data[2]), Some(data[3]), Some(&p[..]), Some(&q[..])];

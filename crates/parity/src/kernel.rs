@@ -68,6 +68,34 @@ unsafe fn pq_step<L: Lane, const N: usize>(terms: &[Term], p: *mut u8, q: *mut u
     }
 }
 
+/// P, Q and R of one stretch. R is made by multiplying what goes into Q once more: its coefficient is the square of Q's, so one
+/// table serves both.
+///
+/// # Safety
+/// As [`pq_step`], with `r` too.
+#[inline(always)]
+unsafe fn pqr_step<L: Lane, const N: usize>(terms: &[Term], p: *mut u8, q: *mut u8, r: *mut u8, offset: usize) {
+    // SAFETY: the caller's promise; N * WIDTH is the stretch's length.
+    unsafe {
+        let mut sums = [[L::zero(); N]; 3];
+        for term in terms {
+            for lane in 0..N {
+                let data = L::load(term.column.add(offset + lane * L::WIDTH));
+                let once = L::mul(data, term.coefficient);
+                let twice = L::mul(once, term.coefficient);
+                for (sum, part) in sums.iter_mut().zip([data, once, twice]) {
+                    sum[lane] = L::xor(sum[lane], part);
+                }
+            }
+        }
+        for (sum, out) in sums.iter().zip([p, q, r]) {
+            for (lane, &value) in sum.iter().enumerate() {
+                L::store(out.add(offset + lane * L::WIDTH), value);
+            }
+        }
+    }
+}
+
 /// The sum of one stretch, multiplied by the coefficients unless `PLAIN`.
 ///
 /// # Safety
@@ -94,26 +122,31 @@ unsafe fn sum_step<L: Lane, const N: usize, const PLAIN: bool>(terms: &[Term], o
 /// byte `to`.
 type PqFn = unsafe fn(terms: &[Term], p: *mut u8, q: *mut u8, from: usize, to: usize);
 
+/// As [`PqFn`], and the sum weighted by the squares of the coefficients to `r`.
+type PqrFn = unsafe fn(terms: &[Term], p: *mut u8, q: *mut u8, r: *mut u8, from: usize, to: usize);
+
 /// Writes one (plain or weighted) sum of the terms to `out`, from byte `from` to byte `to`.
 type SumFn = unsafe fn(terms: &[Term], out: *mut u8, from: usize, to: usize);
 
 /// The loops of one instruction set.
 ///
-/// Contract of all three: `from` and `to` are multiples of [`GRAIN`], every column is readable and
-/// every output writable over `[from, to)`, and no output overlaps a column or the other output.
+/// Contract of all four: `from` and `to` are multiples of [`GRAIN`], every column is readable and
+/// every output writable over `[from, to)`, and no output overlaps a column or another output.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernel {
     /// For reports and tests.
     pub(crate) name: &'static str,
     /// P and Q in one pass over the data.
     pub(crate) pq: PqFn,
+    /// P, Q and R in one pass over the data.
+    pub(crate) pqr: PqrFn,
     /// Sum with coefficients.
     pub(crate) weighted: SumFn,
     /// Sum with every coefficient 1.
     pub(crate) plain: SumFn,
 }
 
-/// Instantiates the three loops for a [`Lane`] under a set of CPU features.
+/// Instantiates the loops for a [`Lane`] under a set of CPU features.
 macro_rules! kernel {
     ($constant:ident, $name:literal, $lane:ty, $width:literal $(, $feature:literal)?) => {
         pub(crate) const $constant: Kernel = {
@@ -132,6 +165,21 @@ macro_rules! kernel {
                     }
                     if offset < to {
                         pq_step::<$lane, SMALL>(terms, p, q, offset);
+                    }
+                }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn pqr(terms: &[Term], p: *mut u8, q: *mut u8, r: *mut u8, from: usize, to: usize) {
+                // SAFETY: the contract of `Kernel`.
+                unsafe {
+                    let mut offset = from;
+                    while to - offset >= GRAIN * 2 {
+                        pqr_step::<$lane, { 2 * SMALL }>(terms, p, q, r, offset);
+                        offset += GRAIN * 2;
+                    }
+                    if offset < to {
+                        pqr_step::<$lane, SMALL>(terms, p, q, r, offset);
                     }
                 }
             }
@@ -157,7 +205,7 @@ macro_rules! kernel {
                 }
             }
 
-            Kernel { name: $name, pq, weighted: sum::<false>, plain: sum::<true> }
+            Kernel { name: $name, pq, pqr, weighted: sum::<false>, plain: sum::<true> }
         };
     };
 }

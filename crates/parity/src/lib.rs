@@ -1,8 +1,13 @@
 //! Parity and checksums: everything Cygnus computes over the bytes of a stripe.
 //!
-//! A stripe has `k` data columns and `m` parity columns, `m` from 0 to 2:
+//! A stripe has `k` data columns and `m` parity columns, `m` from 0 to 3. All arithmetic is in GF(2^8) over 0x11D, with g = 2:
 //! * P, the XOR of the data columns (RAID-5);
-//! * Q, the sum of g^i times data column i in GF(2^8) over 0x11D with g = 2 (Linux's RAID-6).
+//! * Q, the sum of g^i times data column i (Linux's RAID-6);
+//! * R, the sum of g^2i times data column i (ZFS's RAID-Z3).
+//!
+//! Any m columns can be lost. The weights 1, x, x^2 of a data column (x = g^i) are a row of a Vandermonde matrix, so three lost
+//! data columns and P, Q, R are solvable. Two lost ones are with any two parity columns too: their determinants are x + y for
+//! P and Q, (x + y)^2 for P and R, xy(x + y) for Q and R, none of which is zero for x != y.
 //!
 //! A column may be handed in **shorter than its stripe**: the bytes it lacks are zeros, so a partly
 //! filled stripe needs no zero fill and an empty column is `&[]`. All lengths are multiples of
@@ -26,12 +31,12 @@ pub const ALIGNMENT: usize = kernel::GRAIN;
 
 /// The most data columns a stripe may have.
 ///
-/// Q tells up to 255 columns apart; 64 keeps the bookkeeping of a call on a small stack frame and is
+/// Q and R tell up to 255 columns apart; 64 keeps the bookkeeping of a call on a small stack frame and is
 /// several times the width at which losing two devices stays improbable.
 pub const MAX_DATA_COLUMNS: usize = 64;
 
 /// The most parity columns a stripe may have.
-pub const MAX_PARITY_COLUMNS: usize = 2;
+pub const MAX_PARITY_COLUMNS: usize = 3;
 
 const MAX_COLUMNS: usize = MAX_DATA_COLUMNS + MAX_PARITY_COLUMNS;
 
@@ -55,7 +60,7 @@ pub fn instruction_set() -> &'static str {
     kernel::best().name
 }
 
-/// Computes the parity columns of a stripe: `parity[0]` = P, `parity[1]` = Q; no parity column means
+/// Computes the parity columns of a stripe: `parity[0]` = P, `parity[1]` = Q, `parity[2]` = R; no parity column means
 /// nothing to do. Data columns shorter than the parity count as continued with zeros.
 ///
 /// # Panics
@@ -68,6 +73,7 @@ pub fn generate(data: &[&[u8]], parity: &mut [&mut [u8]]) {
 fn generate_with(kernel: &Kernel, data: &[&[u8]], parity: &mut [&mut [u8]]) {
     assert!(parity.len() <= MAX_PARITY_COLUMNS, "{} parity columns", parity.len());
     let Some(height) = parity.first().map(|p| p.len()) else { return };
+    assert!(parity.iter().all(|column| column.len() == height), "parity columns differ in length");
     let mut terms = Terms::new(height);
     for (index, column) in data.iter().enumerate() {
         terms.push(column, gf::power(index as isize));
@@ -78,20 +84,21 @@ fn generate_with(kernel: &Kernel, data: &[&[u8]], parity: &mut [&mut [u8]]) {
             // bytes, exclusively borrowed, so it overlaps no column.
             unsafe { (kernel.plain)(terms, p.as_mut_ptr(), from, to) }
         }),
-        [p, q] => {
-            assert_eq!(p.len(), q.len(), "P and Q differ in length");
-            terms.each_stretch(|terms, from, to| {
-                // SAFETY: as above, for both outputs.
-                unsafe { (kernel.pq)(terms, p.as_mut_ptr(), q.as_mut_ptr(), from, to) }
-            });
-        }
-        _ => unreachable!("at most two parity columns, checked above"),
+        [p, q] => terms.each_stretch(|terms, from, to| {
+            // SAFETY: as above, for both outputs.
+            unsafe { (kernel.pq)(terms, p.as_mut_ptr(), q.as_mut_ptr(), from, to) }
+        }),
+        [p, q, r] => terms.each_stretch(|terms, from, to| {
+            // SAFETY: as above, for all three outputs.
+            unsafe { (kernel.pqr)(terms, p.as_mut_ptr(), q.as_mut_ptr(), r.as_mut_ptr(), from, to) }
+        }),
+        _ => unreachable!("at most three parity columns, checked above"),
     }
 }
 
 /// Rebuilds column `wanted` of a stripe into `out`.
 ///
-/// `columns` holds the k data columns, then P, then Q, as far as the layout has them (`k` data columns,
+/// `columns` holds the k data columns, then P, Q and R, as far as the layout has them (`k` data columns,
 /// `columns.len() - k` parity columns). `None` is a column that cannot be read; `Some` of a short slice
 /// continues with zeros. What stands in `columns[wanted]` is not looked at, so it may be a block just
 /// found to be corrupt. Any columns not needed are not read.
@@ -143,7 +150,7 @@ pub fn verify(data: &[&[u8]], parity: &[&[u8]]) -> bool {
     assert!(parity.len() <= MAX_PARITY_COLUMNS, "{} parity columns", parity.len());
     assert!(data.len() <= MAX_DATA_COLUMNS, "{} data columns", data.len());
     let Some(height) = parity.first().map(|p| p.len()) else { return true };
-    assert!(parity.iter().all(|p| p.len() == height), "P and Q differ in length");
+    assert!(parity.iter().all(|p| p.len() == height), "parity columns differ in length");
     assert!(data.iter().all(|column| column.len() <= height), "a data column is longer than the parity");
 
     let mut scratch = [0; MAX_PARITY_COLUMNS * WINDOW];
@@ -153,8 +160,9 @@ pub fn verify(data: &[&[u8]], parity: &[&[u8]]) -> bool {
         for (part, column) in window.iter_mut().zip(data) {
             *part = &column[from.min(column.len())..to.min(column.len())];
         }
-        let (p, q) = scratch.split_at_mut(WINDOW);
-        let expected = &mut [&mut p[..to - from], &mut q[..to - from]][..parity.len()];
+        let mut made = scratch.chunks_exact_mut(WINDOW).map(|column| &mut column[..to - from]);
+        let expected = &mut std::array::from_fn::<_, MAX_PARITY_COLUMNS, _>(|_| made.next().expect("one for each"))
+            [..parity.len()];
         generate(&window[..data.len()], expected);
         expected.iter().zip(parity).all(|(expected, found)| **expected == found[from..to])
     })

@@ -1,15 +1,26 @@
 //! Which sum of surviving columns gives a lost one.
 //!
-//! With P = sum D_i and Q = sum g^i D_i, every recoverable column, data or parity, is one weighted sum
-//! of the survivors. So recovery is: work out at most k + 1 coefficients here, then run one pass of the
-//! same kernel that makes Q. The derivation of the two-data-lost case is in H. P. Anvin, "The
-//! mathematics of RAID-6", section 4.
+//! Parity column t is the sum of g^(t i) times data column i, so every recoverable column, data or parity, is one weighted sum of
+//! the survivors. Recovery is: work out at most k + 3 coefficients here, then run one pass of the same kernel that makes Q.
+//!
+//! The wanted column is the sum of w_s times parity column s, over as many surviving parity columns as data columns are lost,
+//! and of whatever is needed to make the surviving data columns fit. The w_s are such that of each lost data column l just
+//! that remains which the wanted one has of it: sum over s of w_s g^(s l) = 1 or 0 if a data column is wanted, g^(t l) if
+//! parity column t is.
 
 use crate::gf::{inverse, mul, power};
-use crate::{MAX_COLUMNS, ReconstructError};
+use crate::{MAX_COLUMNS, MAX_PARITY_COLUMNS, ReconstructError};
 
 /// A column's weight in the sum; 0 = not read.
 pub(crate) type Coefficients = [u8; MAX_COLUMNS];
+
+/// One equation: what the weights are multiplied by, and last what the sum must be.
+type Equation = [u8; MAX_PARITY_COLUMNS + 1];
+
+/// The weight of data column `i` in parity column `t`.
+fn generator(t: usize, i: usize) -> u8 {
+    power((t * i) as isize)
+}
 
 /// The coefficients over the `k + m` columns whose sum is column `wanted`. The wanted column and every
 /// absent one get 0.
@@ -23,55 +34,59 @@ pub(crate) fn coefficients(
     is_present: impl Fn(usize) -> bool,
 ) -> Result<Coefficients, ReconstructError> {
     let usable = |column: usize| column != wanted && is_present(column);
-    let p = (m >= 1 && usable(k)).then_some(k);
-    let q = (m >= 2 && usable(k + 1)).then_some(k + 1);
-    let mut lost_data = (0..k).filter(|&column| !usable(column));
-    let lost = (lost_data.next(), lost_data.next(), lost_data.next());
-    let generator = |column: usize| power(column as isize);
+    let lost = (0..k).filter(|&column| !usable(column));
+    // Of a data column, how much of it the wanted one has.
+    let share = |i: usize| if wanted < k { u8::from(i == wanted) } else { generator(wanted - k, i) };
 
-    let mut c = [0; MAX_COLUMNS];
-    let mut fill = |weight: &dyn Fn(usize) -> u8| {
-        for column in (0..k).filter(|&column| usable(column)) {
-            c[column] = weight(column);
-        }
-    };
-    match (lost, p, q) {
-        // All data at hand: the wanted column is parity, made afresh.
-        ((None, ..), _, _) if wanted == k => fill(&|_| 1),
-        ((None, ..), _, _) => fill(&generator),
-        // One data column lost, and it is the wanted one.
-        ((Some(x), None, _), Some(p), _) if x == wanted => {
-            fill(&|_| 1);
-            c[p] = 1;
-        }
-        ((Some(x), None, _), None, Some(q)) if x == wanted => {
-            let unscale = inverse(generator(x));
-            fill(&|i| mul(unscale, generator(i)));
-            c[q] = unscale;
-        }
-        // One data column lost besides the wanted parity: put the lost one's sum in its place.
-        ((Some(x), None, _), Some(p), _) if wanted == k + 1 => {
-            fill(&|i| generator(i) ^ generator(x));
-            c[p] = generator(x);
-        }
-        ((Some(x), None, _), None, Some(q)) if wanted == k => {
-            let unscale = inverse(generator(x));
-            fill(&|i| 1 ^ mul(unscale, generator(i)));
-            c[q] = unscale;
-        }
-        // Two data columns lost, one of them wanted: solve P and Q for it.
-        ((Some(a), Some(b), None), Some(p), Some(q)) if a == wanted || b == wanted => {
-            let other = if a == wanted { b } else { a };
-            let scale = inverse(generator(wanted) ^ generator(other));
-            let from_p = mul(scale, generator(other));
-            fill(&|i| from_p ^ mul(scale, generator(i)));
-            c[p] = from_p;
-            c[q] = scale;
-        }
-        _ => {
+    let mut parity = [0; MAX_PARITY_COLUMNS];
+    let mut at_hand = (0..m).filter(|t| usable(k + t));
+    let mut equations = [Equation::default(); MAX_PARITY_COLUMNS];
+    let mut unknown = 0;
+    for column in lost.clone() {
+        let Some(next) = at_hand.next() else {
             let missing = (0..k + m).filter(|&column| !usable(column)).count();
             return Err(ReconstructError { wanted, missing, parity: m });
+        };
+        parity[unknown] = next;
+        equations[unknown][MAX_PARITY_COLUMNS] = share(column);
+        unknown += 1;
+    }
+    let parity = &parity[..unknown];
+    for (equation, column) in equations.iter_mut().zip(lost) {
+        for (factor, &t) in equation.iter_mut().zip(parity) {
+            *factor = generator(t, column);
         }
     }
+    let weights = solve(&mut equations[..unknown]);
+
+    let mut c = [0; MAX_COLUMNS];
+    for i in (0..k).filter(|&i| usable(i)) {
+        c[i] = parity.iter().zip(weights).fold(share(i), |sum, (&t, weight)| sum ^ mul(weight, generator(t, i)));
+    }
+    for (&t, weight) in parity.iter().zip(weights) {
+        c[k + t] = weight;
+    }
     Ok(c)
+}
+
+/// Solves as many equations as there are unknowns, by Gauss's elimination. They have one solution, as the crate's text says.
+fn solve(equations: &mut [Equation]) -> [u8; MAX_PARITY_COLUMNS] {
+    for unknown in 0..equations.len() {
+        let pivot = (unknown..equations.len()).find(|&row| equations[row][unknown] != 0);
+        equations.swap(unknown, pivot.expect("the rows are independent"));
+        let scale = inverse(equations[unknown][unknown]);
+        equations[unknown] = equations[unknown].map(|factor| mul(scale, factor));
+        let solved = equations[unknown];
+        for (_, other) in equations.iter_mut().enumerate().filter(|(row, _)| *row != unknown) {
+            let times = other[unknown];
+            for (factor, by) in other.iter_mut().zip(solved) {
+                *factor ^= mul(times, by);
+            }
+        }
+    }
+    let mut weights = [0; MAX_PARITY_COLUMNS];
+    for (weight, equation) in weights.iter_mut().zip(equations) {
+        *weight = equation[MAX_PARITY_COLUMNS];
+    }
+    weights
 }

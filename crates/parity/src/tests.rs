@@ -29,12 +29,13 @@ impl Reference {
         if a == 0 || b == 0 { 0 } else { self.exp[self.log[a as usize] + self.log[b as usize]] }
     }
 
-    fn parity(&self, data: &[Vec<u8>], height: usize) -> [Vec<u8>; 2] {
-        let mut parity = [vec![0; height], vec![0; height]];
+    fn parity(&self, data: &[Vec<u8>], height: usize) -> [Vec<u8>; 3] {
+        let mut parity = [const { Vec::new() }; 3].map(|_: Vec<u8>| vec![0; height]);
         for (index, column) in data.iter().enumerate() {
             for (at, &byte) in column.iter().enumerate() {
                 parity[0][at] ^= byte;
                 parity[1][at] ^= self.mul(self.exp[index % 255], byte);
+                parity[2][at] ^= self.mul(self.exp[2 * index % 255], byte);
             }
         }
         parity
@@ -77,6 +78,10 @@ fn erasures(width: usize, m: usize) -> Vec<Vec<usize>> {
     if m >= 2 {
         patterns.extend((0..width).flat_map(|a| (a + 1..width).map(move |b| vec![a, b])));
     }
+    if m >= 3 {
+        let pairs = |a: usize| (a + 1..width).flat_map(move |b| (b + 1..width).map(move |c| vec![a, b, c]));
+        patterns.extend((0..width).flat_map(pairs));
+    }
     patterns
 }
 
@@ -88,12 +93,12 @@ fn generates_what_the_reference_does() {
             for height in [0, 64, 128, 192, 256, 320, 448, 4096, 4096 + 192] {
                 let data = columns(&vec![height; k], (k * height) as u64);
                 let expected = reference.parity(&data, height);
-                let (mut p, mut q) = (vec![0xEE; height], vec![0xEE; height]);
-                generate_with(&kernel, &slices(&data), &mut [&mut p, &mut q]);
-                assert_eq!([&p, &q], [&expected[0], &expected[1]], "{} {k}x{height}", kernel.name);
-                p.fill(0xEE);
-                generate_with(&kernel, &slices(&data), &mut [&mut p]);
-                assert_eq!(p, expected[0], "{} {k}x{height}", kernel.name);
+                for m in 1..=MAX_PARITY_COLUMNS {
+                    let mut made = vec![vec![0xEE; height]; m];
+                    let mut outputs: Vec<&mut [u8]> = made.iter_mut().map(Vec::as_mut_slice).collect();
+                    generate_with(&kernel, &slices(&data), &mut outputs);
+                    assert_eq!(made, expected[..m], "{} {k}x{height}", kernel.name);
+                }
             }
         }
     }
@@ -113,7 +118,7 @@ fn every_erasure_pattern_is_repaired() {
         for k in 1..=16 {
             let data = columns(&vec![height; k], k as u64);
             let parity = reference.parity(&data, height);
-            for m in 0..=2 {
+            for m in 0..=MAX_PARITY_COLUMNS {
                 let whole: Vec<&[u8]> = data.iter().chain(&parity).take(k + m).map(Vec::as_slice).collect();
                 for lost in erasures(k + m, m) {
                     let present: Vec<Option<&[u8]>> =
@@ -132,7 +137,7 @@ fn every_erasure_pattern_is_repaired() {
 #[test]
 fn one_loss_too_many_is_an_error_that_counts() {
     let column = [0u8; 64];
-    for (k, m) in [(1, 0), (4, 1), (4, 2), (16, 2)] {
+    for (k, m) in [(1, 0), (4, 1), (4, 2), (16, 2), (6, 3)] {
         for lost in 0..k + m {
             // Losing m + 1 columns in a row that include the wanted one.
             let gone: Vec<usize> = (0..=m).map(|i| (lost + i) % (k + m)).collect();
@@ -166,17 +171,18 @@ fn the_wanted_column_is_not_trusted() {
 fn widest_stripe() {
     let data = columns(&[64; MAX_DATA_COLUMNS], 11);
     let expected = Reference::new().parity(&data, 64);
-    let (mut p, mut q) = (vec![0; 64], vec![0; 64]);
-    generate(&slices(&data), &mut [&mut p, &mut q]);
-    assert_eq!([p, q], expected);
+    let (mut p, mut q, mut r) = (vec![0; 64], vec![0; 64], vec![0; 64]);
+    generate(&slices(&data), &mut [&mut p, &mut q, &mut r]);
+    assert_eq!([p, q, r], expected);
 }
 
 #[test]
-fn q_matches_linux() {
-    // Worked by hand: D0 = 0x01, D1 = 0x80, D2 = 0x03. g * 0x80 = 0x1D; g^2 * 0x03 = 0x0C.
+fn parity_matches_what_is_worked_out_by_hand() {
+    // D0 = 0x01, D1 = 0x80, D2 = 0x03. g * 0x80 = 0x1D; g^2 * 0x03 = 0x0C; g^2 * 0x80 = 0x3A; g^4 * 0x03 = 0x30.
     let data = [[0x01u8; 64], [0x80; 64], [0x03; 64]];
-    let (mut p, mut q) = ([0; 64], [0; 64]);
-    generate(&[&data[0], &data[1], &data[2]], &mut [&mut p, &mut q]);
+    let (mut p, mut q, mut r) = ([0; 64], [0; 64], [0; 64]);
+    generate(&[&data[0], &data[1], &data[2]], &mut [&mut p, &mut q, &mut r]);
+    assert_eq!(r, [0x01 ^ 0x3A ^ 0x30; 64]);
     assert_eq!(p, [0x82; 64]);
     assert_eq!(q, [0x01 ^ 0x1D ^ 0x0C; 64]);
 }
@@ -200,7 +206,7 @@ fn data_longer_than_parity_is_a_bug() {
 }
 
 #[test]
-#[should_panic(expected = "P and Q differ")]
+#[should_panic(expected = "parity columns differ")]
 fn parity_of_two_lengths_is_a_bug() {
     generate(&[], &mut [&mut [0; 64], &mut [0; 128]]);
 }
@@ -225,8 +231,8 @@ proptest! {
     fn short_columns_continue_with_zeros(
         grains in prop::collection::vec(0usize..=80, 1..=12),
         extra in 0usize..=5,
-        m in 1usize..=2,
-        pick: [prop::sample::Index; 2],
+        m in 1usize..=3,
+        pick: [prop::sample::Index; 3],
         seed: u64,
     ) {
         let lengths: Vec<usize> = grains.iter().map(|g| g * ALIGNMENT).collect();
@@ -256,7 +262,7 @@ proptest! {
     /// Any flipped bit, in data or parity, is seen.
     #[test]
     fn verify_sees_every_flip(
-        k in 1usize..=6, m in 1usize..=2, grains in 1usize..=150,
+        k in 1usize..=6, m in 1usize..=3, grains in 1usize..=150,
         at: prop::sample::Index, column: prop::sample::Index, bit in 0u8..8, seed: u64,
     ) {
         let height = grains * ALIGNMENT;
