@@ -119,7 +119,7 @@ impl Reactor {
 }
 
 /// Restores the block of column `wanted` of a row, given in logical order, so that `matches` accepts it. When what all
-/// the others give together does not match, each of them in turn is suspected too: with parity to spare, the rest is
+/// the others give together does not match, some of them are suspected too: first each, then each two, as long as the rest is
 /// enough.
 pub(crate) fn restore_block(
     k: usize,
@@ -131,14 +131,65 @@ pub(crate) fn restore_block(
     let mut sources = [None; cygnus_format::MAX_WIDTH as usize];
     let sources = &mut sources[..row.len()];
     sources.copy_from_slice(row);
+    sources[wanted] = None;
     let mut attempt = |sources: &[Option<&[u8]>]| parity::reconstruct(k, sources, wanted, out).is_ok() && matches(out);
-    if attempt(sources) {
-        return true;
-    }
-    (0..row.len()).filter(|&suspect| suspect != wanted).any(|suspect| {
+    let to_spare = sources.iter().flatten().count().saturating_sub(k);
+    (0..=to_spare).any(|suspects| without(sources, suspects, 0, &mut attempt))
+}
+
+/// Whether an attempt succeeds without some of the columns from number `from` on: any set of `suspects` of them.
+fn without<'a>(
+    sources: &mut [Option<&'a [u8]>],
+    suspects: usize,
+    from: usize,
+    attempt: &mut impl FnMut(&[Option<&'a [u8]>]) -> bool,
+) -> bool {
+    let Some(others) = suspects.checked_sub(1) else { return attempt(sources) };
+    (from..sources.len()).any(|suspect| {
         let taken = sources[suspect].take();
-        let found = taken.is_some() && attempt(sources);
+        let found = taken.is_some() && without(sources, others, suspect + 1, attempt);
         sources[suspect] = taken;
         found
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_runtime::Rng;
+
+    use super::*;
+
+    fn noise(seed: u64) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        Rng::new(seed).fill(&mut bytes);
+        bytes
+    }
+
+    /// Every set of columns that are lost or wrong, in all shapes up to 6+3.
+    #[test]
+    fn wrong_columns_are_found_as_far_as_the_parity_goes() {
+        for (k, m) in [(1, 1), (2, 1), (2, 2), (1, 3), (6, 3)] {
+            let data: Vec<Vec<u8>> = (0..k as u64).map(noise).collect();
+            let mut parities = vec![vec![0; 64]; m];
+            let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+            parity::generate(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+            let whole: Vec<&[u8]> = data.iter().chain(&parities).map(Vec::as_slice).collect();
+            let rotten: Vec<Vec<u8>> = (0..(k + m) as u64).map(|column| noise(100 + column)).collect();
+            for bad in 0_u32..1 << (k + m) {
+                for lost in [bad, bad & 0x5555, 0] {
+                    let column = |c: usize| match (lost >> c & 1, bad >> c & 1) {
+                        (1, _) => None,
+                        (0, 1) => Some(&rotten[c][..]),
+                        _ => Some(whole[c]),
+                    };
+                    let row: Vec<_> = (0..k + m).map(column).collect();
+                    let wanted = bad.trailing_zeros() as usize % (k + m);
+                    let mut out = [0; 64];
+                    let found = restore_block(k, &row, wanted, &mut out, |block| block == whole[wanted]);
+                    let others = (bad & !(1 << wanted)).count_ones() as usize;
+                    assert_eq!(found, others < m, "{k}+{m}, lost {lost:b}, bad {bad:b}");
+                }
+            }
+        }
+    }
 }

@@ -208,7 +208,11 @@ impl Stripe {
         match parities {
             [p] => parity::generate(sources, &mut [p.part_mut(range)]),
             [p, q] => parity::generate(sources, &mut [p.part_mut(range.clone()), q.part_mut(range)]),
-            _ => unreachable!("the geometry allows at most two parity columns"),
+            [p, q, r] => {
+                let made = &mut [p.part_mut(range.clone()), q.part_mut(range.clone()), r.part_mut(range)];
+                parity::generate(sources, made);
+            }
+            _ => unreachable!("the geometry allows at most three parity columns"),
         }
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::constants::MAX_PARITY;
 use crate::layout::LayoutError;
 use proptest::prelude::*;
 
@@ -73,7 +74,7 @@ pub(crate) fn tank() -> ArrayState {
 
 prop_compose! {
     fn any_geometry()(
-        data in 1..=5_u8, parity in 0..=2_u8, chunk_blocks in 1..=8_u32, chunks in 1..=4_u32, spare in 0..64_u32,
+        data in 1..=5_u8, parity in 0..=MAX_PARITY, chunk_blocks in 1..=8_u32, chunks in 1..=4_u32, spare in 0..64_u32,
     ) -> Geometry {
         let g = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks * chunks, segment_blocks: 0 };
         Geometry { segment_blocks: g.stripe_rows + g.header_blocks(g.stripe_rows) + spare, ..g }

@@ -22,10 +22,10 @@ pub const DATA_START: u64 = 1 << 20;
 /// one before the data.
 pub const PROBE_OFFSET: u64 = DATA_START - BLOCK as u64;
 
-/// Most parity columns (m). Two is what the Reed-Solomon P+Q code gives; the format itself would carry more.
-pub const MAX_PARITY: u8 = 2;
+/// Most parity columns (m): P, Q and R. The format itself would carry more.
+pub const MAX_PARITY: u8 = 3;
 
-/// Most columns (k + m) of an R-group. Beyond that a double failure is too likely for m = 2 and a full stripe too large
+/// Most columns (k + m) of an R-group. Beyond that another failure during a rebuild is too likely and a full stripe too large
 /// to fill; column sets also fit a 32-bit mask.
 pub const MAX_WIDTH: u8 = 32;
 
@@ -94,7 +94,7 @@ pub const MIN_DISCARDS: usize = 16;
 
 /// Most blocks of a stripe header, all copies of it on one column together: more than the tallest stripe needs, so that a
 /// stripe without data can carry a long list of discards.
-pub const MAX_HEADER_BLOCKS: u32 = 40;
+pub const MAX_HEADER_BLOCKS: u32 = 52;
 
 const _: () = {
     assert!(SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT <= PROBE_OFFSET, "slots end before the data begins");

@@ -72,11 +72,12 @@ fn constants() -> (&'static str, String) {
 
 /// Header lengths for some stripes, and what they cost of the stripe's space.
 fn header_sizes() -> (&'static str, String) {
-    let mut text =
-        String::from("| full height, rows | m = 0 | m = 1 | m = 2 | 1+0 | 1+1 |\n|---:|---:|---:|---:|---:|---:|\n");
+    let mut text = String::from(
+        "| full height, rows | m = 0 | m = 1 | m = 2 | m = 3 | 1+0 | 1+1 |\n|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
     for rows in [0, 1, 16, 32, 48, 64, 128, 256, MAX_STRIPE_ROWS] {
         write!(text, "| {rows} |").unwrap();
-        for (data, parity) in [(2, 0), (2, 1), (2, 2), (1, 0), (1, 1)] {
+        for (data, parity) in [(2, 0), (2, 1), (2, 2), (2, 3), (1, 0), (1, 1)] {
             let g = Geometry { data, parity, chunk_blocks: 1, stripe_rows: rows, segment_blocks: MAX_SEGMENT_BLOCKS };
             let blocks = g.header_blocks(rows);
             let share = 100.0 * f64::from(blocks) / f64::from(blocks + rows);

@@ -42,7 +42,7 @@ pub enum GeometryError {
     #[error("data columns (k) is 0: use at least 1")]
     NoData,
     /// More parity than the code gives.
-    #[error("parity columns (m) is {0}: use 0, 1 or {MAX_PARITY}")]
+    #[error("parity columns (m) is {0}: use 0 to {MAX_PARITY}")]
     TooMuchParity(u8),
     /// Group too wide.
     #[error("group width (k + m) is {0}: use at most {MAX_WIDTH} columns, and more groups instead")]
@@ -231,7 +231,7 @@ impl Geometry {
 pub enum Role {
     /// The data column of this number, `0..k`.
     Data(u8),
-    /// The parity column of this number, `0..m` (0 is P, 1 is Q).
+    /// The parity column of this number, `0..m` (0 is P, 1 is Q, 2 is R).
     Parity(u8),
 }
 

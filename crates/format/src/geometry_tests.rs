@@ -58,7 +58,7 @@ fn closing_covers_the_used_slots_and_no_more() {
 #[test]
 fn every_column_has_one_role() {
     for data in 1..=5 {
-        for parity in 0..=2 {
+        for parity in 0..=MAX_PARITY {
             for parity_start in 0..data + parity {
                 let r = small(data, parity, 1, 1).rotation(parity_start);
                 let mut columns = 0_u32;
@@ -95,7 +95,7 @@ fn headers_hold_what_they_promise() {
 
 #[test]
 fn full_rows_are_the_most_that_fit() {
-    for parity in 0..=2 {
+    for parity in 0..=MAX_PARITY {
         let g = Geometry { data: 2, parity, chunk_blocks: 8, stripe_rows: 128, segment_blocks: 300 };
         g.validate().unwrap();
         for start_row in 0..=g.segment_blocks + 2 {
@@ -125,7 +125,7 @@ fn each_bad_field_is_named() {
     };
     usual().validate().unwrap();
     assert_eq!(error(|g| g.data = 0), GeometryError::NoData);
-    assert_eq!(error(|g| g.parity = 3), GeometryError::TooMuchParity(3));
+    assert_eq!(error(|g| g.parity = MAX_PARITY + 1), GeometryError::TooMuchParity(MAX_PARITY + 1));
     assert_eq!(error(|g| g.data = 255), GeometryError::TooWide(256));
     assert_eq!(error(|g| g.chunk_blocks = 0), GeometryError::NoChunk);
     assert_eq!(error(|g| g.stripe_rows = 0), GeometryError::StripeNotChunks { rows: 0, chunk: 16 });

@@ -206,7 +206,7 @@ fn impossible_fields_are_named() {
     let malformed = |what| Err(StripeError::Malformed(what));
     assert_eq!(with_field(offset_of!(RawStripe, data), &[0]), malformed("group width"));
     assert_eq!(with_field(offset_of!(RawStripe, data), &[255]), malformed("group width"));
-    assert_eq!(with_field(offset_of!(RawStripe, parity), &[3]), malformed("group width"));
+    assert_eq!(with_field(offset_of!(RawStripe, parity), &[MAX_PARITY + 1]), malformed("group width"));
     assert_eq!(with_field(offset_of!(RawStripe, column), &[3]), malformed("column"));
     assert_eq!(with_field(offset_of!(RawStripe, parity_start), &[3]), malformed("parity placement"));
     assert_eq!(with_field(offset_of!(RawStripe, stream), &[0]), malformed("stream"));

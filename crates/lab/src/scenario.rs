@@ -97,9 +97,9 @@ impl<'de> Deserialize<'de> for Raid {
         let text = String::deserialize(deserializer)?;
         let numbers = text.split_once('+').and_then(|(k, m)| Some((k.trim().parse().ok()?, m.trim().parse().ok()?)));
         match numbers {
-            Some((data @ 1.., parity @ 0..=2)) => Ok(Self { data, parity }),
+            Some((data @ 1.., parity @ 0..=3)) => Ok(Self { data, parity }),
             _ => {
-                Err(de::Error::custom(format!("\"{text}\" is no RAID shape: write K+M such as \"4+1\", M from 0 to 2")))
+                Err(de::Error::custom(format!("\"{text}\" is no RAID shape: write K+M such as \"4+1\", M from 0 to 3")))
             }
         }
     }

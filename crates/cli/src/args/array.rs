@@ -217,7 +217,7 @@ pub struct CreateArgs {
     /// Number of R-groups [default: as many as the members make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub groups: Option<u16>,
-    /// Data and parity members of each R-group: K+M, M is 0, 1 or 2 [default: 2+1; of serial 1+0]
+    /// Data and parity members of each R-group: K+M, M is 0 to 3 [default: 2+1; of serial 1+0]
     #[arg(long, value_name = "K+M")]
     pub raid: Option<Raid>,
     /// Make members that do not exist as files of this size, with their space set aside; files that exist keep theirs

@@ -52,7 +52,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "PRESET", value_parser = parse_planned)]
     pub preset: Option<Preset>,
     /// Parity members of each R-group [default: 1; of serial 0]
-    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u8).range(0..=2))]
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub parity: Option<u8>,
     /// The shape of an R-group, instead of the narrowest that takes what the network brings
     #[arg(long, value_name = "K+M", conflicts_with = "parity")]

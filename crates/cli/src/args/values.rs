@@ -94,7 +94,7 @@ impl FromStr for Raid {
         let (data, parity) = (number(data)?, number(parity)?);
         match (data, parity) {
             (0, _) => bad("an R-group needs at least one data member"),
-            (_, 3..) => bad("parity is 0 (none), 1 (survives one lost member of a group) or 2 (survives two)"),
+            (_, 4..) => bad("parity is 0 to 3, the number of lost members that each R-group survives"),
             _ => Ok(Self { data, parity }),
         }
     }

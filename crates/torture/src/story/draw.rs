@@ -139,7 +139,7 @@ impl Shape {
 }
 
 fn random_geometry(rng: &mut Rng) -> Geometry {
-    let parity = rng.below(3) as u8;
+    let parity = pick(rng, &[0, 0, 1, 1, 2, 2, 3]);
     let data = pick(rng, &[1, 2, 2, 3, 4, 6]);
     let chunk_blocks = pick(rng, &[1, 2, 4]);
     let stripe_rows = chunk_blocks * pick(rng, &[1, 2, 4, 8]);
