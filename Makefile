@@ -8,15 +8,16 @@ REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1 and 2 lost members.
 ROUNDS ?= 6
 
-.PHONY: help run test setup lint unit torture operator clients hostile crash threads bench man clean
+.PHONY: help run test setup lint unit torture operator trouble clients hostile crash threads bench man clean
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
-	@echo 'make test      everything CI runs: lint, unit, torture, operator, clients, crash'
+	@echo 'make test      everything CI runs: lint, unit, torture, operator, trouble, clients, crash'
 	@echo 'make lint      formatting and clippy, warnings are errors'
 	@echo 'make unit      unit and property tests'
 	@echo 'make torture   $(REQUESTS) requests to whole arrays with faults in virtual time (REQUESTS=N)'
 	@echo 'make operator  every command with good and bad input, twice, cut short, on servers that are killed'
+	@echo 'make trouble   members that hang, are gone, full or frozen for a while, under a client that writes and verifies'
 	@echo 'make clients   real NBD clients: nbdinfo, nbdcopy, fio, qemu, libnbd, file systems'
 	@echo 'make hostile   clients that mean harm: what they can take of a server, and what others notice'
 	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0, 1 and 2 members lost (ROUNDS=N)'
@@ -31,7 +32,7 @@ run:
 	target/release/cygnus demo
 
 test: setup lint unit
-	@$(MAKE) --no-print-directory PROGRAMS=made torture operator clients crash
+	@$(MAKE) --no-print-directory PROGRAMS=made torture operator trouble clients crash
 	@echo 'all tests passed'
 
 setup:
@@ -57,6 +58,9 @@ torture: target/debug/cygnus
 
 operator: target/debug/cygnus
 	tests/operator/run.sh
+
+trouble: target/debug/cygnus
+	tests/trouble/run.sh --quick
 
 clients: target/debug/cygnus
 	tests/clients/run-all --quick

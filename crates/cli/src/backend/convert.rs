@@ -14,7 +14,6 @@ use cygnus_format::{GroupState, MemberState};
 use cygnus_types::{BLOCK, ByteSize, Nanos};
 
 /// What only `serve` knows of the array.
-#[derive(Clone, Debug)]
 pub struct Serving<'a> {
     /// Where members were last seen.
     pub record: &'a ArrayRecord,
@@ -26,6 +25,8 @@ pub struct Serving<'a> {
     pub jobs: &'a [JobStatus],
     /// Scrubs.
     pub scrub: ScrubStatus,
+    /// What is wrong with the file at a member's path, given the member's size.
+    pub odd_file: &'a dyn Fn(&str, ByteSize) -> Option<String>,
     /// Who has how much memory.
     pub memory: MemoryStatus,
     /// The connections.
@@ -243,26 +244,12 @@ fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
     }
 }
 
-/// A file that was deleted is there for whoever has it open, and nobody notices before the next start.
-const DELETED: &str = "its path does not exist any more, so what it holds is gone when the server stops";
-
-/// What is wrong with the file that stands where a member is.
-fn odd_file(path: &str, size: ByteSize) -> Option<String> {
-    match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(DELETED.into()),
-        Ok(file) if file.is_file() && file.len() < size.0 => {
-            Some(format!("its file is {} long and was {size}, so what lay behind is gone", ByteSize(file.len())))
-        }
-        _ => None,
-    }
-}
-
 fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
     let index = u32::from(member.member.0);
     let remembered = serving.record.members.iter().find(|remembered| remembered.index == index);
     let path = remembered.filter(|_| !member.name.starts_with('/')).map(|remembered| remembered.path.display());
     let path = path.map_or_else(|| member.name.clone(), |path| path.to_string());
-    let odd = if member.is_online() && path.starts_with('/') { odd_file(&path, member.size) } else { None };
+    let odd = if member.is_online() { (serving.odd_file)(&path, member.size) } else { None };
     DeviceStatus {
         index,
         group: member.group.0.into(),

@@ -50,7 +50,10 @@ pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, 
 }
 
 /// Runs `main` on a reactor with these devices.
-fn on_reactor<T>(devices: Vec<Device>, main: impl AsyncFnOnce(Reactor) -> Result<T, Failure>) -> Result<T, Failure> {
+pub(crate) fn on_reactor<T>(
+    devices: Vec<Device>,
+    main: impl AsyncFnOnce(Reactor) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     block_on(&config(devices)?, main).map_err(Failure::of)?
 }
 

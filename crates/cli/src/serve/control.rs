@@ -192,7 +192,7 @@ impl Control for Home {
 async fn carry_out(home: &Home, request: Request) -> Response {
     let done = match request {
         Request::Ping => return Response::Done,
-        Request::Status => return Response::Status { array: Box::new(home.status()) },
+        Request::Status => return Response::Status { array: Box::new(home.status().await) },
         Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
         Request::VolumeList => return Response::Volumes { volumes: home.volumes() },
         Request::Replace { member, device, force } => {

@@ -1,5 +1,6 @@
 //! The first reactor: opens the array, makes everything ready, answers commands, and stops it all in order.
 
+use super::files::Files;
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::record::{self, Recorder};
@@ -42,6 +43,7 @@ pub struct Home {
     stopped_peers: Cell<usize>,
     peer_failure: RefCell<Option<String>>,
     changed: Event,
+    files: Files,
     /// Devices of this process, and what the peers say of new ones.
     pub devices: Devices,
 }
@@ -135,6 +137,7 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
         stopped_peers: Cell::new(0),
         peer_failure: RefCell::new(None),
         changed: Event::new(),
+        files: Files::default(),
         devices: Devices::new(reactor),
     });
     home.rt.spawn(handle_messages(home.clone()));
@@ -238,7 +241,9 @@ impl Home {
     }
 
     /// Everything about the array.
-    pub fn status(&self) -> ArrayStatus {
+    pub async fn status(&self) -> ArrayStatus {
+        let members = self.array.status().members.into_iter().filter(|member| member.is_online());
+        self.files.look(&self.rt, members.map(|member| member.name).collect()).await;
         let listening: Vec<String> = self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
         let rates = self.rates.borrow();
         let (rates, jobs) = (rates.rates(), self.jobs());
@@ -247,7 +252,9 @@ impl Home {
         let scrub = convert::scrubs(status.last_scrub_unix, self.array.scrub_report());
         let memory = self.plan.memory.status();
         let clients = clients(&self.nbd_stats(), &self.plan);
-        let serving = Serving { record: &record, listening: &listening, rates, jobs: &jobs, scrub, memory, clients };
+        let odd_file = &|path: &str, size| self.files.odd(path, size);
+        let (record, listening, jobs) = (&record, &listening, &jobs);
+        let serving = Serving { record, listening, rates, jobs, scrub, odd_file, memory, clients };
         convert::status(&status, self.array.recovery(), serving, |name| self.connections(name))
     }
 

@@ -203,7 +203,7 @@ impl InPlaceHome {
 
     async fn replace(&self, member: &str, path: &str, force: bool) -> Result<u64, String> {
         let member = self.member(member)?;
-        let device = self.devices.open_alone(path)?;
+        let device = self.devices.open_alone(&self.rt, path).await?;
         let job = self.array.replace(member, &device, force).await.map_err(|error| error.to_string())?;
         self.remember(member, path);
         Ok(job)

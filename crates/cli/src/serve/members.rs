@@ -1,14 +1,15 @@
 //! Members that come while the array is served: their devices are opened here, known to all reactors under the same
 //! number, and remembered for the next start.
 
+use super::aside::aside;
 use super::home::{Home, tell_peers};
 use super::peer::ToPeer;
 use crate::backend::convert;
 use crate::state::MemberRecord;
 use cygnus_control::status::Growth;
 use cygnus_format::GroupState;
-use cygnus_runtime::{DeviceInfo, DeviceIx};
-use cygnus_types::{GroupId, MemberIx};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
+use cygnus_types::{GroupId, MemberIx, Nanos};
 use cygnus_uring::{Access, Device, Io, Reactor};
 use std::cell::{Cell, RefCell};
 use std::os::unix::fs::MetadataExt;
@@ -19,6 +20,27 @@ type FileId = (u64, u64);
 
 fn file_id(path: &Path) -> std::io::Result<FileId> {
     std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// How long the opening of a device may take: a drive that sleeps, and then some.
+const OPENING: Nanos = Nanos::secs(30);
+
+/// Asks for something at a path, which may give no answer: so not on the reactor.
+async fn ask<T: Send + 'static>(
+    rt: &Runtime,
+    path: &str,
+    work: impl FnOnce(&Path) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let place = PathBuf::from(path);
+    match aside(rt, OPENING, move || work(&place)).await {
+        Ok(Some(answer)) => answer,
+        Ok(None) => Err(format!("{path} gives no answer for {OPENING}: see to the device, or give another one")),
+        Err(error) => Err(format!("{path}: no thread to open it: {error}")),
+    }
+}
+
+fn open(path: &Path) -> Result<Device, String> {
+    Device::open(path, Access::Exclusive).map_err(|error| error.to_string())
 }
 
 /// The devices of this process. One that was opened stays open until the array is stopped.
@@ -43,15 +65,24 @@ impl Devices {
     }
 
     /// The device at a path, opened if it is not open yet, for a server of one reactor.
-    pub fn open_alone(&self, path: &str) -> Result<DeviceInfo, String> {
-        let id = file_id(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
-        if let Some((_, info)) = self.known.borrow().iter().find(|(known, _)| *known == Some(id)) {
-            return Ok(info.clone());
-        }
-        let device = Device::open(Path::new(path), Access::Exclusive).map_err(|error| error.to_string())?;
+    pub async fn open_alone(&self, rt: &Runtime, path: &str) -> Result<DeviceInfo, String> {
+        let id = match self.known_at(rt, path).await? {
+            Ok(info) => return Ok(info),
+            Err(id) => id,
+        };
+        let device = ask(rt, path, open).await?;
         let info = self.io.add_device(&device).map_err(|error| error.to_string())?;
         self.known.borrow_mut().push((Some(id), info.clone()));
         Ok(info)
+    }
+
+    /// The device at a path, if it is open; else what tells it from others.
+    async fn known_at(&self, rt: &Runtime, path: &str) -> Result<Result<DeviceInfo, FileId>, String> {
+        let identify = |place: &Path| file_id(place).map_err(|error| format!("{}: {error}", place.display()));
+        let id = ask(rt, path, identify).await?;
+        let known = self.known.borrow();
+        let known = known.iter().find(|(known, _)| *known == Some(id));
+        Ok(known.map(|(_, info)| info.clone()).ok_or(id))
     }
 
     pub fn peer_answered(&self, result: Result<DeviceIx, String>) {
@@ -63,11 +94,11 @@ impl Home {
     /// The device at a path, opened if it is not open yet.
     async fn device(&self, path: &str) -> Result<DeviceInfo, String> {
         let devices = &self.devices;
-        let id = file_id(Path::new(path)).map_err(|error| format!("{path}: {error}"))?;
-        if let Some((_, info)) = devices.known.borrow().iter().find(|(known, _)| *known == Some(id)) {
-            return Ok(info.clone());
-        }
-        let device = Device::open(Path::new(path), Access::Exclusive).map_err(|error| error.to_string())?;
+        let id = match devices.known_at(&self.rt, path).await? {
+            Ok(info) => return Ok(info),
+            Err(id) => id,
+        };
+        let device = ask(&self.rt, path, open).await?;
         self.until(|home| !home.devices.adding.get()).await;
         devices.adding.set(true);
         let added = self.add_everywhere(&device).await;

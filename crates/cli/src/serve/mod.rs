@@ -12,7 +12,9 @@
 //! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `members.rs` | devices that come while the array is served |
 
+mod aside;
 mod control;
+mod files;
 mod home;
 mod inplace;
 mod log;

@@ -1,10 +1,10 @@
 //! Groups that are filled one after the other, and emptied and discarded as a whole.
 
-use cygnus_engine::{Array, CreateOptions, GroupStatus, Traffic, create};
-use cygnus_policy::Preset;
+use cygnus_engine::{Array, ArrayHealth, CreateOptions, GroupStatus, Traffic, create};
+use cygnus_policy::{LatencyRule, Preset};
 use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Nanos};
 
 use crate::common::{assert_clean, block, put};
 use crate::sessions::*;
@@ -13,8 +13,18 @@ const DEVICE: u64 = 24 * MIB;
 const SEGMENT: u64 = 512 << 10;
 
 fn make(world: &World, groups: usize, parity: u8) -> Vec<DiskId> {
+    make_of(world, groups, parity, |_| {})
+}
+
+/// An array of devices that are as `adapt` makes them.
+fn make_of(world: &World, groups: usize, parity: u8, adapt: impl Fn(&mut DiskConfig)) -> Vec<DiskId> {
     let members = groups * usize::from(1 + parity);
-    let disks: Vec<DiskId> = (0..members).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), DEVICE))).collect();
+    let disk = |i| {
+        let mut config = DiskConfig::new(format!("d{i}"), DEVICE);
+        adapt(&mut config);
+        world.add_disk(config)
+    };
+    let disks: Vec<DiskId> = (0..members).map(disk).collect();
     let how = CreateOptions {
         segment: Some(ByteSize(SEGMENT)),
         ..CreateOptions::new("tank", Preset::Serial, groups, 1, parity)
@@ -67,6 +77,27 @@ fn whole_devices_are_emptied_and_discarded_and_nothing_else_is() {
                     assert!(member.trimmed.is_multiple_of(whole), "{} of {whole}", member.trimmed);
                 }
             }
+            array.close().await.unwrap();
+        });
+        assert_clean(&world, &disks);
+    }
+}
+
+/// Drives that write zeros in place of trimming take long for a whole device. Reads and writes may not take so long; trims may.
+#[test]
+fn a_whole_group_may_take_longer_to_trim_than_a_read_may_take() {
+    for trim in [Nanos::secs(32), LatencyRule::default().hung_after + Nanos::secs(30)] {
+        let world = World::new(14);
+        let disks = make_of(&world, 4, 1, |config| config.timing.trim = trim);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let begun = rt.now();
+            let traffic = overwrite(&rt, &array, 60, 4).await;
+            assert!(traffic.evacuations >= 2 && traffic.evacuations_given_up == 0, "{traffic:?}");
+            assert!(rt.now().since(begun) > trim, "nobody has waited for a trim");
+            let status = array.status();
+            assert!(status.suspended.is_none() && status.health == ArrayHealth::Online, "{:?}", status.health);
+            assert!(status.members.iter().all(|member| member.is_online() && member.trouble.is_none()));
             array.close().await.unwrap();
         });
         assert_clean(&world, &disks);
