@@ -23,7 +23,7 @@ pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};
 pub use histogram::LatencyHistogram;
 pub use latency::{HedgeBudget, Lag, LatencyRule, Pace};
-pub use points::{CheckpointRule, Mapping, ParityPlacement, Policies, Preset, Redundancy, UnknownPreset};
+pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
 pub use victim::{SegmentView, Victim};

@@ -4,20 +4,6 @@ use cygnus_types::Nanos;
 
 use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Throttle, Victim};
 
-/// How a block is protected from the moment it leaves memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redundancy {
-    /// Stripes of k data and m parity columns, written whole; a flush closes a stripe at the height it has reached.
-    FullStripe,
-}
-
-/// How logical blocks find their physical place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mapping {
-    /// One flat map of 4 KiB blocks per volume (log-structured array).
-    Lsa4K,
-}
-
 /// Which columns hold parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParityPlacement {
@@ -42,14 +28,10 @@ pub struct CheckpointRule {
 pub struct Policies {
     /// Which groups take user writes.
     pub front_end: FrontEnd,
-    /// Protection of new data.
-    pub redundancy: Redundancy,
     /// Where cleaning may work.
     pub cleaning: CleaningScope,
     /// Which segment is cleaned next.
     pub victim: Victim,
-    /// The map.
-    pub mapping: Mapping,
     /// Rotation of parity over the columns.
     pub parity: ParityPlacement,
     /// When writers are slowed.
@@ -138,10 +120,8 @@ impl Preset {
     pub fn policies(self) -> Policies {
         let shared = Policies {
             front_end: FrontEnd::EveryGroup,
-            redundancy: Redundancy::FullStripe,
             cleaning: CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 },
             victim: Victim::Greedy,
-            mapping: Mapping::Lsa4K,
             parity: ParityPlacement::Rotated,
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },

@@ -8,6 +8,7 @@ use cygnus_types::{BLOCK, ByteSize, ReactorId};
 const DEPTH: u64 = 32;
 const EACH: u64 = 30_000;
 
+#[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
 fn main() {
     let world = World::new(1);
     let disk = world.add_disk(DiskConfig::new("d", ByteSize::gib(1).bytes()));
