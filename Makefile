@@ -85,6 +85,7 @@ crash: target/debug/cygnus
 # The models and a short stress are unit tests too. The sanitizer needs the standard library built with it.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 threads: target/debug/cygnus
+	rustup component add rust-src --toolchain nightly
 	$(CARGO) test -p cygnus-threads
 	CYGNUS_STRESS=300000 $(CARGO) test -p cygnus-threads --test stress
 	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test \

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
-use indicatif::ProgressDrawTarget;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 
@@ -55,13 +55,16 @@ impl Output {
         self.json
     }
 
-    /// Where bars that show how far something is are drawn: on standard error, if a person looks on.
-    pub fn bars(&self) -> ProgressDrawTarget {
-        match !self.json && !self.quiet && std::io::stdout().is_terminal() {
+    /// A bar that shows how far something is: on standard error, if a person looks on. `template` is indicatif's, `whole`
+    /// what 100 % is, if that is known already.
+    pub fn bar(&self, template: &str, whole: Option<u64>) -> ProgressBar {
+        let target = match !self.json && !self.quiet && std::io::stdout().is_terminal() {
             // Drawn only if standard error is a terminal too.
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
-        }
+        };
+        let style = ProgressStyle::with_template(template).expect("templates are constants");
+        ProgressBar::with_draw_target(whole, target).with_style(style.progress_chars("=> "))
     }
 
     /// Gives the answer: `body` under `--json`, else what `text` makes of it.

@@ -8,7 +8,7 @@ use crate::output::Output;
 use cygnus_control::show;
 use cygnus_torture::{Coverage, Options, Plant, Report, Story, replay, run_seeds, shorten};
 use cygnus_types::counted;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -136,11 +136,8 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
 }
 
 fn bar(options: &Options, output: Output) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, output.bars());
-    let style = ProgressStyle::with_template("torture [{bar:25}] {percent:>3} %  {msg}  ETA {eta}");
-    bar.set_style(style.expect("the template is a constant").progress_chars("=> "));
-    bar.set_length(options.requests.unwrap_or(options.seeds));
-    bar
+    let whole = options.requests.unwrap_or(options.seeds);
+    output.bar("torture [{bar:25}] {percent:>3} %  {msg}  ETA {eta}", Some(whole))
 }
 
 /// The first failures, each with its story made short and written down.

@@ -21,13 +21,13 @@ mod memory;
 mod op;
 mod pages;
 mod patience;
-mod rng;
 mod rounds;
 mod slab;
 mod sync;
 mod task;
 
 pub use buf::{Buf, BufPool, BufSlice};
+pub use cygnus_types::Rng;
 pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};
 pub use fault::{IoError, IoErrorKind};
@@ -37,6 +37,5 @@ pub use op::{
     Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceWatch, IoClass, ListenerId, Op, OpId, Outcome, Peer, SocketId,
 };
 pub use pages::Pages;
-pub use rng::Rng;
 pub use rounds::Rounds;
 pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, Raced, either, oneshot, race};

@@ -55,7 +55,6 @@ mod power;
 mod precondition;
 mod preset;
 mod read;
-mod rng;
 mod runs;
 mod spec;
 mod ssd;

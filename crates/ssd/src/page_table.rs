@@ -109,7 +109,7 @@ impl PageTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use cygnus_types::Rng;
 
     #[test]
     fn turns_to_the_form_that_suits_and_says_the_same() {

@@ -5,7 +5,7 @@
 //! `exp(-aT)` of valid pages, where the mean over all closed blocks, `(1 - exp(-T)) / T`, must be the utilisation.
 //! Write amplification follows from the victim's share. The tests check this against a drive that was really aged.
 
-use crate::rng::Rng;
+use cygnus_types::Rng;
 
 use crate::device::Device;
 use crate::ftl::Place;

@@ -1,6 +1,6 @@
 //! Closed-loop load on one drive, for calibration and tests.
 
-use crate::rng::Rng;
+use cygnus_types::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::counters::Counters;

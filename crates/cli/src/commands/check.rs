@@ -11,7 +11,7 @@ use crate::state::ArrayRecord;
 use cygnus_control::scrub::ScrubReport;
 use cygnus_engine::{CheckProgress, JobStatus};
 use cygnus_types::counted;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -120,8 +120,6 @@ fn mend(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
 
 /// Seen on a terminal only.
 fn bar(context: &Context, what: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, context.output.bars());
-    let style =
-        ProgressStyle::with_template(&format!("[{{bar:25}}] {{percent:>3}} %, {{human_pos}} of {{human_len}} {what}"));
-    bar.with_style(style.expect("the template is a constant").progress_chars("=> "))
+    let template = format!("[{{bar:25}}] {{percent:>3}} %, {{human_pos}} of {{human_len}} {what}");
+    context.output.bar(&template, None)
 }

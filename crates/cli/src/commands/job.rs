@@ -9,7 +9,6 @@ use cygnus_control::protocol::{Request, Response};
 use cygnus_control::show;
 use cygnus_control::status::{JobState, JobStatus};
 use cygnus_types::ByteSize;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -61,9 +60,7 @@ pub(super) fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Fa
 
 /// Shows a bar (on a terminal) until the job has ended.
 pub(super) fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) -> Result<JobStatus, Failure> {
-    let bar = ProgressBar::with_draw_target(None, context.output.bars());
-    let style = ProgressStyle::with_template("{prefix} [{bar:25}] {percent:>3} %  {msg}");
-    bar.set_style(style.expect("the template is a constant").progress_chars("=> "));
+    let bar = context.output.bar("{prefix} [{bar:25}] {percent:>3} %  {msg}", None);
     bar.set_prefix(format!("{} {}", job.kind, job.subject));
     while job.state == JobState::Running {
         bar.set_length(job.total_bytes);

@@ -10,7 +10,7 @@ use crate::outfile;
 use crate::output::LogLines;
 use cygnus_engine::{Salvage, Volume};
 use cygnus_types::{BLOCK, ByteSize, Lba, counted};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::File;
@@ -96,8 +96,7 @@ fn missing(answer: &Answer) -> String {
 /// Seen on a terminal only.
 fn bar(context: &Context, size: u64) -> ProgressBar {
     let style = "[{bar:25}] {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
-    let style = ProgressStyle::with_template(style).expect("the template is a constant").progress_chars("=> ");
-    ProgressBar::with_draw_target(Some(size), context.output.bars()).with_style(style)
+    context.output.bar(style, Some(size))
 }
 
 async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &ProgressBar) -> std::io::Result<Answer> {

@@ -8,7 +8,7 @@ use super::client::{ClientError, Connection, InFlight};
 use super::snapshot::{Latency, Phase};
 use cygnus_nbd::Command;
 use cygnus_target::Histogram;
-use cygnus_types::{BLOCK, Nanos};
+use cygnus_types::{BLOCK, Nanos, Rng};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,35 +20,16 @@ const VERIFY_BLOCKS: u64 = 64;
 /// How long to wait for replies before looking at the clock again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// SplitMix64: small, and good enough to fill blocks and pick addresses.
-#[derive(Clone, Copy, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
-    }
-}
-
 /// The generator of one version of one block.
-fn words(seed: u64, block: u64, version: u32) -> Random {
-    let mut mixed = Random(seed ^ block.rotate_left(20) ^ (u64::from(version) << 48));
-    Random(mixed.next())
+fn words(seed: u64, block: u64, version: u32) -> Rng {
+    Rng::new(seed ^ block.rotate_left(20) ^ (u64::from(version) << 48)).fork()
 }
 
 /// Appends the contents of a block to a request.
 fn write_block(out: &mut Vec<u8>, seed: u64, block: u64, version: u32) {
     let mut words = words(seed, block, version);
     for _ in 0..BLOCK / 8 {
-        out.extend_from_slice(&words.next().to_le_bytes());
+        out.extend_from_slice(&words.next_u64().to_le_bytes());
     }
 }
 
@@ -58,7 +39,7 @@ fn is_intact(data: &[u8], seed: u64, block: u64, version: u32) -> bool {
         return data.iter().all(|&byte| byte == 0);
     }
     let mut words = words(seed, block, version);
-    data.as_chunks::<8>().0.iter().all(|chunk| *chunk == words.next().to_le_bytes())
+    data.as_chunks::<8>().0.iter().all(|chunk| *chunk == words.next_u64().to_le_bytes())
 }
 
 /// What the display reads while the client works.
@@ -140,7 +121,7 @@ impl Progress {
 pub struct Plan {
     /// Seed of contents and addresses.
     pub seed: u64,
-    /// Random writes after the fill, as a multiple of the volume's size.
+    /// Rng writes after the fill, as a multiple of the volume's size.
     pub overwrites: u32,
     /// Writing ends after this long.
     pub time_limit: Duration,
@@ -171,7 +152,7 @@ pub struct Workload<'a> {
     plan: Plan,
     progress: &'a Progress,
     versions: Vec<u32>,
-    random: Random,
+    random: Rng,
     started: Instant,
     outcome: Outcome,
 }
@@ -180,7 +161,7 @@ impl<'a> Workload<'a> {
     /// Over the whole export behind `connection`.
     pub fn new(connection: Connection, plan: Plan, progress: &'a Progress) -> Self {
         let blocks = (connection.size() / BLOCK as u64) as usize;
-        let random = Random(plan.seed);
+        let random = Rng::new(plan.seed);
         let (versions, outcome) = (vec![0; blocks], Outcome::default());
         Self { connection, plan, progress, versions, random, started: Instant::now(), outcome }
     }

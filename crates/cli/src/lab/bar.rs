@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use cygnus_lab::{Progress, Run, Stage};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use std::cell::Cell;
 
 /// What the bar divides an array's run into.
@@ -20,11 +20,7 @@ pub(super) struct Part {
 
 impl Bar {
     pub(super) fn new(output: Output, runs: usize) -> Bar {
-        let bar = ProgressBar::with_draw_target(Some(STEPS * runs as u64), output.bars());
-        let style =
-            ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {msg}").expect("the template is a constant");
-        bar.set_style(style.progress_chars("=> "));
-        Bar(bar)
+        Bar(output.bar("[{bar:30}] {percent:>3} %  {msg}", Some(STEPS * runs as u64)))
     }
 
     pub(super) fn part(&self, run: &Run) -> Part {

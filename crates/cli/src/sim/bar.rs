@@ -3,7 +3,7 @@
 use crate::output::Output;
 use cygnus_lab::Progress;
 use cygnus_types::Nanos;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 /// What the bar divides each phase into.
 const STEPS: u64 = 1000;
@@ -18,10 +18,7 @@ pub struct Bar {
 
 impl Bar {
     pub fn new(output: Output, array: &str, duration: Nanos) -> Bar {
-        let bar = ProgressBar::with_draw_target(Some(STEPS), output.bars());
-        let style =
-            ProgressStyle::with_template("[{bar:30}] {percent:>3} %  {msg}").expect("the template is a constant");
-        bar.set_style(style.progress_chars("=> "));
+        let bar = output.bar("[{bar:30}] {percent:>3} %  {msg}", Some(STEPS));
         Bar { bar, array: array.into(), duration }
     }
 

@@ -7,7 +7,7 @@ use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
 use cygnus_ssd::{Arithmetic, Calibration, DeviceSpec, ModelConfig, Preset};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 /// What `sim device` answers.
@@ -108,10 +108,7 @@ fn chosen(args: &DeviceArgs) -> Result<Vec<Preset>, Failure> {
 }
 
 fn bar(output: Output, figures: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(figures), output.bars());
-    let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len} figures  {msg}").expect("a constant");
-    bar.set_style(style.progress_chars("=> "));
-    bar
+    output.bar("[{bar:30}] {pos} of {len} figures  {msg}", Some(figures))
 }
 
 fn described(preset: Preset, no_run: bool, bar: &ProgressBar) -> Result<Described, Failure> {

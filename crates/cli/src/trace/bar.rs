@@ -1,7 +1,7 @@
 //! A bar on the terminal while long traces are read or written.
 
 use crate::output::Output;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 /// Requests between two looks at how far it is.
 const STEP: u64 = 1 << 14;
@@ -15,10 +15,7 @@ pub(super) struct Bar {
 impl Bar {
     /// `template` is indicatif's, `whole` what 100 % is.
     pub(super) fn new(output: Output, template: &str, whole: u64) -> Bar {
-        let bar = ProgressBar::with_draw_target(Some(whole), output.bars());
-        let style = ProgressStyle::with_template(template).expect("templates are constants");
-        bar.set_style(style.progress_chars("=> "));
-        Bar { bar, requests: 0 }
+        Bar { bar: output.bar(template, Some(whole)), requests: 0 }
     }
 
     /// For a file of so many bytes.

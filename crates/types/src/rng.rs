@@ -1,4 +1,4 @@
-//! The seeded generator behind every random choice of a reactor.
+//! The seeded generator behind every random choice of reactors, workloads and modelled drives.
 
 /// SplitMix64: small, fast, and a pure function of its seed. Not for secrets.
 #[derive(Clone, Debug)]
