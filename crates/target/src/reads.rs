@@ -72,7 +72,7 @@ impl Shares {
         self.list[0]
     }
 
-    pub(crate) fn least(&self) -> Share {
+    fn least(&self) -> Share {
         self.list[self.len - 1]
     }
 }

@@ -165,8 +165,8 @@ impl<V: Volume> Transmission<V> {
         }
     }
 
-    /// Takes room for a request, for the reader: the best share that is to be had at once. If there is none, waits for the
-    /// least, unless the session ends before.
+    /// Takes room for a request, for the reader: the best share. If there is no memory for that, waits until there is, or
+    /// until nothing else is under way and goes on with less; unless the session ends before.
     #[inline]
     pub(crate) async fn take_share(&self, shares: &Shares) -> Result<Share, EndReason> {
         if self.try_take_room(shares.best().room) {
@@ -174,7 +174,8 @@ impl<V: Volume> Transmission<V> {
         }
         // While it is we who do not read, the client is not late.
         self.handle.client.owes_nothing();
-        self.wait_for_share(shares, || self.ended.borrow().clone().or_else(|| self.handle.stopped())).await
+        let ended = || self.ended.borrow().clone().or_else(|| self.handle.stopped());
+        self.wait_for_share(shares, || self.handle.window.get() == 0, ended).await
     }
 
     /// The same for bytes that are needed as they are.
@@ -182,10 +183,11 @@ impl<V: Volume> Transmission<V> {
         self.take_share(&Shares::one(bytes)).await.map(|_| ())
     }
 
-    /// As [`Transmission::take_share`], for a worker: None if nobody wants its reply any more.
+    /// Takes room for the next part of what is under way, for a worker: the best share that is to be had. None if nobody
+    /// wants its reply any more.
     pub(crate) async fn take_more_room(&self, shares: &Shares) -> Option<Share> {
         let closed = || self.outbox.is_closed().then_some(EndReason::Hangup);
-        self.wait_for_share(shares, closed).await.ok()
+        self.wait_for_share(shares, || true, closed).await.ok()
     }
 
     #[inline]
@@ -197,45 +199,44 @@ impl<V: Volume> Transmission<V> {
         takes
     }
 
-    /// The best share for which there is memory. To have to wait for room in the window makes none smaller: that is the
-    /// client's own doing.
-    fn try_take_any(&self, shares: &Shares) -> Option<Share> {
-        if !self.has_window(shares.best().room) {
-            return None;
-        }
-        shares.as_slice().iter().find(|share| self.try_take_room(share.room)).copied()
-    }
-
     /// A request larger than the window has room when it is alone.
     fn has_window(&self, bytes: usize) -> bool {
         let window = self.handle.window.get();
         window == 0 || window + bytes <= WINDOW
     }
 
+    /// Waits for the best share, or for the least if less `may_do`. To have to wait for room in the window makes none smaller:
+    /// that is the client's own doing.
     #[cold]
-    async fn wait_for_share(&self, shares: &Shares, ended: impl Fn() -> Option<EndReason>) -> Result<Share, EndReason> {
+    async fn wait_for_share(
+        &self,
+        shares: &Shares,
+        may_do: impl Fn() -> bool,
+        ended: impl Fn() -> Option<EndReason>,
+    ) -> Result<Share, EndReason> {
         let _waiting = Waiting::new(&self.waiting);
-        let least = shares.least();
         loop {
             let mut wake = self.handle.wake.wait();
             if let Some(reason) = ended() {
                 return Err(reason);
             }
-            if let Some(share) = self.try_take_any(shares) {
-                return Ok(share);
-            }
             if !self.has_window(shares.best().room) {
                 wake.await;
                 continue;
             }
-            let mut memory = pin!(self.handle.account.take(least.room));
+            let these = if may_do() { shares.as_slice() } else { &shares.as_slice()[..1] };
+            if let Some(share) = these.iter().find(|share| self.try_take_room(share.room)) {
+                return Ok(*share);
+            }
+            let wanted = these[these.len() - 1];
+            let mut memory = pin!(self.handle.account.take(wanted.room));
             if let Either::First(()) = first_of(&mut memory, &mut wake).await {
-                if self.has_window(least.room) {
-                    self.handle.window.set(self.handle.window.get() + least.room);
-                    return Ok(least);
+                if self.has_window(wanted.room) {
+                    self.handle.window.set(self.handle.window.get() + wanted.room);
+                    return Ok(wanted);
                 }
                 // Another one of this session was faster.
-                self.handle.account.give(least.room);
+                self.handle.account.give(wanted.room);
             }
         }
     }
