@@ -173,6 +173,10 @@ fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<Stri
     }
 }
 
+/// What it means that the maps have all the memory that they may take, and what to do.
+const MAP_IS_FULL: &str = "the map has all that it may take: blocks that were never written are refused (ENOSPC), all else \
+                           goes on; trim or delete something, or serve the array with more --memory";
+
 fn memory_sentence(memory: &MemoryStatus) -> String {
     let part = |part: &MemoryPartStatus| {
         format!("{} {} of {}", part.name, ByteSize(part.used_bytes), ByteSize(part.limit_bytes))
@@ -234,6 +238,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     }
     if let Some(memory) = &status.memory {
         out.push_str(&format!("{}{}\n", label("memory"), memory_sentence(memory)));
+        if memory.map_is_full() {
+            out.push_str(&format!("{}{MAP_IS_FULL}\n", label("")));
+        }
     }
     if let Some(clients) = &status.clients {
         out.push_str(&format!("{}{}\n", label("clients"), clients_sentence(clients)));

@@ -106,7 +106,10 @@ impl ArrayStatus {
         let doubtful = |device: &DeviceStatus| device.suspect.is_some() || device.pace.is_some_and(|pace| pace.slow);
         let by_findings = if lost || self.fault.is_some() {
             Condition::Unavailable
-        } else if !self.oddities.is_empty() || self.devices.iter().any(doubtful) {
+        } else if !self.oddities.is_empty()
+            || self.devices.iter().any(doubtful)
+            || self.memory.as_ref().is_some_and(MemoryStatus::map_is_full)
+        {
             Condition::Attention
         } else {
             Condition::Well
@@ -126,10 +129,17 @@ pub struct MemoryStatus {
     pub parts: Vec<MemoryPartStatus>,
 }
 
+impl MemoryStatus {
+    /// Whether the volumes' maps have all that they may take.
+    pub fn map_is_full(&self) -> bool {
+        self.parts.iter().any(|part| part.name == "map" && part.used_bytes >= part.limit_bytes)
+    }
+}
+
 /// A part of the server's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPartStatus {
-    /// Its name: `map`, `network` or `buffers`.
+    /// Its name: `program`, `buffers`, `network` or `map`.
     pub name: String,
     /// What it takes.
     pub used_bytes: u64,

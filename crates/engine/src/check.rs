@@ -279,7 +279,13 @@ async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState
         return false;
     }
     if !state.clean {
-        let replayed = crate::open::replay(reactor, &mut steps).await;
+        let replayed = match crate::open::replay(reactor, &mut steps).await {
+            Ok(replayed) => replayed,
+            Err(error) => {
+                findings.push(Finding::new(FindingKind::Checkpoint, error.to_string()));
+                return false;
+            }
+        };
         findings.push(describe_tail(&replayed));
         if !replayed.lost.is_nothing() {
             findings.push(Finding::new(FindingKind::LostStripe, replayed.lost.error(reactor).to_string()));

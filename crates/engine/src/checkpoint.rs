@@ -69,7 +69,7 @@ impl Reactor {
         let by_size = last * BLOCK as u64 * u64::from(rule.write_factor);
         // A small array would otherwise be written over several times before its first checkpoint.
         let least = rule.min_bytes.min(self.shared.usable() * BLOCK as u64 / 2);
-        read(&self.shared.since_checkpoint) >= by_size.max(least)
+        read(&self.shared.since_checkpoint) >= by_size.max(least).min(self.recovery_allows(last))
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.

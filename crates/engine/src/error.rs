@@ -397,6 +397,18 @@ pub enum ArrayError {
         /// m.
         parity: u8,
     },
+    /// The maps of the volumes, or what a crash has left to be looked through, take more memory than they may.
+    #[error(
+        "the array is not opened, and nothing was changed: {what} {needed} of memory, and there are {limit}. Open it with more"
+    )]
+    Memory {
+        /// What takes it, for people; ends in a verb.
+        what: &'static str,
+        /// What it takes.
+        needed: ByteSize,
+        /// What it may take.
+        limit: ByteSize,
+    },
     /// It was closed while it waited for members.
     #[error("{0}")]
     Suspended(String),

@@ -56,7 +56,8 @@ type Dense = [AtomicU64; CHUNK_ENTRIES as usize];
 #[repr(C)]
 struct Root {
     chunks: [AtomicPtr<u8>; CHUNKS],
-    /// Entries of the dense chunks, more or less: counted a moment after they change.
+    /// Entries of the dense chunks, more or less: counted a moment after they change. Of others, while the array is opened:
+    /// entries that found no room.
     live: [AtomicU32; CHUNKS],
 }
 
@@ -192,6 +193,7 @@ impl Map {
         loop {
             match self.chunk(number) {
                 Chunk::Absent if new.is_empty() || expected.is_some_and(|e| !e.is_empty()) => return MapEntry::EMPTY,
+                Chunk::Absent if !self.may_grow(number) => return MapEntry::EMPTY,
                 Chunk::Absent => self.begin_table(number),
                 Chunk::Dense(entries) => return self.exchange_dense(number, &entries[at as usize], expected, new),
                 Chunk::Frozen(entries) => {
@@ -225,11 +227,40 @@ impl Map {
             return old;
         }
         if !table.set(counts, at, new) {
+            if !self.may_grow(number) {
+                return old;
+            }
             self.replace_table(number, table, counts.live + 1, Some((at, new)));
         } else if new.is_empty() && table.is_wasteful(counts) {
             self.replace_table(number, table, counts.live, None);
         }
         old
+    }
+
+    /// Whether a chunk that is not dense may become larger; else an entry of it is left out.
+    fn may_grow(&self, number: usize) -> bool {
+        let may = self.memory.may_grow();
+        if !may {
+            self.root().live[number].fetch_add(1, Ordering::Relaxed);
+        }
+        may
+    }
+
+    /// Bytes that the map would take with the entries that were left out; more rather than less.
+    pub(crate) fn needed_bytes(&self) -> u64 {
+        let bytes_of = |number: usize| {
+            let here = match self.chunk(number) {
+                Chunk::Dense(_) | Chunk::Frozen(_) => return CHUNK_BYTES,
+                Chunk::Table(table) => table.lock().live,
+                Chunk::Absent => 0,
+            };
+            match here + self.root().live[number].load(Ordering::Relaxed) as usize {
+                0 => 0,
+                all if all as u32 > self.memory.dense_from() => CHUNK_BYTES,
+                all => Table::bytes_for(all),
+            }
+        };
+        (0..CHUNKS).map(|number| bytes_of(number) as u64).sum()
     }
 
     fn begin_table(&self, number: usize) {

@@ -57,6 +57,7 @@ mod replay;
 mod residence;
 mod restore;
 mod retire;
+mod room;
 mod salvage;
 mod scan;
 mod scrub;

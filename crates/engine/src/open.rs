@@ -112,7 +112,9 @@ pub(crate) async fn open(
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
     let mut gave_up = false;
-    if let Err(why) = load(&reactor, &state, &mut steps).await {
+    let loaded = load(&reactor, &state, &mut steps).await;
+    reactor.maps_fit()?;
+    if let Err(why) = loaded {
         if !by_force {
             return Err(why);
         }
@@ -123,7 +125,8 @@ pub(crate) async fn open(
     steps.report.was_clean = covered;
     // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
-    let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await };
+    let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await? };
+    reactor.maps_fit()?;
     if !replayed.lost.is_nothing() {
         if !by_force {
             return Err(replayed.lost.error(&reactor));
@@ -131,6 +134,7 @@ pub(crate) async fn open(
         reactor.give_up_lost(&mut replayed);
         gave_up = true;
     }
+    reactor.shared.maps.end_opening();
     recount(&reactor, &state, &mut steps);
     // What they did not deliver may only be away: nothing may be concluded from it.
     settle_before_session(&reactor)?;
@@ -366,14 +370,18 @@ async fn load_root(
     Ok(pages)
 }
 
-pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Replayed {
+/// Finds what is behind the checkpoint, and puts it into the maps.
+///
+/// # Errors
+/// When there is no memory for that.
+pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<Replayed, ArrayError> {
     let (root, counted_from) = {
         let state = reactor.home().state.borrow();
         let root = state.roots[0].clone();
         (root.clone(), root.map_or(0, |root| root.barrier).max(state.counted_from))
     };
     let step = reactor.shared.during("open: scan");
-    let scanned = reactor.scan_stripes(root.as_ref()).await;
+    let scanned = reactor.scan_stripes(root.as_ref()).await?;
     drop(step);
     let total = reactor.shared.layout.all_segments();
     steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
@@ -397,7 +405,8 @@ pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Repl
     shared.stripes.raise(found.top_stripe_seq + SEQUENCE_GAP);
     let mut space = reactor.home().space.borrow_mut();
     space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
-    found
+    drop(space);
+    Ok(found)
 }
 
 /// Counts the live blocks of every segment from the maps, and with that knows which segments are free.

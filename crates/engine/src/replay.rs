@@ -4,13 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use cygnus_format::{CheckpointRoot, Discard, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
+use cygnus_format::{CheckpointRoot, Discard, Entry, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
 use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
 
+use crate::error::ArrayError;
 use crate::lost::Lost;
 use crate::parallel::for_each;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::room::Findings;
 use crate::scan::{FoundStripe, SpoiledCopy};
 use crate::segments::SegIx;
 use crate::tail::Verdict;
@@ -27,6 +29,11 @@ struct Candidate {
     /// It was written after all stripes below this sequence were closed; 0 for one that cleaning has moved.
     after: u64,
 }
+
+/// Blocks after which parts of the maps that were replaced are given back.
+const BLOCKS_PER_SETTLING: usize = 1 << 12;
+/// Bytes of memory for each block of the stripes found, while they are put into the maps.
+pub(crate) const BYTES_PER_BLOCK: u64 = (size_of::<Entry>() + size_of::<Candidate>()) as u64;
 
 /// A block that must be written anew before the array goes into service.
 pub(crate) struct Rescue {
@@ -101,13 +108,19 @@ impl Horizon {
 
 impl Reactor {
     /// Finds the stripes at or behind the checkpoint's barrier, in every segment that can have any.
-    pub(crate) async fn scan_stripes(self: &Rc<Self>, root: Option<&CheckpointRoot>) -> Scanned {
+    ///
+    /// # Errors
+    /// When there is no memory for all of them.
+    pub(crate) async fn scan_stripes(self: &Rc<Self>, root: Option<&CheckpointRoot>) -> Result<Scanned, ArrayError> {
+        let findings = Rc::new(self.findings());
         let horizon = Rc::new(Horizon::of(root));
         let all: Vec<SegIx> = self.shared.segments.all().collect();
-        let reactor = self.clone();
-        let found = for_each(&self.rt, all, move |seg| {
-            let (reactor, horizon) = (reactor.clone(), horizon.clone());
-            async move { reactor.scan_segment(seg, &horizon).await }
+        let found = for_each(&self.rt, all, {
+            let (reactor, findings) = (self.clone(), findings.clone());
+            move |seg| {
+                let (reactor, horizon, findings) = (reactor.clone(), horizon.clone(), findings.clone());
+                async move { reactor.scan_segment(seg, &horizon, &findings).await }
+            }
         });
         let mut scanned = Scanned::default();
         for Scanned { stripes, spoiled, beyond } in found.await {
@@ -115,10 +128,10 @@ impl Reactor {
             scanned.spoiled.extend(spoiled);
             scanned.beyond.extend(beyond);
         }
-        scanned
+        findings.check().map(|()| scanned)
     }
 
-    async fn scan_segment(self: &Rc<Self>, seg: SegIx, horizon: &Horizon) -> Scanned {
+    async fn scan_segment(self: &Rc<Self>, seg: SegIx, horizon: &Horizon, findings: &Findings) -> Scanned {
         let (group, segment) = self.shared.segments.locate(seg);
         let mut scanned = Scanned::default();
         if self.shared.group_state(group) == GroupState::Retired {
@@ -138,7 +151,7 @@ impl Reactor {
         while let Some(stripe) = look.stripe.take_if(|stripe| stripe.common.stripe_seq >= newest) {
             newest = stripe.common.stripe_seq;
             row = stripe.common.end_row();
-            if newest >= horizon.barrier {
+            if newest >= horizon.barrier && findings.take(&stripe) {
                 scanned.stripes.push(stripe);
             }
             look = self.look_at(group, segment, row, Some(life)).await;
@@ -159,7 +172,8 @@ impl Reactor {
         result.lost.count(&stripes, &beyond, counted_from);
         result.lost.add_spoiled(spoiled);
         let watermarks = watermarks(&stripes);
-        let mut candidates = Vec::new();
+        // Made for all at once: a vector that grows takes twice its size.
+        let mut candidates = Vec::with_capacity(stripes.iter().map(|stripe| stripe.blocks().count()).sum());
         let mut discards: Vec<Discard> = Vec::new();
         let mut segments = BTreeSet::new();
         let mut broken = BTreeSet::new();
@@ -237,7 +251,8 @@ impl Reactor {
             let region = discard.lba().0 / crate::order::REGION_BLOCKS;
             by_region.entry((discard.volume(), region)).or_default().push(discard);
         }
-        candidates.sort_by_key(|c| (c.volume, c.lba, c.seq, c.stripe_seq));
+        // In place. Two with the same numbers would be the same block.
+        candidates.sort_unstable_by_key(|c| (c.volume, c.lba, c.seq, c.stripe_seq));
         candidates.retain(|candidate| {
             let lba = candidate.lba.0;
             let covers =
@@ -245,9 +260,14 @@ impl Reactor {
             let region = (candidate.volume, lba / crate::order::REGION_BLOCKS);
             !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
         });
-        for of_block in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)) {
+        for (n, of_block) in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)).enumerate() {
             self.apply_to_block(of_block, result);
+            if n % BLOCKS_PER_SETTLING == 0 {
+                // Tables that were too small are kept until then.
+                self.settle_maps();
+            }
         }
+        self.settle_maps();
     }
 
     /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when

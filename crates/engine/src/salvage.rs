@@ -302,10 +302,10 @@ async fn maps(
     let mut steps = Steps::new(&reactor.rt, &*options.log);
     let state = &superblock.state;
     let mut from_headers = true;
-    let replayed = match load_any(reactor, state, &mut steps).await {
+    let found = match load_any(reactor, state, &mut steps).await {
         Ok(newest) if newest && state.clean => {
             from_headers = false;
-            Replayed::default()
+            Ok(Replayed::default())
         }
         Ok(newest) => {
             if !newest {
@@ -322,6 +322,10 @@ async fn maps(
             replay(reactor, &mut steps).await
         }
     };
+    let replayed = found.unwrap_or_else(|error| {
+        remarks.push(error.to_string());
+        Replayed::default()
+    });
     let lost = replayed.lost.describe(reactor);
     if !lost.is_empty() {
         remarks.push(format!(

@@ -147,6 +147,10 @@ impl Reactor {
         loop {
             let progress = self.progress.wait();
             self.check_writable(volume)?;
+            // Where data may be lost, each block of which it is known that it holds zeros has an entry.
+            if volume.is_in_doubt() && !self.shared.maps.has_room() {
+                return Err(self.no_space());
+            }
             if !self.hold.get() {
                 let mut writer = self.writer(Lane::User).borrow_mut();
                 if writer.has_discard_room(self) {

@@ -14,7 +14,8 @@ impl From<cygnus_engine::VolumeError> for VolumeError {
         use cygnus_engine::VolumeError as Engine;
         match error {
             Engine::Unreadable { volume, lba } | Engine::Unknown { volume, lba } => VolumeError::Io { volume, lba },
-            Engine::NoSpace { .. } | Engine::MapMemory { .. } => VolumeError::NoSpace,
+            Engine::NoSpace { .. } => VolumeError::NoSpace,
+            Engine::MapMemory { .. } => VolumeError::MapMemory,
             Engine::Suspended { .. } => VolumeError::Suspended,
             Engine::ReadOnly(_) => VolumeError::ReadOnly,
             // The session checked the range against the size; the volume has shrunk since.

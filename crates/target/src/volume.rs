@@ -20,6 +20,12 @@ pub enum VolumeError {
     /// The array is full. Reads and trims still work.
     #[error("the array is full; trim or delete something")]
     NoSpace,
+    /// The maps of the volumes have all the memory that they may take. What is mapped can still be written, read and trimmed.
+    #[error(
+        "the volumes' maps have all the memory that they may take; trim or delete something, or serve the array with more \
+         --memory"
+    )]
+    MapMemory,
     /// The array waits for members, and requests do not wait for them any longer.
     #[error("the array is suspended; bring its members back, 'cygnus array status' says which")]
     Suspended,
@@ -36,7 +42,7 @@ impl VolumeError {
     pub fn errno(self) -> Errno {
         match self {
             VolumeError::Io { .. } | VolumeError::Suspended => Errno::Io,
-            VolumeError::NoSpace => Errno::NoSpc,
+            VolumeError::NoSpace | VolumeError::MapMemory => Errno::NoSpc,
             VolumeError::ReadOnly => Errno::Perm,
             VolumeError::Gone => Errno::Shutdown,
         }

@@ -88,8 +88,9 @@ pub struct ServeArgs {
     /// Verify all live data this often and mend what is wrong, such as 30d, or never [default: 30d]
     #[arg(long, value_name = "INTERVAL")]
     pub scrub_every: Option<Interval>,
-    /// Memory for clients' requests and for buffers together, beside the volumes' map; 'cygnus array status' shows who has
-    /// how much [default: 64 MiB for each reactor, and for clients a sixteenth of the machine, 256 MiB to 1 GiB]
+    /// Memory that the server takes at most, with the volumes' maps (8 bytes for each 4 KiB of data, up to 256 where it is
+    /// scattered), buffers, and what clients have under way; 'cygnus array status' shows each part [default: half of the
+    /// machine's, or three quarters of what its control group may take]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
     /// Connections that there may be; one host, or one user of this machine, may have half of them [default: 2048]

@@ -14,7 +14,7 @@ use crate::notify;
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
-use cygnus_engine::{Array, MapRule, OpenOptions};
+use cygnus_engine::{Array, OpenOptions};
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats, Side};
 use cygnus_types::{Nanos, ReactorId};
@@ -71,14 +71,14 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
         array: Some(plan.array),
         reactors: plan.reactors,
         read_only: false,
-        map: MapRule::default(),
+        map: plan.memory.map_rule(),
         log: plan.log.clone(),
     };
     let opened = match plan.by_force {
         true => Array::open_by_force(rt, &reactor.devices, &options).await,
         false => Array::open(rt, &reactor.devices, &options).await,
     };
-    let array = opened.map_err(Failure::from)?;
+    let array = opened.map_err(|error| plan.memory.explain(error))?;
     if let Some(span) = plan.suspended_for {
         array.set_suspended_for(span);
     }
@@ -250,7 +250,7 @@ impl Home {
         let record = self.plan.record.lock().expect("no holder panics").clone();
         let status = self.array.status();
         let scrub = convert::scrubs(status.last_scrub_unix, self.array.scrub_report());
-        let memory = self.plan.memory.status();
+        let memory = self.plan.memory.status(self.array.map_bytes());
         let clients = clients(&self.nbd_stats(), &self.plan);
         let odd_file = &|path: &str, size| self.files.odd(path, size);
         let (record, listening, jobs) = (&record, &listening, &jobs);

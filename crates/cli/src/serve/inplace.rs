@@ -155,7 +155,7 @@ impl InPlaceHome {
             rates: rates.rates(),
             jobs: self.jobs(),
             hung_after: self.rt.patience(),
-            memory: self.plan.memory.status(),
+            memory: self.plan.memory.status(ByteSize(0)),
             clients: clients(&self.server.stats(), &self.plan),
         };
         inplace::status(&self.array.status(), &self.array.report(), serving, |name| self.connections(name))

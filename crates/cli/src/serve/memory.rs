@@ -1,12 +1,17 @@
 //! What a server may take of the machine's memory: one account, with named parts.
 //!
-//! * `network`: what clients' requests and replies take. Each connection has some of it to itself; requests beyond that wait.
+//! * `program`: the program itself, with what it knows of segments, members and connections.
 //! * `buffers`: stripes that are being filled, and what is being read, moved or rebuilt. The engine bounds it by itself.
+//! * `network`: what clients' requests and replies take. Each connection has some of it to itself; requests beyond that go on
+//!   with less, or wait.
+//! * `map`: where each block of the volumes is. Blocks that were never written are refused beyond it. An array that updates in
+//!   place has none.
 //!
-//! The volumes' map is beside this: it takes what it needs.
+//! Recovery has the network's part, and what the maps leave of theirs: no client is served yet.
 
 use crate::failure::Failure;
 use cygnus_control::status::{MemoryPartStatus, MemoryStatus};
+use cygnus_engine::{ArrayError, MapRule};
 use cygnus_runtime::MemoryPart;
 use cygnus_target::{Door, ServerConfig};
 use cygnus_types::{BLOCK, ByteSize};
@@ -16,16 +21,48 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MIB: u64 = 1 << 20;
 /// Buffers of one reactor: its arena, and stripes and moved blocks beyond that.
 const BUFFERS: u64 = 64 * MIB;
-/// The network's part: a sixteenth of the machine within these bounds.
+/// What is set aside for the program itself.
+const PROGRAM: u64 = 48 * MIB;
+/// The network's part: an eighth of all within these bounds.
 const NETWORK: std::ops::RangeInclusive<u64> = 256 * MIB..=1024 * MIB;
+/// The least part of the maps that makes sense: that of 8 GiB.
+const LEAST_MAP: u64 = 16 * MIB;
+/// What is told to people is rounded up to this.
+const STEP: u64 = 16 * MIB;
 /// Places that there are at least.
 const LEAST_PLACES: u64 = 64;
 /// Descriptors that are not for connections: members, sockets, the state.
 const OTHER_DESCRIPTORS: u64 = 512;
 
+/// Bytes of each part that depends on how much there is in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Split {
+    network: u64,
+    /// None for an array without maps.
+    map: Option<u64>,
+}
+
+impl Split {
+    /// The bytes that remain of `all` for these parts, divided.
+    fn of(all: u64, remain: u64, has_map: bool) -> Self {
+        let usual = (all / 8).clamp(*NETWORK.start(), *NETWORK.end());
+        if !has_map {
+            return Self { network: remain.clamp(least_network(), *NETWORK.end()), map: None };
+        }
+        let network = usual.min(remain / 2).max(least_network());
+        Self { network, map: Some(remain.saturating_sub(network).max(LEAST_MAP)) }
+    }
+}
+
+fn least_network() -> u64 {
+    ServerConfig::LEAST_MEMORY as u64 + LEAST_PLACES * ServerConfig::RESERVE as u64
+}
+
 /// See the module's text.
 pub struct Memory {
-    network: u64,
+    /// What all parts together may take.
+    all: u64,
+    split: Split,
     /// What connections share of the network's part.
     pub shared: Arc<MemoryPart>,
     /// The connections' places.
@@ -36,22 +73,20 @@ pub struct Memory {
 
 impl Memory {
     /// The parts of a server with so many reactors.
-    pub fn plan(asked: Option<ByteSize>, places: Option<u32>, reactors: usize) -> Result<Self, Failure> {
-        Self::on(machine_bytes(), descriptors(), asked.map(|size| size.0), places, reactors)
+    pub fn plan(asked: Option<ByteSize>, places: Option<u32>, reactors: usize, has_map: bool) -> Result<Self, Failure> {
+        Self::on(Machine::here(), descriptors(), asked.map(|size| size.0), places, reactors, has_map)
     }
 
     fn on(
-        machine: u64,
+        machine: Machine,
         descriptors: u64,
         asked: Option<u64>,
         places: Option<u32>,
         reactors: usize,
+        has_map: bool,
     ) -> Result<Self, Failure> {
-        let (reserve, least_shared) = (ServerConfig::RESERVE as u64, ServerConfig::LEAST_MEMORY as u64);
-        let least_network = least_shared + LEAST_PLACES * reserve;
-        let usual = (machine / 16).clamp(*NETWORK.start(), *NETWORK.end());
-        let network = asked.map_or(usual, |asked| asked.saturating_sub(reactors as u64 * BUFFERS)).max(least_network);
-        let least = reactors as u64 * BUFFERS + least_network;
+        let fixed = PROGRAM + reactors as u64 * BUFFERS;
+        let least = fixed + least_network() + if has_map { LEAST_MAP } else { 0 };
         if let Some(asked) = asked.filter(|&asked| asked < least) {
             return Err(Failure::Usage(format!(
                 "--memory {}: a server with {reactors} reactors takes {} at least",
@@ -59,19 +94,40 @@ impl Memory {
                 ByteSize(least)
             )));
         }
+        let all = asked.unwrap_or(machine.usual()).max(least);
+        let split = Split::of(all, all - fixed, has_map);
+        let (reserve, least_shared) = (ServerConfig::RESERVE as u64, ServerConfig::LEAST_MEMORY as u64);
         let wanted = places.map_or(ServerConfig::CONNECTIONS as u64, u64::from);
-        let room = (network / 2).min(network - least_shared) / reserve;
+        let room = (split.network / 2).min(split.network - least_shared) / reserve;
         let places = wanted.min(room).min(descriptors.saturating_sub(OTHER_DESCRIPTORS)).max(1);
         Ok(Self {
-            network,
-            shared: Arc::new(MemoryPart::new((network - places * reserve) as usize)),
+            all: fixed + split.network + split.map.unwrap_or(0),
+            split,
+            shared: Arc::new(MemoryPart::new((split.network - places * reserve) as usize)),
             door: Door::new(places as usize),
             buffers: (0..reactors).map(|_| AtomicU64::new(0)).collect(),
         })
     }
 
-    fn buffers_limit(&self) -> u64 {
-        self.buffers.len() as u64 * BUFFERS
+    /// What the volumes' maps may take, and recovery.
+    pub fn map_rule(&self) -> MapRule {
+        let limit = ByteSize(self.split.map.unwrap_or(0));
+        MapRule { limit, recovery: ByteSize(self.split.network), ..MapRule::default() }
+    }
+
+    /// Why an array is not opened; if that is for lack of memory, with what `--memory` would have to be.
+    pub fn explain(&self, error: ArrayError) -> Failure {
+        let ArrayError::Memory { needed, limit, .. } = error else { return error.into() };
+        let fixed = self.fixed();
+        let wanted = self.split.map.unwrap_or(0) + needed.0.saturating_sub(limit.0);
+        let enough = |all: &u64| Split::of(*all, all - fixed, true).map.is_some_and(|map| map >= wanted);
+        let all = (self.all.div_ceil(STEP)..).map(|steps| steps * STEP).find(enough).expect("there are larger ones");
+        // In a unit that needs no rounding.
+        Failure::Failed(format!("{error}: --memory {}MiB at least; it has {} now", all / MIB, ByteSize(self.all)))
+    }
+
+    fn fixed(&self) -> u64 {
+        PROGRAM + self.buffers.len() as u64 * BUFFERS
     }
 
     /// A reactor's buffers take so much now.
@@ -79,34 +135,50 @@ impl Memory {
         self.buffers[reactor].store(bytes as u64, Ordering::Relaxed);
     }
 
-    /// How the parts stand.
-    pub fn status(&self) -> MemoryStatus {
+    /// How the parts stand; the maps take `map` bytes.
+    pub fn status(&self, map: ByteSize) -> MemoryStatus {
         let part =
             |name: &str, used_bytes, limit_bytes| MemoryPartStatus { name: name.into(), used_bytes, limit_bytes };
         let (connections, _) = self.door.usage();
         let shared = self.shared.usage().used as u64;
         let pools: u64 = self.buffers.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        let network = part("network", shared + connections as u64 * ServerConfig::RESERVE as u64, self.network);
-        let buffers = part("buffers", pools.saturating_sub(shared), self.buffers_limit());
-        let parts = vec![network, buffers];
-        MemoryStatus {
-            resident_bytes: resident_bytes(),
-            limit_bytes: parts.iter().map(|part| part.limit_bytes).sum(),
-            parts,
-        }
+        let resident_bytes = resident_bytes();
+        let mut parts = vec![
+            part("program", resident_bytes.saturating_sub(pools + map.0), PROGRAM),
+            part("buffers", pools.saturating_sub(shared), self.buffers.len() as u64 * BUFFERS),
+            part("network", shared + connections as u64 * ServerConfig::RESERVE as u64, self.split.network),
+        ];
+        parts.extend(self.split.map.map(|limit| part("map", map.0, limit)));
+        MemoryStatus { resident_bytes, limit_bytes: self.all, parts }
     }
 }
 
-/// Memory of the machine, or of the control group that holds this process.
-fn machine_bytes() -> u64 {
-    let all = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo(&text)).unwrap_or(u64::MAX);
-    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("").to_owned();
-    let limits = std::path::Path::new(&path).ancestors().filter_map(|group| {
-        let limit = std::path::Path::new("/sys/fs/cgroup").join(group).join("memory.max");
-        std::fs::read_to_string(limit).ok()?.trim().parse().ok()
-    });
-    limits.fold(all, u64::min)
+/// What memory there is.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    bytes: u64,
+    /// It is a control group's that holds this process, and less than the machine has.
+    is_group: bool,
+}
+
+impl Machine {
+    fn here() -> Self {
+        let all = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo(&text)).unwrap_or(u64::MAX);
+        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let path = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("").to_owned();
+        let limits = std::path::Path::new(&path).ancestors().filter_map(|group| {
+            let limit = std::path::Path::new("/sys/fs/cgroup").join(group).join("memory.max");
+            std::fs::read_to_string(limit).ok()?.trim().parse().ok()
+        });
+        let bytes = limits.fold(all, u64::min);
+        Self { bytes, is_group: bytes < all }
+    }
+
+    /// What a server takes at most unless told otherwise. Half of a machine, on which other programs run, and its page cache
+    /// is of use to them; three quarters of a control group, which is made for this one.
+    fn usual(self) -> u64 {
+        if self.is_group { self.bytes / 4 * 3 } else { self.bytes / 2 }
+    }
 }
 
 fn meminfo(text: &str) -> Option<u64> {
@@ -143,43 +215,81 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn plan(machine: u64, asked: Option<u64>, places: Option<u32>) -> Result<Memory, Failure> {
-        Memory::on(machine, 20_000, asked, places, 2)
+        Memory::on(Machine { bytes: machine, is_group: false }, 20_000, asked, places, 2, true)
+    }
+
+    fn limit_of(memory: &Memory, name: &str) -> u64 {
+        memory.status(ByteSize(0)).parts.iter().find(|part| part.name == name).map_or(0, |part| part.limit_bytes)
     }
 
     #[test]
     fn parts_fit_the_machine() {
         for machine in [GIB, 4 * GIB, 24 * GIB, 1024 * GIB] {
             let memory = plan(machine, None, None).unwrap();
-            assert!(memory.status().limit_bytes <= machine / 2, "{machine}");
+            let status = memory.status(ByteSize(0));
+            assert_eq!(status.limit_bytes, machine / 2);
+            assert_eq!(status.parts.iter().map(|part| part.limit_bytes).sum::<u64>(), status.limit_bytes);
             let reserved = memory.door.usage().1 as u64 * ServerConfig::RESERVE as u64;
-            assert_eq!(memory.shared.limit() as u64 + reserved, memory.network);
+            assert_eq!(memory.shared.limit() as u64 + reserved, limit_of(&memory, "network"));
             assert!(memory.shared.limit() >= ServerConfig::LEAST_MEMORY);
         }
+        let group = Machine { bytes: 4 * GIB, is_group: true };
+        let of_group = Memory::on(group, 20_000, None, None, 2, true).unwrap();
+        assert_eq!(of_group.status(ByteSize(0)).limit_bytes, 3 * GIB);
     }
 
     #[test]
     fn what_was_asked_is_kept() {
-        for asked in [GIB / 4, GIB, 100 * GIB] {
-            assert!(plan(24 * GIB, Some(asked), None).unwrap().status().limit_bytes <= asked);
+        for asked in [18 * GIB / 64, GIB, 100 * GIB] {
+            let memory = plan(24 * GIB, Some(asked), None).unwrap();
+            assert_eq!(memory.status(ByteSize(0)).limit_bytes, asked);
+            assert!(limit_of(&memory, "map") >= LEAST_MAP);
         }
         match plan(24 * GIB, Some(64 << 20), None) {
-            Err(Failure::Usage(why)) => assert!(why.contains("takes 216 MiB at least"), "{why}"),
+            Err(Failure::Usage(why)) => assert!(why.contains("takes 280 MiB at least"), "{why}"),
             _ => panic!("that is too little"),
         }
     }
 
     #[test]
+    fn what_is_asked_for_in_words_is_enough() {
+        let machine = Machine { bytes: 24 * GIB, is_group: false };
+        for (all, needed) in [(300 * MIB, 100 * MIB), (300 * MIB, 5 * GIB), (3 * GIB, 3 * GIB), (20 * GIB, 64 * GIB)] {
+            let memory = plan(24 * GIB, Some(all), None).unwrap();
+            let limit = memory.map_rule().limit;
+            let Failure::Failed(words) =
+                memory.explain(ArrayError::Memory { what: "", needed: ByteSize(needed), limit })
+            else {
+                panic!("it failed")
+            };
+            let more = words.split("--memory ").last().unwrap().split(" at least").next().unwrap();
+            let more: ByteSize = more.parse().unwrap();
+            let enough = Memory::on(machine, 20_000, Some(more.0), None, 2, true).unwrap();
+            assert!(enough.map_rule().limit.0 >= needed, "{words}");
+        }
+    }
+
+    #[test]
+    fn without_a_map_the_network_has_more() {
+        let machine = Machine { bytes: 24 * GIB, is_group: false };
+        let memory = Memory::on(machine, 20_000, Some(GIB), None, 1, false).unwrap();
+        assert_eq!((limit_of(&memory, "map"), limit_of(&memory, "network")), (0, GIB - PROGRAM - BUFFERS));
+    }
+
+    #[test]
     fn places_have_memory_and_descriptors() {
+        let on =
+            |descriptors| Memory::on(Machine { bytes: 24 * GIB, is_group: false }, descriptors, None, None, 1, true);
         assert_eq!(plan(24 * GIB, None, None).unwrap().door.usage().1, 2048);
         assert_eq!(plan(24 * GIB, None, Some(10)).unwrap().door.usage().1, 10);
-        assert_eq!(plan(GIB, None, None).unwrap().door.usage().1, 1024);
-        assert_eq!(Memory::on(24 * GIB, 1024, None, None, 1).unwrap().door.usage().1, 512);
+        assert_eq!(plan(GIB, None, None).unwrap().door.usage().1, 672);
+        assert_eq!(on(1024).unwrap().door.usage().1, 512);
     }
 
     #[test]
     fn the_machine_tells_what_it_has() {
         assert_eq!(meminfo("MemTotal:       24603456 kB\nMemFree: 1 kB\n"), Some(24_603_456 * 1024));
-        assert!((64 << 20..1 << 50).contains(&machine_bytes()));
+        assert!((64 << 20..1 << 50).contains(&Machine::here().bytes));
         assert!(resident_bytes() > 1 << 20);
     }
 }

@@ -139,7 +139,7 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
             args.name
         )));
     }
-    let memory = Memory::plan(args.memory.map(|size| size.0), args.max_connections, reactors)?;
+    let memory = Memory::plan(args.memory.map(|size| size.0), args.max_connections, reactors, !in_place)?;
     let plan = Plan {
         memory,
         stalled_after: args.stalled_after.map(|span| span.0.into()),

@@ -6,24 +6,27 @@
 
 use std::any::Any;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cygnus_types::ByteSize;
 
 /// How the maps of an array use memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapRule {
-    /// What all maps together may take. Blocks that were never written are refused beyond it; all else goes on.
+    /// What all maps together may take. Blocks that were never written are refused beyond it; all else goes on. An array
+    /// whose maps take more is not opened.
     pub limit: ByteSize,
+    /// What recovery may take for what it finds behind the checkpoint, beside what the maps leave of their limit.
+    pub recovery: ByteSize,
     /// Blocks mapped in a GiB of a volume from which that has an array of all its entries, 2 MiB, instead of a table of
     /// those mapped. Torture has this happen with few.
     pub dense_from: u32,
 }
 
 impl Default for MapRule {
-    /// No limit; an array once a table of half its size could be too small.
+    /// No limits; an array once a table of half its size could be too small.
     fn default() -> Self {
-        Self { limit: ByteSize(u64::MAX), dense_from: 24 << 10 }
+        Self { limit: ByteSize(u64::MAX), recovery: ByteSize(u64::MAX), dense_from: 24 << 10 }
     }
 }
 
@@ -42,6 +45,11 @@ struct Waiting {
 pub(crate) struct MapMemory {
     bytes: AtomicU64,
     limit: AtomicU64,
+    recovery: u64,
+    /// The array is being opened: what does not fit is counted, and not taken in.
+    opening: AtomicBool,
+    /// Entries that did not fit.
+    left_out: AtomicU64,
     dense_from: u32,
     waiting: Mutex<Waiting>,
 }
@@ -51,6 +59,9 @@ impl MapMemory {
         Self {
             bytes: AtomicU64::new(0),
             limit: AtomicU64::new(rule.limit.0),
+            recovery: rule.recovery.0,
+            opening: AtomicBool::new(true),
+            left_out: AtomicU64::new(0),
             dense_from: rule.dense_from,
             waiting: Mutex::default(),
         }
@@ -74,6 +85,30 @@ impl MapMemory {
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.bytes() < self.limit()
+    }
+
+    /// Bytes that recovery may take now for what it finds.
+    pub(crate) fn room_for_recovery(&self) -> u64 {
+        self.recovery.saturating_add(self.limit().saturating_sub(self.bytes()))
+    }
+
+    /// The array is open: from now on guests' writes are refused before the maps would grow too large.
+    pub(crate) fn end_opening(&self) {
+        self.opening.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether some part of the maps may become larger. Else the caller leaves out an entry, which is counted here.
+    pub(super) fn may_grow(&self) -> bool {
+        let may = !self.opening.load(Ordering::Relaxed) || self.has_room();
+        if !may {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        may
+    }
+
+    /// Whether all entries have found room while the array was opened.
+    pub(crate) fn has_all(&self) -> bool {
+        self.left_out.load(Ordering::Relaxed) == 0
     }
 
     /// Entries from which a chunk is dense.

@@ -19,6 +19,8 @@ struct Slot {
 
 /// Fewest slots.
 const LEAST: usize = 4;
+/// Bytes that the allocator keeps beside a table and its slots. Of the smallest tables that is a sixth.
+const ALLOCATOR: usize = 24;
 /// Slots of a table that is large.
 const LARGE: usize = 1 << 12;
 
@@ -45,9 +47,14 @@ impl Table {
         Box::new(Self { counts: Mutex::default(), slots })
     }
 
+    /// Bytes of memory of a table for so many entries.
+    pub(super) fn bytes_for(entries: usize) -> usize {
+        size_of::<Self>() + ALLOCATOR + (2 * entries).next_power_of_two().max(LEAST) * size_of::<Slot>()
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.slots)
+        size_of::<Self>() + ALLOCATOR + size_of_val(&*self.slots)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Counts> {

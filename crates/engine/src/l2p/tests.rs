@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 
-use cygnus_types::{ByteSize, Pba};
+use cygnus_types::Pba;
 use proptest::prelude::*;
 
 use super::*;
@@ -9,7 +9,7 @@ use super::*;
 const FEW: u32 = 48;
 
 fn map_of(dense_from: u32) -> (Map, Arc<MapMemory>) {
-    let memory = Arc::new(MapMemory::new(MapRule { limit: ByteSize(u64::MAX), dense_from }));
+    let memory = Arc::new(MapMemory::new(MapRule { dense_from, ..MapRule::default() }));
     (Map::new(memory.clone()), memory)
 }
 

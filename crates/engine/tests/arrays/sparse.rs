@@ -1,7 +1,7 @@
 //! Volumes thousands of times as large as the pool, with single blocks far apart: what the map of such a volume takes, on
 //! the devices and in memory, follows what is mapped. A full array goes on working, for as long as one likes.
 
-use cygnus_engine::{Array, CreateOptions, Extent, MapRule, OpenOptions, Volume, VolumeError, create};
+use cygnus_engine::{Array, ArrayError, CreateOptions, Extent, MapRule, OpenOptions, Volume, VolumeError, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::{DeviceInfo, Runtime, either};
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -181,6 +181,78 @@ fn no_block_is_mapped_beyond_the_memory_that_maps_may_take() {
         put(&rt, &v, at, at).await;
         array.close().await.unwrap();
     });
+}
+
+/// Writes blocks in many GiB of a volume, and ends the session with or without a crash.
+fn scatter(world: &World, disks: &[DiskId], blocks: u64, cleanly: bool) {
+    session(world, disks, |rt, devices| async move {
+        let array = open(&rt, &devices).await;
+        let v = array.volume("v").unwrap();
+        for n in 0..blocks {
+            put(&rt, &v, n * STRIDE * 512, n).await;
+        }
+        v.flush().await.unwrap();
+        if cleanly {
+            array.close().await.unwrap();
+        }
+    });
+}
+
+/// Opens it with so much memory, and reads what `scatter` wrote.
+fn opens_with(world: &World, disks: &[DiskId], blocks: u64, limit: u64, recovery: u64) -> Result<(), ArrayError> {
+    session(world, disks, |rt, devices| async move {
+        let map = MapRule { limit: ByteSize(limit), recovery: ByteSize(recovery), ..MapRule::default() };
+        let array = Array::open(&rt, &devices, &OpenOptions { map, ..options() }).await?;
+        assert!(array.map_bytes().0 <= limit);
+        let v = array.volume("v").unwrap();
+        let buf = rt.alloc(4096);
+        for n in 0..blocks {
+            let data = v.read(n * STRIDE * 512 * 4096, buf.full()).await.unwrap();
+            assert!(data.bytes() == block(n), "block {n}");
+        }
+        array.close().await.unwrap();
+        Ok(())
+    })
+}
+
+#[test]
+fn an_array_whose_maps_do_not_fit_is_not_opened_and_says_what_they_need() {
+    let world = World::new(10);
+    let disks = make(&world, Preset::LogRaid, 1, 1);
+    const BLOCKS: u64 = 500;
+    scatter(&world, &disks, BLOCKS, true);
+    let needed = match opens_with(&world, &disks, BLOCKS, 20 << 10, u64::MAX) {
+        Err(ArrayError::Memory { needed, limit, .. }) => {
+            assert_eq!(limit.0, 20 << 10);
+            needed.0
+        }
+        other => panic!("{other:?}"),
+    };
+    opens_with(&world, &disks, BLOCKS, needed + 1, u64::MAX).unwrap();
+    assert!((BLOCKS * 64..BLOCKS * 256).contains(&needed), "{needed} bytes");
+}
+
+#[test]
+fn what_a_crash_left_is_looked_through_where_there_is_memory_for_it() {
+    let world = World::new(11);
+    let disks = make(&world, Preset::LogRaid, 1, 1);
+    const BLOCKS: u64 = 500;
+    scatter(&world, &disks, BLOCKS, false);
+    // The maps alone would fit.
+    let needed = match opens_with(&world, &disks, BLOCKS, 20 << 10, 1 << 10) {
+        Err(error @ ArrayError::Memory { needed, limit, .. }) => {
+            assert_eq!(limit.0, 21 << 10);
+            assert!(error.to_string().contains("since the last checkpoint"), "{error}");
+            needed.0
+        }
+        other => panic!("{other:?}"),
+    };
+    // Room for what was found, and not for the maps that it makes.
+    match opens_with(&world, &disks, BLOCKS, 20 << 10, needed) {
+        Err(error @ ArrayError::Memory { .. }) => assert!(error.to_string().contains("the maps"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    opens_with(&world, &disks, BLOCKS, 256 * BLOCKS, needed).unwrap();
 }
 
 #[test]
