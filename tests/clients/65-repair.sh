@@ -16,7 +16,7 @@ stop
 /usr/bin/python3 - "$DIR/d1" <<'P'
 import sys
 with open(sys.argv[1], "r+b") as f:
-    for at in range(1 << 20, 40 << 20, 512 << 10):
+    for at in range(2 << 20, 40 << 20, 512 << 10):
         f.seek(at + 70000)
         old = f.read(64)
         f.seek(at + 70000)

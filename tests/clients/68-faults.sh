@@ -121,7 +121,7 @@ scrub "everything"
 kill -TERM "$SERVER"
 wait "$SERVER" || fail "SIGTERM: the server ended with an error"
 SERVER=
-dd if=/dev/urandom of="$DIR/d2" bs=1M seek=1 count=40 conv=notrunc oflag=direct status=none
+dd if=/dev/urandom of="$DIR/d2" bs=1M seek=2 count=40 conv=notrunc oflag=direct status=none
 if cygnus "$DIR" array check tank >"$DIR/check.log" 2>&1; then fail "array check does not see the damage"; fi
 cygnus "$DIR" array check tank --repair >"$DIR/repair.log" 2>&1 || { tail -n 5 "$DIR/repair.log" >&2 && fail "array check --repair"; }
 cygnus "$DIR" array check tank >"$DIR/check.log" 2>&1 || { tail -n 5 "$DIR/check.log" >&2 && fail "damage is left after the repair"; }

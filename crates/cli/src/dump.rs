@@ -66,8 +66,8 @@ struct MemberDump {
     size_bytes: u64,
     /// Of its own superblock; absent when it was not found.
     generation: Option<u64>,
-    /// Why its other slot is no superblock.
-    other_slot: Option<String>,
+    /// Why a copy of one of its superblock slots cannot be used.
+    spoiled_slot: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -201,7 +201,7 @@ fn dump_member((index, (desc, found)): (usize, (&cygnus_format::MemberDesc, &Opt
         path: found.as_ref().map(|member| member.path.display().to_string()),
         size_bytes: desc.size_bytes,
         generation: found.as_ref().map(|member| member.superblock.generation),
-        other_slot: found.as_ref().and_then(|member| member.other_slot.as_ref()).map(ToString::to_string),
+        spoiled_slot: found.as_ref().and_then(|member| member.spoiled.as_ref()).map(ToString::to_string),
     }
 }
 
@@ -388,7 +388,7 @@ impl ArrayDump {
         for member in &self.members {
             let plain = |text: String| (Tone::Normal, text);
             let path = member.path.clone().unwrap_or_else(|| "not found".into());
-            let remark = member.other_slot.as_ref().map_or(String::new(), |why| format!("  (other slot: {why})"));
+            let remark = member.spoiled_slot.as_ref().map_or(String::new(), |why| format!("  (spoiled slot: {why})"));
             table.row(vec![
                 plain(member.index.to_string()),
                 (if member.state == "online" { Tone::Good } else { Tone::Bad }, member.state.into()),

@@ -74,7 +74,7 @@ impl From<VolumeAdminError> for Failure {
 
 /// Whether it is the array's own state that keeps it from doing what was asked.
 pub fn is_unavailable(error: &ArrayError) -> bool {
-    use ArrayError::{Faulted, Io, Lost, LostCheckpoint, NoArray, NoCheckpoint, TooManyMissing};
-    let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | NoCheckpoint(_));
+    use ArrayError::{Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, TooManyMissing};
+    let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | LostSuperblock { .. } | NoCheckpoint(_));
     lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. })
 }

@@ -4,8 +4,8 @@
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
-    MemberDesc, Probe, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SpareDesc, Standing, Superblock, SuperblockError,
-    probe_with_tail,
+    MemberDesc, Probe, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SlotCopy, Slots, SpareDesc, Standing,
+    Superblock, SuperblockError, probe_with_tail,
 };
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device};
@@ -34,8 +34,8 @@ pub struct Member {
     pub size: u64,
     /// Its newest superblock.
     pub superblock: Superblock,
-    /// Why the other slot is no superblock, if it is none.
-    pub other_slot: Option<SuperblockError>,
+    /// Why a copy of a superblock slot cannot be used, if there is such a one.
+    pub spoiled: Option<SuperblockError>,
 }
 
 impl Member {
@@ -58,17 +58,15 @@ fn read(path: &Path) -> Result<Found, String> {
     let device = Device::open(path, Access::ReadOnly).map_err(|error| error.to_string())?;
     let path = std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let size = device.size();
-    let slots_end = SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT;
-    if size < slots_end {
+    if size < SUPERBLOCK_AREA {
         return Ok(Found::Other(format!("{}, too small for a member", ByteSize(size))));
     }
     let read = |offset, length| device.read_now(offset, length).map_err(|error| format!("{}: {error}", path.display()));
     let (head, unread) = read_head(read)?;
-    let slots = SUPERBLOCK_OFFSETS.map(|at| &head[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
-    match Superblock::newest(slots) {
-        Ok(superblock) => {
-            let other_slot = slots.into_iter().find_map(|slot| Superblock::decode(slot).and_then(|s| s.verify()).err());
-            Ok(Found::Member(Box::new(Member { path, size, superblock, other_slot })))
+    match Slots::read(&head) {
+        Ok(slots) => {
+            let spoiled = slots.copies.iter().flatten().find_map(SlotCopy::spoiled).cloned();
+            Ok(Found::Member(Box::new(Member { path, size, superblock: slots.newest, spoiled })))
         }
         Err(SuperblockError::NotASuperblock) => {
             unread.map_or(Ok(()), Err)?;
@@ -80,14 +78,27 @@ fn read(path: &Path) -> Result<Found, String> {
     }
 }
 
-/// Both superblock slots, and what kept one from being read: that one is zeros, and the other counts.
+/// All superblock slots, and what kept a copy from being read: that one is zeros, and the others count.
 fn read_head(read: impl Fn(u64, usize) -> Result<Vec<u8>, String>) -> Result<(Vec<u8>, Option<String>), String> {
-    let slot = SUPERBLOCK_SLOT as usize;
-    match SUPERBLOCK_OFFSETS.map(|at| read(at, slot)) {
-        [Err(why), Err(_)] => Err(why),
-        [Ok(first), Ok(second)] => Ok(([first, second].concat(), None)),
-        [Ok(first), Err(why)] => Ok(([first, vec![0; slot]].concat(), Some(why))),
-        [Err(why), Ok(second)] => Ok(([vec![0; slot], second].concat(), Some(why))),
+    let mut offsets = SUPERBLOCK_OFFSETS.as_flattened().to_vec();
+    offsets.sort_unstable();
+    let (mut head, mut unread) = (Vec::new(), None);
+    let mut all_failed = true;
+    for at in offsets {
+        match read(at, SUPERBLOCK_SLOT as usize) {
+            Ok(copy) => {
+                head.extend(copy);
+                all_failed = false;
+            }
+            Err(why) => {
+                head.resize(head.len() + SUPERBLOCK_SLOT as usize, 0);
+                unread.get_or_insert(why);
+            }
+        }
+    }
+    match unread {
+        Some(why) if all_failed => Err(why),
+        unread => Ok((head, unread)),
     }
 }
 

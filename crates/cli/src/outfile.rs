@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::state::StateDir;
-use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, SuperblockError};
+use cygnus_format::{SUPERBLOCK_AREA, Superblock, SuperblockError};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -72,13 +72,12 @@ fn refuse_existing(path: &Path, replace: bool) -> Result<(), Failure> {
 }
 
 fn superblock(file: &File) -> io::Result<Result<Superblock, SuperblockError>> {
-    let end = SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT;
-    if file.metadata()?.len() < end {
+    if file.metadata()?.len() < SUPERBLOCK_AREA {
         return Ok(Err(SuperblockError::NotASuperblock));
     }
-    let mut head = vec![0; end as usize];
+    let mut head = vec![0; SUPERBLOCK_AREA as usize];
     file.read_exact_at(&mut head, 0)?;
-    Ok(Superblock::newest(SUPERBLOCK_OFFSETS.map(|at| &head[at as usize..(at + SUPERBLOCK_SLOT) as usize])))
+    Ok(Superblock::newest(&head))
 }
 
 /// Refuses where a member was last seen, whatever that holds now: salvage is for arrays whose superblocks may be gone.
@@ -125,7 +124,7 @@ mod tests {
     }
 
     fn member(path: PathBuf) -> PathBuf {
-        let mut bytes = vec![0; 1 << 20];
+        let mut bytes = vec![0; 2 << 20];
         // Broken, but a superblock: not even what is left of one is overwritten.
         bytes[..8].copy_from_slice(&cygnus_format::superblock::SUPERBLOCK_MAGIC);
         fs::write(&path, bytes).unwrap();

@@ -255,9 +255,9 @@ fn check_finds_a_flipped_byte_and_dump_shows_where() {
     place.create_tank();
     place.ok("volume create tank/a --size 16MiB");
     place.ok("volume resize tank/a --size 8MiB --shrink -y");
-    // The newest superblock of member 0 lies in one of two slots; spoil both.
+    // The newest superblock of member 0 lies in one of two slots, twice; spoil all.
     let file = fs::File::options().write(true).open(place.0.join("d0")).unwrap();
-    for slot in [0, 256 << 10] {
+    for slot in cygnus_format::SUPERBLOCK_OFFSETS.into_iter().flatten() {
         file.write_all_at(&[0xff], slot + 1000).unwrap();
     }
     let report = place.ends("array check tank", 3).0;
@@ -391,7 +391,7 @@ fn check_repairs_and_salvage_does_with_what_is_left() {
     // One member of each group deleted, another one's superblocks gone: more than the parity covers.
     fs::remove_file(place.0.join("d0")).unwrap();
     fs::remove_file(place.0.join("d4")).unwrap();
-    for slot in [0, 256 << 10] {
+    for slot in cygnus_format::SUPERBLOCK_OFFSETS.into_iter().flatten() {
         spoil("d1", slot);
         spoil("d5", slot);
     }

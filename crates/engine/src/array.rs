@@ -60,7 +60,7 @@ impl Array {
     /// unreadable until it is written anew or discarded, also after further openings, and what was there before is garbage.
     ///
     /// # Errors
-    /// As [`Array::open`], except [`ArrayError::Lost`] and [`ArrayError::LostCheckpoint`].
+    /// As [`Array::open`], except [`ArrayError::Lost`], [`ArrayError::LostCheckpoint`] and [`ArrayError::LostSuperblock`].
     pub fn open_by_force<'a>(
         rt: &'a Runtime,
         devices: &'a [DeviceInfo],

@@ -1,61 +1,32 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
+use std::collections::BTreeSet;
+
 use cygnus_format::{
-    GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Standing, Superblock,
+    ArrayState, GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots, Standing, Superblock,
     SuperblockError,
 };
-use cygnus_runtime::{Buf, DeviceInfo, DeviceIx, IoError, Runtime};
+use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::error::ArrayError;
 use crate::membership::Spare;
+use crate::slots::{LostSlot, Mendable, mend, read_head};
 use crate::work::Work;
 
-/// What a device turned out to be.
+/// What a device turned out to be, and what is known of it if it is a member.
 #[derive(Debug)]
-pub enum Found {
+pub enum Found<M = Superblock> {
     /// A member of an array.
-    Member(Box<Superblock>),
+    Member(Box<M>),
     /// Something else, in words.
     Other(String),
     /// A superblock that cannot be used, and why.
     Broken(String),
 }
 
-/// Bytes at the start of a device that tell what it holds: both superblock slots.
-const HEAD: usize = (SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT) as usize;
 /// Bytes at the end of a device where some formats keep their superblocks.
 const TAIL: usize = 256 << 10;
-
-async fn read(rt: &Runtime, dev: DeviceIx, offset: u64, len: usize) -> Result<Buf, IoError> {
-    let buf = rt.alloc(len);
-    rt.read(dev, offset, buf.full()).await?;
-    Ok(buf)
-}
-
-/// The superblock slots of a device as far as they can be read, and what kept it from being all of them. A slot that
-/// cannot be read is zeros here: as good as none, and its fellow counts.
-async fn read_head(rt: &Runtime, dev: DeviceIx) -> Result<(Buf, Option<IoError>), IoError> {
-    let error = match read(rt, dev, 0, HEAD).await {
-        Ok(head) => return Ok((head, None)),
-        Err(error) if error.kind.is_of_range() => error,
-        Err(error) => return Err(error),
-    };
-    let mut head = rt.alloc(HEAD);
-    head.zero(0..HEAD);
-    for at in SUPERBLOCK_OFFSETS {
-        if let Ok(slot) = read(rt, dev, at, SUPERBLOCK_SLOT as usize).await {
-            head.bytes_mut()[at as usize..(at + SUPERBLOCK_SLOT) as usize].copy_from_slice(slot.bytes());
-        }
-    }
-    Ok((head, Some(error)))
-}
-
-/// The superblock of a device, if it can be read and has one.
-pub(crate) async fn superblock_of(rt: &Runtime, dev: DeviceIx) -> Option<Superblock> {
-    let (head, _) = read_head(rt, dev).await.ok()?;
-    Superblock::newest(SUPERBLOCK_OFFSETS.map(|at| &head.bytes()[at as usize..(at + SUPERBLOCK_SLOT) as usize])).ok()
-}
 
 /// Looks at one device.
 ///
@@ -63,27 +34,36 @@ pub(crate) async fn superblock_of(rt: &Runtime, dev: DeviceIx) -> Option<Superbl
 /// When it cannot be read, and what can be read of it is no superblock.
 pub fn inspect<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<Found, ArrayError>> {
     Box::pin(async move {
-        let io = |offset| move |error| ArrayError::Io { device: device.name.clone(), offset, error };
-        if device.size < HEAD as u64 {
-            return Ok(Found::Other(format!("{}, too small for a member", ByteSize(device.size))));
-        }
-        let (head, unread) = read_head(rt, device.ix).await.map_err(io(0))?;
-        let slots = SUPERBLOCK_OFFSETS.map(|at| &head.bytes()[at as usize..(at + SUPERBLOCK_SLOT) as usize]);
-        match Superblock::newest(slots) {
-            Ok(superblock) => return Ok(Found::Member(Box::new(superblock))),
-            Err(SuperblockError::NotASuperblock) => unread.map_or(Ok(()), |error| Err(io(0)(error)))?,
-            Err(error) => return Ok(Found::Broken(error.to_string())),
-        }
-        let tail_at = (device.size - TAIL as u64) / 4096 * 4096;
-        let tail_len = ((device.size - tail_at) / 4096 * 4096) as usize;
-        let tail = read(rt, device.ix, tail_at, tail_len).await.map_err(io(tail_at))?;
-        Ok(Found::Other(match cygnus_format::probe_with_tail(head.bytes(), tail.bytes()) {
-            Probe::Blank => "nothing".into(),
-            Probe::Foreign { what } => what.to_string(),
-            Probe::Cygnus { .. } => "the remains of a Cygnus superblock".into(),
-            Probe::Unknown => "data of an unknown kind".into(),
-        }))
+        Ok(match look(rt, device).await? {
+            Found::Member(slots) => Found::Member(Box::new(slots.newest)),
+            Found::Other(what) => Found::Other(what),
+            Found::Broken(why) => Found::Broken(why),
+        })
     })
+}
+
+/// As [`inspect`], with all that is in the slots of a member.
+pub(crate) async fn look(rt: &Runtime, device: &DeviceInfo) -> Result<Found<Slots>, ArrayError> {
+    let io = |offset| move |error| ArrayError::Io { device: device.name.clone(), offset, error };
+    if device.size < SUPERBLOCK_AREA {
+        return Ok(Found::Other(format!("{}, too small for a member", ByteSize(device.size))));
+    }
+    let (head, unread) = read_head(rt, device.ix).await.map_err(io(0))?;
+    match Slots::read(head.bytes()) {
+        Ok(slots) => return Ok(Found::Member(Box::new(slots))),
+        Err(SuperblockError::NotASuperblock) => unread.map_or(Ok(()), |error| Err(io(0)(error)))?,
+        Err(error) => return Ok(Found::Broken(error.to_string())),
+    }
+    let tail_at = (device.size - TAIL as u64) / 4096 * 4096;
+    let tail_len = ((device.size - tail_at) / 4096 * 4096) as usize;
+    let tail = rt.alloc(tail_len);
+    rt.read(device.ix, tail_at, tail.full()).await.map_err(io(tail_at))?;
+    Ok(Found::Other(match cygnus_format::probe_with_tail(head.bytes(), tail.bytes()) {
+        Probe::Blank => "nothing".into(),
+        Probe::Foreign { what } => what.to_string(),
+        Probe::Cygnus { .. } => "the remains of a Cygnus superblock".into(),
+        Probe::Unknown => "data of an unknown kind".into(),
+    }))
 }
 
 /// An array as found: its newest state, and which device is which member.
@@ -100,6 +80,20 @@ pub struct Assembly {
     pub(crate) released: Vec<DeviceInfo>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
+    /// Devices that may have held something newer than all that was found.
+    pub(crate) lost: Vec<LostSlot>,
+    /// Spoiled copies of superblocks that have a good one beside them.
+    pub(crate) mendable: Vec<Mendable>,
+}
+
+/// What was found among the devices that were given.
+#[derive(Default)]
+struct Findings {
+    members: Vec<(DeviceInfo, Superblock)>,
+    /// What is to be said of the other devices.
+    remarks: Vec<String>,
+    lost: Vec<LostSlot>,
+    mendable: Vec<(Uuid, Mendable)>,
 }
 
 /// A stale member.
@@ -120,8 +114,10 @@ pub struct Returning {
 /// When the devices belong to no array or to several, when a member is there twice, or when more members of a group
 /// are missing than its parity covers.
 pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
-    let (members, remarks) = find(rt, given).await;
-    assemble_members(members, wanted, remarks)
+    let assembly = find(rt, given).await.put_together(wanted)?;
+    let state = &assembly.superblock.state;
+    refuse_in_place(state)?;
+    Ok(assembly)
 }
 
 /// The same for an array that updates in place; such a one is none of this crate's, but its members are found alike.
@@ -134,8 +130,7 @@ pub fn assemble_in_place<'a>(
     wanted: Option<Uuid>,
 ) -> Work<'a, Result<Assembly, ArrayError>> {
     Box::pin(async move {
-        let (members, remarks) = find(rt, given).await;
-        let assembly = put_together(members, wanted, remarks)?;
+        let assembly = find(rt, given).await.put_together(wanted)?;
         match assembly.superblock.state.in_place {
             Some(_) => Ok(assembly),
             None => Err(ArrayError::Invalid(format!("{} is log-structured", assembly.superblock.state.name))),
@@ -143,21 +138,72 @@ pub fn assemble_in_place<'a>(
     })
 }
 
-/// The members among devices, and what is to be said of the other devices.
-async fn find(rt: &Runtime, given: &[DeviceInfo]) -> (Vec<(DeviceInfo, Superblock)>, Vec<String>) {
-    let mut members = Vec::new();
-    let mut remarks = Vec::new();
+async fn find(rt: &Runtime, given: &[DeviceInfo]) -> Findings {
+    let mut findings = Findings::default();
     for device in given {
-        match inspect(rt, device).await {
-            Ok(Found::Member(superblock)) => members.push((device.clone(), *superblock)),
-            Ok(Found::Other(what)) => remarks.push(format!("{} holds {what}", device.name)),
-            Ok(Found::Broken(why)) => remarks.push(format!("{}: {why}", device.name)),
+        match look(rt, device).await {
+            Ok(Found::Member(slots)) => findings.add(device, *slots),
+            Ok(Found::Other(what)) => findings.remarks.push(format!("{} holds {what}", device.name)),
+            Ok(Found::Broken(why)) => findings.remarks.push(format!("{}: {why}", device.name)),
             Err(error) => {
-                remarks.push(format!("{error}: neither copy of its superblock can be read, it counts as missing"))
+                let why = format!("{error}: no copy of its superblock can be read, it counts as missing");
+                findings.remarks.push(why);
             }
         }
     }
-    (members, remarks)
+    findings
+}
+
+impl Findings {
+    fn add(&mut self, device: &DeviceInfo, slots: Slots) {
+        let uuid = slots.newest.member_uuid;
+        if let Some((at, why)) = slots.lost() {
+            let what = format!("{} at byte {at}: both copies of a superblock are spoiled: {why}", device.name);
+            self.lost.push(LostSlot { uuid, what });
+        }
+        let mendable = slots.mendable().into_iter();
+        let of = |(from, to)| (slots.newest.array, Mendable { dev: device.ix, name: (*device.name).into(), from, to });
+        self.mendable.extend(mendable.map(of));
+        self.members.push((device.clone(), slots.newest));
+    }
+
+    fn put_together(self, wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
+        let present: BTreeSet<Uuid> = self.members.iter().map(|(_, superblock)| superblock.member_uuid).collect();
+        let mut assembly = put_together(self.members, wanted, self.remarks)?;
+        let Superblock { array, state, .. } = &assembly.superblock;
+        if hides_newer(state, &self.lost, &present) {
+            assembly.lost = self.lost;
+        }
+        assembly.mendable =
+            self.mendable.into_iter().filter(|(of, _)| of == array).map(|(_, mendable)| mendable).collect();
+        Ok(assembly)
+    }
+}
+
+/// Whether there may have been a state newer than this one, the newest that was found. Such a one was on record when of some
+/// group all members in service had it, or more than may be lost: at least so many must then be among those whose slots are
+/// lost or that are not here.
+fn hides_newer(state: &ArrayState, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
+    let is_lost = |uuid: &Uuid| lost.iter().any(|slot| slot.uuid == *uuid);
+    let geometry = &state.geometry;
+    // A spare may have become a member with that very state.
+    let spares = state.spares.iter().filter(|spare| is_lost(&spare.uuid)).count();
+    let in_use = state.groups.iter().filter(|group| group.state != GroupState::Retired);
+    in_use.into_iter().any(|group| {
+        let count = |of: MemberState| group.members.iter().filter(move |member| member.state == of);
+        let silent = spares + count(MemberState::Online).filter(|member| is_lost(&member.uuid)).count();
+        let absent = count(MemberState::Online).filter(|member| !present.contains(&member.uuid)).count();
+        // One that is being filled may be among those that had it, and need not be.
+        let most = (usize::from(geometry.parity) + 1).saturating_sub(count(MemberState::Rebuilding).count());
+        silent > 0 && silent + absent >= most.clamp(1, usize::from(geometry.data))
+    })
+}
+
+fn refuse_in_place(state: &ArrayState) -> Result<(), ArrayError> {
+    match state.in_place {
+        None => Ok(()),
+        Some(_) => Err(ArrayError::InPlace { array: state.name.clone(), level: state.preset.clone() }),
+    }
 }
 
 /// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so:
@@ -174,7 +220,7 @@ pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
     (newest.state.clean || own.member == SPARE) && own.generation + 1 < newest.generation
 }
 
-/// As [`assemble`], when the superblocks are known.
+/// As [`assemble`], when the superblocks are known and were found to be sound.
 pub(crate) fn assemble_members(
     members: Vec<(DeviceInfo, Superblock)>,
     wanted: Option<Uuid>,
@@ -182,10 +228,8 @@ pub(crate) fn assemble_members(
 ) -> Result<Assembly, ArrayError> {
     let assembly = put_together(members, wanted, remarks)?;
     let state = &assembly.superblock.state;
-    match state.in_place {
-        None => Ok(assembly),
-        Some(_) => Err(ArrayError::InPlace { array: state.name.clone(), level: state.preset.clone() }),
-    }
+    refuse_in_place(state)?;
+    Ok(assembly)
 }
 
 fn put_together(
@@ -210,6 +254,8 @@ fn put_together(
         released: Vec::new(),
         superblock,
         remarks,
+        lost: Vec::new(),
+        mendable: Vec::new(),
     };
     assembly.devices.resize(assembly.superblock.state.members().count(), None);
     for (device, own) in members {
@@ -220,6 +266,38 @@ fn put_together(
 }
 
 impl Assembly {
+    /// Fails if a superblock was lost that may have been newer than all that were found.
+    ///
+    /// # Errors
+    /// [`ArrayError::LostSuperblock`].
+    pub fn refuse_lost(&self) -> Result<(), ArrayError> {
+        if self.lost.is_empty() {
+            return Ok(());
+        }
+        let what: Vec<&str> = self.lost.iter().map(|slot| &*slot.what).collect();
+        let state = &self.superblock.state;
+        let absent = self
+            .devices
+            .iter()
+            .enumerate()
+            .filter(|(ix, device)| device.is_none() && !state.has_left(MemberIx(*ix as u16)));
+        let absent: Vec<String> = absent.map(|(ix, _)| format!("member {ix}")).collect();
+        let remedy = match absent.is_empty() {
+            true => String::new(),
+            false => format!("bring back {}, which may have it, and open again; or ", absent.join(", ")),
+        };
+        let volumes: Vec<&str> = state.volumes.iter().map(|volume| &*volume.name).collect();
+        Err(ArrayError::LostSuperblock { what: what.join("; "), volumes: volumes.join(", "), remedy })
+    }
+
+    /// Mends copies of superblocks that are spoiled and have a good one beside them. To be done before anything else is
+    /// written: then a power cut never meets a slot with one copy left.
+    pub async fn mend_superblocks(&self, rt: &Runtime, log: impl Fn(String)) {
+        for mendable in &self.mendable {
+            mend(rt, mendable, &log).await;
+        }
+    }
+
     /// Finds out what a device is to the array.
     fn place(&mut self, device: DeviceInfo, own: &Superblock) -> Result<(), ArrayError> {
         let newest = &self.superblock;

@@ -56,8 +56,10 @@ pub enum FindingKind {
     MemberStale,
     /// A member is there, but not all of it.
     MemberTruncated,
-    /// One of a member's two superblock slots is damaged.
+    /// A copy of one of a member's two superblock slots is damaged.
     SuperblockSlot,
+    /// Both copies of a slot are damaged: it may have been the newest.
+    SuperblockLost,
     /// Superblocks of one generation differ between members.
     SuperblocksDiffer,
     /// A checkpoint cannot be read, or is not what its root says.
@@ -95,6 +97,7 @@ impl FindingKind {
             Self::MemberStale => "member-stale",
             Self::MemberTruncated => "member-truncated",
             Self::SuperblockSlot => "superblock-slot",
+            Self::SuperblockLost => "superblock-lost",
             Self::SuperblocksDiffer => "superblocks-differ",
             Self::Checkpoint => "checkpoint",
             Self::Header => "header",

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Superblock, slot_for};
+use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Superblock};
 use cygnus_runtime::{DeviceIx, IoError};
 use cygnus_types::{GroupId, MemberIx, Uuid};
 
 use crate::member_state;
 use crate::membership::Spare;
 use crate::reactor::Reactor;
+use crate::slots::{SlotError, write_superblocks};
 
 /// Who holds a superblock of the array.
 struct Holder {
@@ -118,26 +119,18 @@ impl Reactor {
 
     /// Writes a superblock to some of the holders.
     async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<(), String> {
-        let mut writes = Vec::new();
-        for Holder { member, uuid: member_uuid, dev } in holders {
+        let encode = |holder: &Holder| {
+            let Holder { member, uuid: member_uuid, dev } = *holder;
             let (array, state) = (self.home().uuid, state.clone());
             let block = Superblock { generation, array, member, member_uuid, read_only: false, state };
-            let bytes = block.encode().map_err(|error| error.to_string())?;
-            let mut buf = self.rt.alloc(bytes.len());
-            buf.bytes_mut().copy_from_slice(&bytes);
-            writes.push((member, dev, self.rt.write(dev, slot_for(generation), buf.full())));
-        }
-        let mut flushes = Vec::new();
-        for (member, dev, write) in writes {
-            match write.await {
-                Ok(_) => flushes.push((member, dev, self.rt.flush(dev))),
-                Err(error) => self.not_taken(member, dev, generation, "writing its superblock", error),
-            }
-        }
-        for (member, dev, flush) in flushes {
-            match flush.await {
-                Ok(_) => drop(self.home().behind.borrow_mut().remove(&member)),
-                Err(error) => self.not_taken(member, dev, generation, "a flush", error),
+            block.encode().map(|bytes| (dev, bytes)).map_err(|error| error.to_string())
+        };
+        let superblocks = holders.iter().map(encode).collect::<Result<_, _>>()?;
+        let written = write_superblocks(&self.rt, generation, superblocks).await;
+        for (Holder { member, dev, .. }, written) in holders.into_iter().zip(written) {
+            match written {
+                Ok(()) => drop(self.home().behind.borrow_mut().remove(&member)),
+                Err(SlotError { doing, error, .. }) => self.not_taken(member, dev, generation, doing, error),
             }
         }
         Ok(())

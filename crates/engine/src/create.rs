@@ -2,7 +2,7 @@
 
 use cygnus_format::{
     ArrayState, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
-    SUPERBLOCK_SLOT, Superblock, slot_for,
+    Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 use crate::assemble::{Found, inspect};
 use crate::error::ArrayError;
 use crate::open::usable_blocks;
+use crate::slots::{write_empty, write_superblock, write_zeros};
 use crate::work::Work;
 
 /// Policy parameter under which a fixed parity column is recorded.
@@ -237,18 +238,9 @@ pub async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), Arr
 /// When the superblock cannot be, or cannot be written.
 pub async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
     let bytes = superblock.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let mut slot = rt.alloc(SUPERBLOCK_SLOT as usize);
-    for generation in [superblock.generation + 1, superblock.generation] {
-        let offset = slot_for(generation);
-        slot.bytes_mut().fill(0);
-        if generation == superblock.generation {
-            slot.bytes_mut()[..bytes.len()].copy_from_slice(&bytes);
-        }
-        let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
-        rt.write(device.ix, offset, slot.full()).await.map_err(io)?;
-        rt.flush(device.ix).await.map_err(io)?;
-    }
-    Ok(())
+    write_empty(rt, device.ix).await.map_err(|error| error.of(&device.name))?;
+    rt.flush(device.ix).await.map_err(|error| ArrayError::Io { device: device.name.clone(), offset: 0, error })?;
+    write_superblock(rt, device.ix, superblock.generation, &bytes).await.map_err(|error| error.of(&device.name))
 }
 
 /// Makes a device forget that it was a member.
@@ -261,13 +253,5 @@ pub fn wipe<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<(), 
 
 /// As [`wipe`], by the number under which the device is addressed.
 pub(crate) async fn wipe_device(rt: &Runtime, dev: DeviceIx, name: &str) -> Result<(), ArrayError> {
-    let mut slot = rt.alloc(SUPERBLOCK_SLOT as usize);
-    slot.bytes_mut().fill(0);
-    for offset in cygnus_format::SUPERBLOCK_OFFSETS {
-        let io = |error| ArrayError::Io { device: name.into(), offset, error };
-        rt.write(dev, offset, slot.full()).await.map_err(io)?;
-    }
-    let io = |error| ArrayError::Io { device: name.into(), offset: 0, error };
-    rt.flush(dev).await.map_err(io)?;
-    Ok(())
+    write_zeros(rt, dev).await.map_err(|error| error.of(name))
 }

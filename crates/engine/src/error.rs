@@ -371,6 +371,21 @@ pub enum ArrayError {
         /// As above.
         remedy: String,
     },
+    /// What may have been the newest superblock has rotted, in both its copies, and nobody else tells what was in it.
+    #[error(
+        "a superblock of the array is lost, which may have been the newest: {what}. The others may be older, and to go by \
+         them may show older data; concerned are the volumes {volumes}. To go on, {remedy}copy out what is left with \
+         'cygnus array salvage', which shows what may be old; or 'cygnus serve --force', which goes by the newest superblock \
+         that is left, and gives up what it finds to be concerned"
+    )]
+    LostSuperblock {
+        /// Where it was, and why it cannot be used.
+        what: String,
+        /// Volumes that may be concerned.
+        volumes: String,
+        /// As above.
+        remedy: String,
+    },
     /// Neither checkpoint can be read.
     #[error("no checkpoint of the array can be read: {0}")]
     NoCheckpoint(String),

@@ -8,9 +8,7 @@
 //! It gets the lowest number that no group has, and the lowest addresses: those of groups that have left come first
 //! ([`crate::retire`] says why nothing can take the one for the other).
 
-use cygnus_format::{
-    ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, SUPERBLOCK_SLOT, Superblock, slot_for,
-};
+use cygnus_format::{ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, Superblock};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
 
@@ -23,6 +21,7 @@ use crate::membership::Taken;
 use crate::open::usable_blocks;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
+use crate::slots::write_superblock;
 use crate::work::Work;
 
 /// What was added.
@@ -173,13 +172,7 @@ impl Array {
             let state = state.clone();
             let block = Superblock { generation, array: home.uuid, member, member_uuid, read_only: false, state };
             let bytes = block.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-            let offset = slot_for(generation);
-            let mut slot = rt.alloc(SUPERBLOCK_SLOT as usize);
-            slot.bytes_mut()[..bytes.len()].copy_from_slice(&bytes);
-            slot.bytes_mut()[bytes.len()..].fill(0);
-            let io = |error| ArrayError::Io { device: device.name.clone(), offset, error };
-            rt.write(device.ix, offset, slot.full()).await.map_err(io)?;
-            rt.flush(device.ix).await.map_err(io)?;
+            write_superblock(rt, device.ix, generation, &bytes).await.map_err(|error| error.of(&device.name))?;
         }
         Ok(())
     }

@@ -19,10 +19,11 @@ use cygnus_format::{GroupState, MemberState, PROBE_OFFSET, Superblock};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError, either};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
-use crate::assemble::{Returning, held_below, superblock_of};
+use crate::assemble::{Returning, held_below};
 use crate::member::Departure;
 use crate::peers::{Answer, ToOwner};
 use crate::reactor::Reactor;
+use crate::slots::superblock_of;
 use crate::suspension::{Awaited, Suspended};
 use crate::trouble::Trouble;
 

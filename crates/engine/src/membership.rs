@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Holdings, MemberDesc, MemberState, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};
+use cygnus_format::{Holdings, MemberDesc, MemberState};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError};
 use cygnus_types::{BLOCK, MemberIx, Uuid};
 
@@ -12,6 +12,7 @@ use crate::member_state;
 use crate::parallel::for_each;
 use crate::reactor::Reactor;
 use crate::rebuild::Fill;
+use crate::slots::write_empty;
 
 /// A device kept ready to take a lost member's place.
 #[derive(Clone, Debug)]
@@ -131,7 +132,7 @@ impl Reactor {
     /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a
     /// segment begins, that somebody could take for something current.
     pub(crate) async fn prepare(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
-        self.zero(device.ix, SUPERBLOCK_OFFSETS.map(|at| (at, SUPERBLOCK_SLOT as usize)).into()).await?;
+        write_empty(&self.rt, device.ix).await.map_err(|failed| failed.error)?;
         self.clear_headers(segments, device.ix).await
     }
 

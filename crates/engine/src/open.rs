@@ -108,6 +108,13 @@ pub(crate) async fn open(
     let step = During::new(&*options.log, "open: assemble");
     let assembly = assemble(rt, given, options.array).await?;
     drop(step);
+    let may_be_old = match assembly.refuse_lost() {
+        Err(why) if by_force => {
+            options.log.line(&format!("open: by force: {why}"));
+            true
+        }
+        sound => sound.map(|()| false)?,
+    };
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
@@ -121,7 +128,8 @@ pub(crate) async fn open(
         load_some(&reactor, &state, &why).await?;
         gave_up = true;
     }
-    let covered = state.clean && !gave_up;
+    // Whoever went on after this state left stripes: what they covered is found to be lost.
+    let covered = state.clean && !gave_up && !may_be_old;
     steps.report.was_clean = covered;
     // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
@@ -142,6 +150,7 @@ pub(crate) async fn open(
         // Reads that find damage would repair it.
         reactor.shared.set_fault("it was opened for reading only".into());
     } else {
+        assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
         keep_garbage(&reactor);
         reactor.rt.spawn(reactor.clone().guardian());
         begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| reactor.end_guardian())?;

@@ -15,7 +15,7 @@ use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, Lba, MemberIx, VolumeId};
 
 use crate::array::Array;
-use crate::assemble::{Assembly, Found, inspect, is_outdated, rank};
+use crate::assemble::{Assembly, Found, is_outdated, look as look_at, rank};
 use crate::error::ArrayError;
 use crate::open::{OpenOptions, RecoveryReport, Steps, build, load_any, recount, replay};
 use crate::planted::{self, Bug};
@@ -50,6 +50,8 @@ pub struct Piece {
 struct Candidate {
     device: DeviceInfo,
     superblock: Superblock,
+    /// It may have held a newer one.
+    lost_slot: bool,
 }
 
 impl Salvage {
@@ -65,6 +67,7 @@ impl Salvage {
         Box::pin(async move {
             let mut remarks = Vec::new();
             let (candidates, nameless) = look(rt, devices, options, &mut remarks).await;
+            let lost_slot = candidates.iter().any(|candidate| candidate.lost_slot);
             let Some(newest) =
                 candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| rank(s)).cloned()
             else {
@@ -82,6 +85,8 @@ impl Salvage {
                 released: Vec::new(),
                 superblock: newest,
                 remarks: Vec::new(),
+                lost: Vec::new(),
+                mendable: Vec::new(),
             };
             identify(rt, nameless, &mut assembly, &mut remarks).await;
             let lacking = lacks_members(&assembly, &mut remarks);
@@ -92,7 +97,7 @@ impl Salvage {
             let (rescued, from_headers) = maps(&reactor, &assembly.superblock, options, &mut remarks).await;
             // One header that cannot be read is enough then; and what a stale member has the headers of was all there is
             // when it left.
-            let complete = !((lacking || some_stale) && from_headers);
+            let complete = !((lacking || some_stale) && from_headers) && !lost_slot;
             if !complete {
                 remarks.push(
                     "blocks that no readable header names are not known, and others may be older versions".into(),
@@ -179,12 +184,19 @@ async fn look(
 ) -> (Vec<Candidate>, Vec<DeviceInfo>) {
     let (mut candidates, mut nameless) = (Vec::new(), Vec::new());
     for device in devices {
-        match inspect(rt, device).await {
-            Ok(Found::Member(superblock)) if options.array.is_none_or(|uuid| uuid == superblock.array) => {
-                candidates.push(Candidate { device: device.clone(), superblock: *superblock });
+        match look_at(rt, device).await {
+            Ok(Found::Member(slots)) if options.array.is_none_or(|uuid| uuid == slots.newest.array) => {
+                if let Some((at, why)) = slots.lost() {
+                    remarks.push(format!(
+                        "{} at byte {at}: a superblock is lost: {why}; it may have been newer",
+                        device.name
+                    ));
+                }
+                let lost_slot = slots.lost().is_some();
+                candidates.push(Candidate { device: device.clone(), superblock: slots.newest, lost_slot });
             }
             Ok(Found::Member(other)) => {
-                remarks.push(format!("{} is a member of array {:?}", device.name, other.state.name));
+                remarks.push(format!("{} is a member of array {:?}", device.name, other.newest.state.name));
             }
             Ok(Found::Other(what)) => {
                 remarks.push(format!("{} has no superblock, and holds {what}", device.name));
@@ -226,7 +238,7 @@ fn places(
         !is_current
     });
     let (width, parity) = (usize::from(state.geometry.width()), usize::from(state.geometry.parity));
-    for Candidate { device, superblock } in candidates {
+    for Candidate { device, superblock, .. } in candidates {
         // What was a member of a group that has left knows nothing of one that has its number now.
         if state.standing(&superblock) == Standing::Left {
             remarks.push(format!("{} has left the array with its R-group, and is not needed", device.name));

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
+use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
 use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
@@ -300,7 +300,7 @@ impl Scrub {
         }
     }
 
-    /// Verifies both superblock slots of every member, and has all of them written anew if any is not as it should be.
+    /// Verifies all superblock slots of every member, and has all of them written anew if any is not as it should be.
     async fn superblocks(&mut self) {
         let mut wrong = 0;
         for ix in 0..self.reactor.shared.members.len() {
@@ -345,14 +345,15 @@ impl Reactor {
         Ok(appended == Some(Appended::Done))
     }
 
-    /// How many of a member's superblock slots are not what was last written there.
+    /// How many copies of a member's superblock slots are not what was last written there.
     async fn wrong_slots(self: &Rc<Self>, member: MemberIx) -> u64 {
         for _ in 0..LOOKS {
             let generation = self.home().generation.get();
-            let mut wrong = 0;
-            wrong += u64::from(!self.slot_holds(member, generation..=generation).await);
+            let mut wrong = self.wrong_copies(member, generation..=generation).await;
             // The write before this one may have been cut short by a crash, and then an older one is there.
-            wrong += u64::from(generation > 1 && !self.slot_holds(member, 1..=generation - 1).await);
+            if generation > 1 {
+                wrong += self.wrong_copies(member, 1..=generation - 1).await;
+            }
             // Nobody wrote meanwhile, so what was found counts.
             if self.home().generation.get() == generation && !self.home().committing.is_running() {
                 count(&self.shared.members[member.index()].counters.corrupt, wrong);
@@ -363,16 +364,19 @@ impl Reactor {
         0
     }
 
-    /// Whether the slot of the last of these generations holds a superblock of one of them.
-    async fn slot_holds(self: &Rc<Self>, member: MemberIx, generations: RangeInclusive<u64>) -> bool {
+    /// How many copies of the slot of the last of these generations do not hold a superblock of one of them.
+    async fn wrong_copies(self: &Rc<Self>, member: MemberIx, generations: RangeInclusive<u64>) -> u64 {
         let in_trouble = self.shared.members[member.index()].trouble().is_some();
-        let Some(dev) = self.device_in_service(member).filter(|_| !in_trouble) else { return true };
-        let buf = self.rt.alloc(SUPERBLOCK_SLOT as usize);
-        if self.rt.read(dev, slot_for(*generations.end()), buf.full()).await.is_err() {
-            return false;
+        let Some(dev) = self.device_in_service(member).filter(|_| !in_trouble) else { return 0 };
+        let mut wrong = 0;
+        for at in copies_for(*generations.end()) {
+            let buf = self.rt.alloc(SUPERBLOCK_SLOT as usize);
+            let read = self.rt.read(dev, at, buf.full()).await;
+            let found = Superblock::decode(buf.bytes()).and_then(|slot| slot.verify());
+            let is_right = |slot: Superblock| generations.contains(&slot.generation) && slot.member == member;
+            wrong += u64::from(read.is_err() || !found.is_ok_and(is_right));
         }
-        let found = Superblock::decode(buf.bytes()).and_then(|slot| slot.verify());
-        found.is_ok_and(|slot| generations.contains(&slot.generation) && slot.member == member)
+        wrong
     }
 }
 

@@ -260,7 +260,9 @@ fn checkpoints_must_be_possible() {
         root.segments = vec![root.segments[0]; MAX_CHECKPOINT_SEGMENTS + 1];
         s.roots[0] = Some(root);
     });
-    assert!(matches!(long, InvalidState::CheckpointTooLarge { generation: 6, segments: 2049 }));
+    assert!(
+        matches!(long, InvalidState::CheckpointTooLarge { generation: 6, segments } if segments == MAX_CHECKPOINT_SEGMENTS + 1)
+    );
 }
 
 #[test]

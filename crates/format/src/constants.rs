@@ -4,19 +4,22 @@ use cygnus_types::{BLOCK, Pba};
 
 /// Version of every structure described here. A reader refuses any other: additions go through the feature bits, so
 /// this changes only when the old structures can no longer be told from the new ones.
-pub const FORMAT_VERSION: u16 = 3;
+pub const FORMAT_VERSION: u16 = 4;
 
 /// Bytes of one superblock slot. Room for the worst array the limits below allow (asserted in `superblock`), so that
 /// "superblock full" cannot happen to a user; a usual array writes 8 KiB of it.
-pub const SUPERBLOCK_SLOT: u64 = 256 << 10;
+pub const SUPERBLOCK_SLOT: u64 = 320 << 10;
 
-/// Byte offsets of the two slots. Updates alternate between them: a power cut during an update spoils the slot being
-/// written and leaves the other.
-pub const SUPERBLOCK_OFFSETS: [u64; 2] = [0, SUPERBLOCK_SLOT];
+/// Byte offsets of the two slots, of both copies of each. Updates alternate between the slots and write the copies of a
+/// slot one after the other: a power cut during an update spoils one copy, and leaves the other one and the other slot.
+pub const SUPERBLOCK_OFFSETS: [[u64; 2]; 2] = [[0, 2 * SUPERBLOCK_SLOT], [SUPERBLOCK_SLOT, 3 * SUPERBLOCK_SLOT]];
 
-/// Byte offset of the first segment column. One MiB is the alignment partitions have, so segment columns keep
+/// Bytes at the start of a device that all copies of all slots take.
+pub const SUPERBLOCK_AREA: u64 = 4 * SUPERBLOCK_SLOT;
+
+/// Byte offset of the first segment column. A multiple of 1 MiB is the alignment partitions have, so segment columns keep
 /// whatever erase-unit alignment the device was partitioned for; the room behind the slots is spare.
-pub const DATA_START: u64 = 1 << 20;
+pub const DATA_START: u64 = 2 << 20;
 
 /// Byte offset of a block that is written now and then to see whether the device takes writes, and never read: the last
 /// one before the data.
@@ -71,9 +74,9 @@ pub const MAX_POLICIES: usize = 64;
 /// Longest policy parameter name in bytes.
 pub const MAX_POLICY_NAME: usize = 23;
 
-/// Most segments that one checkpoint may name. A dump of the map fills one segment in [`PACKED_ENTRIES`] at most; this
-/// leaves as much again for the segments that are being filled at its barrier.
-pub const MAX_CHECKPOINT_SEGMENTS: usize = 2048;
+/// Most segments that one checkpoint may name. A dump of the map fills one segment in [`PACKED_ENTRIES`] at most, and twice as
+/// many where it is written twice; this leaves a thousand for the segments that are being filled at its barrier.
+pub const MAX_CHECKPOINT_SEGMENTS: usize = 3072;
 
 /// Map entries in one dumped page of the map: 8 bytes each.
 pub const MAP_PAGE_ENTRIES: usize = BLOCK / 8;
@@ -97,14 +100,17 @@ pub const MIN_DISCARDS: usize = 16;
 pub const MAX_HEADER_BLOCKS: u32 = 52;
 
 const _: () = {
-    assert!(SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT <= PROBE_OFFSET, "slots end before the data begins");
+    assert!(SUPERBLOCK_AREA <= PROBE_OFFSET, "slots end before the data begins");
     assert!(SUPERBLOCK_SLOT.is_multiple_of(BLOCK as u64) && DATA_START.is_multiple_of(BLOCK as u64));
     assert!(MAX_PARITY < MAX_WIDTH && MAX_WIDTH as u32 <= u32::BITS, "columns fit a 32-bit mask");
     assert!((MAX_WIDTH as u64) * (MAX_SEGMENT_BLOCKS as u64) <= u32::MAX as u64, "blocks of a segment fit 32 bits");
     // One GiB segments reach the end of the address space exactly when the segment limit does.
     assert!((MAX_SEGMENTS as u64) << 30 == (Pba::MAX.0 + 1) * BLOCK as u64);
     // Blocks of a checkpoint are to the blocks mapped as its segments are to all.
-    assert!(MAX_CHECKPOINT_SEGMENTS >= MAX_SEGMENTS as usize / PACKED_ENTRIES + 1000, "any map fits, and 1000 more");
+    assert!(
+        MAX_CHECKPOINT_SEGMENTS >= 2 * MAX_SEGMENTS as usize / PACKED_ENTRIES + 1000,
+        "any map fits, and 1000 more"
+    );
     assert!(MAX_MEMBERS <= u16::MAX as usize && MAX_GROUPS <= MAX_MEMBERS);
     assert!(header_blocks(MAX_PARITY as usize + 2) <= MAX_HEADER_BLOCKS as usize, "the tallest stripe's header fits");
     assert!(2 * header_blocks(MAX_PARITY as usize + 1) <= MAX_HEADER_BLOCKS as usize, "and where it is there twice");

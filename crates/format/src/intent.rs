@@ -11,13 +11,13 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::checksum;
-use crate::constants::{DATA_START, MAX_SEGMENTS, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};
+use crate::constants::{MAX_SEGMENTS, PROBE_OFFSET, SUPERBLOCK_AREA};
 
 /// First bytes of every block of the log.
 pub const INTENT_MAGIC: [u8; 8] = *b"CYGNUSWI";
 
 /// Byte offset of the log on a member.
-pub const INTENT_OFFSET: u64 = SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT;
+pub const INTENT_OFFSET: u64 = SUPERBLOCK_AREA;
 
 /// Bytes of the fixed part of a block; the bits follow it.
 pub const INTENT_FIXED: usize = 64;
@@ -45,7 +45,7 @@ on_disk! {
 
 const _: () = {
     assert!(size_of::<RawIntent>() == INTENT_FIXED && std::mem::offset_of!(RawIntent, crc) == checksum::CRC_OFFSET);
-    assert!(INTENT_OFFSET + blocks_for(MAX_SEGMENTS) as u64 * BLOCK as u64 <= DATA_START, "the longest log fits");
+    assert!(INTENT_OFFSET + blocks_for(MAX_SEGMENTS) as u64 * BLOCK as u64 <= PROBE_OFFSET, "the longest log fits");
 };
 
 /// Blocks of a log for so many regions.

@@ -32,6 +32,7 @@ pub mod intent;
 pub mod layout;
 pub mod packed;
 pub mod probe;
+pub mod slots;
 pub mod standing;
 pub mod stripe;
 pub mod superblock;
@@ -53,6 +54,7 @@ pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, Unveri
 pub use layout::{Extent, Layout, LayoutError, Place, allocate};
 pub use packed::{PackedError, PackedPage, checkpoint_blocks};
 pub use probe::{Probe, probe, probe_with_tail};
+pub use slots::{SlotCopy, Slots, copies_for, empty_slot};
 pub use standing::Standing;
 pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};
-pub use superblock::{SPARE, Superblock, SuperblockError, UnverifiedSuperblock, slot_for};
+pub use superblock::{SPARE, Superblock, SuperblockError, UnverifiedSuperblock};

@@ -5,12 +5,13 @@
 
 use cygnus_types::{BLOCK, Uuid};
 
-use crate::constants::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT};
+use crate::constants::{SUPERBLOCK_AREA, SUPERBLOCK_SLOT};
+use crate::slots::is_empty_copy;
 use crate::superblock::{SUPERBLOCK_MAGIC, Superblock, SuperblockError};
 
-/// Bytes at the start of a device that [`probe`] can make use of: both superblock slots; btrfs, ReiserFS and all ZFS
+/// Bytes at the start of a device that [`probe`] can make use of: all superblock slots; btrfs, ReiserFS and all ZFS
 /// uberblocks of the first label lie within the first of them.
-pub const PROBE_HEAD: usize = (SUPERBLOCK_OFFSETS[1] + SUPERBLOCK_SLOT) as usize;
+pub const PROBE_HEAD: usize = SUPERBLOCK_AREA as usize;
 
 /// Bytes at the end of a device that [`probe_with_tail`] can make use of: the md superblocks 0.90 and 1.0 lie within,
 /// also on devices whose size is no multiple of 64 KiB.
@@ -97,15 +98,16 @@ pub fn probe(head: &[u8]) -> Probe {
 /// A signature of other software beats a superblock of ours: the first slot covers all their places, so they came
 /// later.
 pub fn probe_with_tail(head: &[u8], tail: &[u8]) -> Probe {
-    let (first, second) = head.split_at(head.len().min(SUPERBLOCK_SLOT as usize));
+    let first = &head[..head.len().min(SUPERBLOCK_SLOT as usize)];
+    let mut slots = head.chunks(SUPERBLOCK_SLOT as usize);
     // The end of a member is data, and data may look like anything.
     let theirs = if is_ours(first) { taken_over_by(first) } else { foreign(first, tail) };
     if let Some(what) = theirs {
         return Probe::Foreign { what };
     }
-    match cygnus(first).or_else(|| cygnus(second)) {
+    match slots.clone().find_map(cygnus) {
         Some(found) => found,
-        None if is_zero(head) && is_zero(tail) => Probe::Blank,
+        None if slots.all(is_empty_copy) && is_zero(tail) => Probe::Blank,
         None => Probe::Unknown,
     }
 }
@@ -146,7 +148,7 @@ fn has(bytes: &[u8], offset: usize, magic: &[u8]) -> bool {
     bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic))
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b == 0)
 }
 

@@ -77,7 +77,7 @@ fn our_own_are_known_even_when_damaged() {
     assert!(matches!(probe(&magic_only), Probe::Cygnus { intact: false, .. }));
     *head.last_mut().unwrap() ^= 1;
     // A new array has only the second slot.
-    let second = with(SUPERBLOCK_OFFSETS[1] as usize, &head);
+    let second = with(crate::SUPERBLOCK_OFFSETS[1][0] as usize, &head);
     assert_eq!(probe(&second), Probe::Cygnus { array, member, intact: true });
     let mut swap = second;
     swap[4086..4096].copy_from_slice(b"SWAPSPACE2");

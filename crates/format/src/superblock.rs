@@ -1,8 +1,8 @@
 //! Superblocks: how a device says which array it belongs to, and what the array knows of itself.
 //!
-//! Each member has two slots. An update writes the slot its generation falls to ([`slot_for`]), flushes, and only then
-//! counts; the other slot still holds the state before. All members carry the whole state, so any one of them is
-//! enough to learn which others to look for.
+//! Each member has two slots (`slots`). An update writes the slot its generation falls to, flushes, and only then counts;
+//! the other slot still holds the state before. All members carry the whole state, so any one of them is enough to learn
+//! which others to look for.
 //!
 //! The first block has the fixed header; tables of fixed-size records follow it without gaps, in the order of the
 //! counts in the header. The checksum covers the header and all tables, to the end of the last block.
@@ -18,11 +18,11 @@ use crate::array_state::{
 use crate::checksum;
 use crate::constants::{
     FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_POLICIES,
-    MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT,
+    MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_SLOT,
 };
 use crate::geometry::Geometry;
 use crate::layout::Extent;
-use crate::probe;
+use crate::slots::Slots;
 
 /// First bytes of every superblock.
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
@@ -61,7 +61,7 @@ on_disk! {
         ro_compat: U64,
         /// features that old programs must not touch
         incompat: U64,
-        /// number of this superblock write; the valid slot with the higher one counts
+        /// number of this superblock write; the valid superblock with the highest one counts
         generation: U64,
         /// UUID of the array
         array: [u8; 16],
@@ -297,7 +297,7 @@ pub enum SuperblockError {
     #[error("superblock of format version {0}, this program reads version {FORMAT_VERSION}: use a matching version")]
     UnsupportedVersion(u16),
     /// Torn or rotten.
-    #[error("superblock checksum is {stored:08x} but should be {computed:08x}: use the other slot or another member")]
+    #[error("superblock checksum is {stored:08x} but should be {computed:08x}: use another copy or another member")]
     Checksum {
         /// Checksum on disk.
         stored: u32,
@@ -316,16 +316,11 @@ pub enum SuperblockError {
     /// Other software's signature lies over or behind the first slot.
     #[error("the device was a member but {0} was put on it since: leave it out, or make it anew with --force")]
     TakenOver(&'static str),
-    /// Both slots are valid but of different arrays.
+    /// There are valid superblocks of different arrays.
     #[error(
         "the slots belong to two arrays, {0} and {1}: the device was being made a member of one while it was one of the other; create again with --force"
     )]
     TwoArrays(Uuid, Uuid),
-}
-
-/// Byte offset of the slot that the superblock of this generation goes to.
-pub const fn slot_for(generation: u64) -> u64 {
-    SUPERBLOCK_OFFSETS[(generation % 2) as usize]
 }
 
 /// A superblock whose checksum nobody looked at yet.
@@ -335,7 +330,7 @@ pub struct UnverifiedSuperblock<'a> {
 }
 
 impl Superblock {
-    /// The bytes to write at [`slot_for`] the generation: whole blocks, at most [`SUPERBLOCK_SLOT`].
+    /// The bytes to write at [`crate::copies_for`] the generation: whole blocks, at most [`SUPERBLOCK_SLOT`].
     ///
     /// # Errors
     /// When the state breaks a promise that [`ArrayState::validate`] lists: what can be written can be read again.
@@ -383,29 +378,12 @@ impl Superblock {
         }
     }
 
-    /// The superblock that counts, of a member's two slots: the valid one, of two valid ones the newer.
+    /// The superblock that counts, of all that are at the start of a device: the valid one with the highest generation.
     ///
     /// # Errors
-    /// If neither is valid, the error of the slot that looks more like a superblock. If one is, but the first slot
-    /// has another program's signature, [`SuperblockError::TakenOver`]: the data behind it is no longer ours.
-    pub fn newest(slots: [&[u8]; 2]) -> Result<Superblock, SuperblockError> {
-        let found = Superblock::newest_valid(slots)?;
-        match probe::taken_over_by(slots[0]) {
-            Some(what) => Err(SuperblockError::TakenOver(what)),
-            None => Ok(found),
-        }
-    }
-
-    fn newest_valid(slots: [&[u8]; 2]) -> Result<Superblock, SuperblockError> {
-        let [first, second] = slots.map(|slot| Superblock::decode(slot).and_then(|s| s.verify()));
-        match (first, second) {
-            (Ok(a), Ok(b)) if a.array != b.array => Err(SuperblockError::TwoArrays(a.array, b.array)),
-            (Ok(a), Ok(b)) => Ok(if a.generation >= b.generation { a } else { b }),
-            (Ok(a), Err(_)) => Ok(a),
-            (Err(_), Ok(b)) => Ok(b),
-            (Err(SuperblockError::NotASuperblock), Err(b)) => Err(b),
-            (Err(a), Err(_)) => Err(a),
-        }
+    /// As [`Slots::read`].
+    pub fn newest(head: &[u8]) -> Result<Superblock, SuperblockError> {
+        Slots::read(head).map(|slots| slots.newest)
     }
 
     fn header(&self) -> RawSuperblock {
@@ -724,4 +702,4 @@ fn unpack(field: &[u8]) -> Result<String, SuperblockError> {
 
 #[cfg(test)]
 #[path = "superblock_tests.rs"]
-mod tests;
+pub(crate) mod tests;

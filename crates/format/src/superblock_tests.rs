@@ -11,7 +11,7 @@ fn any_superblock() -> impl Strategy<Value = Superblock> {
     })
 }
 
-fn sample() -> Superblock {
+pub(crate) fn sample() -> Superblock {
     let state = crate::array_state::tests::tank();
     let member_uuid = state.groups[0].members[1].uuid;
     let array = Uuid::from_random(1, 2);
@@ -109,62 +109,6 @@ fn the_fullest_array_fits_in_its_slot() {
     let bytes = superblock.encode().unwrap();
     assert!(bytes.len() as u64 <= SUPERBLOCK_SLOT);
     assert_eq!(decode(&bytes), Ok(superblock));
-}
-
-#[test]
-fn slots_alternate() {
-    assert_ne!(slot_for(1), slot_for(2));
-    assert_eq!(slot_for(1), slot_for(3));
-    for generation in 0..4 {
-        assert!(slot_for(generation) + SUPERBLOCK_SLOT <= crate::DATA_START);
-    }
-}
-
-#[test]
-fn the_newer_valid_slot_counts() {
-    let older = sample();
-    let newer = Superblock { generation: 8, ..older.clone() };
-    let (old, new) = (older.encode().unwrap(), newer.encode().unwrap());
-    let mut torn = new.clone();
-    torn[100] ^= 1;
-    let blank = vec![0; BLOCK];
-    assert_eq!(Superblock::newest([&old, &new]), Ok(newer.clone()));
-    assert_eq!(Superblock::newest([&new, &old]), Ok(newer.clone()));
-    assert_eq!(Superblock::newest([&old, &torn]), Ok(older.clone()));
-    assert_eq!(Superblock::newest([&torn, &old]), Ok(older.clone()));
-    assert_eq!(Superblock::newest([&blank, &new]), Ok(newer));
-    assert_eq!(Superblock::newest([&blank, &blank]), Err(SuperblockError::NotASuperblock));
-    for slots in [[&blank[..], &torn[..]], [&torn, &blank]] {
-        assert!(matches!(Superblock::newest(slots), Err(SuperblockError::Checksum { .. })));
-    }
-    let stranger = Superblock { array: Uuid::from_random(9, 9), ..older.clone() };
-    assert_eq!(
-        Superblock::newest([&old, &stranger.encode().unwrap()]),
-        Err(SuperblockError::TwoArrays(older.array, stranger.array))
-    );
-}
-
-#[test]
-fn a_member_that_was_given_to_others_is_not_ours() {
-    let bytes = sample().encode().unwrap();
-    let whole = |signature: &[u8], at: usize, ours: bool| {
-        let mut slot = vec![0; SUPERBLOCK_SLOT as usize];
-        if ours {
-            slot[..bytes.len()].copy_from_slice(&bytes);
-        }
-        slot[at..at + signature.len()].copy_from_slice(signature);
-        slot
-    };
-    // mkfs.xfs leaves the second slot alone, mdadm even the first block.
-    let xfs = whole(b"XFSB", 0, false);
-    assert_eq!(Superblock::newest([&xfs, &bytes]), Err(SuperblockError::TakenOver("xfs")));
-    let md = whole(&[0xfc, 0x4e, 0x2b, 0xa9], 4096, true);
-    assert_eq!(Superblock::newest([&md, &[]]), Err(SuperblockError::TakenOver("mdraid")));
-    // Our own bytes may look like anything: here with a boot sector's 55 AA.
-    let mut lookalike = bytes.clone();
-    lookalike[510..512].copy_from_slice(&[0x55, 0xaa]);
-    checksum::seal(&mut lookalike);
-    assert_eq!(probe::taken_over_by(&lookalike), None);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{Log, depart};
-use cygnus_format::{ArrayState, MemberState, Superblock, slot_for};
+use cygnus_engine::{Log, depart, write_superblocks};
+use cygnus_format::{ArrayState, MemberState, Superblock};
 use cygnus_runtime::Rounds;
 use cygnus_types::{MemberIx, Uuid};
 
@@ -114,7 +114,7 @@ impl Ledger {
         self.generation.set(generation);
         let state = self.state.borrow().clone();
         let uuids: Vec<Uuid> = state.members().map(|desc| desc.uuid).collect();
-        let mut writes = Vec::new();
+        let (mut slots, mut superblocks) = (Vec::new(), Vec::new());
         for (device, &member_uuid) in uuids.iter().enumerate().filter(|&(device, _)| !core.is_failed(device)) {
             let member = MemberIx(device as u16);
             let superblock = Superblock {
@@ -125,23 +125,15 @@ impl Ledger {
                 read_only: false,
                 state: state.clone(),
             };
+            slots.push(core.slot(device));
             let bytes = superblock.encode().expect("every change of the state was checked");
-            let mut buf = core.rt.alloc(bytes.len());
-            buf.write(0, &bytes);
-            let ix = core.device_ix(device);
-            writes.push((core.slot(device), ix, core.rt.write(ix, slot_for(generation), buf.full())));
+            superblocks.push((core.device_ix(device), bytes));
         }
-        let mut flushes = Vec::new();
-        for (slot, ix, write) in writes {
-            match write.await {
-                Ok(_) => flushes.push((slot, core.rt.flush(ix))),
-                Err(_) => core.write_failed(slot),
-            }
-        }
-        for (slot, flush) in flushes {
-            if flush.await.is_err() {
-                core.write_failed(slot);
-            }
-        }
+        let written = write_superblocks(&core.rt, generation, superblocks).await;
+        slots
+            .into_iter()
+            .zip(written)
+            .filter(|(_, written)| written.is_err())
+            .for_each(|(slot, _)| core.write_failed(slot));
     }
 }

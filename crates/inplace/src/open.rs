@@ -93,29 +93,56 @@ impl Array {
         wanted: Option<Uuid>,
         log: Arc<dyn Log>,
     ) -> Work<'a, Result<Self, ArrayError>> {
-        Box::pin(async move {
-            let began = rt.now();
-            let mut found = find(rt, devices, wanted).await?;
-            let was_clean = found.assembly.superblock.state.clean;
-            let mut report = OpenReport { was_clean, stale_regions: found.stale.len(), ..OpenReport::default() };
-            let returning = begin_session(&mut found);
-            let open_hole = found.assembly.devices.iter().any(Option::is_none) && found.layout.level().parity() > 0;
-            report.remarks.append(&mut found.assembly.remarks);
-            if open_hole && !found.stale.is_empty() {
-                report.remarks.push(format!(
-                    "power failed, or the server was killed, while {} regions were being written, and a member is away: \
-                     blocks of that member in these regions may be wrong (the write hole)",
-                    found.stale.len()
-                ));
-            }
-            let array = put_into_service(rt, found, &returning, log).await?;
-            report.took = rt.now().since(began);
-            report.remarks.iter().for_each(|remark| array.0.ledger().log.line(remark));
-            array.0.report.replace(report);
-            array.start_workers();
-            Ok(array)
-        })
+        Box::pin(open(rt, devices, wanted, log, false))
     }
+
+    /// As [`Array::open`], also where a superblock is lost that may have been the newest: whether a member had left by then is
+    /// not known, and one that had is read as if it had not.
+    ///
+    /// # Errors
+    /// As [`Array::open`], except [`ArrayError::LostSuperblock`].
+    pub fn open_by_force<'a>(
+        rt: &'a Runtime,
+        devices: &'a [DeviceInfo],
+        wanted: Option<Uuid>,
+        log: Arc<dyn Log>,
+    ) -> Work<'a, Result<Self, ArrayError>> {
+        Box::pin(open(rt, devices, wanted, log, true))
+    }
+}
+
+async fn open(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    wanted: Option<Uuid>,
+    log: Arc<dyn Log>,
+    by_force: bool,
+) -> Result<Array, ArrayError> {
+    let began = rt.now();
+    let mut found = find(rt, devices, wanted).await?;
+    match found.assembly.refuse_lost() {
+        Err(why) if by_force => log.line(&format!("open: by force: {why}")),
+        sound => sound?,
+    }
+    found.assembly.mend_superblocks(rt, |line| log.line(&format!("open: {line}"))).await;
+    let was_clean = found.assembly.superblock.state.clean;
+    let mut report = OpenReport { was_clean, stale_regions: found.stale.len(), ..OpenReport::default() };
+    let returning = begin_session(&mut found);
+    let open_hole = found.assembly.devices.iter().any(Option::is_none) && found.layout.level().parity() > 0;
+    report.remarks.append(&mut found.assembly.remarks);
+    if open_hole && !found.stale.is_empty() {
+        report.remarks.push(format!(
+            "power failed, or the server was killed, while {} regions were being written, and a member is away: \
+                     blocks of that member in these regions may be wrong (the write hole)",
+            found.stale.len()
+        ));
+    }
+    let array = put_into_service(rt, found, &returning, log).await?;
+    report.took = rt.now().since(began);
+    report.remarks.iter().for_each(|remark| array.0.ledger().log.line(remark));
+    array.0.report.replace(report);
+    array.start_workers();
+    Ok(array)
 }
 
 /// Notes in the state that a session begins and who is not there; returns the members that have come back and are to be

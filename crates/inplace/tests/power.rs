@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{JobState, Log, OpenOptions};
-use cygnus_format::{DATA_START, MemberState};
+use cygnus_engine::{ArrayError, JobState, Log, OpenOptions};
+use cygnus_format::{DATA_START, MemberState, SUPERBLOCK_AREA, Superblock, copies_for};
 use cygnus_inplace::{Array, CreateOptions, Level, Volume, VolumeError, check, create, repair};
 use cygnus_runtime::{Event, Halt, IoErrorKind, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -534,4 +534,53 @@ fn it_is_no_log() {
             );
         })
         .unwrap();
+}
+
+/// That a member had failed stands in the newest superblocks of the others alone.
+#[test]
+fn rot_in_a_superblock_does_not_bring_back_a_member_that_failed() {
+    for seed in 0..4 {
+        for both in [false, true] {
+            let bench = Bench::new(Level::Raid1, 240 + seed, 2);
+            let oracle = Rc::new(RefCell::new(Oracle::new()));
+            let (world, known, bad) = (bench.world.clone(), oracle.clone(), bench.disks[1]);
+            bench
+                .with(
+                    |n| n < 2,
+                    |rt, array| async move {
+                        let volume = array.volume("v").unwrap();
+                        load(&rt, &volume, &known, seed, 20).await;
+                        world.fail_writes(bad, Some(IoErrorKind::Medium));
+                        load(&rt, &volume, &known, seed + 1, 20).await;
+                        volume.flush().await.unwrap();
+                        let Oracle { acknowledged, flushed, .. } = &mut *known.borrow_mut();
+                        flushed.copy_from_slice(acknowledged);
+                        world.fail_writes(bad, None);
+                    },
+                )
+                .unwrap();
+            let mut head = vec![0; SUPERBLOCK_AREA as usize];
+            bench.world.peek(bench.disks[0], 0, &mut head);
+            let copies = copies_for(Superblock::newest(&head).unwrap().generation);
+            let spoiled = if both { &copies[..] } else { &copies[seed as usize % 2..][..1] };
+            spoiled.iter().for_each(|at| bench.world.flip_bit(bench.disks[0], at + 300, 1));
+            if !both {
+                let opened =
+                    |rt: Runtime, array: Array| async move { versions(&rt, &array.volume("v").unwrap()).await };
+                let found = bench.with(|n| n < 2, opened).unwrap();
+                oracle.borrow_mut().settle_on(&found, "one copy is enough");
+                continue;
+            }
+            let devices = bench.world.infos(&bench.disks[..2]);
+            bench
+                .run(|rt| async move {
+                    let refused = Array::open(&rt, &devices, None, Arc::new(Quiet)).await.err();
+                    assert!(matches!(refused, Some(ArrayError::LostSuperblock { .. })), "{refused:?}");
+                    let array = Array::open_by_force(&rt, &devices, None, Arc::new(Quiet)).await.unwrap();
+                    array.close().await.unwrap();
+                    Array::open(&rt, &devices, None, Arc::new(Quiet)).await.expect("all is written anew");
+                })
+                .unwrap();
+        }
+    }
 }

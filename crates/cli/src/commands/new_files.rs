@@ -134,7 +134,7 @@ mod tests {
         let files = NewFiles::make(&[a.clone(), b.clone()], small(), &output()).unwrap();
         // As the server does before it gives up.
         let slot = File::options().write(true).open(&b).unwrap();
-        std::os::unix::fs::FileExt::write_all_at(&slot, b"CYGNUS", cygnus_format::SUPERBLOCK_OFFSETS[1]).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&slot, b"CYGNUS", cygnus_format::SUPERBLOCK_OFFSETS[1][0]).unwrap();
         let refused: Result<(), _> = files.settle(Err(Failure::Failed("no".into())), &output());
         assert!(refused.is_err());
         assert!(!a.exists() && b.exists());

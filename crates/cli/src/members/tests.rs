@@ -4,7 +4,7 @@ use super::*;
 use crate::scratch::Scratch;
 use cygnus_format::{
     ArrayState, DATA_START, Extent, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
-    slot_for,
+    SUPERBLOCK_OFFSETS, copies_for,
 };
 use cygnus_types::MemberIx;
 use std::fs::File;
@@ -59,7 +59,12 @@ fn make(dir: &Path, file: &str, array: u64, index: u16, generation: u64) -> Path
     let path = dir.join(file);
     let made = File::options().create(true).truncate(false).write(true).open(&path).unwrap();
     made.set_len(SIZE).unwrap();
-    made.write_all_at(&superblock.encode().unwrap(), slot_for(generation)).unwrap();
+    for at in SUPERBLOCK_OFFSETS.into_iter().flatten().filter(|_| generation == 1 || generation == 4) {
+        made.write_all_at(&cygnus_format::empty_slot(), at).unwrap();
+    }
+    for at in copies_for(generation) {
+        made.write_all_at(&superblock.encode().unwrap(), at).unwrap();
+    }
     path
 }
 
@@ -71,24 +76,26 @@ fn member(found: Found) -> Member {
 }
 
 #[test]
-fn the_newer_slot_counts_and_a_torn_one_does_not_matter() {
+fn the_newest_superblock_counts_and_a_torn_copy_does_not_matter() {
     let scratch = Scratch::new("members-slots");
     let path = make(scratch.path(), "d0", 1, 0, 4);
     let one_slot = member(look(&path));
-    assert_eq!((one_slot.superblock.generation, one_slot.size), (4, SIZE));
-    assert_eq!(one_slot.other_slot, Some(SuperblockError::NotASuperblock));
+    assert_eq!((one_slot.superblock.generation, one_slot.size, one_slot.spoiled), (4, SIZE, None));
 
     make(scratch.path(), "d0", 1, 0, 5);
     let both = member(look(&path));
-    assert_eq!((both.superblock.generation, both.other_slot), (5, None));
+    assert_eq!((both.superblock.generation, both.spoiled), (5, None));
 
     let file = File::options().write(true).open(&path).unwrap();
-    file.write_all_at(b"torn", slot_for(5) + 100).unwrap();
+    let tear = |at: u64| file.write_all_at(b"torn", at + 100).unwrap();
+    tear(copies_for(5)[0]);
     let torn = member(look(&path));
-    assert_eq!(torn.superblock.generation, 4);
-    assert!(matches!(torn.other_slot, Some(SuperblockError::Checksum { .. })));
+    assert_eq!(torn.superblock.generation, 5);
+    assert!(matches!(torn.spoiled, Some(SuperblockError::Checksum { .. })));
 
-    file.write_all_at(b"torn", slot_for(4) + 100).unwrap();
+    tear(copies_for(5)[1]);
+    assert_eq!(member(look(&path)).superblock.generation, 4);
+    copies_for(4).into_iter().for_each(tear);
     assert!(matches!(look(&path), Found::Other(what) if what.contains("damaged member")));
 }
 

@@ -50,7 +50,11 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     let signals = Signals::install(&reactor.io).map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     rt.set_patience(plan.hung_after.unwrap_or(LatencyRule::default().hung_after));
     let log = plan.log.clone();
-    let array = Array::open(rt, &reactor.devices, Some(plan.array), log).await.map_err(Failure::from)?;
+    let opened = match plan.by_force {
+        true => Array::open_by_force(rt, &reactor.devices, Some(plan.array), log).await,
+        false => Array::open(rt, &reactor.devices, Some(plan.array), log).await,
+    };
+    let array = opened.map_err(Failure::from)?;
     let (home, recorder) = match start(reactor, array.clone(), plan, signals) {
         Ok(started) => started,
         Err(failure) => {

@@ -128,10 +128,6 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
     }
     let reactors = usize::from(args.reactors.unwrap_or(1));
     let in_place = assembly.newest.state.in_place.is_some();
-    if in_place && args.force {
-        let level = &assembly.newest.state.preset;
-        return Err(Failure::Usage(format!("{} is {level}, updated in place, and has nothing to force", args.name)));
-    }
     if in_place && reactors > 1 {
         let level = &assembly.newest.state.preset;
         return Err(Failure::Usage(format!(

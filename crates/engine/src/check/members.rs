@@ -1,11 +1,11 @@
-//! Superblocks: both slots of every device against each other and against those of the other members.
+//! Superblocks: all slots of every device against each other and against those of the other members.
 
-use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, slot_for};
+use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, Slots, Superblock, copies_for};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 
 use super::{Finding, FindingKind};
-use crate::assemble::{Found, inspect};
+use crate::assemble::{Found, look as look_at};
 
 /// What the superblocks say.
 pub(super) struct Looked {
@@ -14,12 +14,11 @@ pub(super) struct Looked {
     pub usable: Vec<(DeviceInfo, Superblock)>,
 }
 
-/// A member's two slots.
+/// A member and what is in its slots.
 struct Member {
     device: DeviceInfo,
     newest: Superblock,
-    /// Or why they cannot be used.
-    slots: [Result<Superblock, String>; 2],
+    slots: Slots,
 }
 
 /// Looks at all superblocks of all devices.
@@ -27,12 +26,12 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
     let mut findings = Vec::new();
     let mut members = Vec::new();
     for device in devices {
-        match inspect(rt, device).await {
-            Ok(Found::Member(newest)) if wanted.is_none_or(|uuid| uuid == newest.array) => {
-                let slots = [read_slot(rt, device, 0).await, read_slot(rt, device, 1).await];
-                members.push(Member { device: device.clone(), newest: *newest, slots });
+        match look_at(rt, device).await {
+            Ok(Found::Member(slots)) if wanted.is_none_or(|uuid| uuid == slots.newest.array) => {
+                members.push(Member { device: device.clone(), newest: slots.newest.clone(), slots: *slots });
             }
             Ok(Found::Member(other)) => {
+                let other = other.newest;
                 let what = format!("is a member of array {:?} ({}): leave it out", other.state.name, other.array);
                 findings.push(no_member(device, &what));
             }
@@ -61,13 +60,6 @@ pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
 
 fn no_member(device: &DeviceInfo, what: &str) -> Finding {
     Finding::new(FindingKind::NotAMember, format!("{} {what}", device.name)).of_device(&device.name)
-}
-
-async fn read_slot(rt: &Runtime, device: &DeviceInfo, slot: usize) -> Result<Superblock, String> {
-    let buf = rt.alloc(SUPERBLOCK_SLOT as usize);
-    let read = rt.read(device.ix, SUPERBLOCK_OFFSETS[slot], buf.full()).await;
-    read.map_err(|error| format!("it cannot be read: {error}"))?;
-    Superblock::decode(buf.bytes()).and_then(|s| s.verify()).map_err(|error| error.to_string())
 }
 
 fn newest_of(members: &[Member]) -> Option<Superblock> {
@@ -112,30 +104,37 @@ fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
     Some(Finding::new(FindingKind::MemberStale, text).of_device(device))
 }
 
-/// The slot that does not count must hold the superblock before; a crash may have torn it.
+/// Both copies of a slot hold the same, and the slot that does not count the superblock before; a crash may have torn one
+/// copy.
 fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
     let (device, own) = (&member.device.name, &member.newest);
     let mut findings = Vec::new();
-    let mut report = |offset: u64, why: String, torn: bool| {
-        let remedy = match torn {
-            true => "a crash may have torn it; the next opening writes it anew",
-            false => "the other slot is intact; the next opening and stop write both anew",
+    let mut report = |kind: FindingKind, offset: u64, why: String| {
+        let torn = kind == FindingKind::SuperblockSlot && !newest.state.clean;
+        let remedy = match kind {
+            FindingKind::SuperblockLost => {
+                "it may have been the newest: unless another member tells, opening is refused"
+            }
+            _ if torn => "a crash may have torn it; the next opening writes it anew",
+            _ => "the other copy is intact; the next opening writes it anew",
         };
         let text = format!("{device} at byte {offset}: superblock slot: {why}; {remedy}");
-        let finding = Finding::new(FindingKind::SuperblockSlot, text).on(device, offset);
+        let finding = Finding::new(kind, text).on(device, offset);
         findings.push(if torn { finding.into_information() } else { finding });
     };
-    let other_at = slot_for(own.generation + 1);
-    let other = &member.slots[usize::from(other_at != SUPERBLOCK_OFFSETS[0])];
-    match other {
-        // The first superblock is alone.
-        Err(_) if own.generation == 1 => {}
-        Err(why) => report(other_at, why.clone(), !newest.state.clean),
-        Ok(before) if before.generation + 1 != own.generation => {
-            let why = format!("its generation is {} beside {}", before.generation, own.generation);
-            report(other_at, why, !newest.state.clean);
-        }
-        Ok(_) => {}
+    if let Some((offset, why)) = member.slots.lost() {
+        report(FindingKind::SuperblockLost, offset, why.to_string());
+    }
+    for (_, to) in member.slots.mendable() {
+        let mut all = SUPERBLOCK_OFFSETS.iter().flatten().zip(member.slots.copies.iter().flatten());
+        let why = all.find_map(|(&at, copy)| copy.spoiled().filter(|_| at == to));
+        report(FindingKind::SuperblockSlot, to, why.map_or(String::new(), |why| why.to_string()));
+    }
+    let other_at = copies_for(own.generation + 1);
+    let before = member.slots.slot(usize::from(other_at != SUPERBLOCK_OFFSETS[0]));
+    if let Some(before) = before.filter(|before| before.generation + 1 != own.generation) {
+        let why = format!("its generation is {} beside {}", before.generation, own.generation);
+        report(FindingKind::SuperblockSlot, other_at[0], why);
     }
     let differs = own.generation == newest.generation && (own.state != newest.state || own.array != newest.array);
     if differs {
@@ -143,7 +142,7 @@ fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
             "{device}: its superblock of generation {} is not the other members': they went different ways",
             own.generation
         );
-        findings.push(Finding::new(FindingKind::SuperblocksDiffer, text).on(device, slot_for(own.generation)));
+        findings.push(Finding::new(FindingKind::SuperblocksDiffer, text).on(device, copies_for(own.generation)[0]));
     }
     findings
 }

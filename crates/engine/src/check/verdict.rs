@@ -68,7 +68,9 @@ impl FindingKind {
             | Self::Data
             | Self::Parity
             | Self::HeaderLost => Verdict::Repairable,
-            Self::Lost | Self::LostStripe | Self::Map | Self::Count | Self::Unaccounted => Verdict::BeyondRedundancy,
+            Self::SuperblockLost | Self::Lost | Self::LostStripe | Self::Map | Self::Count | Self::Unaccounted => {
+                Verdict::BeyondRedundancy
+            }
         }
     }
 }

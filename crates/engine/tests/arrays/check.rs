@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cygnus_engine::{Array, ArrayError, CheckReport, FindingKind, OpenOptions, Verdict, VolumeError, check};
-use cygnus_format::{Kind, Stream};
+use cygnus_format::{Kind, SUPERBLOCK_OFFSETS, Stream};
 use cygnus_runtime::Rng;
 use cygnus_sim::DiskConfig;
 use cygnus_types::{BLOCK, Lba, VolumeId};
@@ -104,11 +104,17 @@ fn a_flipped_page_of_a_checkpoint_is_restored_data() {
 
 #[test]
 fn a_flipped_superblock_is_a_damaged_slot() {
-    for slot in [0, 256 << 10] {
+    for &copy in SUPERBLOCK_OFFSETS.as_flattened() {
         let sample = Sample::new(6, 2, 1, true);
-        sample.world.flip_bit(sample.disks[1], slot + 100, 5);
+        sample.world.flip_bit(sample.disks[1], copy + 100, 5);
         let report = sample.run_check(&sample.disks);
-        assert_eq!(damage(&report), [at(FindingKind::SuperblockSlot, 1, slot)], "{}", texts(&report));
+        assert_eq!(damage(&report), [at(FindingKind::SuperblockSlot, 1, copy)], "{}", texts(&report));
+    }
+    for slot in SUPERBLOCK_OFFSETS {
+        let sample = Sample::new(6, 2, 1, true);
+        slot.iter().for_each(|copy| sample.world.flip_bit(sample.disks[1], copy + 100, 5));
+        let report = sample.run_check(&sample.disks);
+        assert_eq!(damage(&report), [at(FindingKind::SuperblockLost, 1, slot[0])], "{}", texts(&report));
     }
 }
 

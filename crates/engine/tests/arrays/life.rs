@@ -157,7 +157,7 @@ fn a_flipped_bit_is_repaired_and_counted() {
         }
         array.close().await.unwrap();
     });
-    for offset in (MIB + 8192..2 * MIB).step_by(4096) {
+    for offset in (cygnus_format::DATA_START + 8192..cygnus_format::DATA_START + MIB).step_by(4096) {
         // Column 0 of segment 0 is parity.
         world.flip_bit(disks[1], offset, 3);
     }
@@ -289,7 +289,7 @@ fn what_a_write_puts_behind_the_end_of_a_shrinking_volume_does_not_come_back() {
 fn a_superblock_that_cannot_be_read_costs_no_more_than_its_member() {
     let world = World::new(5);
     let disks = make(&world, Preset::LogRaid, 1, 2, 1, 32 * MIB);
-    let [first, second] = cygnus_format::SUPERBLOCK_OFFSETS.map(|at| at..at + 4096);
+    let [[first, _], [_, second]] = cygnus_format::SUPERBLOCK_OFFSETS.map(|slot| slot.map(|at| at..at + 4096));
     let open = |disks: &[DiskId]| {
         session(&world, disks, |rt, devices| async move {
             let array = Array::open(&rt, &devices, &options()).await?;

@@ -17,6 +17,7 @@ mod sample;
 mod scrub;
 mod serial;
 mod sessions;
+mod slots;
 mod slow;
 mod sparse;
 mod stopped;

@@ -1,7 +1,7 @@
 //! Rot in what describes the data: headers, checkpoints, superblocks. Whatever is hit, nobody is shown old data.
 
 use cygnus_engine::{Array, ArrayError, CreateOptions, Volume, VolumeError, create};
-use cygnus_format::{Geometry, Stream, StripeHeader, Superblock};
+use cygnus_format::{Geometry, SUPERBLOCK_AREA, Stream, StripeHeader, Superblock};
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -190,12 +190,9 @@ enum Seen {
 }
 
 fn newest_superblock(world: &World, disk: DiskId) -> Superblock {
-    let slots = [0, 256 << 10].map(|at| {
-        let mut slot = vec![0; 256 << 10];
-        world.peek(disk, at, &mut slot);
-        Superblock::decode(&slot).and_then(|s| s.verify())
-    });
-    slots.into_iter().flatten().max_by_key(|s| s.generation).unwrap()
+    let mut head = vec![0; SUPERBLOCK_AREA as usize];
+    world.peek(disk, 0, &mut head);
+    Superblock::newest(&head).unwrap()
 }
 
 /// The users' headers that were written after the checkpoint.

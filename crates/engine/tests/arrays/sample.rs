@@ -76,12 +76,9 @@ impl Sample {
             world.cut_power();
             world.restore_power();
         }
-        let superblock = [0, 256 << 10].map(|at| {
-            let mut slot = vec![0; 256 << 10];
-            world.peek(disks[0], at, &mut slot);
-            Superblock::decode(&slot).and_then(|s| s.verify()).unwrap()
-        });
-        let newest = superblock.into_iter().max_by_key(|s| s.generation).unwrap();
+        let mut head = vec![0; cygnus_format::SUPERBLOCK_AREA as usize];
+        world.peek(disks[0], 0, &mut head);
+        let newest = Superblock::newest(&head).unwrap();
         let segments = newest.state.groups[0].segments();
         Self { world, disks, geometry: newest.state.geometry, tag: newest.array.tag(), segments }
     }

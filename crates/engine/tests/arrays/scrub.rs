@@ -1,7 +1,7 @@
 //! Scrubs in virtual time: whatever is damaged within redundancy is found, mended and told, and never more than that.
 
 use cygnus_engine::{Array, ErrorCounts, FindingKind, LostBlock, ScrubReport, VolumeError};
-use cygnus_format::{Kind, Stream};
+use cygnus_format::{Kind, SUPERBLOCK_OFFSETS, Stream};
 use cygnus_runtime::{Rng, Runtime};
 use cygnus_sim::World;
 use cygnus_types::{BLOCK, Lba, Nanos};
@@ -112,8 +112,8 @@ fn damaged_checkpoints_and_superblocks_are_written_anew() {
             for spot in spots {
                 world.flip_bit(disks[usize::from(spot.column)], spot.offset + 77, 2);
             }
-            for slot in [0, 256 << 10] {
-                world.flip_bit(disks[1], slot + 100, 5);
+            for copy in SUPERBLOCK_OFFSETS.as_flattened() {
+                world.flip_bit(disks[1], copy + 100, 5);
             }
             let report = array.scrub(0).await;
             let second = array.scrub(0).await;
@@ -121,7 +121,7 @@ fn damaged_checkpoints_and_superblocks_are_written_anew() {
             (report, ())
         }
     });
-    assert_eq!((report.wrong_headers, report.lost, report.moved), (2, 0, 0), "{report:?}");
+    assert_eq!((report.wrong_headers, report.lost, report.moved), (4, 0, 0), "{report:?}");
     assert!(report.wrong_blocks > 0);
     sample.world.cut_power();
     sample.world.restore_power();

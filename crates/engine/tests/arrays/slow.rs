@@ -17,7 +17,7 @@ pub const BLOCKS: u64 = 15_500;
 /// Nine devices in three groups, with a volume.
 pub fn make(world: &World, k: u8, m: u8, groups: usize) -> Vec<DiskId> {
     let disks: Vec<DiskId> =
-        (0..groups * usize::from(k + m)).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 16 * MIB))).collect();
+        (0..groups * usize::from(k + m)).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 17 * MIB))).collect();
     let options =
         CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", Preset::Swan, groups, k, m) };
     session(world, &disks, |rt, devices| async move {

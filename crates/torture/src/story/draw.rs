@@ -323,7 +323,8 @@ impl Draw {
         let blocks = (self.shape.device_bytes() - DATA_START) / B;
         for _ in 0..1 + self.rng.below(20) {
             let at = match self.rng.chance(1, 16) {
-                true => cygnus_format::SUPERBLOCK_OFFSETS[self.rng.below(2) as usize],
+                // Of a slot always the same copy, so that the other one is good.
+                true => cygnus_format::SUPERBLOCK_OFFSETS[self.rng.below(2) as usize][member % 2],
                 false => DATA_START + self.rng.below(blocks) * B,
             };
             let what = match self.rng.chance(1, 3) {
