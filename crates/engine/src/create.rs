@@ -239,7 +239,6 @@ pub async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), Arr
 pub async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
     let bytes = superblock.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     write_empty(rt, device.ix).await.map_err(|error| error.of(&device.name))?;
-    rt.flush(device.ix).await.map_err(|error| ArrayError::Io { device: device.name.clone(), offset: 0, error })?;
     write_superblock(rt, device.ix, superblock.generation, &bytes).await.map_err(|error| error.of(&device.name))
 }
 

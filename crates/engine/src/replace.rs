@@ -9,6 +9,7 @@ use crate::assemble::{Found, held_below, inspect};
 use crate::error::{ArrayError, MemberError};
 use crate::member::Departure;
 use crate::membership::{Candidate, Claim, Spare, Taken};
+use crate::slots::write_empty;
 use crate::work::Work;
 
 impl Array {
@@ -74,6 +75,7 @@ impl Array {
             if !force {
                 array.refuse_used(&device).await?;
             }
+            write_empty(&reactor.rt, device.ix).await.map_err(|error| error.of(&device.name))?;
             if home.state.borrow().spares.len() >= MAX_SPARES {
                 return Err(MemberError::TooManySpares);
             }

@@ -111,7 +111,8 @@ pub async fn write_superblocks(
     .await
 }
 
-/// Writes all slots anew as empty ones, so that nothing older can be taken for newer. Not durable before a flush.
+/// Writes all slots anew as empty ones, and makes it durable: nothing older can be taken for newer, nor a slot to which nothing
+/// was written for one that was lost.
 ///
 /// # Errors
 /// When the device does not take it.
@@ -125,8 +126,7 @@ pub(crate) async fn write_empty(rt: &Runtime, dev: DeviceIx) -> Result<(), SlotE
 /// # Errors
 /// When the device does not take it.
 pub(crate) async fn write_zeros(rt: &Runtime, dev: DeviceIx) -> Result<(), SlotError> {
-    clear(rt, dev, &[]).await?;
-    rt.flush(dev).await.map_err(flushing(0)).map(drop)
+    clear(rt, dev, &[]).await
 }
 
 async fn clear(rt: &Runtime, dev: DeviceIx, begin: &[u8]) -> Result<(), SlotError> {
@@ -136,7 +136,7 @@ async fn clear(rt: &Runtime, dev: DeviceIx, begin: &[u8]) -> Result<(), SlotErro
     for offset in SUPERBLOCK_OFFSETS.into_iter().flatten() {
         rt.write(dev, offset, slot.full()).await.map_err(writing(offset))?;
     }
-    Ok(())
+    rt.flush(dev).await.map_err(flushing(0)).map(drop)
 }
 
 fn writing(offset: u64) -> impl Fn(IoError) -> SlotError {

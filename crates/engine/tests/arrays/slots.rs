@@ -161,3 +161,17 @@ fn members_that_cannot_have_missed_it_are_witnesses() {
         assert_eq!(array.read(&array.disks, false).unwrap(), (BLOCKS, 0, 0), "{k}+{m}");
     }
 }
+
+/// A device that has just become a spare has one superblock: nothing was lost where the other one will be.
+#[test]
+fn a_new_spare_has_lost_nothing() {
+    let mut array = Written::new(1, 0);
+    array.disks.push(array.world.add_disk(DiskConfig::new("spare", 24 * MIB)));
+    session(&array.world, &array.disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..1], &options()).await.unwrap();
+        array.add_spare(&devices[1], false).await.unwrap();
+    });
+    array.world.cut_power();
+    array.world.restore_power();
+    assert_eq!(array.read(&array.disks, false).unwrap(), (BLOCKS, 0, 0));
+}
