@@ -383,10 +383,11 @@ async fn scan(
     findings.append(&mut total.findings);
     for root in roots {
         let found = total.pages.get(&root.generation).copied().unwrap_or(0);
-        if found != root.pages {
+        let written = root.pages * u64::from(reactor.shared.layout.geometry().checkpoint_copies());
+        if found != written {
             let text = format!(
-                "checkpoint {} has {} pages and {found} were found: take another one by opening and stopping the array",
-                root.generation, root.pages
+                "checkpoint {} has {} blocks and {found} were found: take another one by opening and stopping the array",
+                root.generation, written
             );
             findings.push(Finding::new(FindingKind::Checkpoint, text));
         }

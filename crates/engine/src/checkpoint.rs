@@ -4,6 +4,8 @@
 //! entries of the others packed. So a checkpoint takes at most 16 bytes for each block mapped, whatever the size of the
 //! volumes, and what three of them may take at most is not promised to anybody (`space`, `open`).
 //!
+//! Where there is no parity each page is written twice, since one that cannot be read would make all of it useless.
+//!
 //! A checkpoint begins with a *cut*: a stripe sequence, the root's `barrier`, such that whatever is in a stripe at or
 //! behind it happened after everything in the stripes before it. Then the pages of the maps are written, while guests go
 //! on writing: a page may show changes from after the cut, and replay will make the same changes again. Before the root
@@ -56,9 +58,23 @@ const LOOK: Nanos = Nanos::millis(1);
 /// The maps on their way into a checkpoint.
 struct Dump {
     generation: u64,
+    /// Pages written, each counted once.
+    pages: u64,
     /// Blocks written.
     written: u64,
     packed: PackedPage,
+    /// Where no parity restores a page: those of which the second copy is to be written still.
+    once: Vec<OwnPage>,
+    /// As many pages as make their second copies begin on the next column: a chunk.
+    run: usize,
+}
+
+/// A page that is to be written again.
+struct OwnPage {
+    kind: Kind,
+    volume: VolumeId,
+    first: Lba,
+    bytes: Box<[u8; BLOCK]>,
 }
 
 impl Reactor {
@@ -173,15 +189,19 @@ impl Reactor {
             .collect()
     }
 
-    /// Writes the maps of all volumes; returns in how many blocks.
+    /// Writes the maps of all volumes; returns in how many pages.
     async fn write_maps(self: &Rc<Self>, generation: u64) -> Result<u64, String> {
-        let mut dump = Dump { generation, written: 0, packed: PackedPage::default() };
+        let geometry = self.shared.layout.geometry();
+        let run = geometry.chunk_blocks as usize;
+        let (packed, once) = (PackedPage::default(), Vec::new());
+        let mut dump = Dump { generation, pages: 0, written: 0, packed, once, run };
         for volume in self.shared.volumes() {
             self.write_map(&volume, &mut dump).await?;
             self.rt.yield_now().await;
         }
         self.end_packed(&mut dump).await?;
-        Ok(dump.written)
+        self.write_second_copies(&mut dump).await?;
+        Ok(dump.pages)
     }
 
     /// Writes a volume's map: whole pages where it is dense, what is mapped where it is not.
@@ -219,10 +239,7 @@ impl Reactor {
         let mut bytes = [0; BLOCK];
         MapPage::encode(&entries, &mut bytes);
         let number = Lba(mapped[0].0.0 / PAGE_ENTRIES);
-        let generation = dump.generation;
-        self.append_page(&Page { kind: Kind::Meta, volume, first: number, generation, bytes: &bytes }).await?;
-        self.count_page(dump).await;
-        Ok(())
+        self.write_new(OwnPage { kind: Kind::Meta, volume, first: number, bytes: Box::new(bytes) }, dump).await
     }
 
     /// Writes the packed block, unless it is empty, and begins another one.
@@ -231,9 +248,36 @@ impl Reactor {
             return Ok(());
         }
         let (volume, first) = dump.packed.first();
-        let (generation, bytes) = (dump.generation, dump.packed.bytes());
-        self.append_page(&Page { kind: Kind::Packed, volume, first, generation, bytes }).await?;
+        let bytes = Box::new(*dump.packed.bytes());
         dump.packed.clear();
+        self.write_new(OwnPage { kind: Kind::Packed, volume, first, bytes }, dump).await
+    }
+
+    /// Writes a page that was not written yet.
+    async fn write_new(self: &Rc<Self>, page: OwnPage, dump: &mut Dump) -> Result<(), String> {
+        dump.pages += 1;
+        self.write_copy(&page, dump).await?;
+        if self.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
+            dump.once.push(page);
+            if dump.once.len() == dump.run {
+                self.write_second_copies(dump).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the pages again that were written once: a chunk behind their first copies, which is on another column wherever
+    /// there is one.
+    async fn write_second_copies(self: &Rc<Self>, dump: &mut Dump) -> Result<(), String> {
+        for page in std::mem::take(&mut dump.once) {
+            self.write_copy(&page, dump).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_copy(self: &Rc<Self>, page: &OwnPage, dump: &mut Dump) -> Result<(), String> {
+        let &OwnPage { kind, volume, first, ref bytes } = page;
+        self.append_page(&Page { kind, volume, first, generation: dump.generation, bytes: &bytes[..] }).await?;
         self.count_page(dump).await;
         Ok(())
     }

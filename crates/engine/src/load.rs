@@ -1,5 +1,7 @@
 //! Recovery, step "checkpoint": the maps as the newest readable checkpoint has them.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -16,6 +18,22 @@ use crate::scan::FoundStripe;
 use crate::segments::SegState;
 use crate::shared::VolumeState;
 
+/// What was found of a checkpoint's pages, each of which may be there twice.
+#[derive(Default)]
+struct Pages {
+    /// Those whose contents are in the maps.
+    loaded: BTreeSet<PageKey>,
+    /// Those of which a copy could not be read.
+    unread: BTreeSet<PageKey>,
+}
+
+/// What tells a page from all others of a checkpoint: its kind, volume and first address.
+type PageKey = (u8, VolumeId, u64);
+
+fn key_of(summary: &Entry) -> PageKey {
+    (summary.kind() as u8, summary.volume(), summary.lba().0)
+}
+
 impl Reactor {
     /// Loads the pages of a checkpoint into the maps of `volumes`; pages of volumes deleted since are skipped. Returns
     /// how many pages there were. With `some`, those that can be read are enough.
@@ -28,22 +46,27 @@ impl Reactor {
         let segments: Vec<RootSegment> = root.segments.iter().copied().filter(|s| s.use_of == RootUse::Pages).collect();
         let volumes: Rc<[Arc<VolumeState>]> = volumes.into();
         let generation = root.generation;
+        let pages = Rc::new(RefCell::new(Pages::default()));
         let found = for_each(&self.rt, segments, {
-            let reactor = self.clone();
+            let (reactor, pages) = (self.clone(), pages.clone());
             move |segment| {
-                let (reactor, volumes) = (reactor.clone(), volumes.clone());
-                async move { reactor.load_segment(segment, generation, &volumes, some).await }
+                let (reactor, volumes, pages) = (reactor.clone(), volumes.clone(), pages.clone());
+                async move { reactor.load_segment(segment, generation, &volumes, &pages).await }
             }
         })
         .await;
-        let mut pages = 0;
-        for result in found {
-            pages += result?;
+        found.into_iter().collect::<Result<(), String>>()?;
+        let Pages { loaded, unread } = pages.take();
+        if some {
+            return Ok(loaded.len() as u64);
         }
-        if pages != root.pages && !some {
-            return Err(format!("checkpoint {generation} has {} pages and {pages} were found", root.pages));
+        if let Some((_, volume, first)) = unread.difference(&loaded).next() {
+            return Err(format!("page {first} of {volume} cannot be read"));
         }
-        Ok(pages)
+        match loaded.len() as u64 {
+            found if found == root.pages => Ok(found),
+            found => Err(format!("checkpoint {generation} has {} pages and {found} were found", root.pages)),
+        }
     }
 
     async fn load_segment(
@@ -51,16 +74,16 @@ impl Reactor {
         from: RootSegment,
         generation: u64,
         volumes: &[Arc<VolumeState>],
-        some: bool,
-    ) -> Result<u64, String> {
-        let (mut row, mut pages) = (0, 0);
+        pages: &RefCell<Pages>,
+    ) -> Result<(), String> {
+        let mut row = 0;
         while let Some(stripe) = self.stripe_at(from.group, from.segment, row, Some(from.segment_seq)).await {
-            pages += self.load_stripe(&stripe, generation, volumes, some).await?;
+            self.load_stripe(&stripe, generation, volumes, pages).await?;
             row = stripe.common.end_row();
         }
         let seg = self.shared.segments.index(from.group, from.segment);
         self.shared.segments.set_state(seg, SegState::Meta);
-        Ok(pages)
+        Ok(())
     }
 
     async fn load_stripe(
@@ -68,19 +91,19 @@ impl Reactor {
         stripe: &FoundStripe,
         generation: u64,
         volumes: &[Arc<VolumeState>],
-        some: bool,
-    ) -> Result<u64, String> {
+        pages: &RefCell<Pages>,
+    ) -> Result<(), String> {
         let columns = self.read_stripe(&stripe.common).await;
-        let mut pages = 0;
         for (column, row, entry) in stripe.blocks() {
-            if !entry.kind().is_of_checkpoint() || entry.seq() != generation {
+            let is_wanted = entry.kind().is_of_checkpoint() && entry.seq() == generation;
+            if !is_wanted || pages.borrow().loaded.contains(&key_of(entry)) {
                 continue;
             }
-            pages += 1;
             let range = row as usize * BLOCK..(row as usize + 1) * BLOCK;
             let direct = columns[usize::from(column)].as_ref().map(|c| &c.bytes()[range]);
             if let Some(page) = direct.filter(|page| parity::checksum::crc32c(page) == entry.crc()) {
                 take_in(&self.shared.layout, entry, page, volumes)?;
+                pages.borrow_mut().loaded.insert(key_of(entry));
                 continue;
             }
             let common = &stripe.common;
@@ -88,17 +111,15 @@ impl Reactor {
             let place = Place { group: common.group, segment: common.segment, column, row };
             let page = self.rt.alloc(BLOCK).full();
             let expected = MapEntry::new(self.shared.layout.pba(place), entry.crc());
-            if !self.rebuild_block(&place, expected, &page).await {
-                if some {
-                    pages -= 1;
-                    continue;
-                }
-                return Err(format!("page {} of {} cannot be read", entry.lba().0, entry.volume()));
+            if self.rebuild_block(&place, expected, &page).await {
+                take_in(&self.shared.layout, entry, page.bytes(), volumes)?;
+                pages.borrow_mut().loaded.insert(key_of(entry));
+            } else {
+                pages.borrow_mut().unread.insert(key_of(entry));
             }
-            take_in(&self.shared.layout, entry, page.bytes(), volumes)?;
         }
         self.settle_maps();
-        Ok(pages)
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, CheckpointRoot, GroupState, Layout, MemberDesc, Superblock, checkpoint_blocks};
+use cygnus_format::{ArrayState, CheckpointRoot, GroupState, Layout, MemberDesc, Superblock};
 use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
@@ -251,7 +251,7 @@ pub(crate) fn usable_of(
     let segments = all - u64::from(*largest.unwrap_or(&0));
     let by_rule = segments * capacity * (1000 - u64::from(over_provisioning_permille)) / 1000;
     let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
-        false => checkpoint_segments(layout, checkpoint_blocks(by_rule)),
+        false => checkpoint_segments(layout, by_rule),
         true => 0,
     };
     let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();

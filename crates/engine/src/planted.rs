@@ -27,6 +27,8 @@ pub enum Bug {
     SparsePagesWhole,
     /// Nothing is kept free for checkpoints.
     CheckpointUnreserved,
+    /// Each page of a checkpoint is written once, also where no parity restores it.
+    PagesOnce,
     /// What a member should have got while it did not answer it never gets.
     OwedIsForgotten,
 }

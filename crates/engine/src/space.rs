@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_format::{GroupState, Layout, checkpoint_blocks};
+use cygnus_format::{GroupState, Layout, checkpoint_pages};
 use cygnus_policy::{GroupView, Policies, PressureView, destination, left_for_writers};
 use cygnus_runtime::{DeviceIx, either};
 use cygnus_types::{GroupId, MemberIx, Nanos, ReactorId, SegmentId};
@@ -72,9 +72,10 @@ pub(crate) fn segment_capacity(layout: &Layout) -> u32 {
     }
 }
 
-/// Segments that a checkpoint of `pages` blocks needs, one to spare for a stripe or a segment ended early.
-pub(crate) fn checkpoint_segments(layout: &Layout, pages: u64) -> u64 {
-    pages.div_ceil(u64::from(segment_capacity(layout))) + 1
+/// Segments that a checkpoint of `mapped` blocks may need, one to spare for a stripe or a segment ended early.
+pub(crate) fn checkpoint_segments(layout: &Layout, mapped: u64) -> u64 {
+    let blocks = checkpoint_pages(mapped) * u64::from(layout.geometry().checkpoint_copies());
+    blocks.div_ceil(u64::from(segment_capacity(layout))) + 1
 }
 
 /// Segments that a checkpoint may need, whatever volumes come to hold. They are kept free of all but checkpoints and
@@ -83,7 +84,7 @@ fn largest_checkpoint(shared: &Shared) -> u64 {
     if planted::is(Bug::CheckpointUnreserved) {
         return 0;
     }
-    checkpoint_segments(&shared.layout, checkpoint_blocks(shared.usable()))
+    checkpoint_segments(&shared.layout, shared.usable())
 }
 
 /// Free segments that guests' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
@@ -534,7 +535,7 @@ mod tests {
                 return Ok(());
             }
             let capacity = u64::from(segment_capacity(&layout));
-            let checkpoint = checkpoint_segments(&layout, checkpoint_blocks(usable));
+            let checkpoint = checkpoint_segments(&layout, usable);
             let groups = segments.len() as u64;
             let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();
 
@@ -546,7 +547,8 @@ mod tests {
             let relocation: u64 = segments.iter().map(|&n| u64::from(policies.reserve_of(n))).sum();
             prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + reactors as u64 <= all);
             // And a checkpoint has as many blocks as were counted on, in segments that the superblock has room to name.
-            prop_assert!(checkpoint * capacity >= checkpoint_blocks(usable));
+            let blocks = checkpoint_pages(usable) * u64::from(geometry.checkpoint_copies());
+            prop_assert!(checkpoint * capacity >= blocks);
         }
     }
 }

@@ -146,6 +146,12 @@ impl Geometry {
         copies(self.data)
     }
 
+    /// How often each page of a checkpoint is written: twice where no parity restores it.
+    #[inline]
+    pub const fn checkpoint_copies(&self) -> u32 {
+        if self.parity == 0 { 2 } else { 1 }
+    }
+
     /// Blocks of header, on each column, of a stripe opened for `rows` rows: in each copy the fixed part, the entries of
     /// [`Geometry::header_tables`] columns and room for [`MIN_DISCARDS`]. A stripe closed at a lower height keeps the
     /// header it was opened with, since the addresses of its blocks were given out before.

@@ -52,7 +52,7 @@ pub use geometry::{Geometry, GeometryError, Role, Rotation};
 pub use header_parts::HeaderParts;
 pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, UnverifiedIntent};
 pub use layout::{Extent, Layout, LayoutError, Place, allocate};
-pub use packed::{PackedError, PackedPage, checkpoint_blocks};
+pub use packed::{PackedError, PackedPage, checkpoint_pages};
 pub use probe::{Probe, probe, probe_with_tail};
 pub use slots::{SlotCopy, Slots, copies_for, empty_slot};
 pub use standing::Standing;

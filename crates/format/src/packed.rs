@@ -10,7 +10,7 @@
 //!
 //! A section holds entries of one volume; the head says of which, and how many. The first slot is always a head, and a
 //! head without entries ends the block. A checkpoint costs at most 16 bytes for each mapped block this way, whatever the
-//! volumes' sizes, see [`checkpoint_blocks`].
+//! volumes' sizes, see [`checkpoint_pages`].
 
 use cygnus_types::{BLOCK, Lba, VolumeId};
 use zerocopy::little_endian::{U32, U64};
@@ -53,11 +53,12 @@ on_disk! {
     }
 }
 
-/// Blocks that a checkpoint of `mapped` blocks of any number of volumes takes at most.
+/// Pages that a checkpoint of `mapped` blocks of any number of volumes has at most, each of which is written
+/// [`Geometry::checkpoint_copies`](crate::Geometry::checkpoint_copies) times.
 ///
 /// A page written whole holds [`PACKED_ENTRIES`] entries or more. A packed block holds as many, less two slots for each
 /// time that it goes on with another volume: one for the head, and one if only that had room in the block before.
-pub const fn checkpoint_blocks(mapped: u64) -> u64 {
+pub const fn checkpoint_pages(mapped: u64) -> u64 {
     let volumes = if mapped < MAX_VOLUMES as u64 { mapped } else { MAX_VOLUMES as u64 };
     (mapped + 2 * volumes).div_ceil(PACKED_ENTRIES as u64)
 }
@@ -241,7 +242,7 @@ mod tests {
                 .flat_map(|(volume, n)| (0..n as u64).map(move |at| (volume, Lba(at * 513), entry(at + 1))))
                 .collect();
             let blocks = pack(&all);
-            prop_assert!(blocks.len() as u64 <= checkpoint_blocks(all.len() as u64));
+            prop_assert!(blocks.len() as u64 <= checkpoint_pages(all.len() as u64));
             let found: Vec<_> = blocks.iter().flat_map(|(block, of)| PackedPage::decode(&block[..], of).unwrap()).collect();
             prop_assert_eq!(found, all);
         }

@@ -141,7 +141,11 @@ impl<'a> Rows<'a> {
             None => "a block that no header names any more".to_string(),
         };
         let lost = !restored && current;
+        let has_copy = entry.is_some_and(|e| e.kind().is_of_checkpoint()) && self.common().rotation.parity == 0;
         let (kind, remedy) = match (lost, current) {
+            (true, _) if has_copy => {
+                (FindingKind::Data, "it is there twice; a scrub, or the next stop, writes it anew")
+            }
             (true, _) => (FindingKind::Lost, "it is beyond redundancy: write it anew or restore it from a backup"),
             (false, true) => (FindingKind::Data, "the other columns restore it; the next read of it repairs it"),
             (false, false) => (

@@ -1,7 +1,7 @@
 //! Rot in what describes the data: headers, checkpoints, superblocks. Whatever is hit, nobody is shown old data.
 
 use cygnus_engine::{Array, ArrayError, CreateOptions, Volume, VolumeError, create};
-use cygnus_format::{Geometry, SUPERBLOCK_AREA, Stream, StripeHeader, Superblock};
+use cygnus_format::{Geometry, RootUse, SUPERBLOCK_AREA, Stream, StripeHeader, Superblock};
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -115,6 +115,29 @@ impl Rotten {
             }
         }
         assert!(found.iter().any(|h| h.is_new && h.stream == Stream::User));
+        found
+    }
+
+    /// Where the pages of the newest checkpoint are: disk and offset.
+    fn pages(&self) -> Vec<(usize, u64)> {
+        let state = newest_superblock(&self.world, self.disks[0]).state;
+        let root = state.roots[0].clone().unwrap();
+        let (mut found, width) = (Vec::new(), self.geometry.width());
+        for at in root.segments.iter().filter(|at| at.use_of == RootUse::Pages) {
+            for column in 0..width {
+                let disk = usize::from(at.group.0) * usize::from(width) + usize::from(column);
+                let blocks = self.geometry.header_blocks(self.geometry.full_rows_at(0));
+                let mut bytes = vec![0; blocks as usize * BLOCK];
+                self.world.peek(self.disks[disk], self.geometry.device_offset(at.segment.0, 0), &mut bytes);
+                let header = StripeHeader::decode(&bytes).and_then(|h| h.verify(self.tag)).unwrap();
+                let entries = (0..).zip(header.entries_of(column).into_iter().flatten());
+                for (row, entry) in entries.filter(|(_, entry)| entry.kind().is_of_checkpoint()) {
+                    assert_eq!(entry.seq(), root.generation);
+                    let row = header.common().first_data_row() + row;
+                    found.push((disk, self.geometry.device_offset(at.segment.0, row)));
+                }
+            }
+        }
         found
     }
 
@@ -296,5 +319,26 @@ fn a_stripe_that_is_gone_without_a_trace_is_missed() {
             let seen = array.read(&[], false);
             assert!(matches!(seen, Err(ArrayError::Lost { .. })), "{shape:?} stripe {stripe} of {last}: {seen:?}");
         }
+    }
+}
+
+/// A checkpoint of which a page cannot be read is of no use, so without parity each is there twice.
+#[test]
+fn one_spoiled_page_of_a_checkpoint_loses_nothing_without_parity() {
+    for shape in SHAPES.into_iter().filter(|&(_, _, _, m)| m == 0) {
+        let (preset, groups, k, m) = shape;
+        let make = || Rotten::new(preset, groups, k, m);
+        let pages = make().pages();
+        assert!(pages.len() >= 2, "{pages:?}");
+        for (n, &(disk, at)) in pages.iter().enumerate() {
+            let array = make();
+            array.spoil(HOWS[n % HOWS.len()], disk, at);
+            let seen = array.read(&[], false);
+            assert_eq!(seen, Ok(vec![Seen::New; BLOCKS as usize]), "{shape:?} {disk} {at}");
+        }
+        // All copies of all of them.
+        let array = make();
+        pages.iter().for_each(|&(disk, at)| array.spoil(How::Flip(9), disk, at));
+        assert!(matches!(array.read(&[], false), Err(ArrayError::LostCheckpoint { .. })));
     }
 }
