@@ -421,7 +421,16 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
             (Tone::Normal, volume.connections.to_string()),
         ]);
     }
-    table.render(paint)
+    let mut out = table.render(paint);
+    for volume in volumes.iter().filter(|volume| volume.lost_blocks > 0) {
+        out.push_str(&format!(
+            "{array}/{} has lost {} with the caches of devices that lost power before a flush: unreadable until they are \
+             written anew or discarded\n",
+            volume.name,
+            counted(volume.lost_blocks, "block"),
+        ));
+    }
+    out
 }
 
 #[cfg(test)]

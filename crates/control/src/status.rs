@@ -542,6 +542,14 @@ pub struct VolumeStatus {
     pub used_bytes: Option<u64>,
     /// Clients connected to it now.
     pub connections: u32,
+    /// Blocks that were written to it and lost with the caches of devices that lost power before a flush had covered them,
+    /// since the array was opened. Left out if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_blocks: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a job stands.

@@ -353,6 +353,8 @@ impl Array {
         // The checkpoint may need the space.
         reactor.release_pending().await;
         reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+        // Of an array that ended cleanly an opening takes a member that lacks more than the last superblock for an old copy.
+        reactor.until_all_are_on_record().await.map_err(ArrayError::Faulted)?;
         reactor.home().state.borrow_mut().clean = true;
         reactor.commit_state().await.map_err(ArrayError::Faulted)
     }

@@ -124,13 +124,21 @@ impl Reactor {
     async fn checkpoint_now(self: &Rc<Self>) -> Result<(), String> {
         let _step = self.shared.during("checkpoint");
         let home = self.home();
-        self.shared.begin_writing_maps();
-        let mut root = self.cut().await;
+        let (mut root, spoils) = loop {
+            let spoils = home.spoils.get();
+            self.shared.begin_writing_maps();
+            let mut root = self.cut().await;
+            root.pages = self.write_maps(root.generation).await?;
+            self.writer(Lane::Meta).borrow_mut().close_segment(self);
+            self.drain(&[Lane::Meta]).await;
+            self.flush_everything().await?;
+            if home.spoils.get() == spoils {
+                break (root, spoils);
+            }
+            // Pages may be lost with the caches of devices, or point to what is.
+            self.drop_old_checkpoints().await;
+        };
         let generation = root.generation;
-        root.pages = self.write_maps(generation).await?;
-        self.writer(Lane::Meta).borrow_mut().close_segment(self);
-        self.drain(&[Lane::Meta]).await;
-        self.flush_everything().await?;
         assert!(
             self.shared.stripes.complete_below() >= root.barrier,
             "the flush waited for what the root says may be skipped"
@@ -148,6 +156,7 @@ impl Reactor {
         }
         self.commit_state().await?;
         home.discard_horizon.set(barrier);
+        home.spoils_on_record.set(spoils);
         count(&self.shared.totals.checkpoints, 1);
         self.drop_old_checkpoints().await;
         Ok(())

@@ -126,7 +126,7 @@ impl Reactor {
     pub(crate) fn may_be_given_back(&self, seg: SegIx) -> bool {
         let newest_discard = self.shared.segments.newest_discard(seg);
         self.shared.segments.rescues(seg) == 0
-            && !self.home().pinned.borrow().contains(&seg)
+            && !self.home().pinned.borrow().contains_key(&seg)
             && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
     }
 

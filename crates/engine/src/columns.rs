@@ -114,7 +114,19 @@ impl<'a> Columns<'a> {
         wrong
     }
 
-    fn put(&mut self, physical: u8, row: u32, block: &[u8]) {
+    /// Data blocks of which the entries say that they hold nothing are zeros, whatever was read.
+    pub(crate) fn blank(&mut self, entries: &[Option<Vec<Entry>>]) {
+        for (physical, entries) in (0..).zip(entries) {
+            if self.logical(physical) >= self.k() {
+                continue;
+            }
+            let void = entries.iter().flatten().zip(0..).filter(|(entry, _)| entry.kind() == Kind::Void);
+            void.for_each(|(_, row)| self.put(physical, row, &[0; BLOCK]));
+        }
+    }
+
+    /// From now on this is what the block holds.
+    pub(crate) fn put(&mut self, physical: u8, row: u32, block: &[u8]) {
         let logical = self.logical(physical);
         let range = row as usize * BLOCK..(row as usize + 1) * BLOCK;
         match (&mut self.read[logical], &mut self.computed[logical]) {

@@ -64,6 +64,27 @@ impl Reactor {
         })
     }
 
+    /// Waits until every member in service has the newest superblocks.
+    pub(crate) async fn until_all_are_on_record(self: &Rc<Self>) -> Result<(), String> {
+        loop {
+            let answers = self.answers.wait();
+            if let Some(why) = self.shared.fault() {
+                return Err(why);
+            }
+            let behind: Vec<MemberIx> = self.home().behind.borrow().keys().copied().collect();
+            let in_service = || {
+                let states = behind.iter().map(|member| &self.shared.members[member.index()]);
+                states.filter(|state| state.device().is_some())
+            };
+            match in_service().next() {
+                None => return Ok(()),
+                // Who is in trouble leaves, or is back one day.
+                Some(_) if in_service().any(|state| state.trouble().is_some()) => answers.await,
+                Some(_) => self.commit_state().await?,
+            }
+        }
+    }
+
     /// A member did not get the superblocks of this generation.
     fn falls_behind(&self, member: MemberIx, generation: u64) {
         self.home().behind.borrow_mut().entry(member).or_insert(generation - 1);

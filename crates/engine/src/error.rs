@@ -39,6 +39,18 @@ pub enum VolumeError {
         /// What they may take.
         limit: ByteSize,
     },
+    /// Blocks were acknowledged, and are lost with the caches of devices that lost power before a flush had covered them.
+    /// Told once to each who has the volume.
+    #[error(
+        "volume {volume}: {blocks} blocks that were written since the flush before are lost: more devices of a group than \
+         its parity covers lost power. They are unreadable until they are written anew or discarded"
+    )]
+    Lost {
+        /// Name.
+        volume: String,
+        /// How many.
+        blocks: u64,
+    },
     /// The array takes no writes any more.
     #[error("the array is read-only: {0}")]
     ReadOnly(String),

@@ -195,7 +195,7 @@ impl Reactor {
     fn what_keeps(&self, group: GroupId) -> Option<Keeps> {
         let table = &self.shared.segments;
         let any = |is: &dyn Fn(SegIx) -> bool| table.of_group(group).any(is);
-        let busy = |seg| self.home().pinned.borrow().contains(&seg) || table.rescues(seg) > 0;
+        let busy = |seg| self.home().pinned.borrow().contains_key(&seg) || table.rescues(seg) > 0;
         if any(&|seg| table.state(seg) == SegState::Open) {
             return Some(Keeps::Open);
         }

@@ -19,7 +19,7 @@ impl Reactor {
 
     async fn flush_on_home(self: &Rc<Self>) -> Result<(), VolumeError> {
         let result = if self.is_home() {
-            self.flush_here().await
+            self.flush_for_guests().await
         } else {
             let answer = self.peers.ask_home(self, |ticket| ToHome::Flush { ticket }).await;
             answer.map_or_else(|| Err("the array is closing".into()), |a| a.flushed())
@@ -27,7 +27,17 @@ impl Reactor {
         result.map_err(VolumeError::ReadOnly)
     }
 
-    /// The same, on the home reactor.
+    /// The same, on the home reactor. Of stripes that no later one tells of, recovery takes what is not there for something
+    /// that no flush had covered, and shows what was before; so a checkpoint says which blocks are lost.
+    pub(crate) async fn flush_for_guests(self: &Rc<Self>) -> Result<(), String> {
+        self.flush_here().await?;
+        while self.home().spoils.get() != self.home().spoils_on_record.get() {
+            self.checkpoint().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was acknowledged durable, on the home reactor.
     pub(crate) async fn flush_here(self: &Rc<Self>) -> Result<(), String> {
         self.home().flushing.next(&self.rt, || self.clone().flush_round()).await
     }
@@ -79,9 +89,12 @@ impl Reactor {
     /// Flushes every device that was written to, and waits for those that do not do it: until they do, or have left
     /// service.
     async fn flush_devices(self: &Rc<Self>) {
-        let is_dirty =
-            |ix: &usize| self.shared.members[*ix].device().is_some() && self.shared.members[*ix].take_dirty();
-        let mut wanted: Vec<usize> = (0..self.shared.members.len()).filter(is_dirty).collect();
+        let is_wanted = |ix: &usize| {
+            let state = &self.shared.members[*ix];
+            // One that may have lost what it took is not flushed as long as that is not known.
+            state.device().is_some() && (state.take_dirty() || state.is_awaited())
+        };
+        let mut wanted: Vec<usize> = (0..self.shared.members.len()).filter(is_wanted).collect();
         loop {
             let answers = self.answers.wait();
             wanted = self.flush_those_that_answer(wanted).await;
@@ -100,8 +113,10 @@ impl Reactor {
         for ix in wanted {
             let state = &self.shared.members[ix];
             match state.trouble() {
-                None => flushes.extend(state.devices_to_write().map(|dev| (ix, dev, self.rt.flush(dev)))),
-                Some(_) => left.push(ix),
+                None if !state.is_awaited() => {
+                    flushes.extend(state.devices_to_write().map(|dev| (ix, dev, self.rt.flush(dev))))
+                }
+                _ => left.push(ix),
             }
         }
         for (ix, dev, flush) in flushes {

@@ -5,8 +5,9 @@
 //! 2. Then the group is judged. If it can do without everybody who is in trouble, they leave service, which is recorded. If
 //!    it cannot, nobody leaves and nothing is recorded: the group is suspended, and they are *awaited*.
 //! 3. Who is awaited is asked time and again: once everything submitted earlier has ended, whether it is still this very
-//!    member (its superblock says so) and takes a write and a flush. Then it gets what it is owed, and a flush; only when it
-//!    has taken all of that does it count as back, and the others are judged anew.
+//!    member (its superblock says so) and takes a write and a flush. Then it gets what it is owed; and what it had taken
+//!    before, and may have lost with its power, is looked for ([`crate::came_back`]). Only then does it count as back, and
+//!    the others are judged anew.
 //! 4. Who has left and is *missing* is asked in the same way, less and less often the more often it comes and goes, and is
 //!    then filled with what it lacks ([`crate::rebuild`]).
 //!
@@ -28,7 +29,7 @@ use crate::suspension::{Awaited, Suspended};
 use crate::trouble::Trouble;
 
 /// How often a member that is awaited is asked. Requests wait for it.
-const ASK_AWAITED: Nanos = Nanos::secs(1);
+pub(crate) const ASK_AWAITED: Nanos = Nanos::secs(1);
 /// The same for one that is missing, at first: to fill it costs something, and a device that comes and goes is filled each
 /// time.
 const ASK_MISSING: Nanos = Nanos::secs(2);
@@ -208,7 +209,7 @@ impl Reactor {
     /// A member that the group can do without leaves, and comes back another time.
     fn leave(self: &Rc<Self>, member: MemberIx) {
         let state = &self.shared.members[member.index()];
-        state.set_awaited(false);
+        // One that answers again stays, and is given what it lost: the others have it.
         let Some(trouble) = state.trouble() else { return };
         let times = {
             let mut departures = self.home().departures.borrow_mut();
@@ -281,12 +282,15 @@ impl Reactor {
         if !self.is_itself_again(member, dev).await || !matches!(self.standing(member), Standing::InTrouble) {
             return false;
         }
+        // What is closed later is written to it later. Until it is known to have all the rest, it does not count as back.
+        let below = self.shared.stripes.next();
+        state.set_awaited(true);
         state.end_trouble();
         self.tell_everybody();
         while state.owed() > 0 && state.trouble().is_none() && self.shared.fault().is_none() {
             self.rt.sleep(LOOK).await;
         }
-        if state.trouble().is_none() && self.rt.flush(dev).await.is_ok() && state.trouble().is_none() {
+        if self.has_all_it_took(member, below).await && state.trouble().is_none() {
             state.set_awaited(false);
             return true;
         }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use cygnus_format::ArrayState;
+use cygnus_format::{ArrayState, Entry};
 use cygnus_runtime::{DeviceIx, Event, Rounds};
 use cygnus_types::{GroupId, MemberIx, Nanos, Uuid};
 
@@ -45,8 +45,8 @@ pub(crate) struct Home {
     pub taken: RefCell<BTreeSet<DeviceIx>>,
     /// Members being filled.
     pub fills: RefCell<Vec<Rc<Fill>>>,
-    /// Segments that must not be given back now, because columns of them are being restored.
-    pub pinned: RefCell<BTreeSet<SegIx>>,
+    /// Segments that must not be given back now, because columns of them are being restored, and by how many.
+    pub pinned: RefCell<BTreeMap<SegIx, u32>>,
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
     /// What guests did lately in the groups being cleaned.
@@ -88,6 +88,12 @@ pub(crate) struct Home {
     pub care: RefCell<BTreeMap<MemberIx, Care>>,
     /// How often members have left service because of trouble.
     pub departures: RefCell<BTreeMap<MemberIx, u32>>,
+    /// Stripes of which blocks are lost with the caches of members, and what their headers say since.
+    pub spoiled: RefCell<BTreeMap<u64, Vec<Entry>>>,
+    /// How often a stripe was added to these.
+    pub spoils: Cell<u64>,
+    /// How often by the time of the newest checkpoint.
+    pub spoils_on_record: Cell<u64>,
     /// Groups that wait for members, and since when.
     pub suspended: RefCell<BTreeMap<GroupId, Nanos>>,
     /// Members in service that did not get the newest superblocks, and the generation of the last that they got.
@@ -151,6 +157,9 @@ impl Home {
             scrub_ended: Event::new(),
             care: RefCell::default(),
             departures: RefCell::default(),
+            spoiled: RefCell::default(),
+            spoils: Cell::new(0),
+            spoils_on_record: Cell::new(0),
             suspended: RefCell::default(),
             behind: RefCell::default(),
             ended: Cell::new(false),

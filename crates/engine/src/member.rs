@@ -69,7 +69,7 @@ pub(crate) struct MemberShared {
     trouble: AtomicU64,
     /// The same in words.
     why: Mutex<String>,
-    /// It is in trouble, and the array waits for it.
+    /// It is in trouble, and the array waits for it; or it answers again, and may have lost what it had taken.
     awaited: AtomicBool,
     /// Columns in memory that it should have got.
     owed: AtomicU32,
@@ -239,6 +239,7 @@ impl MemberShared {
         self.left_at.store(durable, Ordering::Release);
         let left = self.service.turn(|service| service != Service::Out, Service::Out);
         self.end_trouble();
+        self.set_awaited(false);
         left
     }
 
@@ -292,13 +293,16 @@ impl MemberShared {
         self.trouble.load(Ordering::Acquire) >> u8::BITS
     }
 
-    /// Whether the array waits for it.
+    /// Whether the array waits for it, or does not know yet whether it has what it took before.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.awaited.load(Ordering::Relaxed)
+        self.awaited.load(Ordering::Acquire)
     }
 
+    /// A change counts as one of what it answers: what was read of it meanwhile says nothing for sure.
     pub(crate) fn set_awaited(&self, awaited: bool) {
-        self.awaited.store(awaited, Ordering::Relaxed);
+        if self.awaited.swap(awaited, Ordering::AcqRel) != awaited {
+            self.trouble.fetch_add(1 << u8::BITS, Ordering::AcqRel);
+        }
     }
 
     /// Columns in memory that it should have got.

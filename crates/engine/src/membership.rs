@@ -116,8 +116,10 @@ impl Reactor {
         });
         let shared = &self.shared.members[member.index()];
         assert_eq!(self.rt.in_flight(device.ix), 0, "what is on its way to {} could land too late", device.name);
-        if new_uuid.is_some() {
-            shared.forget_errors();
+        match new_uuid {
+            Some(_) => shared.forget_errors(),
+            // Until it gets one, it has the superblock that it had when it left.
+            None => drop(home.behind.borrow_mut().insert(member, holds.generation)),
         }
         shared.begin_filling(&device);
         let kind = if holds == Holdings::default() { JobKind::Rebuild } else { JobKind::CatchUp };

@@ -10,6 +10,7 @@ use cygnus_types::{BLOCK, GroupId, ReactorId};
 use crate::lane::Lane;
 use crate::reactor::{HOME, Reactor};
 use crate::segments::SegIx;
+use crate::unflushed::Unflushed;
 use crate::writer::Grant;
 
 /// A question for the home reactor.
@@ -42,6 +43,8 @@ pub(crate) enum ToOwner {
     InFlight { ticket: u64, dev: DeviceIx },
     /// Open a device anew; answered by how many have done so.
     Reopen { ticket: u64, dev: DeviceIx },
+    /// What stripes that were closed before this one has no flush covered yet?
+    Unflushed { ticket: u64, below: u64 },
     /// Members are awaited, are back or have left. Needs no answer.
     MembersSettled,
     /// A device hangs: nobody is to wait any more for what it has taken.
@@ -59,6 +62,7 @@ pub(crate) enum Answer {
     /// `None`: they are on the devices.
     Blocks(Option<Box<[u8]>>),
     GivenBack(Vec<Grant>),
+    Unflushed(Vec<Unflushed>),
     Count(usize),
     Done,
 }
@@ -77,6 +81,11 @@ impl Answer {
     pub(crate) fn count(self) -> usize {
         let Self::Count(count) = self else { unreachable!("a number was asked for") };
         count
+    }
+
+    pub(crate) fn unflushed(self) -> Vec<Unflushed> {
+        let Self::Unflushed(stripes) = self else { unreachable!("stripes were asked for") };
+        stripes
     }
 
     fn given_back(self) -> Vec<Grant> {
@@ -214,7 +223,7 @@ impl Reactor {
             }
             ToHome::MembersChanged => self.home().members_changed.notify(),
             ToHome::Flush { ticket } => {
-                let result = self.flush_here().await;
+                let result = self.flush_for_guests().await;
                 self.answer(from, ticket, Answer::Flushed(result));
             }
         }
@@ -259,6 +268,10 @@ impl Reactor {
                     let reopened = reactor.rt.reopen(dev).await.is_ok();
                     reactor.answer(from, ticket, Answer::Count(usize::from(reopened)));
                 });
+            }
+            ToOwner::Unflushed { ticket, below } => {
+                let stripes = self.unflushed.borrow().before(below);
+                self.answer(from, ticket, Answer::Unflushed(stripes));
             }
             ToOwner::MembersSettled => self.members_settled(),
             ToOwner::GiveUp { dev } => self.rt.give_up(dev),

@@ -31,6 +31,8 @@ pub enum Bug {
     PagesOnce,
     /// What a member should have got while it did not answer it never gets.
     OwedIsForgotten,
+    /// A member that was awaited counts as back though nobody has looked whether it has what it took before.
+    ComesBackUnseen,
 }
 
 #[cfg(debug_assertions)]

@@ -17,6 +17,7 @@ use crate::member::Departure;
 use crate::pace::Paces;
 use crate::peers::{Peers, ToHome};
 use crate::shared::Shared;
+use crate::unflushed::UnflushedStripes;
 use crate::writer::{Grant, Writer, writers};
 
 /// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
@@ -44,6 +45,8 @@ pub(crate) struct Reactor {
     writers: [RefCell<Writer>; 4],
     /// Stripes closed and not yet on the devices.
     outstanding: RefCell<BTreeMap<u64, Lane>>,
+    /// Stripes that no flush has covered.
+    pub unflushed: RefCell<UnflushedStripes>,
     home: Option<Home>,
 }
 
@@ -69,6 +72,7 @@ impl Reactor {
             destaging: Cell::new(false),
             writers: writers(),
             outstanding: RefCell::default(),
+            unflushed: RefCell::default(),
             home,
         });
         let watch: Weak<Self> = Rc::downgrade(&reactor);
@@ -157,6 +161,15 @@ impl Reactor {
         }
     }
 
+    /// Whether guests write faster than devices flush, so that they have to wait. Sees to a flush then.
+    pub(crate) fn must_flush_first(self: &Rc<Self>) -> bool {
+        let full = self.unflushed.borrow_mut().is_full(self.shared.durable());
+        if full {
+            self.destage_later();
+        }
+        full
+    }
+
     /// Sees to it that what is being written becomes durable soon, even if nobody ever flushes.
     pub(crate) fn destage_later(self: &Rc<Self>) {
         if self.destaging.replace(true) {
@@ -169,6 +182,8 @@ impl Reactor {
             if !reactor.shared.is_stopped() {
                 // Whoever needs to know whether it worked flushes.
                 let _ = reactor.flush().await;
+                // Writers may have waited for it.
+                reactor.progress.notify();
             }
         });
     }

@@ -26,20 +26,24 @@ struct Target {
 }
 
 /// A segment under work: it is not given back meanwhile, so nothing old can land on something new.
-struct Pin<'a>(&'a Reactor, SegIx);
+pub(crate) struct Pin<'a>(&'a Reactor, SegIx);
 
 impl<'a> Pin<'a> {
-    fn new(reactor: &'a Reactor, seg: SegIx) -> Self {
-        let fresh = reactor.home().pinned.borrow_mut().insert(seg);
-        assert!(fresh, "one rebuilder works on a segment once");
+    pub(crate) fn new(reactor: &'a Reactor, seg: SegIx) -> Self {
+        *reactor.home().pinned.borrow_mut().entry(seg).or_default() += 1;
         Self(reactor, seg)
     }
 }
 
 impl Drop for Pin<'_> {
     fn drop(&mut self) {
-        self.0.home().pinned.borrow_mut().remove(&self.1);
-        self.0.home().unpinned.notify();
+        let mut pinned = self.0.home().pinned.borrow_mut();
+        let pins = pinned.get_mut(&self.1).expect("it was pinned");
+        *pins -= 1;
+        if *pins == 0 {
+            pinned.remove(&self.1);
+            self.0.home().unpinned.notify();
+        }
     }
 }
 
@@ -213,7 +217,7 @@ impl Reactor {
 
 /// A column's header of the stripe. `false` if not all is known that should be in it: one that is not there is better than
 /// one that says of blocks that they hold nothing.
-fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8]) -> bool {
+pub(crate) fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8]) -> bool {
     let common = &stripe.common;
     let is_unknown = |of: u8| common.has_entries_of(column, of) && stripe.entries[usize::from(of)].is_none();
     if (0..common.width()).any(is_unknown) {

@@ -220,7 +220,7 @@ impl Reactor {
         if in_state(SegState::Open).next().is_some() {
             return Step::Close;
         }
-        let holds_data = |seg: &SegIx| table.live(*seg) > 0 && !home.pinned.borrow().contains(seg);
+        let holds_data = |seg: &SegIx| table.live(*seg) > 0 && !home.pinned.borrow().contains_key(seg);
         if let Some(seg) = in_state(SegState::Sealed).chain(in_state(SegState::Damaged)).find(holds_data) {
             return Step::Empty(seg);
         }
@@ -232,7 +232,7 @@ impl Reactor {
         if in_state(SegState::Withheld).count() as u32 == self.shared.layout.segments(group) {
             return Step::Dismiss;
         }
-        let pinned = table.of_group(group).any(|seg| home.pinned.borrow().contains(&seg));
+        let pinned = table.of_group(group).any(|seg| home.pinned.borrow().contains_key(&seg));
         if pinned { Step::Wait } else { Step::Checkpoint }
     }
 

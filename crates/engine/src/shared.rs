@@ -31,6 +31,10 @@ pub(crate) struct VolumeState {
     pub map: Map,
     /// Blocks mapped.
     mapped: AtomicU64,
+    /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
+    lost: AtomicU64,
+    /// Of these, those that some flush has told of.
+    told: AtomicU64,
 }
 
 impl VolumeState {
@@ -43,6 +47,8 @@ impl VolumeState {
             in_doubt: AtomicBool::new(false),
             map: Map::new(memory.clone()),
             mapped: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            told: AtomicU64::new(0),
         }
     }
 
@@ -92,6 +98,26 @@ impl VolumeState {
     /// The first block at or after `lba` that may be something else than zeros, as far as the map's parts tell.
     pub(crate) fn skip_holes(&self, lba: Lba) -> Lba {
         if self.is_in_doubt() { lba } else { self.map.skip_holes(lba) }
+    }
+
+    /// Blocks that were acknowledged and are lost with the caches of devices.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// So many more are.
+    pub(crate) fn loses(&self, blocks: u64) {
+        self.lost.fetch_add(blocks, Ordering::AcqRel);
+    }
+
+    /// Of the blocks that are lost, those that some flush has told of: whoever comes later is not told of them.
+    pub(crate) fn told(&self) -> u64 {
+        self.told.load(Ordering::Acquire)
+    }
+
+    /// A flush tells of so many in all.
+    pub(crate) fn tell_lost(&self, lost: u64) {
+        self.told.fetch_max(lost, Ordering::AcqRel);
     }
 
     /// Blocks that hold data.

@@ -415,11 +415,14 @@ impl Reactor {
     /// 3.2), before anything new is written there.
     pub(crate) async fn free_segments(self: &Rc<Self>, segs: Vec<SegIx>) {
         let geometry = *self.shared.layout.geometry();
+        // A block is current there again whose copy was lost with the caches of devices.
+        let (segs, needed): (Vec<_>, Vec<_>) = segs.into_iter().partition(|&seg| self.shared.segments.live(seg) == 0);
+        needed.into_iter().for_each(|seg| self.shared.segments.set_state(seg, SegState::Sealed));
         // Nobody begins to restore a column of them now; who has begun ends first.
         segs.iter().for_each(|&seg| self.shared.segments.set_state(seg, SegState::Pending));
         loop {
             let unpinned = self.home().unpinned.wait();
-            if !segs.iter().any(|seg| self.home().pinned.borrow().contains(seg)) {
+            if !segs.iter().any(|seg| self.home().pinned.borrow().contains_key(seg)) {
                 break;
             }
             unpinned.await;

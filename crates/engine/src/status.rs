@@ -200,6 +200,8 @@ pub struct VolumeStatus {
     pub size: ByteSize,
     /// Data held.
     pub mapped: ByteSize,
+    /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
+    pub lost: u64,
 }
 
 /// Counts since the array was opened. Blocks of 4 KiB where not said otherwise.
@@ -336,7 +338,13 @@ impl Reactor {
             volumes: shared
                 .volumes()
                 .iter()
-                .map(|v| VolumeStatus { id: v.id, name: v.name.clone(), size: v.size(), mapped: blocks(v.mapped()) })
+                .map(|v| VolumeStatus {
+                    id: v.id,
+                    name: v.name.clone(),
+                    size: v.size(),
+                    mapped: blocks(v.mapped()),
+                    lost: v.lost(),
+                })
                 .collect(),
             hung_after: self.rt.patience(),
             traffic: self.traffic(),

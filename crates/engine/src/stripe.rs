@@ -8,6 +8,7 @@ use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zer
 use crate::lane::Lane;
 use crate::planted::{self, Bug};
 use crate::segments::SegIx;
+use crate::unflushed::{Copied, Unflushed};
 
 /// Where a stripe begins and how it is arranged; fixed when it is opened, since addresses are given out from then on.
 #[derive(Clone, Copy, Debug)]
@@ -40,26 +41,20 @@ pub(crate) struct Stripe {
     used: u32,
     discards: Vec<Discard>,
     discard_capacity: usize,
-    closed: Option<Closed>,
+    copies: Vec<Copied>,
+    /// What its headers say.
+    closed: Option<StripeCommon>,
 }
 
 /// What a stripe says of when it was closed.
 pub(crate) struct Closing {
+    /// Its sequence. Were it given when the stripe is opened, a copy in a stripe that cleaning had open for long could have
+    /// a lower one than what it is a copy of, which recovery would then take for the newer of the two.
     pub seq: u64,
     pub array_tag: u64,
     pub session: u64,
     pub durable: u64,
     pub reactor: ReactorId,
-}
-
-/// What a stripe gets when it is closed.
-#[derive(Clone, Copy)]
-struct Closed {
-    /// Rows it has reached.
-    rows: u32,
-    /// Its sequence. Were it given when the stripe is opened, a copy in a stripe that cleaning had open for long could have
-    /// a lower one than what it is a copy of, which recovery would then take for the newer of the two.
-    seq: u64,
 }
 
 impl Stripe {
@@ -77,6 +72,7 @@ impl Stripe {
             used: 0,
             discards: Vec::new(),
             discard_capacity: geometry.discard_capacity(place.header_blocks, place.rows),
+            copies: Vec::new(),
             closed: None,
         }
     }
@@ -87,6 +83,7 @@ impl Stripe {
         self.entries.fill(Entry::VOID);
         self.used = 0;
         self.discards.clear();
+        self.copies.clear();
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
         self.closed = None;
     }
@@ -132,6 +129,13 @@ impl Stripe {
         self.used += 1;
     }
 
+    /// The block that was committed last is a copy of one that lies elsewhere.
+    #[inline]
+    pub(crate) fn is_copy_of(&mut self, from: Pba) {
+        let (column, row) = self.geometry.slot_place(self.used - 1, self.place.rows);
+        self.copies.push(Copied { column: self.rotation().data_column(column), row, from });
+    }
+
     pub(crate) fn has_discard_room(&self) -> bool {
         self.discards.len() < self.discard_capacity
     }
@@ -150,7 +154,6 @@ impl Stripe {
     pub(crate) fn close(&mut self, closing: Closing) {
         let Closing { seq, array_tag, session, durable, reactor } = closing;
         let rows = self.geometry.closing_rows(self.used, self.place.rows);
-        self.closed = Some(Closed { rows, seq });
         self.zero_unused(rows);
         self.compute_parity(rows);
         let common = StripeCommon {
@@ -169,6 +172,7 @@ impl Stripe {
             stream: self.place.lane.stream(),
             reactor,
         };
+        self.closed = Some(common);
         let header = self.place.header_blocks as usize * BLOCK;
         for (logical, buf) in self.columns.iter_mut().enumerate() {
             let physical = physical_column(common.rotation, logical as u8);
@@ -246,11 +250,20 @@ impl Stripe {
 
     /// Its sequence. Valid after [`Stripe::close`].
     pub(crate) fn seq(&self) -> u64 {
-        self.closed().seq
+        self.closed().stripe_seq
     }
 
-    fn closed(&self) -> Closed {
+    /// What its headers say. Valid after [`Stripe::close`].
+    pub(crate) fn closed(&self) -> StripeCommon {
         self.closed.expect("asked only after it was closed")
+    }
+
+    /// What it consists of besides its data. Valid after [`Stripe::close`].
+    pub(crate) fn describe(&self, into: &mut Unflushed) {
+        let (rows, stride) = (self.closed_height() as usize, self.stride as usize);
+        self.entries.chunks_exact(stride).for_each(|column| into.entries.extend_from_slice(&column[..rows]));
+        into.discards.extend_from_slice(&self.discards);
+        into.copies.extend_from_slice(&self.copies);
     }
 
     /// Whether nothing else holds the buffers, so that the object can be reused.

@@ -132,7 +132,7 @@ impl Reactor {
     /// Whether what a group did not deliver may only be away: somebody has stopped answering or begun again since there were
     /// `before` silences, or does not answer now. Nothing is to be concluded from such an answer.
     pub(crate) fn was_disturbed(&self, group: GroupId, before: u64) -> bool {
-        let silent = |state: &MemberShared| state.device().is_some() && !state.is_readable();
+        let silent = |state: &MemberShared| state.device().is_some() && (!state.is_readable() || state.is_awaited());
         self.silences(group) != before || self.of_group(group).any(silent)
     }
 
@@ -155,7 +155,7 @@ impl Reactor {
         self.of_group(group).filter(|state| state.is_online() && state.trouble().is_some()).count()
     }
 
-    fn of_group(&self, group: GroupId) -> impl Iterator<Item = &MemberShared> {
+    pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = &MemberShared> {
         (0..self.shared.layout.geometry().width()).map(move |column| self.shared.member(group, column).1)
     }
 }

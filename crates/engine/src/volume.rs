@@ -1,5 +1,6 @@
 //! A volume as its users see it: bytes at any offset.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ const ZEROS: usize = 64 << 10;
 pub struct Volume {
     reactor: Rc<Reactor>,
     state: Arc<VolumeState>,
+    /// Of the blocks lost, those that flushes of this handle, and of its clones, have told of.
+    told: Rc<Cell<u64>>,
 }
 
 /// A run of bytes that are all mapped or all holes.
@@ -88,7 +91,8 @@ fn is_aligned(offset: u64, len: u64) -> bool {
 
 impl Volume {
     pub(crate) fn new(reactor: Rc<Reactor>, state: Arc<VolumeState>) -> Self {
-        Self { reactor, state }
+        let told = Rc::new(Cell::new(state.told()));
+        Self { reactor, state, told }
     }
 
     pub(crate) fn state(&self) -> &VolumeState {
@@ -194,11 +198,19 @@ impl Volume {
     /// Makes everything acknowledged so far durable, on all volumes and reactors.
     ///
     /// # Errors
-    /// When more devices have failed than the parity covers.
+    /// When more devices have failed than the parity covers; [`VolumeError::Lost`], once for each handle that is not a
+    /// clone, when blocks of this volume were lost before they were durable. All else that was acknowledged is durable then.
     pub fn flush(&self) -> Work<'_, Result<(), VolumeError>> {
         Box::pin(async move {
             count(&self.reactor.shared.totals.flushes, 1);
-            self.reactor.flush().await
+            self.reactor.flush().await?;
+            let (lost, told) = (self.state.lost(), self.told.get());
+            if lost > told {
+                self.told.set(lost);
+                self.state.tell_lost(lost);
+                return Err(VolumeError::Lost { volume: self.state.name.clone(), blocks: lost - told });
+            }
+            Ok(())
         })
     }
 

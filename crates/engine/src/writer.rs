@@ -153,7 +153,7 @@ impl Writer {
     }
 
     fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
-        if self.in_flight.len() >= MAX_IN_FLIGHT {
+        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane == Lane::User && reactor.must_flush_first() {
             return false;
         }
         let geometry = *reactor.shared.layout.geometry();
@@ -255,6 +255,9 @@ impl Writer {
         };
         drop(turn);
         stripe.commit(kind, volume.id, lba, seq, crc);
+        if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
+            stripe.is_copy_of(old.pba());
+        }
         shared.entry_replaced(volume, old, true);
         Appended::Done
     }
@@ -303,6 +306,9 @@ impl Writer {
             shared.segments.note_discard(stripe.place.seg, seq);
         }
         self.count(reactor, &stripe);
+        let mut unflushed = reactor.unflushed.borrow_mut();
+        unflushed.add(durable, stripe.closed(), stripe.place.seg, |unflushed| stripe.describe(unflushed));
+        drop(unflushed);
         let stripe = Rc::new(stripe);
         self.in_flight.push_back(stripe.clone());
         let writes = submit_columns(reactor, &stripe);
@@ -476,6 +482,7 @@ async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<Ope
     segment.seal_if_done(&reactor, place.lane);
     // Only now: until readers on other reactors have been told to go to the devices they ask for it.
     let seq = stripe.seq();
+    reactor.unflushed.borrow_mut().landed(seq);
     reactor.writer(place.lane).borrow_mut().retire(stripe);
     reactor.end_stripe(seq);
     reactor.progress.notify();

@@ -136,6 +136,8 @@ pub(crate) struct Disk {
     /// Blocks that do not hold what was last written to them, and why.
     pub(crate) wrong: BTreeMap<u64, FaultKind>,
     pub(crate) dead: bool,
+    /// It has been away, and whoever had it must open it anew.
+    pub(crate) estranged: bool,
     pub(crate) write_error: Option<IoErrorKind>,
     /// What everything is answered by, on a device that lives.
     pub(crate) error: Option<IoErrorKind>,
@@ -165,6 +167,7 @@ impl Disk {
             unreadable: BTreeSet::new(),
             wrong: BTreeMap::new(),
             dead: false,
+            estranged: false,
             write_error: None,
             error: None,
             full: false,
@@ -207,6 +210,11 @@ impl Disk {
         };
         match action {
             _ if self.dead => Action::Refused(IoError::new(IoErrorKind::Gone)),
+            Action::Reopen => {
+                self.estranged = false;
+                action
+            }
+            _ if self.estranged => Action::Refused(IoError::new(IoErrorKind::Gone)),
             Action::Read { offset, ref buf } | Action::Write { offset, ref buf }
                 if !self.contains(offset, buf.len() as u64) =>
             {
@@ -273,7 +281,7 @@ impl Disk {
         rng: &mut Rng,
         in_flight: &[&Action],
     ) -> Result<(), IoError> {
-        if self.dead {
+        if self.dead || self.estranged {
             self.met.push(FaultKind::Death);
             return Err(IoError::new(IoErrorKind::Gone));
         }
@@ -483,6 +491,14 @@ impl Disk {
         }
     }
 
+    /// It alone loses its power, and with that what is in its cache.
+    pub(crate) fn lose_cache(&mut self, rng: &mut Rng) {
+        let keep = survival(rng);
+        self.media.lose_power(rng, keep);
+        self.media.harden(u64::MAX);
+        (self.dead, self.estranged) = (true, true);
+    }
+
     /// The cache loses power. `in_flight` are the writes and trims that had not completed.
     pub(crate) fn lose_power(&mut self, in_flight: &[Action], rng: &mut Rng) {
         let (keep, happen) = (survival(rng), survival(rng));
@@ -493,6 +509,7 @@ impl Disk {
         // What is left is what the medium holds.
         self.media.harden(u64::MAX);
         self.pending.clear();
+        self.estranged = false;
         self.hung = false;
         self.stalled.clear();
         self.met.clear();

@@ -64,6 +64,16 @@ impl World {
         self.release(disk);
     }
 
+    /// The device loses its power, it alone: what no flush has covered survives block by block or not, as in a power cut. From
+    /// then on it is dead; when it is revived, it has to be opened anew before it answers, as one that was plugged in again.
+    pub fn lose_power_of(&self, disk: DiskId) {
+        let mut state = self.0.borrow_mut();
+        let mut rng = state.rng.fork();
+        state.disks[disk.0 as usize].lose_cache(&mut rng);
+        drop(state);
+        self.release(disk);
+    }
+
     /// A device that was dead works again, with what it held when it died.
     pub fn revive(&self, disk: DiskId) {
         self.with_disk(disk, |disk| disk.dead = false);

@@ -19,6 +19,9 @@
 //! with a probability drawn anew for each device and cut, so that "nothing survived", "all survived" and every mixture
 //! occur. Afterwards reactors get [`cygnus_runtime::Halt::PowerCut`], and operations submitted by them go nowhere.
 //!
+//! *Power loss of one device* ([`World::lose_power_of`]): its cache is lost in the same way, whatever was in flight on it fails,
+//! and it answers `Gone` until it has power again and is opened anew.
+//!
 //! *Crash of the process only* (dropping the reactor): the caches survive; of the operations in flight each block
 //! happened or did not.
 //!

@@ -230,6 +230,8 @@ impl World {
             message_times: BTreeMap::new(),
         };
         state.ports.push(port);
+        // Whoever starts opens them.
+        disks.iter().for_each(|disk| state.disks[disk.0 as usize].estranged = false);
         let port = state.ports.len() - 1;
         state.reactors.insert(reactor, port);
         SimDriver::new(self.clone(), port)

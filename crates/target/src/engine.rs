@@ -14,6 +14,7 @@ impl From<cygnus_engine::VolumeError> for VolumeError {
         use cygnus_engine::VolumeError as Engine;
         match error {
             Engine::Unreadable { volume, lba } | Engine::Unknown { volume, lba } => VolumeError::Io { volume, lba },
+            Engine::Lost { .. } => VolumeError::Lost,
             Engine::NoSpace { .. } => VolumeError::NoSpace,
             Engine::MapMemory { .. } => VolumeError::MapMemory,
             Engine::Suspended { .. } => VolumeError::Suspended,

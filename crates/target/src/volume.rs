@@ -29,6 +29,9 @@ pub enum VolumeError {
     /// The array waits for members, and requests do not wait for them any longer.
     #[error("the array is suspended; bring its members back, 'cygnus array status' says which")]
     Suspended,
+    /// Blocks that were written are lost, as devices lost power before a flush had covered them.
+    #[error("blocks written since the flush before are lost; 'cygnus array status' says how many")]
+    Lost,
     /// The array takes no writes: its redundancy is used up.
     #[error("the array is read-only; replace the failed devices")]
     ReadOnly,
@@ -41,7 +44,7 @@ impl VolumeError {
     /// How NBD says it.
     pub fn errno(self) -> Errno {
         match self {
-            VolumeError::Io { .. } | VolumeError::Suspended => Errno::Io,
+            VolumeError::Io { .. } | VolumeError::Suspended | VolumeError::Lost => Errno::Io,
             VolumeError::NoSpace | VolumeError::MapMemory => Errno::NoSpc,
             VolumeError::ReadOnly => Errno::Perm,
             VolumeError::Gone => Errno::Shutdown,

@@ -134,6 +134,12 @@ impl Array {
         self.home.volume_names().into_iter().map(|name| (name.clone(), size(&name))).collect()
     }
 
+    /// Names of the volumes of which blocks were lost with the caches of devices.
+    pub(crate) fn volumes_with_losses(&self) -> Vec<String> {
+        let volumes = self.home.status().volumes.into_iter();
+        volumes.filter(|volume| volume.lost > 0).map(|volume| volume.name).collect()
+    }
+
     /// The engine's own handle.
     pub(crate) fn home(&self) -> &Engine {
         &self.home
@@ -219,6 +225,7 @@ fn failure(error: VolumeError) -> Failure {
     match error {
         VolumeError::NoSpace { .. } | VolumeError::MapMemory { .. } => Failure::NoSpace,
         VolumeError::Suspended { .. } => Failure::Suspended,
+        VolumeError::Lost { .. } => Failure::Lost,
         VolumeError::Unreadable { lba, .. } | VolumeError::Unknown { lba, .. } => Failure::Unreadable(lba.0),
         other => Failure::Other(other.to_string()),
     }

@@ -169,6 +169,13 @@ impl Block {
         Ok(())
     }
 
+    /// Whether what was written last may be nowhere but in the devices' caches; `flushed` is the start of the last flush
+    /// that completed.
+    pub(crate) fn is_unflushed(&self, flushed: u64) -> bool {
+        let durable = flushed.max(self.fua.ended);
+        !self.in_flight.is_empty() || self.log.last().is_some_and(|entry| entry.since > durable)
+    }
+
     /// Power is cut; `flushed` is the start of the volume's last flush. What survives is durable from `now` on.
     pub(crate) fn lose_power(&mut self, flushed: u64, now: u64) {
         if self.log.is_empty() {

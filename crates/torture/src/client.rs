@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) may_fill: Cell<bool>,
     /// Whether a suspended array may refuse requests.
     pub(crate) may_suspend: Cell<bool>,
-    /// Whether nothing is lost for good, so that nothing excuses an error.
+    /// Whether nothing is lost for good, so that nothing excuses an error but the loss of caches.
     pub(crate) loses_nothing: Cell<bool>,
     /// How long one request may take; zero: as long as all of them together.
     pub(crate) patience: Cell<Nanos>,
@@ -239,6 +239,11 @@ impl<T: Target> Client<T> {
                 self.shared.refused.set(self.shared.refused.get() + 1);
                 return Ok(());
             }
+            Failure::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_lost(self.volume, *block) => Ok(()),
+            Failure::Lost => match self.shared.oracle.borrow_mut().told_of_loss(self.volume, self.rt.now()) {
+                true => Ok(()),
+                false => Err("and all is durable, or could have been had from the other members".into()),
+            },
             Failure::Unreadable(_) if self.shared.loses_nothing.get() => Err("and nothing was lost".into()),
             Failure::Unreadable(block) => self.target.excuse(*block).await,
             _ => Err(String::new()),

@@ -40,6 +40,7 @@ pub(crate) struct Ticket {
     fua: bool,
     /// The blocks that it touches, and its number among the writes of each.
     numbers: Vec<(u64, u32)>,
+    began: u64,
 }
 
 /// A read or flush between its start and its end: when it began.
@@ -67,6 +68,16 @@ struct Volume {
     flushed: u64,
     /// Starts of the reads under way.
     reads: Vec<u64>,
+    exposed: BTreeMap<u64, Exposed>,
+}
+
+/// What was written to a block last may have been lost with the caches of devices.
+#[derive(Clone, Copy)]
+struct Exposed {
+    /// When.
+    at: u64,
+    /// Whether a flush has said that something was lost since.
+    told: bool,
 }
 
 impl Volume {
@@ -114,7 +125,7 @@ impl Oracle {
     pub(crate) fn create(&mut self, size: u64) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
-        let volume = Volume { size, blocks: BTreeMap::new(), flushed: 0, reads: Vec::new() };
+        let volume = Volume { size, blocks: BTreeMap::new(), flushed: 0, reads: Vec::new(), exposed: BTreeMap::new() };
         self.volumes.insert(number, volume);
         number
     }
@@ -188,7 +199,7 @@ impl Oracle {
             Kind::Trim => state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block)),
             _ => blocks_of(offset, len).for_each(|n| begin(n, state.block(n))),
         }
-        Ticket { volume, offset, len, version, kind, fua, numbers }
+        Ticket { volume, offset, len, version, kind, fua, numbers, began: now }
     }
 
     /// The request has ended.
@@ -205,6 +216,9 @@ impl Oracle {
         let state = self.volume(ticket.volume);
         for &(block, number) in &ticket.numbers {
             state.block(block).end(number, ending, durable, now);
+            if ending == Ending::Done && state.exposed.get(&block).is_some_and(|exposed| exposed.at < ticket.began) {
+                state.exposed.remove(&block);
+            }
         }
     }
 
@@ -266,6 +280,33 @@ impl Oracle {
         self.tell(at, volume, 0..0, "flush Done".into());
         let state = self.volume(volume);
         state.flushed = state.flushed.max(since.0);
+        // What it covers is durable, or somebody has been told.
+        let Volume { exposed, blocks, flushed, .. } = state;
+        exposed.retain(|number, of| of.told || blocks.get(number).is_none_or(|block| block.is_unflushed(*flushed)));
+    }
+
+    /// Devices have lost their caches, more of a group than its parity covers: whatever no flush has covered may be lost.
+    pub(crate) fn caches_are_lost(&mut self) {
+        let at = self.tick();
+        for volume in self.volumes.values_mut() {
+            let flushed = volume.flushed;
+            for (&number, _) in volume.blocks.iter().filter(|(_, block)| block.is_unflushed(flushed)) {
+                volume.exposed.insert(number, Exposed { at, told: false });
+            }
+        }
+    }
+
+    /// A flush of a volume has said that blocks are lost. Whether that may be.
+    pub(crate) fn told_of_loss(&mut self, volume: u32, at: Nanos) -> bool {
+        self.tell(at, volume, 0..0, "flush tells of lost blocks".into());
+        let state = self.volume(volume);
+        state.exposed.values_mut().for_each(|exposed| exposed.told = true);
+        !state.exposed.is_empty()
+    }
+
+    /// Whether a block may be unreadable because it was lost with the caches of devices.
+    pub(crate) fn may_be_lost(&mut self, volume: u32, block: u64) -> bool {
+        self.volume(volume).exposed.contains_key(&block)
     }
 
     /// Power was cut, or the process killed: whatever was not durable may be gone.
@@ -278,6 +319,8 @@ impl Oracle {
             }
             volume.flushed = now;
             volume.reads.clear();
+            // Nobody is left to be told of what was lost before.
+            volume.exposed.values_mut().for_each(|exposed| exposed.told = true);
             lines.push(*number);
         }
         for volume in lines {

@@ -1,5 +1,7 @@
 //! Running a story: an array made, tormented, cut off, opened again and verified, several times over.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 use std::task::Poll;
@@ -19,7 +21,7 @@ use crate::recovery;
 use crate::regroup::{self, Regrouping};
 use crate::salvage;
 use crate::scrub::Judge;
-use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
+use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Sort, Story, What};
 use crate::tally::Tally;
 use crate::truth::Truth;
 
@@ -242,13 +244,22 @@ impl<'a> Run<'a> {
         self.shared.patience.set(Nanos(recovery::SERVES_AGAIN.0 + longest));
         self.shared.may_suspend.set(cycle.suspended_for.is_some());
         session.array.home().set_suspended_for(cycle.suspended_for.unwrap_or(Nanos::MAX));
+        let troubled: Rc<RefCell<BTreeSet<usize>>> = Rc::default();
+        let (width, parity) = (self.story.shape.width(), usize::from(self.story.shape.geometry.parity));
         for (at, trouble) in cycle.passing.clone() {
             self.tally.passing += 1;
+            self.ruined |= trouble.sort == Sort::Unpowered;
             let (rt, world) = (session.cluster.reactor(0).clone(), self.world.clone());
+            let (troubled, shared) = (troubled.clone(), self.shared.clone());
             let concerned: Vec<DiskId> = trouble.members.iter().map(|&n| disks[n]).collect();
             session.cluster.reactor(0).spawn(async move {
                 rt.sleep(at).await;
                 journal::tell(format!("{} {trouble:?} begins", rt.now()));
+                troubled.borrow_mut().extend(&trouble.members);
+                let in_group = |of: usize| troubled.borrow().iter().filter(|&&n| n / width == of / width).count();
+                if trouble.sort == Sort::Unpowered && trouble.members.iter().any(|&n| in_group(n) > parity) {
+                    shared.oracle.borrow_mut().caches_are_lost();
+                }
                 concerned.iter().for_each(|&disk| trouble.sort.begin(&world, disk));
                 rt.sleep(trouble.span).await;
                 journal::tell(format!("{} {trouble:?} ends", rt.now()));
@@ -557,8 +568,13 @@ impl<'a> Run<'a> {
                 result.map_err(|text| format!("closing the array: {text}"))?;
                 journal::tell(format!("{} closed", self.world.now()));
                 self.tally.clean_stops += 1;
+                let lost = session.array.volumes_with_losses();
                 let now = self.world.now();
                 for volume in &self.volumes {
+                    if lost.contains(&volume.name) {
+                        // Nobody has flushed it since; the log and the status say so.
+                        self.shared.oracle.borrow_mut().told_of_loss(volume.number, now);
+                    }
                     self.shared.oracle.borrow_mut().end_flush(volume.number, since, now);
                 }
                 self.drop_session(session);

@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Unreadable(u64),
     /// The array waits for members, and the request does not.
     Suspended,
+    /// Blocks were lost before they were durable.
+    Lost,
     /// Anything else, in words.
     Other(String),
 }

@@ -33,6 +33,7 @@ fn every_planted_bug_is_caught_and_told_in_a_few_lines() {
         (Bug::OldestWriteWins, 120),
         (Bug::ScrubForgetsParity, 120),
         (Bug::SuccessorMissesWrites, 2000),
+        (Bug::ComesBackUnseen, 120),
         (Bug::SalvageInventsZeros, 120),
         (Bug::GroupLeavesTooEarly, 120),
     ] {

@@ -147,6 +147,7 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: impl Fn(&str) -
         size_bytes: volume.size.0,
         used_bytes: Some(volume.mapped.0),
         connections: connections(&volume.name),
+        lost_blocks: volume.lost,
     };
     let mut volumes: Vec<VolumeStatus> = engine.volumes.iter().map(one).collect();
     volumes.sort_by(|a, b| a.name.cmp(&b.name));

@@ -198,6 +198,7 @@ pub fn volumes(array: &Status, connections: impl Fn(&str) -> u32) -> Vec<VolumeS
         size_bytes: volume.size.0,
         used_bytes: Some(volume.size.0),
         connections: connections(&volume.name),
+        lost_blocks: 0,
     };
     let mut volumes: Vec<VolumeStatus> = array.volumes.iter().map(one).collect();
     volumes.sort_by(|a, b| a.name.cmp(&b.name));

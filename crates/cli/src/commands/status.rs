@@ -167,6 +167,7 @@ pub fn volumes_of(assembly: &Assembly) -> Vec<VolumeStatus> {
         size_bytes: volume.size_bytes,
         used_bytes: None,
         connections: 0,
+        lost_blocks: 0,
     };
     let mut volumes: Vec<VolumeStatus> = assembly.newest.state.volumes.iter().map(one).collect();
     volumes.sort_by(|a, b| a.name.cmp(&b.name));

@@ -74,6 +74,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             size_bytes: 4 << 30,
             used_bytes: Some(80 << 20),
             connections: 2,
+            lost_blocks: 0,
         }],
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         in_place: None,
@@ -81,6 +82,21 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         clients: None,
         jobs: Vec::new(),
     }
+}
+
+#[test]
+fn blocks_that_are_lost_are_told_of() {
+    let volume = VolumeStatus {
+        name: "vol0".into(),
+        id: 1,
+        size_bytes: 4 << 30,
+        used_bytes: None,
+        connections: 0,
+        lost_blocks: 3,
+    };
+    assert!(!volumes("tank", &[VolumeStatus { lost_blocks: 0, ..volume.clone() }], Paint::Plain).contains("lost"));
+    let text = volumes("tank", &[volume], Paint::Plain);
+    assert!(text.contains("tank/vol0 has lost 3 blocks with the caches of devices"), "{text}");
 }
 
 #[test]

@@ -22,3 +22,4 @@ mod slow;
 mod sparse;
 mod stopped;
 mod suspended;
+mod unpowered;

@@ -221,6 +221,7 @@ impl Story {
         super::renewal::draw(&mut story, seed);
         super::standby::draw(&mut story, seed);
         super::passing::draw(&mut story, seed);
+        super::passing::draw_outages(&mut story, seed);
         super::salvage::draw(&mut story, seed);
         // Apart from the rest too.
         story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);

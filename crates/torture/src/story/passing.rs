@@ -7,7 +7,7 @@ use cygnus_runtime::{IoErrorKind, Rng};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::Nanos;
 
-use super::Story;
+use super::{Regroup, Story};
 
 /// Some members are in trouble for a while.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,16 +31,21 @@ pub(crate) enum Sort {
     Full,
     /// Every write fails, and nobody says whether for good.
     Err,
+    /// They have no power, and lose what no flush has covered.
+    Unpowered,
 }
 
 impl Sort {
-    pub(crate) const ALL: [(Self, &'static str); 5] = [
+    pub(crate) const ALL: [(Self, &'static str); 6] = [
         (Self::Hang, "hang"),
         (Self::Away, "away"),
         (Self::Severed, "severed"),
         (Self::Full, "full"),
         (Self::Err, "err"),
+        (Self::Unpowered, "unpowered"),
     ];
+    /// Those in which a device keeps all that it has taken.
+    const LOSSLESS: [Self; 5] = [Self::Hang, Self::Away, Self::Severed, Self::Full, Self::Err];
 
     pub(crate) fn begin(self, world: &World, disk: DiskId) {
         match self {
@@ -49,13 +54,14 @@ impl Sort {
             Self::Severed => world.fail_everything(disk, Some(IoErrorKind::Path)),
             Self::Full => world.fail_writes(disk, Some(IoErrorKind::NoSpace)),
             Self::Err => world.fail_writes(disk, Some(IoErrorKind::Unclear)),
+            Self::Unpowered => world.lose_power_of(disk),
         }
     }
 
     pub(crate) fn end(self, world: &World, disk: DiskId) {
         match self {
             Self::Hang => world.release(disk),
-            Self::Away => world.revive(disk),
+            Self::Away | Self::Unpowered => world.revive(disk),
             Self::Severed => world.fail_everything(disk, None),
             Self::Full | Self::Err => world.fail_writes(disk, None),
         }
@@ -76,7 +82,8 @@ pub(super) fn draw(story: &mut Story, seed: u64) {
         for _ in 0..rng.below(3) {
             let magnitude = 10 + rng.below(16);
             let at = Nanos(rng.below(1 << magnitude));
-            let passing = random(&mut rng, members, width);
+            let sort = |rng: &mut Rng| Sort::LOSSLESS[rng.below(Sort::LOSSLESS.len() as u64) as usize];
+            let passing = random(&mut rng, members, width, sort);
             cycle.passing.push((at, passing));
         }
         // As an operator who wants errors rather than patience.
@@ -86,7 +93,30 @@ pub(super) fn draw(story: &mut Story, seed: u64) {
     }
 }
 
-fn random(rng: &mut Rng, members: usize, width: usize) -> Passing {
+/// One story in so many of those that may has members that lose their power for a moment.
+const OUTAGES_ONE_IN: u64 = 3;
+
+/// Adds outages of members to the story of a seed. A scrub that is judged by what devices hold, and a group that cannot leave
+/// because of blocks that are lost, are left to other stories.
+pub(super) fn draw_outages(story: &mut Story, seed: u64) {
+    let mut rng = Rng::new(seed ^ 0x6F75_7461);
+    let leaves = |(_, what): &(Nanos, Regroup)| matches!(what, Regroup::Retire(_) | Regroup::Refresh(..));
+    let may = |cycle: &super::Cycle| !cycle.scrubs.first && !cycle.regroups.iter().any(leaves);
+    let may = story.loses_nothing() && story.salvage.is_empty() && story.cycles.iter().all(may);
+    if !may || !rng.chance(1, OUTAGES_ONE_IN) {
+        return;
+    }
+    let (members, width) = (story.shape.members(), story.shape.width());
+    for cycle in &mut story.cycles {
+        for _ in 0..rng.below(4) {
+            let magnitude = 10 + rng.below(16);
+            let at = Nanos(rng.below(1 << magnitude));
+            cycle.passing.push((at, random(&mut rng, members, width, |_| Sort::Unpowered)));
+        }
+    }
+}
+
+fn random(rng: &mut Rng, members: usize, width: usize, sort: impl Fn(&mut Rng) -> Sort) -> Passing {
     let group = rng.below((members / width) as u64) as usize * width;
     let of_group: Vec<usize> = (group..group + width).collect();
     let mut some = |all: Vec<usize>| -> Vec<usize> { all.into_iter().filter(|_| rng.chance(1, 2)).collect() };
@@ -101,11 +131,11 @@ fn random(rng: &mut Rng, members: usize, width: usize) -> Passing {
         concerned.push(rng.below(members as u64) as usize);
     }
     let span = Nanos::millis([1, 50, 900, 1_500, 5_000, 20_000][rng.below(6) as usize]);
-    Passing { sort: Sort::ALL[rng.below(Sort::ALL.len() as u64) as usize].0, span, members: concerned }
+    Passing { sort: sort(rng), span, members: concerned }
 }
 
 impl Story {
-    /// Whether nothing is ever lost for good.
+    /// Whether no device and nothing on a device is ever lost for good.
     fn loses_nothing(&self) -> bool {
         let harmless = |cycle: &super::Cycle| {
             cycle.ruins.is_empty()
