@@ -2,6 +2,7 @@
 //!
 //! `args` is the command line as data; `config` joins it with a file; `commands` does what is asked; `output` tells.
 
+mod answer;
 mod args;
 mod backend;
 mod bench;

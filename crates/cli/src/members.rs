@@ -1,6 +1,8 @@
 //! Finding the members of arrays on files and devices, by what their superblocks say. Reads only, also beside a running
 //! `serve`.
 
+use crate::answer::Awaited;
+use crate::failure::Failure;
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
@@ -51,6 +53,16 @@ pub fn look(path: &Path) -> Found {
         Ok(found) => found,
         Err(why) => Found::Unreadable(why),
     }
+}
+
+/// Looks at several at once. Of one that gives no answer in time, that is what is found.
+pub fn look_at_all<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<(&'a PathBuf, Found)>, Failure> {
+    let ask = |path: &'a PathBuf| {
+        let place = path.clone();
+        Awaited::new(path, move || look(&place)).map(|awaited| (path, awaited))
+    };
+    let awaited: Vec<_> = paths.map(ask).collect::<Result<_, _>>()?;
+    Ok(awaited.into_iter().map(|(path, found)| (path, found.wait().unwrap_or_else(Found::Unreadable))).collect())
 }
 
 fn read(path: &Path) -> Result<Found, String> {

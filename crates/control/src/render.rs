@@ -430,7 +430,20 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
             counted(volume.lost_blocks, "block"),
         ));
     }
+    let doubts = volumes.iter().filter(|volume| volume.lacks_something()).map(|volume| doubt(array, volume));
+    out.extend(doubts);
     out
+}
+
+/// What is the matter with a volume in doubt, and what to do.
+fn doubt(array: &str, volume: &VolumeStatus) -> String {
+    let how_much = volume.unreadable_bytes.map_or("what".into(), |bytes| format!("{} of it", ByteSize(bytes)));
+    format!(
+        "{array}/{} is in doubt: part of it was given up when the array was opened by force, and {how_much} is not known to be \
+         whole. That reads as errors until it is written anew or discarded: write a copy back, or discard what is not needed \
+         (blkdiscard, fstrim).\n",
+        volume.name
+    )
 }
 
 #[cfg(test)]

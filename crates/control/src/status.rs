@@ -102,7 +102,8 @@ impl ArrayStatus {
             ArrayState::Suspended | ArrayState::ReadOnly | ArrayState::Failed => Condition::Unavailable,
         };
         let lost = self.scrub.report.as_ref().is_some_and(|report| report.lost > 0)
-            || self.repairs.is_some_and(|repairs| repairs.unreadable > 0);
+            || self.repairs.is_some_and(|repairs| repairs.unreadable > 0)
+            || self.volumes.iter().any(VolumeStatus::lacks_something);
         let doubtful = |device: &DeviceStatus| device.suspect.is_some() || device.pace.is_some_and(|pace| pace.slow);
         let by_findings = if lost || self.fault.is_some() {
             Condition::Unavailable
@@ -546,10 +547,24 @@ pub struct VolumeStatus {
     /// since the array was opened. Left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_blocks: u64,
+    /// Parts of it were given up by force, and what is not known to be whole is unreadable until it is written anew or
+    /// discarded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_doubt: bool,
+    /// How many bytes of a volume in doubt are unreadable. Unknown while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable_bytes: Option<u64>,
 }
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+impl VolumeStatus {
+    /// Whether some of it may be unreadable because it was given up.
+    pub fn lacks_something(&self) -> bool {
+        self.in_doubt && self.unreadable_bytes != Some(0)
+    }
 }
 
 /// How a job stands.

@@ -246,6 +246,16 @@ impl Map {
         may
     }
 
+    /// Blocks of which something is known; a moment ago.
+    pub(crate) fn entries(&self) -> u64 {
+        let count = |number: usize| match self.chunk(number) {
+            Chunk::Dense(_) | Chunk::Frozen(_) => u64::from(self.root().live[number].load(Ordering::Relaxed)),
+            Chunk::Table(table) => table.lock().live as u64,
+            Chunk::Absent => 0,
+        };
+        (0..CHUNKS).map(count).sum()
+    }
+
     /// Bytes that the map would take with the entries that were left out; more rather than less.
     pub(crate) fn needed_bytes(&self) -> u64 {
         let bytes_of = |number: usize| {

@@ -202,6 +202,9 @@ pub struct VolumeStatus {
     pub mapped: ByteSize,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
     pub lost: u64,
+    /// Of a volume in doubt: what nobody knows the contents of, since parts of it were given up by force. It is unreadable
+    /// until it is written anew or discarded.
+    pub unknown: Option<ByteSize>,
 }
 
 /// Counts since the array was opened. Blocks of 4 KiB where not said otherwise.
@@ -344,6 +347,7 @@ impl Reactor {
                     size: v.size(),
                     mapped: blocks(v.mapped()),
                     lost: v.lost(),
+                    unknown: v.is_in_doubt().then(|| blocks(v.blocks().saturating_sub(v.map.entries()))),
                 })
                 .collect(),
             hung_after: self.rt.patience(),

@@ -22,10 +22,14 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// Somebody else has it: another process, a mounted file system, or this process under another path.
-    #[error("{}: in use by another process (or mounted, or given twice); stop that first", path.display())]
+    #[error("{}", in_use(path, by.as_deref(), beneath.as_deref()))]
     InUse {
         /// The path as given.
         path: PathBuf,
+        /// The path by which this process has it already.
+        by: Option<PathBuf>,
+        /// What it lies on, if that is what is in use.
+        beneath: Option<PathBuf>,
     },
     /// It is there, but cannot serve as a device.
     #[error("{}: {why}", path.display())]
@@ -97,12 +101,21 @@ pub enum StartError {
     },
 }
 
+fn in_use(path: &Path, by: Option<&Path>, beneath: Option<&Path>) -> String {
+    let path = path.display();
+    let lies_on = beneath.map_or(String::new(), |beneath| format!("it lies on {}, which is ", beneath.display()));
+    match by {
+        Some(by) => format!("{path}: {lies_on}the same device as {}: leave one of them out", by.display()),
+        None => format!("{path}: {lies_on}in use by another process (or mounted); stop that first"),
+    }
+}
+
 pub(crate) fn open_error(path: &Path, error: io::Error) -> OpenError {
     let path = path.to_owned();
     match error.kind() {
         io::ErrorKind::NotFound => OpenError::NotFound { path },
         io::ErrorKind::PermissionDenied => OpenError::Denied { path },
-        io::ErrorKind::ResourceBusy => OpenError::InUse { path },
+        io::ErrorKind::ResourceBusy => OpenError::InUse { path, by: None, beneath: None },
         io::ErrorKind::IsADirectory => OpenError::Unsuitable { path, why: "it is a directory".into() },
         _ => OpenError::Io { path, doing: "open it", source: error },
     }

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use cygnus_runtime::IoError;
 use cygnus_types::BLOCK;
@@ -73,7 +73,7 @@ impl Opening {
     /// Opens `path`, claims it unless `before` has done so, and finds out what it is like.
     pub(crate) fn new(path: &Path, access: Access, before: Option<&Opening>) -> Result<(Self, Properties), OpenError> {
         let claimed = before.map(|before| before.identity);
-        let (file, fallback) = open_direct(path, access, claimed)?;
+        let (file, fallback) = open_direct(path, access, claimed).map_err(|error| name_the_other(path, error))?;
         let metadata = file.metadata().map_err(|error| io_error(path, "examine it", error))?;
         let identity = identify(path, &file, &metadata)?;
         let number = before.map_or(0, |before| before.number + 1);
@@ -81,7 +81,8 @@ impl Opening {
         let claim = match before {
             Some(before) if before.identity == identity => before.claim.clone(),
             _ if access == Access::Exclusive => {
-                lock(path, &file)?;
+                lock(&file).map_err(|error| lock_error(path, path, identity, error))?;
+                note_claim(path, identity, &file);
                 file.clone()
             }
             _ => file.clone(),
@@ -258,15 +259,22 @@ fn direct_alignment(file: &File) -> Option<(u32, u32)> {
 }
 
 /// Locks the file against every other opener that asks, ourselves included.
-fn lock(path: &Path, file: &File) -> Result<(), OpenError> {
+fn lock(file: &File) -> io::Result<()> {
     // SAFETY: no pointers involved.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-        return Ok(());
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
-    let error = io::Error::last_os_error();
+}
+
+/// That `locked`, which is `path` or lies beneath it, cannot be locked.
+fn lock_error(path: &Path, locked: &Path, identity: Identity, error: io::Error) -> OpenError {
     match error.kind() {
-        io::ErrorKind::WouldBlock => Err(OpenError::InUse { path: path.to_owned() }),
-        _ => Err(io_error(path, "lock it", error)),
+        io::ErrorKind::WouldBlock => {
+            let beneath = (locked != path).then(|| locked.to_owned());
+            OpenError::InUse { path: path.to_owned(), by: claimed_by(identity), beneath }
+        }
+        _ => io_error(path, "lock it", error),
     }
 }
 
@@ -274,9 +282,40 @@ fn lock(path: &Path, file: &File) -> Result<(), OpenError> {
 fn claim_beneath(path: &Path, number: u64) -> Result<Option<Arc<File>>, OpenError> {
     let (major, minor) = (libc::major(number), libc::minor(number));
     let told = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/loop/backing_file"));
-    let Ok(file) = told.and_then(|beneath| File::open(beneath.trim_end_matches('\n'))) else { return Ok(None) };
-    lock(path, &file)?;
-    Ok(Some(Arc::new(file)))
+    let Ok(beneath) = told.map(|told| PathBuf::from(told.trim_end_matches('\n'))) else { return Ok(None) };
+    let Ok(file) = File::open(&beneath) else { return Ok(None) };
+    let metadata = file.metadata().map_err(|error| io_error(&beneath, "examine it", error))?;
+    let identity = identify(&beneath, &file, &metadata)?;
+    lock(&file).map_err(|error| lock_error(path, &beneath, identity, error))?;
+    let file = Arc::new(file);
+    note_claim(path, identity, &file);
+    Ok(Some(file))
+}
+
+/// What this process has claimed, and by which paths, so that whoever gives a device twice is told the other path.
+static CLAIMS: Mutex<Vec<(Identity, PathBuf, Weak<File>)>> = Mutex::new(Vec::new());
+
+fn note_claim(path: &Path, identity: Identity, file: &Arc<File>) {
+    let mut claims = CLAIMS.lock().expect("no holder panics");
+    claims.retain(|(_, _, file)| file.strong_count() > 0);
+    claims.push((identity, path.to_owned(), Arc::downgrade(file)));
+}
+
+/// The path by which this process has claimed it.
+fn claimed_by(identity: Identity) -> Option<PathBuf> {
+    let claims = CLAIMS.lock().expect("no holder panics");
+    let found = claims.iter().find(|(known, _, file)| *known == identity && file.strong_count() > 0);
+    found.map(|(_, path, _)| path.clone())
+}
+
+/// Adds to an error that the device is in use by which path we use it ourselves, if we do.
+fn name_the_other(path: &Path, error: OpenError) -> OpenError {
+    let OpenError::InUse { path: given, beneath, .. } = error else { return error };
+    let look = || {
+        let file = File::open(path).ok()?;
+        identify(path, &file, &file.metadata().ok()?).ok().and_then(claimed_by)
+    };
+    OpenError::InUse { path: given, by: look(), beneath }
 }
 
 /// Whether a file lies on one of the file systems that are known to do without waiting what is asked for without waiting.

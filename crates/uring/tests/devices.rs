@@ -21,8 +21,8 @@ fn a_file_is_exclusive_while_open() {
     let path = TempPath::file("locked", MIB);
     let first = Device::open(&path, Access::Exclusive).unwrap();
     let second = Device::open(&path, Access::Exclusive);
-    assert!(matches!(&second, Err(OpenError::InUse { path: at }) if **at == *path));
-    assert!(second.err().unwrap().to_string().contains("in use by another process"));
+    assert!(matches!(&second, Err(OpenError::InUse { path: at, by: Some(by), .. }) if **at == *path && **by == *path));
+    assert!(second.err().unwrap().to_string().contains("the same device as"));
     // Looking is always allowed.
     assert_eq!(Device::open(&path, Access::ReadOnly).unwrap().size(), MIB);
 
@@ -75,6 +75,9 @@ fn a_loop_device_and_the_file_beneath_are_one_device() {
         let held = Device::open(first, Access::Exclusive).unwrap();
         let refused = Device::open(second, Access::Exclusive);
         assert!(matches!(refused, Err(OpenError::InUse { .. })), "{second:?} beside {first:?}");
+        let words = refused.err().unwrap().to_string();
+        let names = |path: &Path| words.contains(&path.display().to_string());
+        assert!(names(device) && names(file) && words.contains("the same device as"), "{words}");
         drop(held);
         drop(Device::open(second, Access::Exclusive).unwrap());
     }

@@ -148,6 +148,8 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: impl Fn(&str) -
         used_bytes: Some(volume.mapped.0),
         connections: connections(&volume.name),
         lost_blocks: volume.lost,
+        in_doubt: volume.unknown.is_some(),
+        unreadable_bytes: volume.unknown.map(|size| size.0),
     };
     let mut volumes: Vec<VolumeStatus> = engine.volumes.iter().map(one).collect();
     volumes.sort_by(|a, b| a.name.cmp(&b.name));

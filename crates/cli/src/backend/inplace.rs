@@ -199,6 +199,8 @@ pub fn volumes(array: &Status, connections: impl Fn(&str) -> u32) -> Vec<VolumeS
         used_bytes: Some(volume.size.0),
         connections: connections(&volume.name),
         lost_blocks: 0,
+        in_doubt: false,
+        unreadable_bytes: None,
     };
     let mut volumes: Vec<VolumeStatus> = array.volumes.iter().map(one).collect();
     volumes.sort_by(|a, b| a.name.cmp(&b.name));

@@ -4,6 +4,7 @@
 pub mod convert;
 pub mod inplace;
 
+use crate::answer::Awaited;
 use crate::failure::Failure;
 use crate::members::Assembly;
 use crate::state::ArrayRecord;
@@ -35,12 +36,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access) -> Result<Vec<Device>, Failure> {
     let begun = Instant::now();
-    let open = |path: &'a PathBuf| loop {
-        match Device::open(path, access) {
+    let try_for_a_while = move |path: PathBuf| loop {
+        match Device::open(&path, access) {
             Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
-            opened => return opened.map_err(Failure::of),
+            opened => return opened,
         }
     };
+    let open = |path: &'a PathBuf| {
+        let place = path.clone();
+        let opened = Awaited::new(path, move || try_for_a_while(place))?.wait();
+        opened.map_err(Failure::Failed)?.map_err(Failure::of)
+    };
+    // One after the other: of two paths to one device the second is refused.
     paths.into_iter().map(open).collect()
 }
 

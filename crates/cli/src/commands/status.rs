@@ -42,8 +42,8 @@ pub fn of(name: &ArrayName, context: &Context) -> Result<ArrayStatus, Failure> {
 pub fn assemble(record: &ArrayRecord) -> Result<Assembly, Failure> {
     let mut remarks = Vec::new();
     let mut found = Vec::new();
-    for path in record.paths() {
-        match members::look(path) {
+    for (path, there) in members::look_at_all(record.paths())? {
+        match there {
             Found::Member(member) if member.superblock.array.to_string() == record.uuid => found.push(*member),
             Found::Member(other) => remarks.push(format!(
                 "{} belongs to array {} ({})",
@@ -168,6 +168,8 @@ pub fn volumes_of(assembly: &Assembly) -> Vec<VolumeStatus> {
         used_bytes: None,
         connections: 0,
         lost_blocks: 0,
+        in_doubt: volume.in_doubt,
+        unreadable_bytes: None,
     };
     let mut volumes: Vec<VolumeStatus> = assembly.newest.state.volumes.iter().map(one).collect();
     volumes.sort_by(|a, b| a.name.cmp(&b.name));

@@ -75,6 +75,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             used_bytes: Some(80 << 20),
             connections: 2,
             lost_blocks: 0,
+            in_doubt: false,
+            unreadable_bytes: None,
         }],
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         in_place: None,
@@ -301,4 +303,20 @@ fn what_a_status_comes_to() {
         |status| status.repairs = Some(RepairCounters { reconstructed: 9, repaired: 8, unreadable: 1 }),
         Condition::Unavailable,
     );
+}
+
+#[test]
+fn a_volume_in_doubt_is_told_with_what_to_do() {
+    let mut status = tank(&[]);
+    assert_eq!(status.condition(), Condition::Well);
+    status.volumes[0].in_doubt = true;
+    status.volumes[0].unreadable_bytes = Some(3 << 30);
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("tank/vol0 is in doubt") && text.contains("3 GiB of it is not known to be whole"), "{text}");
+    assert!(text.contains("written anew or discarded"), "{text}");
+    assert_eq!(status.condition(), Condition::Unavailable);
+    // When all of it has been written or discarded, that is over.
+    status.volumes[0].unreadable_bytes = Some(0);
+    assert!(!array(&status, Paint::Plain).contains("in doubt"));
+    assert_eq!(status.condition(), Condition::Well);
 }

@@ -338,6 +338,19 @@ fn without_its_checkpoint_an_array_opens_by_force_only_and_shows_nothing_old() {
             Rng::new(i).fill(&mut expected);
             assert!(volume.read(i * B, rt.alloc(BLOCK).full()).await.unwrap().bytes() == expected, "block {i}");
         }
+        // The status tells how much is unreadable, until nothing is.
+        let unknown = || {
+            let status = array.status();
+            status.volumes.iter().find(|volume| volume.name == "v").unwrap().unknown.unwrap().blocks()
+        };
+        let mut lost = 0;
+        for i in 0..volume.size() / B {
+            lost += u64::from(volume.read(i * B, rt.alloc(BLOCK).full()).await.is_err());
+        }
+        assert!(lost > 0);
+        assert_eq!(unknown(), lost);
+        volume.trim(0, volume.size()).await.unwrap();
+        assert_eq!(unknown(), 0);
         array.close().await.unwrap();
     });
     assert!(sample.run_check(&sample.disks).is_consistent());
