@@ -101,7 +101,7 @@ impl Jobs {
         })
     }
 
-    /// The next job for a worker; None once closed and empty.
+    /// The next job for a worker; None once closed.
     pub(crate) async fn next(&self, worker: u32) -> Option<Job> {
         poll_fn(|cx| {
             if let Some(job) = self.queue.borrow_mut().pop_front() {
@@ -119,9 +119,11 @@ impl Jobs {
         .await
     }
 
-    /// Lets the workers end when the queue is empty.
+    /// Lets the workers end with what they are doing. Nobody waits for the answers to what has not begun: to do all that
+    /// would take time, and its memory, long after the client has gone.
     pub(crate) fn close(&self) {
         self.closed.set(true);
+        self.queue.take();
         self.idle.set(0);
         self.wakers.borrow().iter().for_each(Waker::wake_by_ref);
     }

@@ -363,6 +363,30 @@ fn long_discards_are_done_in_turns() {
     });
 }
 
+/// What a client has asked and nobody waits for any more is not begun.
+#[test]
+fn what_was_queued_goes_with_its_client() {
+    let world = World::with(usize::MAX, 8 * MIB, ServerConfig::default());
+    let ram = &world.volume.0;
+    ram.slow.set(true);
+    ram.writes_wait.set(true);
+    world.run(async {
+        let mut client = world.client_of(STRANGER).await;
+        for n in 0..1000 {
+            client.start(Command::Write, 0, n * 4096, 4096, &[1; 4096]).await;
+        }
+        world.rt.close(client.sock).await.unwrap();
+        while world.server.stats().connections > 0 {
+            world.rt.sleep(Nanos::secs(1)).await;
+        }
+        let begun = ram.slow_writes.get();
+        assert!((1..1000).contains(&begun), "some wait for the volume, the others for those: {begun}");
+        world.volume.open_gate();
+        world.rt.sleep(Nanos::secs(1)).await;
+        assert_eq!((ram.slow_writes.get(), world.held()), (begun, 0));
+    });
+}
+
 #[test]
 fn requests_that_never_come_to_an_end_are_not_waited_for() {
     let world = World::new();
