@@ -95,6 +95,8 @@ fn blocks_that_are_lost_are_told_of() {
         used_bytes: None,
         connections: 0,
         lost_blocks: 3,
+        in_doubt: false,
+        unreadable_bytes: None,
     };
     assert!(!volumes("tank", &[VolumeStatus { lost_blocks: 0, ..volume.clone() }], Paint::Plain).contains("lost"));
     let text = volumes("tank", &[volume], Paint::Plain);
