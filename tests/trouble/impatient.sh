@@ -17,10 +17,9 @@ small = os.environ["DIR"] + "/small/ballast"
 h = nbd.NBD()
 h.connect_uri(os.environ["URI"])
 size, piece = 24 << 20, 256 << 10
-version, promised, certain = {}, {}, {}
 
 def contents(at, n):
-    return (b"%016x%016x" % (at, n)) * (piece // 32)
+    return (b"%016x%016x" % (at, n) if n else bytes(32)) * (piece // 32)
 
 def write(at, n):
     h.pwrite(contents(at, n), at)
@@ -28,7 +27,8 @@ def write(at, n):
 for at in range(0, size, piece):
     write(at, 1)
 h.flush()
-certain = {at: {1} for at in range(0, size, piece)}
+# What may be found where. Behind what was written there is as much again twice, without space below yet.
+certain = {at: {int(at < size)} for at in range(0, 3 * size, piece)}
 
 with open(small, "wb") as ballast:
     try:
@@ -40,13 +40,13 @@ with open(small, "wb") as ballast:
 
 # Writes until one is refused: with EIO, no sooner than two seconds after the wait began, and not much later.
 refused = None
-for n in range(2, 200):
-    for at in range(0, size, piece):
+for n in range(1, 200):
+    for at in range(n % 3 * size, (n % 3 + 1) * size, piece):
         before = time.monotonic()
         try:
-            certain[at].add(n)
-            write(at, n)
-            certain[at] = {n}
+            certain[at].add(n + 1)
+            write(at, n + 1)
+            certain[at] = {n + 1}
         except nbd.Error as e:
             assert e.errnum == errno.EIO, e
             refused = time.monotonic() - before

@@ -6,7 +6,7 @@
 set -uo pipefail
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-LONG=0 beside=12 names=()
+LONG=0 beside=18 names=()
 while (($#)); do
     case $1 in
     --quick) LONG=0 ;;
@@ -41,6 +41,11 @@ two-loops-full loops
 mapped-away mapped AWAY=error
 mapped-stopped mapped AWAY=suspend
 suspended-for impatient
+raid5-full full PRESET=raid5
+raid5-one-hangs hangs PRESET=raid5 HANGING=1
+raid5-two-hang hangs PRESET=raid5 HANGING=2
+raid10-two-gone gone PRESET=raid10
+raid10-suspended-for impatient PRESET=raid10
 LIST
 }
 

@@ -46,7 +46,7 @@ impl Trouble {
     }
 
     /// What an error says of the device; `None`: of the range alone, or nothing that matters.
-    fn of_error(class: IoClass, kind: IoErrorKind) -> Option<Self> {
+    pub fn of_error(class: IoClass, kind: IoErrorKind) -> Option<Self> {
         match (class, kind) {
             // Whoever opens it anew knows already that it was gone.
             (IoClass::Reopen, _) => None,
@@ -71,12 +71,12 @@ impl Trouble {
     }
 
     /// Whether what the device holds can be read meanwhile.
-    pub(crate) fn is_readable(self) -> bool {
+    pub fn is_readable(self) -> bool {
         matches!(self, Self::Full | Self::Erring | Self::Failing)
     }
 
     /// What a member becomes that leaves because of it.
-    pub(crate) fn state(self) -> MemberState {
+    pub fn state(self) -> MemberState {
         if self == Self::Failing { MemberState::Failed } else { MemberState::Missing }
     }
 }

@@ -4,15 +4,18 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_engine::{ArrayError, Job, JobStatus, Jobs, Work};
+use cygnus_engine::{ArrayError, JobStatus, Jobs, Work};
 use cygnus_runtime::{DeviceInfo, Event, Runtime};
+use cygnus_types::Nanos;
 
 use crate::error::RaidError;
+use crate::guardian::Guardian;
 use crate::ledger::Ledger;
 use crate::lock::Lock;
 use crate::open::OpenReport;
 use crate::raid::{Core, Raid};
 use crate::volume::{Volume, VolumeState};
+use crate::worker::Fill;
 
 /// An open array. Cheap to clone; it lives on one reactor.
 #[derive(Clone)]
@@ -27,11 +30,12 @@ pub(crate) struct Inner {
     pub devices: RefCell<Vec<Option<DeviceInfo>>>,
     pub jobs: Jobs,
     /// Jobs that the worker has not come to yet, by the member to be filled.
-    pub waiting: RefCell<BTreeMap<usize, Job>>,
+    pub waiting: RefCell<BTreeMap<usize, Fill>>,
     /// One change of volumes or members at a time.
     pub admin: Lock,
     pub closing: Cell<bool>,
     pub workers: Cell<u32>,
+    pub guardian: RefCell<Guardian>,
     /// Notified when there is something to do for a worker, and when one has ended.
     pub changed: Event,
 }
@@ -49,6 +53,7 @@ impl Inner {
             admin: Lock::default(),
             closing: Cell::new(false),
             workers: Cell::new(0),
+            guardian: RefCell::default(),
             changed: Event::new(),
         };
         let known = inner.ledger().state.borrow().volumes.iter().map(|desc| Rc::new(VolumeState::new(desc))).collect();
@@ -62,6 +67,20 @@ impl Inner {
 
     pub(crate) fn ledger(&self) -> &Rc<Ledger> {
         self.core().ledger.get().expect("an array that was opened has one")
+    }
+
+    /// Lets whoever is at work come to an end, and makes everything durable.
+    async fn end_session(&self) -> Result<(), ArrayError> {
+        while self.workers.get() > 0 {
+            let ended = self.changed.wait();
+            if self.workers.get() > 0 {
+                ended.await;
+            }
+        }
+        self.core().flush().await.map_err(faulted)?;
+        let fits = self.ledger().intent().is_none_or(|intent| intent.stale().is_empty());
+        self.ledger().state.borrow_mut().clean = fits;
+        self.commit().await
     }
 
     /// Makes the present state durable.
@@ -100,25 +119,27 @@ impl Array {
     /// on then. Volumes answer that they are gone from the start of this.
     ///
     /// # Errors
-    /// When not everything could be made durable; the next opening then resyncs what was being written.
+    /// When not everything could be made durable, as when members are awaited who do not come within ten seconds; the next
+    /// opening then resyncs what was being written.
     pub fn close(self) -> Work<'static, Result<(), ArrayError>> {
         let rt = self.0.rt.clone();
         let close = async move {
             let inner = &self.0;
             inner.closing.set(true);
             inner.changed.notify();
-            while inner.workers.get() > 0 {
-                let ended = inner.changed.wait();
-                if inner.workers.get() > 0 {
-                    ended.await;
-                }
-            }
-            inner.core().flush().await.map_err(faulted)?;
-            let fits = inner.ledger().intent().is_none_or(|intent| intent.stale().is_empty());
-            inner.ledger().state.borrow_mut().clean = fits;
-            inner.commit().await
+            inner.rt.spawn(inner.clone().close_without_members());
+            let closed = inner.end_session().await;
+            inner.end_guardian();
+            let given_up = inner.given_up().map(ArrayError::Faulted);
+            closed.map_err(|error| given_up.unwrap_or(error))
         };
         Box::pin(async move { rt.carry_out(close).await })
+    }
+
+    /// While more members of a group are in trouble than its redundancy covers, requests wait for them; from now on for so
+    /// long at most, and then fail until the members are back.
+    pub fn set_suspended_for(&self, span: Nanos) {
+        self.0.core().care.requests_wait.set(span);
     }
 
     /// Carries out a change of the array to its end, whatever becomes of the caller: half of it would be neither the one

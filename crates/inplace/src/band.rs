@@ -91,19 +91,20 @@ impl Core {
     /// Writes to a stripe: data, and the parity that goes with it.
     pub(crate) async fn carry_out(self: &Rc<Self>, stripe: u64, writes: &[Waiting]) -> Result<(), RaidError> {
         self.check_alive()?;
+        let silences = self.care.silences();
         let batch = Batch::new(&self.rt, self.layout.data_columns(), self.layout.chunk_blocks(), writes);
         let prepared: Vec<Prepared> = batch.bands().into_iter().map(|band| self.prepare(stripe, band, 0)).collect();
         let mut out = Vec::new();
         for prepared in prepared {
             let band = prepared.band;
-            let parity = self.renew(stripe, &batch, prepared).await?;
+            let parity = self.renew(stripe, &batch, prepared, silences).await?;
             let data = (0..self.layout.data_columns()).filter(|&column| band.written >> column & 1 == 1);
             let data = data.map(|column| (column, batch.slice(column, &band)));
             let parity = (self.layout.data_columns()..).zip(parity.iter().map(Buf::full));
             for (column, bytes) in data.chain(parity) {
                 let device = self.layout.device(stripe, column);
                 if !self.is_failed(device) {
-                    out.push((self.slot(device), self.start_write(device, stripe, band.row, bytes)));
+                    out.push(self.start_write(device, stripe, band.row, bytes));
                 }
             }
         }
@@ -118,7 +119,7 @@ impl Core {
             columns.fold(0, |mask, column| mask | 1 << column)
         };
         let failed = those(&|device| self.is_failed(device));
-        let unreadable = unreadable | those(&|device| self.lacks(device, stripe));
+        let unreadable = unreadable | those(&|device| self.cannot_read(device, stripe));
         let (data, parity) = (self.layout.data_columns(), self.layout.level().parity());
         let situation = Situation { data, parity, written: band.written, failed, unreadable };
         let plan = situation.plan();
@@ -142,8 +143,28 @@ impl Core {
         Prepared { band, plan, reads }
     }
 
-    /// Waits for a band's reads and makes its parity; where a read fails, by another plan.
-    async fn renew(&self, stripe: u64, batch: &Batch, mut prepared: Prepared) -> Result<Vec<Buf>, RaidError> {
+    /// Waits for a band's reads and makes its parity. What could not be read because somebody was silent, since there were so
+    /// many `silences`, is read when everybody answers: on the band's devices there is nothing new yet.
+    async fn renew(
+        &self,
+        stripe: u64,
+        batch: &Batch,
+        mut prepared: Prepared,
+        mut silences: u64,
+    ) -> Result<Vec<Buf>, RaidError> {
+        let band = prepared.band;
+        loop {
+            match self.try_renew(stripe, batch, prepared).await {
+                Err(RaidError::Unreadable(_)) if self.was_disturbed(silences) => self.until_they_answer().await?,
+                other => return other,
+            }
+            silences = self.care.silences();
+            prepared = self.prepare(stripe, band, 0);
+        }
+    }
+
+    /// Where a read fails, by another plan.
+    async fn try_renew(&self, stripe: u64, batch: &Batch, mut prepared: Prepared) -> Result<Vec<Buf>, RaidError> {
         let mut unreadable = 0u128;
         loop {
             let mut columns = Vec::with_capacity(prepared.reads.len());
@@ -189,6 +210,9 @@ impl Core {
         for column in (0..k).filter(|&column| !is_written(column)) {
             if columns[column].is_some() {
                 continue;
+            }
+            if self.waits_rather(stripe, column) {
+                return Err(self.unreadable(stripe, column, band.row));
             }
             let views: Vec<Option<&[u8]>> = columns.iter().map(|c| c.as_ref().map(|buf| buf.part(0..len))).collect();
             let mut out = self.rt.alloc(len);

@@ -26,6 +26,9 @@ pub enum RaidError {
     /// More devices have failed, or cannot read a place, than the level survives.
     #[error("block {} cannot be read: too many of its stripe's devices have failed; restore it from a copy", .0.0)]
     Unreadable(Lba),
+    /// More devices are in trouble than the level survives, and the request has waited for them as long as it may.
+    #[error("the array waits for members, and the request has waited as long as it may")]
+    Suspended,
     /// The array has lost more devices than its level survives, so writes cannot be kept.
     #[error("more devices have failed than the level survives; the array takes no writes")]
     Failed,

@@ -11,9 +11,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_format::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock};
-use cygnus_runtime::DeviceIx;
+use cygnus_runtime::{BufSlice, DeviceIx};
 use cygnus_types::{BLOCK, Nanos};
 
+use crate::care::Due;
 use crate::error::RaidError;
 use crate::lock::Lock;
 use crate::raid::Core;
@@ -29,6 +30,8 @@ pub(crate) struct Intent {
     stripes: u64,
     regions: RefCell<Vec<Region>>,
     stale: Cell<usize>,
+    /// How often what fits has come into doubt.
+    doubts: Cell<u64>,
     storing: Lock,
 }
 
@@ -65,7 +68,15 @@ impl Intent {
     pub(crate) fn new(array_tag: u64, session: u64, stripes: u64, regions: u32, stale: &BTreeSet<u32>) -> Self {
         let region = |n: u32| Region { set: stale.contains(&n), stale: stale.contains(&n), ..Region::default() };
         let regions = RefCell::new((0..regions).map(region).collect());
-        Self { array_tag, session, stripes, regions, stale: Cell::new(stale.len()), storing: Lock::default() }
+        Self {
+            array_tag,
+            session,
+            stripes,
+            regions,
+            stale: Cell::new(stale.len()),
+            doubts: Cell::new(0),
+            storing: Lock::default(),
+        }
     }
 
     fn region_of(&self, stripe: u64) -> usize {
@@ -91,6 +102,29 @@ impl Intent {
     pub(crate) fn stale(&self) -> Vec<u32> {
         let regions = self.regions.borrow();
         (0..regions.len() as u32).filter(|&n| regions[n as usize].stale).collect()
+    }
+
+    /// All regions whose bits are set, or are about to be: whoever left in this session, whole, lacks nothing else.
+    pub(crate) fn marked(&self) -> Vec<u32> {
+        let regions = self.regions.borrow();
+        (0..regions.len() as u32).filter(|&n| regions[n as usize].set || regions[n as usize].wanted).collect()
+    }
+
+    /// All regions there are.
+    pub(crate) fn all_regions(&self) -> Vec<u32> {
+        (0..self.regions.borrow().len() as u32).collect()
+    }
+
+    /// Where something was written lately, copies or parity may not fit any more.
+    pub(crate) fn doubt_all_set(&self) {
+        self.doubts.set(self.doubts.get() + 1);
+        let mut regions = self.regions.borrow_mut();
+        regions.iter_mut().filter(|region| region.set).for_each(|region| region.stale = true);
+        self.stale.set(regions.iter().filter(|region| region.stale).count());
+    }
+
+    pub(crate) fn doubts(&self) -> u64 {
+        self.doubts.get()
     }
 
     /// A region fits again.
@@ -131,8 +165,8 @@ impl Intent {
             return Ok(());
         }
         let blocks = blocks_of(&wanted);
-        let devices = self.write(core, &blocks, |region| region.set || region.wanted).await;
-        flush(core, devices).await;
+        let devices = self.write(core, &blocks, |region| region.set || region.wanted).await?;
+        flush(core, devices).await?;
         core.check_alive()?;
         let mut regions = self.regions.borrow_mut();
         for n in wanted {
@@ -152,38 +186,45 @@ impl Intent {
             regions.iter_mut().filter(|region| region.writers == 0).for_each(|region| region.touched = false);
             quiet
         };
-        if quiet.is_empty() {
+        if quiet.is_empty() || core.needs_log() {
             return Ok(());
         }
         core.flush().await?;
         let _alone = self.storing.take().await;
+        // Somebody may have missed what the flush was to cover.
+        if core.needs_log() {
+            return Ok(());
+        }
         let quiet: Vec<usize> = {
             let mut regions = self.regions.borrow_mut();
             let quiet: Vec<usize> = quiet.into_iter().filter(|&n| is_quiet(&regions[n])).collect();
             quiet.iter().for_each(|&n| regions[n].set = false);
             quiet
         };
-        self.write(core, &blocks_of(&quiet), |region| region.set || region.wanted).await;
+        self.write(core, &blocks_of(&quiet), |region| region.set || region.wanted).await?;
         core.settle().await
     }
 
     /// Writes blocks of the log to all devices in service; returns those that took it.
-    async fn write(&self, core: &Rc<Core>, blocks: &BTreeSet<u32>, is_set: impl Fn(&Region) -> bool) -> Vec<usize> {
+    async fn write(
+        &self,
+        core: &Rc<Core>,
+        blocks: &BTreeSet<u32>,
+        is_set: impl Fn(&Region) -> bool,
+    ) -> Result<Vec<usize>, RaidError> {
         let mut writes = Vec::new();
         for &block in blocks {
             let bytes = self.encode(block, &is_set);
             for device in (0..core.layout.devices()).filter(|&device| !core.is_failed(device)) {
-                writes.push((core.slot(device), self.start(core, core.device_ix(device), block, &bytes)));
+                writes.push(core.give(device, Due::Write { offset: offset_of(block), data: filled(core, &bytes) }));
             }
         }
         let mut took = BTreeSet::new();
-        for (slot, write) in writes {
-            took.insert(slot.device);
-            if write.await.is_err() {
-                core.write_failed(slot);
-            }
+        for write in writes {
+            took.insert(write.slot.device);
+            core.taken(write).await?;
         }
-        took.into_iter().filter(|&device| !core.is_failed(device)).collect()
+        Ok(took.into_iter().filter(|&device| !core.is_failed(device)).collect())
     }
 
     fn encode(&self, index: u32, is_set: &impl Fn(&Region) -> bool) -> [u8; BLOCK] {
@@ -196,17 +237,11 @@ impl Intent {
         block.encode(self.array_tag)
     }
 
-    fn start(&self, core: &Core, ix: DeviceIx, index: u32, bytes: &[u8; BLOCK]) -> cygnus_runtime::OpFuture {
-        let mut buf = core.rt.alloc(BLOCK);
-        buf.write(0, bytes);
-        core.rt.write(ix, INTENT_OFFSET + u64::from(index) * BLOCK as u64, buf.full())
-    }
-
     /// Writes all of the log to all devices in service, and makes it durable.
     pub(crate) async fn store(&self, core: &Rc<Core>) -> Result<(), RaidError> {
         let _alone = self.storing.take().await;
-        let devices = self.write(core, &self.all_blocks(), |region| region.set).await;
-        flush(core, devices).await;
+        let devices = self.write(core, &self.all_blocks(), |region| region.set).await?;
+        flush(core, devices).await?;
         core.check_alive()
     }
 
@@ -220,7 +255,7 @@ impl Intent {
         let _alone = self.storing.take().await;
         for block in self.all_blocks() {
             let bytes = self.encode(block, &|region: &Region| region.set);
-            self.start(core, ix, block, &bytes).await?;
+            core.rt.write(ix, offset_of(block), filled(core, &bytes)).await?;
         }
         core.rt.flush(ix).await?;
         attach();
@@ -232,14 +267,23 @@ impl Intent {
     }
 }
 
-async fn flush(core: &Core, devices: Vec<usize>) {
-    let start = |device| (core.slot(device), core.rt.flush(core.device_ix(device)));
-    let flushes: Vec<_> = devices.into_iter().map(start).collect();
-    for (slot, flush) in flushes {
-        if flush.await.is_err() {
-            core.write_failed(slot);
-        }
+async fn flush(core: &Core, devices: Vec<usize>) -> Result<(), RaidError> {
+    let flushes: Vec<_> = devices.into_iter().map(|device| core.give(device, Due::Flush)).collect();
+    for flush in flushes {
+        core.taken(flush).await?;
     }
+    Ok(())
+}
+
+/// Where a block of the log lies on each device.
+fn offset_of(block: u32) -> u64 {
+    INTENT_OFFSET + u64::from(block) * BLOCK as u64
+}
+
+fn filled(core: &Core, bytes: &[u8; BLOCK]) -> BufSlice {
+    let mut buf = core.rt.alloc(BLOCK);
+    buf.write(0, bytes);
+    buf.full()
 }
 
 /// The blocks of the log that tell of these regions.

@@ -4,11 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{Log, depart, write_superblocks};
-use cygnus_format::{ArrayState, MemberState, Superblock};
-use cygnus_runtime::Rounds;
-use cygnus_types::{MemberIx, Uuid};
+use cygnus_engine::{Log, depart};
+use cygnus_format::{ArrayState, MemberState, Superblock, copies_for};
+use cygnus_runtime::{BufSlice, Rounds};
+use cygnus_types::{BLOCK, MemberIx, Uuid};
 
+use crate::care::Due;
 use crate::error::RaidError;
 use crate::intent::{Intended, Intent};
 use crate::raid::Core;
@@ -86,7 +87,7 @@ impl Ledger {
             // it can be opened as it was.
             core.check_alive()?;
             self.note_departures(&core);
-            self.write(&core).await;
+            self.write(&core).await?;
             if core.departures.get() == departures {
                 self.recorded.set(departures);
                 return Ok(());
@@ -103,18 +104,21 @@ impl Ledger {
         for (device, desc) in members.enumerate() {
             let was_in_service = matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
             if was_in_service && core.is_failed(device) {
-                depart(desc, MemberState::Failed, 0, generation, session);
-                self.log.line(&format!("member {device} has failed and is out of service"));
+                let left_as = core.device(device).left_as.get().unwrap_or(MemberState::Failed);
+                depart(desc, left_as, 0, generation, session);
+                let (name, why) = (core.device(device).name.borrow(), core.device(device).why.borrow());
+                let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+                self.log.line(&format!("member {device} ({name}) is out of service, {}{why}", left_as.word()));
             }
         }
     }
 
-    async fn write(&self, core: &Rc<Core>) {
+    async fn write(&self, core: &Rc<Core>) -> Result<(), RaidError> {
         let generation = self.generation.get() + 1;
         self.generation.set(generation);
         let state = self.state.borrow().clone();
         let uuids: Vec<Uuid> = state.members().map(|desc| desc.uuid).collect();
-        let (mut slots, mut superblocks) = (Vec::new(), Vec::new());
+        let (mut superblocks, mut longest) = (Vec::new(), 0);
         for (device, &member_uuid) in uuids.iter().enumerate().filter(|&(device, _)| !core.is_failed(device)) {
             let member = MemberIx(device as u16);
             let superblock = Superblock {
@@ -125,15 +129,40 @@ impl Ledger {
                 read_only: false,
                 state: state.clone(),
             };
-            slots.push(core.slot(device));
             let bytes = superblock.encode().expect("every change of the state was checked");
-            superblocks.push((core.device_ix(device), bytes));
+            let mut buf = core.rt.alloc(bytes.len());
+            buf.write(0, &bytes);
+            longest = longest.max(bytes.len());
+            superblocks.push((device, buf.full()));
         }
-        let written = write_superblocks(&core.rt, generation, superblocks).await;
-        slots
-            .into_iter()
-            .zip(written)
-            .filter(|(_, written)| written.is_err())
-            .for_each(|(slot, _)| core.write_failed(slot));
+        let [first, second] = copies_for(generation);
+        let copy_at = |offset: u64| move |data: &BufSlice| Due::Write { offset, data: data.clone() };
+        let mut took = on_each(core, superblocks, copy_at(first)).await?;
+        // A single block is written whole or not at all; of several, a power cut could tear both copies.
+        if longest > BLOCK {
+            took = on_each(core, took, |_| Due::Flush).await?;
+        }
+        took = on_each(core, took, copy_at(second)).await?;
+        for (device, _) in on_each(core, took, |_| Due::Flush).await? {
+            core.device(device).generation.set(generation);
+        }
+        Ok(())
     }
+}
+
+/// Gives something to each of these devices, beside its superblock; returns those that took it, when they have or have left.
+async fn on_each(
+    core: &Rc<Core>,
+    superblocks: Vec<(usize, BufSlice)>,
+    due: impl Fn(&BufSlice) -> Due,
+) -> Result<Vec<(usize, BufSlice)>, RaidError> {
+    let there = superblocks.into_iter().filter(|&(device, _)| !core.is_failed(device));
+    let given: Vec<_> = there.map(|(device, bytes)| (device, core.give(device, due(&bytes)), bytes)).collect();
+    let mut took = Vec::new();
+    for (device, given, bytes) in given {
+        if core.taken(given).await? {
+            took.push((device, bytes));
+        }
+    }
+    Ok(took)
 }

@@ -11,7 +11,8 @@
 //! | file | idea |
 //! |---|---|
 //! | `layout.rs` | where every block lies |
-//! | `raid.rs`, `plain.rs` | reads, writes of copies, flushes, devices that fail |
+//! | `raid.rs`, `plain.rs` | reads, writes of copies, flushes |
+//! | `care.rs`, `guardian.rs` | devices in trouble: whoever needs them waits; who leaves, who is awaited, who comes back |
 //! | `stripes.rs`, `batch.rs`, `band.rs` | writes to a stripe put together, and its parity renewed |
 //! | `renew.rs` | whole stripes made to fit, or judged |
 //! | `mend.rs` | blocks that a device cannot read, written anew |
@@ -41,9 +42,11 @@ mod admin;
 mod array;
 mod band;
 mod batch;
+mod care;
 mod check;
 mod create;
 mod error;
+mod guardian;
 mod intent;
 mod layout;
 mod ledger;

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cygnus_runtime::{Buf, Event};
+use cygnus_runtime::{Buf, Event, IoClass};
 use cygnus_types::BLOCK;
 
 use crate::error::RaidError;
@@ -52,7 +52,7 @@ impl Core {
     pub(crate) async fn mend_stripe(self: &Rc<Self>, stripe: u64, device: usize) -> Result<Mended, RaidError> {
         let _alone = self.alone_at(stripe).await;
         // Where copies or parity may not fit, the resync comes first: it would mend in the name of what is wrong.
-        if self.lacks(device, stripe) || self.is_stale(stripe) {
+        if self.cannot_read(device, stripe) || self.is_stale(stripe) {
             return Ok(Mended::default());
         }
         self.bad_places.under_work.set(Some(stripe));
@@ -65,21 +65,31 @@ impl Core {
 
     async fn mend_rows(self: &Rc<Self>, stripe: u64, device: usize) -> Result<Mended, RaidError> {
         let mut result = Mended::default();
+        let silences = self.care.silences();
         for row in 0..self.layout.chunk_blocks() {
             let slot = self.slot(device);
             let read = self.rt.alloc(BLOCK);
-            if self.start_read(device, stripe, row, read.full()).await.is_ok() {
-                continue;
+            match self.start_read(device, stripe, row, read.full()).await {
+                Ok(_) => continue,
+                Err(error) if error.kind.is_of_range() => {}
+                Err(error) => {
+                    self.undone(slot, IoClass::Read, error);
+                    break;
+                }
             }
             match self.block_of_others(stripe, row, device).await {
                 Some(block) => {
-                    let write = self.start_write(device, stripe, row, block.full());
-                    self.ended(vec![(slot, write)]).await?;
+                    if !self.serves(slot) {
+                        break;
+                    }
+                    self.ended(vec![self.start_write(device, stripe, row, block.full())]).await?;
                     result.mended += 1;
                 }
+                // It may only be away. Whoever reads it comes here again.
+                None if self.was_disturbed(silences) => break,
                 None => result.lost += 1,
             }
-            if self.lacks(device, stripe) {
+            if self.cannot_read(device, stripe) {
                 break;
             }
         }

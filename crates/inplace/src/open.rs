@@ -141,6 +141,7 @@ async fn open(
     report.took = rt.now().since(began);
     report.remarks.iter().for_each(|remark| array.0.ledger().log.line(remark));
     array.0.report.replace(report);
+    array.0.begin_guardian();
     array.start_workers();
     Ok(array)
 }
@@ -186,8 +187,12 @@ async fn put_into_service(
     }
     let mut devices = assembly.devices;
     for (ix, device) in returning {
-        core.attach(*ix, device.ix, 0);
+        core.attach(*ix, device.ix, 0, false);
         devices[*ix] = Some(device.clone());
+    }
+    for (ix, device) in devices.iter().enumerate() {
+        let name = device.as_ref().map_or_else(|| format!("member {ix}"), |device| device.name.clone());
+        core.device(ix).name.replace(name);
     }
     let (array, state) = (assembly.superblock.array, &assembly.superblock.state);
     let geometry = &state.geometry;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cygnus_parity as parity;
-use cygnus_runtime::{Buf, BufSlice, OpFuture};
+use cygnus_runtime::{Buf, BufSlice, IoClass, OpFuture};
 use cygnus_types::BLOCK;
 
 use crate::error::RaidError;
@@ -19,8 +19,21 @@ struct Started {
 }
 
 impl Core {
+    /// Reads blocks; waits for members that are silent, if there is no other way.
     pub(crate) async fn read(self: &Rc<Self>, first: u64, blocks: u64, into: BufSlice) -> Result<(), RaidError> {
-        let started: Vec<Started> = self.layout.pieces(first, blocks).map(|piece| self.start(piece, &into)).collect();
+        loop {
+            let silences = self.care.silences();
+            match self.try_read(first, blocks, &into).await {
+                Err(RaidError::Unreadable(_)) if self.was_disturbed(silences) => {
+                    self.until_they_answer_or_late().await?
+                }
+                other => return other,
+            }
+        }
+    }
+
+    async fn try_read(self: &Rc<Self>, first: u64, blocks: u64, into: &BufSlice) -> Result<(), RaidError> {
+        let started: Vec<Started> = self.layout.pieces(first, blocks).map(|piece| self.start(piece, into)).collect();
         for Started { piece, part, on } in started {
             let tried = match on {
                 None => None,
@@ -41,7 +54,7 @@ impl Core {
         let from = piece.at as usize * BLOCK;
         let part = into.slice(from..from + piece.rows as usize * BLOCK);
         let mut copies =
-            self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.lacks(device, piece.stripe));
+            self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.cannot_read(device, piece.stripe));
         // Copies that may differ are not read in turns: what was read once must be read again.
         let chosen = if self.is_stale(piece.stripe) { copies.next() } else { self.idlest(copies) };
         let on = chosen.map(|device| {
@@ -78,7 +91,7 @@ impl Core {
         not: Option<usize>,
     ) -> Result<usize, RaidError> {
         for device in self.layout.copies(stripe, column).filter(|&device| Some(device) != not) {
-            if self.lacks(device, stripe) {
+            if self.cannot_read(device, stripe) {
                 continue;
             }
             let slot = self.slot(device);
@@ -93,6 +106,9 @@ impl Core {
     /// Rows of a data column, made from the other columns of the stripe while nobody writes to it.
     async fn restore(self: &Rc<Self>, stripe: u64, wanted: usize, row: u32, rows: u32) -> Result<Buf, RaidError> {
         let _turn = self.stripe_turn(stripe).await;
+        if self.waits_rather(stripe, wanted) {
+            return Err(self.unreadable(stripe, wanted, row));
+        }
         let others = (0..self.layout.devices()).filter(|&column| column != wanted);
         let columns = self.read_columns(stripe, row, rows, others).await;
         self.reconstruct(stripe, &columns, wanted, row, rows)
@@ -128,7 +144,7 @@ impl Core {
         let mut reads = Vec::new();
         for column in wanted {
             let device = self.layout.device(stripe, column);
-            if !self.lacks(device, stripe) {
+            if !self.cannot_read(device, stripe) {
                 let buf = self.rt.alloc(rows as usize * BLOCK);
                 let op = self.start_read(device, stripe, row, buf.full());
                 reads.push((column, self.slot(device), buf, op));
@@ -152,7 +168,7 @@ impl Core {
             let from = piece.at as usize * BLOCK;
             let part = data.slice(from..from + piece.rows as usize * BLOCK);
             for device in self.layout.copies(piece.stripe, piece.column).filter(|&device| !self.is_failed(device)) {
-                writes.push((self.slot(device), self.start_write(device, piece.stripe, piece.row, part.clone())));
+                writes.push(self.start_write(device, piece.stripe, piece.row, part.clone()));
             }
         }
         self.ended(writes).await
@@ -164,14 +180,22 @@ impl Core {
         self.check_alive()?;
         let trim = |piece: Piece| {
             let device = self.layout.device(piece.stripe, piece.column);
-            let op = self.start_trim(device, piece.stripe, piece.row, u64::from(piece.rows) * BLOCK as u64);
-            (self.slot(device), op)
+            let in_trouble = self.device(device).trouble.get().is_some();
+            let len = u64::from(piece.rows) * BLOCK as u64;
+            (!in_trouble).then(|| (self.slot(device), self.start_trim(device, piece.stripe, piece.row, len)))
         };
-        let trims = self.layout.pieces(first, blocks).map(trim).collect();
+        let trims: Vec<_> = self.layout.pieces(first, blocks).filter_map(trim).collect();
         let core = self.clone();
         let end = async move {
             let _alone = alone;
-            core.ended(trims).await
+            for (slot, trim) in trims {
+                match trim.await {
+                    Ok(_) => core.device(slot.device).note_write(),
+                    // What was not trimmed is still there, which nobody is promised not to find.
+                    Err(error) => core.undone(slot, IoClass::Trim, error),
+                }
+            }
+            core.check_alive()
         };
         self.rt.carry_out(end).await
     }

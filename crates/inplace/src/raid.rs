@@ -3,9 +3,12 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use cygnus_runtime::{BufSlice, DeviceIx, IoError, OpFuture, Rounds, Runtime};
+use cygnus_engine::Trouble;
+use cygnus_format::MemberState;
+use cygnus_runtime::{BufSlice, DeviceIx, IoClass, IoError, OpFuture, Rounds, Runtime};
 use cygnus_types::{BLOCK, Lba};
 
+use crate::care::{Care, Due, Given};
 use crate::error::RaidError;
 use crate::layout::{Layout, Level};
 use crate::ledger::Ledger;
@@ -49,6 +52,8 @@ pub(crate) struct Core {
     pub departures: Cell<u64>,
     flushing: Rounds<Result<(), RaidError>>,
     pub bad_places: BadPlaces,
+    /// Members in trouble.
+    pub care: Care,
     /// What makes it outlive this process; the baselines of the lab have none.
     pub ledger: OnceCell<Rc<Ledger>>,
 }
@@ -58,6 +63,26 @@ pub(crate) struct Device {
     /// Counts the devices that have had this place, so that what an earlier one fails to do is not blamed on a later one.
     life: Cell<u32>,
     failed: Cell<bool>,
+    /// Path, for people.
+    pub name: RefCell<String>,
+    /// What is the matter with it; kept when it leaves service because of that.
+    pub trouble: Cell<Option<Trouble>>,
+    /// The same for people.
+    pub why: RefCell<String>,
+    /// The array cannot do without it and waits for it.
+    pub awaited: Cell<bool>,
+    /// It could leave, since others are back, unless it is back too when it is asked next.
+    pub last_chance: Cell<bool>,
+    /// How many operations wait to be given to it again.
+    pub owed: Cell<u32>,
+    /// What it has taken since its last flush may be lost.
+    pub cache_in_doubt: Cell<bool>,
+    /// What it became when it left service in this session.
+    pub left_as: Cell<Option<MemberState>>,
+    /// All that it lacks is marked in the write-intent log.
+    pub in_log: Cell<bool>,
+    /// Of the last superblock that it has taken.
+    pub generation: Cell<u64>,
     /// Stripes below this one can be read: all of them, unless it is being filled.
     whole_below: Cell<u64>,
     /// Written to since its last flush.
@@ -65,6 +90,13 @@ pub(crate) struct Device {
     /// Reads on their way, by which mirrors share the work.
     reading: Cell<u32>,
     pub traffic: Cell<DeviceTraffic>,
+}
+
+impl Device {
+    /// It has taken something that its next flush covers.
+    pub(crate) fn note_write(&self) {
+        self.dirty.set(true);
+    }
 }
 
 /// What was done with a device, in bytes and requests.
@@ -88,7 +120,7 @@ pub struct DeviceTraffic {
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     pub device: usize,
-    life: u32,
+    pub life: u32,
 }
 
 impl Raid {
@@ -103,6 +135,16 @@ impl Raid {
             ix: Cell::new(ix),
             life: Cell::new(0),
             failed: Cell::new(false),
+            name: RefCell::default(),
+            trouble: Cell::new(None),
+            why: RefCell::default(),
+            awaited: Cell::new(false),
+            last_chance: Cell::new(false),
+            owed: Cell::new(0),
+            cache_in_doubt: Cell::new(false),
+            left_as: Cell::new(None),
+            in_log: Cell::new(false),
+            generation: Cell::new(0),
             whole_below: Cell::new(u64::MAX),
             dirty: Cell::new(false),
             reading: Cell::new(0),
@@ -119,6 +161,7 @@ impl Raid {
             departures: Cell::new(0),
             flushing: Rounds::default(),
             bad_places: BadPlaces::default(),
+            care: Care::default(),
             ledger: OnceCell::new(),
         }))
     }
@@ -239,15 +282,9 @@ impl Core {
 
     async fn flush_round(self: Rc<Self>) -> Result<(), RaidError> {
         let dirty = |&device: &usize| !self.is_failed(device) && self.devices[device].dirty.replace(false);
-        let flushes: Vec<_> = (0..self.devices.len())
-            .filter(dirty)
-            .map(|d| (self.slot(d), self.rt.flush(self.devices[d].ix.get())))
-            .collect();
-        for (slot, flush) in flushes {
-            if flush.await.is_err() {
-                // Whatever it has taken since its last flush may be lost.
-                self.write_failed(slot);
-            }
+        let flushes: Vec<_> = (0..self.devices.len()).filter(dirty).map(|d| self.give(d, Due::Flush)).collect();
+        for flush in flushes {
+            self.taken(flush).await?;
         }
         self.settle().await?;
         self.check_alive()
@@ -296,15 +333,41 @@ impl Core {
 
     /// Takes a device out of service, unless another one has its place already.
     pub(crate) fn fail(&self, slot: Slot) {
-        let device = &self.devices[slot.device];
-        if device.life.get() == slot.life && !device.failed.replace(true) {
-            self.departures.set(self.departures.get() + 1);
-        }
+        self.leave(slot, MemberState::Failed);
     }
 
-    /// Gives a place to another device, of whose stripes those below `whole_below` can be read.
-    pub(crate) fn attach(&self, device: usize, ix: DeviceIx, whole_below: u64) {
+    /// The same because of trouble.
+    pub(crate) fn fail_as(&self, slot: Slot, trouble: Trouble) {
+        self.leave(slot, trouble.state());
+    }
+
+    fn leave(&self, slot: Slot, left_as: MemberState) {
+        if !self.serves(slot) {
+            return;
+        }
+        let device = &self.devices[slot.device];
+        // What one lacks that was being filled is known only if the log has all of it.
+        let in_log = left_as == MemberState::Missing && (device.in_log.get() || self.is_whole(slot.device));
+        device.in_log.set(in_log);
+        device.left_as.set(Some(left_as));
+        device.failed.set(true);
+        self.departures.set(self.departures.get() + 1);
+        self.care.changed.notify();
+    }
+
+    /// Whether the write-intent log has to keep what somebody lacks.
+    pub(crate) fn needs_log(&self) -> bool {
+        (0..self.devices.len()).any(|device| self.devices[device].in_log.get() && !self.is_whole(device))
+    }
+
+    /// Gives a place to another device, or to one that is back, of whose stripes those below `whole_below` can be read. With
+    /// `in_log` the others can be read too, but for what the write-intent log has marked.
+    pub(crate) fn attach(&self, device: usize, ix: DeviceIx, whole_below: u64, in_log: bool) {
         let device = &self.devices[device];
+        device.trouble.set(None);
+        device.cache_in_doubt.set(false);
+        device.left_as.set(None);
+        device.in_log.set(in_log);
         device.ix.set(ix);
         device.life.set(device.life.get() + 1);
         device.whole_below.set(whole_below);
@@ -315,6 +378,9 @@ impl Core {
     /// More stripes of a device that is being filled can be read.
     pub(crate) fn filled_below(&self, device: usize, stripe: u64) {
         self.devices[device].whole_below.set(stripe);
+        if stripe == u64::MAX {
+            self.devices[device].in_log.set(false);
+        }
     }
 
     /// Whether every stripe can still be read.
@@ -335,10 +401,10 @@ impl Core {
     }
 
     /// Starts a write of rows of a stripe on a device.
-    pub(crate) fn start_write(&self, device: usize, stripe: u64, row: u32, data: BufSlice) -> OpFuture {
+    pub(crate) fn start_write(&self, device: usize, stripe: u64, row: u32, data: BufSlice) -> Given {
         self.counters.borrow_mut().device_written += (data.len() / BLOCK) as u64;
         self.note(device, |traffic| traffic.written += data.len() as u64);
-        self.rt.write(self.device_ix(device), self.start + self.layout.offset(stripe, row), data)
+        self.give(device, Due::Write { offset: self.start + self.layout.offset(stripe, row), data })
     }
 
     /// Starts a trim of rows of a stripe on a device.
@@ -346,21 +412,16 @@ impl Core {
         self.rt.trim(self.device_ix(device), self.start + self.layout.offset(stripe, row), len)
     }
 
-    /// Waits for writes or trims. A device that cannot write leaves service.
-    pub(crate) async fn ended(&self, writes: Vec<(Slot, OpFuture)>) -> Result<(), RaidError> {
-        for (slot, write) in writes {
-            match write.await {
+    /// Waits until devices have taken writes, or have left service.
+    pub(crate) async fn ended(&self, writes: Vec<Given>) -> Result<(), RaidError> {
+        for write in writes {
+            let device = write.slot.device;
+            if self.taken(write).await? {
                 // Not before: a flush that began earlier does not cover it.
-                Ok(_) => self.devices[slot.device].dirty.set(true),
-                Err(_) => self.write_failed(slot),
+                self.devices[device].note_write();
             }
         }
         self.check_alive()
-    }
-
-    pub(crate) fn write_failed(&self, slot: Slot) {
-        self.note(slot.device, |traffic| traffic.write_errors += 1);
-        self.fail(slot);
     }
 
     /// Takes note of a failed read: a place that cannot be read is no reason to give up the whole device, but is to be
@@ -368,7 +429,7 @@ impl Core {
     pub(crate) fn read_failed(&self, slot: Slot, stripe: u64, error: IoError) {
         self.note(slot.device, |traffic| traffic.read_errors += 1);
         if !error.kind.is_of_range() {
-            self.fail(slot);
+            self.undone(slot, IoClass::Read, error);
         } else if self.ledger.get().is_some_and(|ledger| ledger.intent().is_some()) {
             self.bad_places.note(stripe, slot.device);
         }
@@ -381,7 +442,7 @@ impl Core {
         });
     }
 
-    fn note(&self, device: usize, change: impl FnOnce(&mut DeviceTraffic)) {
+    pub(crate) fn note(&self, device: usize, change: impl FnOnce(&mut DeviceTraffic)) {
         let traffic = &self.devices[device].traffic;
         let mut now = traffic.get();
         change(&mut now);

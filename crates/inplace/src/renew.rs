@@ -39,8 +39,8 @@ impl Core {
     pub(crate) async fn resync_stripe(self: &Rc<Self>, stripe: u64) -> Result<(), RaidError> {
         let _alone = self.alone_at(stripe).await;
         match self.layout.level().parity() {
-            0 => self.copy_to(stripe, |_| true).await,
-            _ => self.renew_parity(stripe).await,
+            0 => self.undisturbed(async || self.copy_to(stripe, |_| true).await).await,
+            _ => self.undisturbed(async || self.renew_parity(stripe).await).await,
         }
     }
 
@@ -48,11 +48,13 @@ impl Core {
     pub(crate) async fn fill_stripe(self: &Rc<Self>, stripe: u64, device: usize) -> Result<(), RaidError> {
         let _alone = self.alone_at(stripe).await;
         if self.layout.level().parity() == 0 {
-            return self.copy_to(stripe, |target| target == device).await;
+            return self.undisturbed(async || self.copy_to(stripe, |target| target == device).await).await;
         }
-        let restored = self.column_of_others(stripe, device, 0, self.rows()).await?;
-        let write = (self.slot(device), self.start_write(device, stripe, 0, restored.full()));
-        self.ended(vec![write]).await
+        let restored = self.undisturbed(async || self.column_of_others(stripe, device, 0, self.rows()).await).await?;
+        if self.is_failed(device) {
+            return Ok(());
+        }
+        self.ended(vec![self.start_write(device, stripe, 0, restored.full())]).await
     }
 
     /// Rows of a device's column, made from the other columns; only for levels with parity.
@@ -80,7 +82,8 @@ impl Core {
 
     /// Copies the first copy that can be read of each column to those of the others that `wants` names.
     async fn copy_to(self: &Rc<Self>, stripe: u64, wants: impl Fn(usize) -> bool) -> Result<(), RaidError> {
-        let mut writes = Vec::new();
+        // All reads come first: an attempt that ends with an unreadable one has written nothing.
+        let mut copies = Vec::new();
         for column in 0..self.layout.data_columns() {
             let targets = || self.layout.copies(stripe, column).filter(|&device| !self.is_failed(device));
             if targets().count() < 2 || !targets().any(&wants) {
@@ -88,11 +91,12 @@ impl Core {
             }
             let buf = self.rt.alloc(self.stripe_bytes());
             let source = self.read_copy(stripe, column, 0, &buf.full(), None).await?;
-            for device in targets().filter(|&device| device != source && wants(device)) {
-                writes.push((self.slot(device), self.start_write(device, stripe, 0, buf.full())));
-            }
+            copies.extend(
+                targets().filter(|&device| device != source && wants(device)).map(|device| (device, buf.full())),
+            );
         }
-        self.ended(writes).await
+        let there = copies.into_iter().filter(|&(device, _)| !self.is_failed(device));
+        self.ended(there.map(|(device, bytes)| self.start_write(device, stripe, 0, bytes)).collect()).await
     }
 
     async fn read_chunk(&self, stripe: u64, device: usize) -> Option<Buf> {
@@ -115,7 +119,7 @@ impl Core {
         for (column, buf) in (self.layout.data_columns()..).zip(&parity) {
             let device = self.layout.device(stripe, column);
             if !self.is_failed(device) {
-                writes.push((self.slot(device), self.start_write(device, stripe, 0, buf.full())));
+                writes.push(self.start_write(device, stripe, 0, buf.full()));
             }
         }
         self.ended(writes).await

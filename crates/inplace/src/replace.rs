@@ -35,7 +35,8 @@ impl Array {
             wipe(&inner.rt, &device).await?;
             let ix = member.index();
             let attach = || {
-                core.attach(ix, device.ix, 0);
+                core.attach(ix, device.ix, 0, false);
+                core.device(ix).name.borrow_mut().clone_from(&device.name);
                 inner.devices.borrow_mut()[ix] = Some(device.clone());
                 let mut state = inner.ledger().state.borrow_mut();
                 let desc = state.groups.iter_mut().flat_map(|group| &mut group.members).nth(ix);
@@ -48,7 +49,7 @@ impl Array {
             let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
             intent.store_on(core, device.ix, attach).await.map_err(io)?;
             inner.commit().await?;
-            Ok(inner.begin_fill(ix))
+            Ok(inner.begin_fill(ix, intent.all_regions()))
         })
     }
 }

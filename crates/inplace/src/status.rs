@@ -1,8 +1,8 @@
 //! What an array looks like from outside.
 
-use cygnus_engine::ArrayHealth;
+use cygnus_engine::{ArrayHealth, Suspended, Trouble};
 use cygnus_format::MemberState;
-use cygnus_types::{ByteSize, MemberIx, Uuid, VolumeId};
+use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::array::Array;
 use crate::layout::Level;
@@ -35,6 +35,12 @@ pub struct Status {
     pub stale_regions: usize,
     /// What volumes can have in all.
     pub capacity: ByteSize,
+    /// For whom it waits, if it is suspended.
+    pub suspended: Option<Suspended>,
+    /// For how long it has been waiting.
+    pub suspended_for: Nanos,
+    /// How long requests wait then; [`Nanos::MAX`]: as long as it takes.
+    pub requests_wait: Nanos,
     /// By member.
     pub members: Vec<MemberStatus>,
     /// In the order of creation.
@@ -52,6 +58,8 @@ pub struct MemberStatus {
     pub name: Option<String>,
     /// Whether it takes part.
     pub state: MemberState,
+    /// What is the matter with it, while it is in service.
+    pub trouble: Option<Trouble>,
     /// Size of its device; 0 if that is not there.
     pub size: ByteSize,
     /// What was done with it since the array was opened.
@@ -77,7 +85,9 @@ impl Array {
         let state = ledger.state.borrow();
         let members: Vec<MemberStatus> = (0..core.layout.devices()).map(|ix| self.member_status(ix)).collect();
         let is = |wanted: MemberState| members.iter().any(|member| member.state == wanted);
+        let suspended = core.care.waits_for.borrow().clone();
         let health = match () {
+            () if suspended.is_some() => ArrayHealth::Suspended,
             () if core.check_alive().is_err() => ArrayHealth::ReadOnly,
             () if is(MemberState::Rebuilding) => ArrayHealth::Rebuilding,
             () if members.iter().any(|member| member.state != MemberState::Online) => ArrayHealth::Degraded,
@@ -97,6 +107,9 @@ impl Array {
             dirty_regions: intent.map_or(0, |intent| intent.dirty()),
             stale_regions: intent.map_or(0, |intent| intent.stale().len()),
             capacity: ByteSize(inner.space_mib() << 20),
+            suspended_for: suspended.as_ref().map_or(Nanos::ZERO, |of| inner.rt.now().since(of.since)),
+            requests_wait: core.care.requests_wait.get(),
+            suspended,
             members,
             volumes: state
                 .volumes
@@ -111,8 +124,10 @@ impl Array {
         let core = self.0.core();
         let recorded = self.0.ledger().state.borrow().members().nth(ix).map(|desc| desc.state);
         let state = match recorded.unwrap_or(MemberState::Missing) {
-            // It has failed a moment ago.
-            MemberState::Online | MemberState::Rebuilding if core.is_failed(ix) => MemberState::Failed,
+            // It has left a moment ago.
+            MemberState::Online | MemberState::Rebuilding if core.is_failed(ix) => {
+                core.device(ix).left_as.get().unwrap_or(MemberState::Failed)
+            }
             state => state,
         };
         let devices = self.0.devices.borrow();
@@ -121,6 +136,7 @@ impl Array {
             member: MemberIx(ix as u16),
             name: device.map(|device| device.name.clone()),
             state,
+            trouble: core.device(ix).trouble.get().filter(|_| !core.is_failed(ix)),
             size: ByteSize(device.map_or(0, |device| device.size)),
             traffic: core.device(ix).traffic.get(),
         }

@@ -1,11 +1,13 @@
 //! A volume: a run of the array's space under a name, for requests of any alignment.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::rc::Rc;
 
+use cygnus_engine::Suspended;
 use cygnus_format::VolumeDesc;
-use cygnus_runtime::{Buf, BufSlice};
-use cygnus_types::{BLOCK, Lba, VolumeId};
+use cygnus_runtime::{Buf, BufSlice, Raced, either, race};
+use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
 use crate::array::Inner;
 use crate::error::RaidError;
@@ -24,6 +26,12 @@ pub enum VolumeError {
         volume: VolumeId,
         /// Which block.
         lba: Lba,
+    },
+    /// More members are in trouble than the level survives, and the request has waited for them as long as it may.
+    #[error("the array waits for {waits_for}")]
+    Suspended {
+        /// For whom and why.
+        waits_for: String,
     },
     /// More members have failed than the level survives.
     #[error("the array is read-only: more members have failed than its level survives")]
@@ -120,6 +128,7 @@ impl Volume {
                 let lba = Lba(block.saturating_sub(self.state.start / BLOCK as u64));
                 VolumeError::Unreadable { volume: self.state.id, lba }
             }
+            RaidError::Suspended => self.array.suspended(),
             RaidError::Failed => VolumeError::ReadOnly,
             RaidError::Misaligned { .. } | RaidError::OutOfRange { .. } => {
                 unreachable!("volumes lie in the array, and ask for whole blocks: {error}")
@@ -139,21 +148,21 @@ impl Volume {
         if !whole {
             return self.read_around(start, into.len()).await;
         }
-        let departures = core.departures.get();
+        let unrest = core.unrest();
         self.array.raid.read(start, into.clone()).await.map_err(|error| self.error(error))?;
-        match core.departures.get() == departures {
+        match core.unrest() == unrest {
             true => Ok(into),
             false => self.read_around(start, into.len()).await,
         }
     }
 
-    /// Reads into memory of its own, as often as devices leave service meanwhile.
+    /// Reads into memory of its own, as often as devices fall silent meanwhile.
     async fn read_around(&self, start: u64, len: usize) -> Result<BufSlice, VolumeError> {
         let (core, around) = (self.array.core(), around(start, len as u64));
         loop {
-            let departures = core.departures.get();
+            let unrest = core.unrest();
             let buf = self.read_blocks(&around).await?;
-            if core.departures.get() == departures {
+            if core.unrest() == unrest {
                 return Ok(buf.slice(around.skip..around.skip + len));
             }
         }
@@ -177,6 +186,10 @@ impl Volume {
         if data.is_empty() {
             return Ok(());
         }
+        self.array.unless_suspended(self.write_at(start, data)).await?
+    }
+
+    async fn write_at(&self, start: u64, data: BufSlice) -> Result<(), VolumeError> {
         let (core, around) = (self.array.core(), around(start, data.len() as u64));
         // Parts of one block are the volume's to put together, one after the other.
         let alone = core.ranges.take(around.first, around.blocks).await;
@@ -208,7 +221,8 @@ impl Volume {
     /// See [`VolumeError`].
     pub async fn flush(&self) -> Result<(), VolumeError> {
         self.place(0, 0)?;
-        self.array.core().flush().await.map_err(|error| self.error(error))
+        let flushed = self.array.unless_suspended(self.array.core().flush()).await?;
+        flushed.map_err(|error| self.error(error))
     }
 
     /// Forgets a range. Only RAID-0 passes this on to the devices: what a trimmed device returns is undefined, and on two
@@ -223,8 +237,11 @@ impl Volume {
         if core.layout.level() != Level::Raid0 || first >= end {
             return Ok(());
         }
-        let alone = core.ranges.take(first, end - first).await;
-        core.trim(first, end - first, alone).await.map_err(|error| self.error(error))
+        let trim = async {
+            let alone = core.ranges.take(first, end - first).await;
+            core.trim(first, end - first, alone).await
+        };
+        self.array.unless_suspended(trim).await?.map_err(|error| self.error(error))
     }
 
     /// Makes a range read as zeros, by writing them.
@@ -247,6 +264,33 @@ impl Volume {
 }
 
 impl Inner {
+    fn suspended(&self) -> VolumeError {
+        let waits_for = self.core().care.waits_for.borrow().as_ref().map_or_else(String::new, Suspended::words);
+        VolumeError::Suspended { waits_for }
+    }
+
+    /// Waits for something that somebody's request needs, unless the array waits for members and the request has waited as
+    /// long as it may. What was begun goes on then, in its order.
+    async fn unless_suspended<T>(&self, work: impl Future<Output = T>) -> Result<T, VolumeError> {
+        let (care, mut work) = (&self.core().care, pin!(work));
+        loop {
+            let changed = care.changed.wait();
+            let fail_at = care.requests_fail_at();
+            if self.rt.now() >= fail_at {
+                return Err(self.suspended());
+            }
+            let limit = async {
+                match fail_at {
+                    Nanos::MAX => changed.await,
+                    at => either(changed, self.rt.sleep_until(at)).await,
+                }
+            };
+            if let Raced::First(done) = race(work.as_mut(), limit).await {
+                return Ok(done);
+            }
+        }
+    }
+
     /// Makes part of the array's space read as zeros. Bounds are whole blocks.
     pub(crate) async fn zero(&self, start: u64, end: u64) -> Result<(), RaidError> {
         let mut zeros = self.rt.alloc(PIECE as usize);

@@ -37,7 +37,8 @@ impl Array {
     pub(crate) fn start_workers(&self) {
         let inner = &self.0;
         for member in inner.to_be_filled() {
-            inner.begin_fill(member);
+            let intent = inner.ledger().intent().expect("without redundancy nobody is filled");
+            inner.begin_fill(member, intent.all_regions());
         }
         if inner.ledger().intent().is_some() {
             inner.rt.spawn(clear_bits(AtWork::new(inner)));
@@ -92,21 +93,28 @@ async fn mend_places(at_work: AtWork) {
     }
 }
 
-/// First what a crash has left, then what is missing.
+/// First what a crash has left, or trouble, then what is missing.
 async fn make_good(at_work: AtWork) {
     let inner = at_work.0.clone();
-    inner.resync().await;
     loop {
         let changed = inner.changed.wait();
+        inner.resync().await;
         if inner.closing.get() {
             return;
         }
         let next = inner.waiting.borrow_mut().pop_first();
         match next {
-            Some((member, job)) => inner.fill(member, job).await,
+            Some((member, fill)) => inner.fill(member, fill).await,
             None => changed.await,
         }
     }
+}
+
+/// A member to be filled.
+pub(crate) struct Fill {
+    job: Job,
+    /// What it lacks, in order.
+    regions: Vec<u32>,
 }
 
 impl Inner {
@@ -117,20 +125,21 @@ impl Inner {
     }
 
     pub(crate) fn device_name(&self, member: usize) -> String {
-        self.devices.borrow()[member].as_ref().map_or_else(|| format!("member {member}"), |device| device.name.clone())
+        self.core().device(member).name.borrow().clone()
     }
 
-    fn device_bytes(&self) -> u64 {
-        let layout = &self.core().layout;
-        layout.stripes() * u64::from(layout.chunk_blocks()) * BLOCK as u64
+    fn chunk_bytes(&self) -> u64 {
+        u64::from(self.core().layout.chunk_blocks()) * BLOCK as u64
     }
 
-    /// Has a member's device filled; returns the number of the job.
-    pub(crate) fn begin_fill(&self, member: usize) -> u64 {
+    /// Has these regions of a member's device filled; returns the number of the job.
+    pub(crate) fn begin_fill(&self, member: usize, regions: Vec<u32>) -> u64 {
+        let intent = self.ledger().intent().expect("without redundancy nobody is filled");
+        let stripes: u64 = regions.iter().map(|&region| intent.stripes_of(region).count() as u64).sum();
         let name = self.device_name(member);
-        let job = self.jobs.begin(&self.rt, JobKind::Rebuild, name, self.device_bytes());
+        let job = self.jobs.begin(&self.rt, JobKind::Rebuild, name, stripes * self.chunk_bytes());
         let id = job.id();
-        self.waiting.borrow_mut().insert(member, job);
+        self.waiting.borrow_mut().insert(member, Fill { job, regions });
         self.changed.notify();
         id
     }
@@ -151,28 +160,30 @@ impl Inner {
         if stale.is_empty() {
             return;
         }
-        let chunk = u64::from(core.layout.chunk_blocks()) * BLOCK as u64;
+        let chunk = self.chunk_bytes();
         let all: u64 = stale.iter().map(|&region| intent.stripes_of(region).count() as u64).sum();
         let name = self.ledger().state.borrow().name.clone();
         let job = self.jobs.begin(&self.rt, JobKind::Resync, name, all * chunk);
         let mut seen = self.raid.counters().written;
         let mut unreadable = 0;
         for region in stale {
+            let doubts = intent.doubts();
             for stripe in intent.stripes_of(region) {
                 if self.closing.get() {
                     return job.end(JobState::Cancelled);
                 }
-                if core.resync_stripe(stripe).await.is_err() {
-                    if core.check_alive().is_err() {
-                        return job.end(JobState::Failed("too many members have failed".into()));
-                    }
-                    unreadable += 1;
+                match core.resync_stripe(stripe).await {
+                    Ok(()) => {}
+                    Err(RaidError::Unreadable(_)) => unreadable += 1,
+                    Err(error) => return job.end(JobState::Failed(error.to_string())),
                 }
                 job.advance(chunk);
                 self.give_way(&mut seen).await;
             }
             // What is not flushed yet may be lost, and the bit with it only after a flush.
-            intent.resynced(region);
+            if intent.doubts() == doubts {
+                intent.resynced(region);
+            }
         }
         if unreadable > 0 {
             self.ledger().log.line(&format!("{unreadable} stripes were left as they are: they cannot be read"));
@@ -183,8 +194,8 @@ impl Inner {
     }
 
     /// Gives a member's device all that it should hold.
-    async fn fill(&self, member: usize, job: Job) {
-        let filled = self.try_fill(member, &job).await;
+    async fn fill(&self, member: usize, Fill { job, regions }: Fill) {
+        let filled = self.try_fill(member, &job, &regions).await;
         let name = self.device_name(member);
         let state = match filled {
             Ok(true) => {
@@ -219,34 +230,41 @@ impl Inner {
     }
 
     /// `false` if the array was closed meanwhile.
-    async fn try_fill(&self, member: usize, job: &Job) -> Result<bool, String> {
+    async fn try_fill(&self, member: usize, job: &Job, regions: &[u32]) -> Result<bool, String> {
         let core = self.core();
-        let chunk = u64::from(core.layout.chunk_blocks()) * BLOCK as u64;
+        let intent = self.ledger().intent().expect("without redundancy nobody is filled");
+        // It may leave, and be back, while somebody else is waited for.
+        let slot = core.slot(member);
+        let left = || Err(format!("the device is out of service: {}", core.device(member).why.borrow()));
         let mut seen = self.raid.counters().written;
-        for stripe in 0..core.layout.stripes() {
+        for stripe in regions.iter().flat_map(|&region| intent.stripes_of(region)) {
             if self.closing.get() {
                 return Ok(false);
             }
-            core.fill_stripe(stripe, member).await.map_err(|error| self.cannot_fill(member, &error))?;
-            if core.is_failed(member) {
+            if core.serves(slot) {
+                core.fill_stripe(stripe, member).await.map_err(|error| self.cannot_fill(member, &error))?;
+            }
+            if !core.serves(slot) {
                 core.settle().await.map_err(|error| error.to_string())?;
-                return Err("the device has failed".into());
+                return left();
             }
             core.filled_below(member, stripe + 1);
-            job.advance(chunk);
+            job.advance(self.chunk_bytes());
             self.give_way(&mut seen).await;
         }
         core.flush().await.map_err(|error| error.to_string())?;
-        if core.is_failed(member) {
-            return Err("the device has failed".into());
+        let _alone = self.admin.take().await;
+        if !core.serves(slot) {
+            return left();
         }
         {
             let mut state = self.ledger().state.borrow_mut();
             let desc = state.groups.iter_mut().flat_map(|group| &mut group.members).nth(member);
             change_member(desc.expect("it is a member"), MemberState::Online);
         }
-        self.commit().await.map_err(|error| error.to_string())?;
+        // From here on what it misses is another departure's matter.
         core.filled_below(member, u64::MAX);
+        self.commit().await.map_err(|error| error.to_string())?;
         Ok(true)
     }
 }

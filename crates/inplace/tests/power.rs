@@ -1,215 +1,29 @@
-//! Arrays in virtual time against an oracle: power is cut while clients write, members are lost, and what was flushed must
-//! be there, as far as the level promises it.
+//! Power is cut while clients write, members are lost, and what was flushed must be there, as far as the level promises it.
 
-use std::cell::{Cell, RefCell};
+mod oracle;
+
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{ArrayError, JobState, Log, OpenOptions};
+use cygnus_engine::{ArrayError, JobState, OpenOptions};
 use cygnus_format::{DATA_START, MemberState, SUPERBLOCK_AREA, Superblock, copies_for};
-use cygnus_inplace::{Array, CreateOptions, Level, Volume, VolumeError, check, create, repair};
-use cygnus_runtime::{Event, Halt, IoErrorKind, Rng, Runtime};
-use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{BLOCK, ByteSize, MemberIx, Nanos, ReactorId};
+use cygnus_inplace::{Array, Level, VolumeError, repair};
+use cygnus_runtime::{Halt, IoErrorKind, Rng, Runtime};
+use cygnus_types::{BLOCK, MemberIx, Nanos};
 
-/// Blocks that the load writes to: regions of their own, and enough stripes to meet.
-const BLOCKS: u64 = 192;
-const DISK: u64 = 8 << 20;
-const SECTORS: usize = BLOCK / 512;
+use oracle::{BLOCKS, Bench, Oracle, Quiet, load, members, redundant, versions};
 
-struct Quiet;
-
-impl Log for Quiet {
-    fn line(&self, _text: &str) {}
-}
-
-/// What is known of each sector of the volume: versions count up, and each is written once.
-#[derive(Clone, Default)]
-struct Oracle {
-    issued: Vec<u64>,
-    acknowledged: Vec<u64>,
-    flushed: Vec<u64>,
-}
-
-impl Oracle {
-    fn new() -> Self {
-        let zeros = vec![0; BLOCKS as usize * SECTORS];
-        Self { issued: zeros.clone(), acknowledged: zeros.clone(), flushed: zeros }
-    }
-
-    /// The first sector, if any, that has neither the flushed version nor one that was issued later.
-    fn complaint(&self, found: &[u64]) -> Option<String> {
-        found.iter().enumerate().find_map(|(sector, version)| {
-            let (least, most) = (self.flushed[sector], self.issued[sector]);
-            let wrong = !(least..=most).contains(version);
-            wrong.then(|| format!("sector {sector} has version {version} of {least} to {most}"))
-        })
-    }
-
-    /// After a crash each sector has any version from the flushed one to the last issued; that one it keeps.
-    fn settle_on(&mut self, found: &[u64], what: &str) {
-        assert_eq!(self.complaint(found), None, "{what}");
-        self.issued.copy_from_slice(found);
-        self.acknowledged.copy_from_slice(found);
-        self.flushed.copy_from_slice(found);
-    }
-}
-
-fn fill(bytes: &mut [u8], first_sector: usize, versions: impl Fn(usize) -> u64) {
-    for (n, sector) in bytes.chunks_exact_mut(512).enumerate() {
-        let stamp = versions(first_sector + n) << 20 | (first_sector + n) as u64;
-        sector.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&stamp.to_le_bytes()));
-    }
-}
-
-async fn versions(rt: &Runtime, volume: &Volume) -> Vec<u64> {
-    let mut found = Vec::new();
-    for at in (0..BLOCKS * BLOCK as u64).step_by(16 * BLOCK) {
-        let into = rt.alloc(16 * BLOCK);
-        let read = volume.read(at, into.full()).await.expect("everything can be read");
-        for (n, sector) in read.bytes().chunks_exact(512).enumerate() {
-            let words: Vec<u64> = sector.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
-            let number = at / 512 + n as u64;
-            assert!(words.iter().all(|&word| word == words[0]), "sector {number} is torn");
-            assert!(words[0] == 0 || words[0] & 0xfffff == number, "sector {number} holds another one");
-            found.push(words[0] >> 20);
-        }
-    }
-    found
-}
-
-/// Six clients, each in sectors of its own that share blocks and stripes with the others', and a seventh that flushes.
-async fn load(rt: &Runtime, volume: &Volume, oracle: &Rc<RefCell<Oracle>>, seed: u64, rounds: u64) {
-    const CLIENTS: usize = 6;
-    let left = Rc::new(Cell::new(CLIENTS));
-    let done = Rc::new(Event::new());
-    for client in 0..CLIENTS {
-        let (rt, volume, oracle) = (rt.clone(), volume.clone(), oracle.clone());
-        let (left, done) = (left.clone(), done.clone());
-        rt.clone().spawn(async move {
-            let mut rng = Rng::new(seed * 31 + client as u64);
-            let share = BLOCKS as usize * SECTORS / CLIENTS;
-            let odd = share * client + client;
-            for _ in 0..rounds {
-                if rng.below(8) == 0 {
-                    let before = oracle.borrow().acknowledged.clone();
-                    if volume.flush().await.is_ok() {
-                        let flushed = &mut oracle.borrow_mut().flushed;
-                        flushed.iter_mut().zip(before).for_each(|(now, then)| *now = then.max(*now));
-                    }
-                    continue;
-                }
-                let first = odd + rng.below(share as u64 - 8) as usize;
-                let most = (share * (client + 1)).min(BLOCKS as usize * SECTORS) - first;
-                let longest = if rng.below(4) == 0 { 200 } else { 12 };
-                let sectors = (1 + rng.below(longest) as usize).min(most);
-                let mut buf = rt.alloc(sectors * 512);
-                {
-                    let mut oracle = oracle.borrow_mut();
-                    oracle.issued[first..first + sectors].iter_mut().for_each(|version| *version += 1);
-                    fill(buf.part_mut(0..sectors * 512), first, |sector| oracle.issued[sector]);
-                }
-                let data = buf.slice(0..sectors * 512);
-                match volume.write(first as u64 * 512, data).await {
-                    Ok(()) => {
-                        let Oracle { issued, acknowledged, .. } = &mut *oracle.borrow_mut();
-                        acknowledged[first..first + sectors].copy_from_slice(&issued[first..first + sectors]);
-                    }
-                    Err(VolumeError::ReadOnly) => break,
-                    Err(error) => panic!("a write failed: {error}"),
-                }
-            }
-            left.set(left.get() - 1);
-            done.notify();
-        });
-    }
-    while left.get() > 0 {
-        let ended = done.wait();
-        if left.get() > 0 {
-            ended.await;
-        }
-    }
-}
-
-struct Bench {
-    world: World,
-    disks: Vec<DiskId>,
-}
-
-impl Bench {
-    fn new(level: Level, seed: u64, members: usize) -> Self {
-        let world = World::new(seed);
-        let disks = (0..members + 1).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), DISK))).collect();
-        let bench = Self { world, disks };
-        bench
-            .run(|rt| {
-                let devices = bench.world.infos(&bench.disks);
-                async move {
-                    let options = CreateOptions {
-                        name: "tank".into(),
-                        level,
-                        chunk: ByteSize::kib(16),
-                        force: false,
-                        blank: true,
-                    };
-                    create(&rt, &devices[..members], &options).await.expect("it can be made");
-                    let array = Array::open(&rt, &devices[..members], None, Arc::new(Quiet)).await.unwrap();
-                    array.create_volume("v", ByteSize(BLOCKS * BLOCK as u64), 0).await.unwrap();
-                    array.close().await.unwrap();
-                }
-            })
-            .expect("no power is cut");
-        bench
-    }
-
-    fn run<T, F: Future<Output = T>>(&self, body: impl FnOnce(Runtime) -> F) -> Result<T, Halt> {
-        let rt = self.world.reactor(ReactorId(0), &self.disks);
-        let result = rt.run(body(rt.clone()));
-        rt.drop_tasks();
-        result
-    }
-
-    /// Opens the array from those of its members that `there` names, and has `body` done to it.
-    fn with<T, F: Future<Output = T>>(
-        &self,
-        there: impl Fn(usize) -> bool,
-        body: impl FnOnce(Runtime, Array) -> F,
-    ) -> Result<T, Halt> {
-        let devices: Vec<_> =
-            self.world.infos(&self.disks).into_iter().enumerate().filter(|(n, _)| there(*n)).map(|(_, d)| d).collect();
-        self.run(|rt| async move {
-            let array = Array::open(&rt, &devices, None, Arc::new(Quiet)).await.expect("enough members are there");
-            body(rt, array).await
-        })
-    }
-
-    /// Writes until the power fails, and gives it back.
-    fn load_until_cut(&self, oracle: &Rc<RefCell<Oracle>>, seed: u64, steps: u64, there: impl Fn(usize) -> bool) {
-        let oracle = oracle.clone();
-        self.world.cut_power_after(Some(steps));
-        let ended = self.with(there, |rt, array| async move {
-            let volume = array.volume("v").expect("it is there");
-            load(&rt, &volume, &oracle, seed, u64::MAX).await;
-        });
-        assert_eq!(ended.unwrap_err(), Halt::PowerCut);
-        self.world.restore_power();
-    }
-
-    fn unfit(&self) -> (usize, bool) {
-        let devices = self.world.infos(&self.disks);
-        let report = self.run(|rt| async move { check(&rt, &devices, None, |_| ()).await.unwrap() }).unwrap();
-        let notes: Vec<&str> = report.findings.iter().filter(|f| f.is_remark()).map(|f| f.text.as_str()).collect();
-        let unfit = notes.iter().any(|text| text.contains("resyncs") && !text.contains("of which 0 do not fit"));
-        (report.damage(), unfit)
-    }
-}
-
-fn members(level: Level) -> usize {
-    if level == Level::Raid1 { 2 } else { 4 }
-}
-
-fn redundant() -> impl Iterator<Item = Level> {
-    Level::ALL.into_iter().filter(|&level| level != Level::Raid0)
+/// Writes until the power fails, and gives it back.
+fn load_until_cut(bench: &Bench, oracle: &Rc<RefCell<Oracle>>, seed: u64, steps: u64, there: impl Fn(usize) -> bool) {
+    let oracle = oracle.clone();
+    bench.world.cut_power_after(Some(steps));
+    let ended = bench.with(there, |rt, array| async move {
+        let volume = array.volume("v").expect("it is there");
+        load(&rt, &volume, &oracle, seed, u64::MAX).await;
+    });
+    assert_eq!(ended.unwrap_err(), Halt::PowerCut);
+    bench.world.restore_power();
 }
 
 #[test]
@@ -222,7 +36,7 @@ fn what_was_flushed_survives_power_cuts_and_after_the_resync_any_member() {
             for round in 0..4u64 {
                 let what = format!("{} seed {seed} round {round}", level.name());
                 let steps = 60 + Rng::new(seed * 7 + round).below(2500);
-                bench.load_until_cut(&oracle, seed * 100 + round, steps, |n| n < members(level));
+                load_until_cut(&bench, &oracle, seed * 100 + round, steps, |n| n < members(level));
                 let (damage, unfit) = bench.unfit();
                 assert_eq!(damage, 0, "{what}: only regions whose bits are set may be unfit");
                 left_unfit |= unfit;
@@ -262,7 +76,7 @@ fn mirrors_bear_a_power_cut_and_the_loss_of_a_member_at_once() {
         for seed in 0..12 {
             let bench = Bench::new(level, 50 + seed, members(level));
             let oracle = Rc::new(RefCell::new(Oracle::new()));
-            bench.load_until_cut(&oracle, seed, 300 + 150 * seed, |n| n < members(level));
+            load_until_cut(&bench, &oracle, seed, 300 + 150 * seed, |n| n < members(level));
             let lost = seed as usize % members(level);
             bench
                 .with(
@@ -510,7 +324,7 @@ fn devices_that_lie_about_flushes_are_noticed() {
         let bench = Bench::new(Level::Raid5, 210 + seed, 4);
         let oracle = Rc::new(RefCell::new(Oracle::new()));
         bench.disks.iter().for_each(|&disk| bench.world.ignore_flushes(disk, true));
-        bench.load_until_cut(&oracle, seed, 1500, |n| n < 4);
+        load_until_cut(&bench, &oracle, seed, 1500, |n| n < 4);
         let found =
             bench.with(|_| true, |rt, array| async move { versions(&rt, &array.volume("v").unwrap()).await }).unwrap();
         noticed += u32::from(oracle.borrow().complaint(&found).is_some());

@@ -14,6 +14,7 @@ impl From<cygnus_inplace::VolumeError> for VolumeError {
         use cygnus_inplace::VolumeError as InPlace;
         match error {
             InPlace::Unreadable { volume, lba } => VolumeError::Io { volume, lba },
+            InPlace::Suspended { .. } => VolumeError::Suspended,
             InPlace::ReadOnly => VolumeError::ReadOnly,
             // The session checked the range against the size; the volume has shrunk since.
             InPlace::OutOfRange { .. } | InPlace::Gone => VolumeError::Gone,

@@ -100,7 +100,7 @@ pub fn status(
         }),
         fault: engine.fault.clone(),
         oddities: Vec::new(),
-        suspended: engine.suspended.as_ref().map(|of| suspended(engine, of)),
+        suspended: engine.suspended.as_ref().map(|of| suspended(of, engine.suspended_for, engine.requests_wait)),
         recovery: Some(recovery(report)),
         listening: serving.listening.to_vec(),
         groups,
@@ -115,12 +115,13 @@ pub fn status(
     }
 }
 
-fn suspended(engine: &cygnus_engine::ArrayStatus, of: &cygnus_engine::Suspended) -> SuspendedStatus {
+/// An array that waits `waited` for members, and whose requests wait for so long.
+pub fn suspended(of: &cygnus_engine::Suspended, waited: Nanos, requests_wait: Nanos) -> SuspendedStatus {
     let millis = |span: Nanos| span.0 / 1_000_000;
     SuspendedStatus {
-        for_millis: millis(engine.suspended_for),
+        for_millis: millis(waited),
         waits_for: of.words(),
-        requests_fail_after_millis: (engine.requests_wait != Nanos::MAX).then(|| millis(engine.requests_wait)),
+        requests_fail_after_millis: (requests_wait != Nanos::MAX).then(|| millis(requests_wait)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arrays that update in place, for the commands: opened, checked, and told in the words of the control protocol.
 
+use super::convert::suspended;
 use super::{on_reactor, open_all, open_members, uuid_of};
 use crate::failure::Failure;
 use crate::members::Assembly;
@@ -105,7 +106,7 @@ pub fn status(
         repairs: Some(RepairCounters { reconstructed: array.counters.reconstructed, ..RepairCounters::default() }),
         patience: Some(Patience { hung_after_millis: serving.hung_after.0 / 1_000_000, ..Patience::default() }),
         oddities: Vec::new(),
-        suspended: None,
+        suspended: array.suspended.as_ref().map(|of| suspended(of, array.suspended_for, array.requests_wait)),
         fault: (array.health == ArrayHealth::ReadOnly)
             .then(|| "more members have failed than its level survives: bring them back and start it again".into()),
         recovery: Some(RecoveryStatus {
@@ -158,7 +159,7 @@ fn device(array: &Status, member: &MemberStatus, serving: &Serving<'_>) -> Devic
         index,
         group: (member.member.index() / width(array)) as u32,
         path: member.name.clone().unwrap_or_else(remembered),
-        trouble: None,
+        trouble: member.trouble.map(|trouble| trouble.words().into()),
         state: match member.state {
             MemberState::Online => DeviceState::Online,
             MemberState::Failed => DeviceState::Failed,

@@ -55,6 +55,9 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
         false => Array::open(rt, &reactor.devices, Some(plan.array), log).await,
     };
     let array = opened.map_err(Failure::from)?;
+    if let Some(span) = plan.suspended_for {
+        array.set_suspended_for(span);
+    }
     let (home, recorder) = match start(reactor, array.clone(), plan, signals) {
         Ok(started) => started,
         Err(failure) => {
