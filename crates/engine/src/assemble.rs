@@ -180,22 +180,18 @@ impl Findings {
     }
 }
 
-/// Whether there may have been a state newer than this one, the newest that was found. Such a one was on record when of some
-/// group all members in service had it, or more than may be lost: at least so many must then be among those whose slots are
-/// lost or that are not here.
+/// Whether the array can only be opened by relying on devices that may have held a state newer than this one, the newest that
+/// was found. Where it could do without them, the others are witnesses enough, as they are when a member is missing.
 fn hides_newer(state: &ArrayState, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
     let is_lost = |uuid: &Uuid| lost.iter().any(|slot| slot.uuid == *uuid);
-    let geometry = &state.geometry;
     // A spare may have become a member with that very state.
     let spares = state.spares.iter().filter(|spare| is_lost(&spare.uuid)).count();
-    let in_use = state.groups.iter().filter(|group| group.state != GroupState::Retired);
-    in_use.into_iter().any(|group| {
-        let count = |of: MemberState| group.members.iter().filter(move |member| member.state == of);
-        let silent = spares + count(MemberState::Online).filter(|member| is_lost(&member.uuid)).count();
-        let absent = count(MemberState::Online).filter(|member| !present.contains(&member.uuid)).count();
-        // One that is being filled may be among those that had it, and need not be.
-        let most = (usize::from(geometry.parity) + 1).saturating_sub(count(MemberState::Rebuilding).count());
-        silent > 0 && silent + absent >= most.clamp(1, usize::from(geometry.data))
+    let mut in_use = state.groups.iter().filter(|group| group.state != GroupState::Retired);
+    in_use.any(|group| {
+        let count = |is: &dyn Fn(&MemberDesc) -> bool| group.members.iter().filter(|member| is(member)).count();
+        let silent = spares + count(&|member| member.state == MemberState::Online && is_lost(&member.uuid));
+        let lacking = count(&|member| member.state != MemberState::Online || !present.contains(&member.uuid));
+        silent > 0 && silent + lacking > usize::from(state.geometry.parity)
     })
 }
 
