@@ -22,6 +22,7 @@ mod memory;
 mod oracle;
 mod recovery;
 mod regroup;
+mod rot;
 mod run;
 mod salvage;
 mod scrub;

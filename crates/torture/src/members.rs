@@ -11,7 +11,8 @@ use cygnus_types::BLOCK;
 
 use crate::coverage;
 use crate::journal;
-use crate::story::{Harm, Manner, Shape, What};
+use crate::rot;
+use crate::story::{Decay, Harm, Manner, Part, Shape, What};
 
 /// One device.
 struct Member {
@@ -176,6 +177,9 @@ impl Members {
     /// Lets something happen to a member.
     pub(crate) fn harm(&mut self, harm: Harm, running: bool) -> Done {
         let Harm { member: n, what } = harm;
+        if let What::Rots(part, decay, nth) = what {
+            return if running { Done::Refused } else { self.rot(n, part, decay, nth) };
+        }
         if !what.is_harmless() && !self.may_harm(n) || what == What::New && running {
             return Done::Refused;
         }
@@ -209,12 +213,24 @@ impl Members {
                     world.put_back(disk, saved);
                 }
             }
-            What::New => {}
+            What::New | What::Rots(..) => {}
         }
         if what == What::New {
             self.renew(n);
         }
         if matches!(what, What::Unreadable(_) | What::Flip(..)) { Done::Damaged } else { Done::Other }
+    }
+
+    /// Lets something on a stopped device rot that is there once more than members may be away: that costs no parity.
+    fn rot(&mut self, n: usize, part: Part, how: Decay, nth: u64) -> Done {
+        let all: Vec<DiskId> = self.members.iter().filter(|m| !m.gone).map(|m| m.disk).collect();
+        let member = &mut self.members[n];
+        let place = rot::place_of(&self.world, &all, member.disk, part, nth).filter(|_| !member.gone);
+        let Some((disk, at)) = place else { return Done::Refused };
+        journal::tell(format!("{} disk {} at byte {at} rots: {part:?} {how:?}", self.world.now(), disk.0));
+        rot::decay(&self.world, (disk, at), how, nth);
+        member.harmed = true;
+        Done::Damaged
     }
 
     /// Puts a new device into a member's place: one that holds nothing, does what it is told, and is given to the array.

@@ -9,6 +9,7 @@ mod draw;
 mod growth;
 mod passing;
 mod renewal;
+mod rot;
 mod salvage;
 mod scrubs;
 mod shrink;
@@ -24,6 +25,7 @@ use cygnus_types::Nanos;
 pub(crate) use draw::Habits;
 pub(crate) use growth::Regroup;
 pub(crate) use passing::{Passing, Sort};
+pub(crate) use rot::{Decay, Part};
 pub(crate) use scrubs::Scrubs;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
@@ -133,6 +135,9 @@ pub(crate) enum What {
     Unreadable(u64),
     /// A bit flips; byte offset and bit.
     Flip(u64, u8),
+    /// Something that describes the data rots, in one place of those where it is; the number decides which place and bit. Only
+    /// while the array is stopped.
+    Rots(Part, Decay, u64),
     /// Something goes wrong by itself from now on; so often in a million.
     Misbehaves(Manner, u32),
     /// Every write fails from now on.
@@ -154,7 +159,7 @@ pub(crate) enum What {
 impl What {
     /// Whether the member is as good as before, and uses up none of its group's parity.
     pub(crate) fn is_harmless(self) -> bool {
-        matches!(self, Self::Slow(_) | Self::Saved)
+        matches!(self, Self::Slow(_) | Self::Saved | Self::Rots(..))
     }
 }
 

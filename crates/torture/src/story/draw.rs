@@ -223,6 +223,7 @@ impl Story {
         super::passing::draw(&mut story, seed);
         super::passing::draw_outages(&mut story, seed);
         super::salvage::draw(&mut story, seed);
+        super::rot::draw(&mut story, seed);
         // Apart from the rest too.
         story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
@@ -319,15 +320,11 @@ impl Draw {
         harms
     }
 
-    /// Spoils some blocks of a member: data, headers, checkpoints, now and then a superblock.
+    /// Spoils some blocks of a member: data, headers, checkpoints.
     fn rot(&mut self, member: usize, harms: &mut Vec<Harm>) {
         let blocks = (self.shape.device_bytes() - DATA_START) / B;
         for _ in 0..1 + self.rng.below(20) {
-            let at = match self.rng.chance(1, 16) {
-                // Of a slot always the same copy, so that the other one is good.
-                true => cygnus_format::SUPERBLOCK_OFFSETS[self.rng.below(2) as usize][member % 2],
-                false => DATA_START + self.rng.below(blocks) * B,
-            };
+            let at = DATA_START + self.rng.below(blocks) * B;
             let what = match self.rng.chance(1, 3) {
                 true => What::Unreadable(at),
                 false => What::Flip(at + self.rng.below(B), self.rng.below(8) as u8),

@@ -29,8 +29,8 @@ use cygnus_policy::ParityPlacement;
 use cygnus_types::Nanos;
 
 use super::{
-    Admin, Cycle, Ending, Harm, Manner, Passing, Regroup, Request, RequestKind, Ruin, Script, Scrubs, Shape, Sort,
-    Story, What,
+    Admin, Cycle, Decay, Ending, Harm, Manner, Part, Passing, Regroup, Request, RequestKind, Ruin, Script, Scrubs,
+    Shape, Sort, Story, What,
 };
 
 const TITLE: &str = "cygnus torture story 1";
@@ -61,6 +61,11 @@ const MANNERS: [(Manner, &str); 6] = [
     (Manner::FlipsBits, "flips-bits"),
     (Manner::CannotRead, "cannot-read"),
 ];
+
+const PARTS: [(Part, &str); 3] = [(Part::Superblock, "superblock"), (Part::Header, "header"), (Part::Page, "page")];
+
+const DECAYS: [(Decay, &str); 3] =
+    [(Decay::Flipped, "flipped"), (Decay::Unreadable, "unreadable"), (Decay::Zeroed, "zeroed")];
 
 fn name_of<T: PartialEq>(table: &[(T, &'static str)], value: &T) -> &'static str {
     table.iter().find(|(known, _)| known == value).map(|(_, name)| *name).expect("every value is in its table")
@@ -187,6 +192,9 @@ impl Display for Harm {
             What::Lost => f.write_str("lost"),
             What::Unreadable(at) => write!(f, "unreadable {at}"),
             What::Flip(at, bit) => write!(f, "flip {at} {bit}"),
+            What::Rots(part, decay, nth) => {
+                write!(f, "rots {} {} {nth}", name_of(&PARTS, &part), name_of(&DECAYS, &decay))
+            }
             What::Misbehaves(manner, rate) => write!(f, "{} {rate}", name_of(&MANNERS, &manner)),
             What::FailsWrites => f.write_str("fails-writes"),
             What::Full => f.write_str("full"),
@@ -424,6 +432,12 @@ fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
         "lost" => What::Lost,
         "unreadable" => What::Unreadable(words.value()?),
         "flip" => What::Flip(words.value()?, words.value::<u8>()? % 8),
+        "rots" => {
+            let (part, decay) = (words.next()?, words.next()?);
+            let part = known(&PARTS, part).ok_or_else(|| format!("{part:?} does not rot"))?;
+            let decay = known(&DECAYS, decay).ok_or_else(|| format!("nothing is {decay:?}"))?;
+            What::Rots(part, decay, words.value()?)
+        }
         "fails-writes" => What::FailsWrites,
         "full" => What::Full,
         "hangs" => What::Hangs(Nanos(words.value()?)),

@@ -1,0 +1,119 @@
+//! Where the devices of a stopped array hold what describes the data, and what becomes of it when it rots.
+
+use std::collections::BTreeSet;
+
+use cygnus_format::{RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SlotCopy, Slots, StripeHeader, Superblock};
+use cygnus_sim::{DiskId, World};
+use cygnus_types::{BLOCK, GroupId, SegmentId};
+
+use crate::story::{Decay, Part};
+
+/// A block on a device: byte offset.
+type Place = (DiskId, u64);
+
+/// The block of a device, one of `all`, that rots; `None` where there is nothing of the kind that can do without.
+pub(crate) fn place_of(world: &World, all: &[DiskId], disk: DiskId, part: Part, nth: u64) -> Option<Place> {
+    let places = match part {
+        Part::Superblock => superblocks(world, disk),
+        Part::Header => headers(world, disk),
+        Part::Page => pages(world, all),
+    };
+    (!places.is_empty()).then(|| places[nth as usize % places.len()])
+}
+
+/// Lets a block rot; `nth` decides which bit.
+pub(crate) fn decay(world: &World, (disk, at): Place, how: Decay, nth: u64) {
+    match how {
+        Decay::Flipped => world.flip_bit(disk, at + nth % BLOCK as u64, (nth % 8) as u8),
+        Decay::Unreadable => world.fail_reads(disk, at..at + BLOCK as u64),
+        Decay::Zeroed => {
+            let mut block = [0; BLOCK];
+            world.peek(disk, at, &mut block);
+            for (byte, value) in (at..).zip(block) {
+                (0..8).filter(|bit| value >> bit & 1 == 1).for_each(|bit| world.flip_bit(disk, byte, bit));
+            }
+        }
+    }
+}
+
+fn slots_of(world: &World, disk: DiskId) -> Option<Slots> {
+    let mut head = vec![0; SUPERBLOCK_AREA as usize];
+    world.peek(disk, 0, &mut head);
+    Slots::read(&head).ok()
+}
+
+/// Of each slot one copy, if the other one is good: a power cut may have torn that.
+fn superblocks(world: &World, disk: DiskId) -> Vec<Place> {
+    let Some(slots) = slots_of(world, disk) else { return Vec::new() };
+    let copy = disk.0 as usize % 2;
+    let sound = |slot: &usize| matches!(slots.copies[*slot][1 - copy], SlotCopy::Holds(_));
+    (0..SUPERBLOCK_OFFSETS.len()).filter(sound).map(|slot| (disk, SUPERBLOCK_OFFSETS[slot][copy])).collect()
+}
+
+/// The chain of headers on a device that is a column of a group, in a segment: each with the offset of its first copy.
+fn chain(
+    world: &World,
+    of: &Superblock,
+    disk: DiskId,
+    segment: SegmentId,
+    mut found: impl FnMut(u64, &StripeHeader<'_>),
+) {
+    let geometry = of.state.geometry;
+    let width = u16::from(geometry.width());
+    let (group, column) = (GroupId(of.member.0 / width), (of.member.0 % width) as u8);
+    let (mut row, mut life) = (0, None);
+    while geometry.full_rows_at(row) > 0 {
+        let at = geometry.device_offset(segment.0, row);
+        let mut bytes = vec![0; geometry.header_blocks(geometry.full_rows_at(row)) as usize * BLOCK];
+        world.peek(disk, at, &mut bytes);
+        let header = StripeHeader::decode(&bytes).and_then(|header| header.verify(of.array.tag()));
+        let Ok(header) = header.and_then(|header| header.at(group, segment, column, row)) else { return };
+        let common = header.common();
+        if *life.get_or_insert(common.segment_seq) != common.segment_seq {
+            return;
+        }
+        found(at, &header);
+        row = common.end_row();
+    }
+}
+
+fn headers(world: &World, disk: DiskId) -> Vec<Place> {
+    let Some(own) = slots_of(world, disk).map(|slots| slots.newest).filter(|own| own.member != SPARE) else {
+        return Vec::new();
+    };
+    let group = usize::from(own.member.0) / usize::from(own.state.geometry.width());
+    let mut found = Vec::new();
+    for segment in (0..own.state.groups[group].segments()).map(SegmentId) {
+        chain(world, &own, disk, segment, |at, _| found.push((disk, at)));
+    }
+    found
+}
+
+/// The first copies of the pages of the newest checkpoint.
+fn pages(world: &World, all: &[DiskId]) -> Vec<Place> {
+    let own = all.iter().filter_map(|&disk| Some((disk, slots_of(world, disk)?.newest)));
+    let members: Vec<(DiskId, Superblock)> = own.filter(|(_, own)| own.member != SPARE).collect();
+    let newest = members.iter().map(|(_, own)| own).max_by_key(|own| own.generation);
+    let Some(root) = newest.and_then(|newest| newest.state.roots[0].clone()) else { return Vec::new() };
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    for at in root.segments.iter().filter(|at| at.use_of == RootUse::Pages) {
+        for (disk, own) in &members {
+            let geometry = own.state.geometry;
+            let column = (own.member.0 % u16::from(geometry.width())) as u8;
+            if own.member.0 / u16::from(geometry.width()) != at.group.0 {
+                continue;
+            }
+            chain(world, own, *disk, at.segment, |_, header| {
+                let first = header.common().first_data_row();
+                for (row, entry) in (first..).zip(header.entries_of(column).unwrap_or_default()) {
+                    let key = (entry.kind() as u8, entry.volume(), entry.lba());
+                    let is_page = entry.kind().is_of_checkpoint() && entry.seq() == root.generation;
+                    if is_page && seen.insert(key) {
+                        found.push((*disk, geometry.device_offset(at.segment.0, row)));
+                    }
+                }
+            });
+        }
+    }
+    found
+}
