@@ -7,13 +7,13 @@ use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
 
+use crate::care::scrub::ScrubReport;
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
 use crate::job::JobStatus;
-use crate::l2p::MAX_VOLUME_BLOCKS;
-use crate::open::{OpenOptions, RecoveryReport, open};
+use crate::map::l2p::MAX_VOLUME_BLOCKS;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
-use crate::scrub::ScrubReport;
+use crate::recover::open::{OpenOptions, RecoveryReport, open};
 use crate::shared::{Shared, VolumeState};
 use crate::status::{ArrayStatus, GroupRole, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo};

@@ -24,15 +24,15 @@ use cygnus_format::{CheckpointRoot, MapEntry, Place, RootUse, Stream, Superblock
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Nanos, SegmentId, Uuid, VolumeId};
 
-use crate::assemble::assemble_members;
+use crate::care::scrub::LostBlock;
 use crate::error::ArrayError;
-use crate::open::{OpenOptions, build, load, recount};
-use crate::parallel::for_each_of;
 use crate::reactor::Reactor;
-use crate::replay::Replayed;
-use crate::scrub::LostBlock;
-use crate::segments::SegIx;
+use crate::read::parallel::for_each_of;
+use crate::recover::assemble::assemble_members;
+use crate::recover::open::{OpenOptions, build, load, recount};
+use crate::recover::replay::Replayed;
 use crate::shared::{MemberCounters, count};
+use crate::space::segments::SegIx;
 use crate::work::Work;
 pub(crate) use maps::{Matched, unmatched};
 pub(crate) use segment::SegmentResult;
@@ -276,13 +276,13 @@ fn lost_blocks(reactor: &Reactor, findings: &[Finding]) -> Vec<LostBlock> {
 
 /// The maps as the next opening would have them; `false` when no checkpoint can be read.
 async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState, findings: &mut Vec<Finding>) -> bool {
-    let mut steps = crate::open::Steps::new(&reactor.rt, &crate::open::Silent);
+    let mut steps = crate::recover::open::Steps::new(&reactor.rt, &crate::recover::open::Silent);
     if let Err(error) = load(reactor, state, &mut steps).await {
         findings.push(Finding::new(FindingKind::Checkpoint, error.to_string()).beyond_redundancy());
         return false;
     }
     if !state.clean {
-        let replayed = match crate::open::replay(reactor, &mut steps).await {
+        let replayed = match crate::recover::open::replay(reactor, &mut steps).await {
             Ok(replayed) => replayed,
             Err(error) => {
                 findings.push(Finding::new(FindingKind::Checkpoint, error.to_string()));

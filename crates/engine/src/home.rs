@@ -8,17 +8,17 @@ use cygnus_format::{ArrayState, Entry};
 use cygnus_runtime::{DeviceIx, Event, Rounds};
 use cygnus_types::{GroupId, MemberIx, Nanos, Uuid};
 
-use crate::assemble::Returning;
-use crate::guardian::Care;
-use crate::haste::Guests;
-use crate::health::History;
+use crate::care::guardian::Care;
+use crate::care::health::History;
+use crate::care::membership::Spare;
+use crate::care::rebuild::Fill;
+use crate::care::scrub::ScrubReport;
+use crate::clean::haste::Guests;
+use crate::clean::throttle::ThrottleState;
 use crate::job::Jobs;
-use crate::membership::Spare;
-use crate::rebuild::Fill;
-use crate::scrub::ScrubReport;
-use crate::segments::SegIx;
-use crate::space::Space;
-use crate::throttle::ThrottleState;
+use crate::recover::assemble::Returning;
+use crate::space::manager::Space;
+use crate::space::segments::SegIx;
 
 /// See the module's text.
 pub(crate) struct Home {
@@ -56,7 +56,7 @@ pub(crate) struct Home {
     pub rebuilder_running: Cell<bool>,
     pub committing: Rounds<Result<(), String>>,
     pub flushing: Rounds<Result<(), String>>,
-    /// See [`crate::looks`].
+    /// See [`crate::map::looks`].
     pub grace: Rounds<()>,
     /// A discard in a stripe below this sequence is covered by a checkpoint.
     pub discard_horizon: Cell<u64>,

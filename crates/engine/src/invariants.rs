@@ -6,7 +6,7 @@ use cygnus_format::Role;
 
 use crate::array::Array;
 use crate::reactor::Reactor;
-use crate::segments::{SegIx, SegState};
+use crate::space::segments::{SegIx, SegState};
 
 impl Array {
     /// Walks the maps and the segment table and compares them. Costs a pass over all volumes and is meant for tests with

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use cygnus_runtime::{DeviceIx, Message, OneshotReceiver, OneshotSender, oneshot};
 use cygnus_types::{BLOCK, GroupId, ReactorId};
 
-use crate::lane::Lane;
 use crate::reactor::{HOME, Reactor};
-use crate::segments::SegIx;
-use crate::unflushed::Unflushed;
-use crate::writer::Grant;
+use crate::space::segments::SegIx;
+use crate::write::lane::Lane;
+use crate::write::unflushed::Unflushed;
+use crate::write::writer::Grant;
 
 /// A question for the home reactor.
 pub(crate) enum ToHome {
@@ -29,7 +29,7 @@ pub(crate) enum ToOwner {
     Blocks { ticket: u64, seg: SegIx, column: u8, row: u32, count: u32 },
     /// Groups were added: from this answer on the asker relies on everybody having seen them.
     Grown { ticket: u64 },
-    /// Answered when all looks have ended that are under way: see [`crate::looks`].
+    /// Answered when all looks have ended that are under way: see [`crate::map::looks`].
     EndLooks { ticket: u64 },
     /// Send the open user stripe to the devices.
     Drain { ticket: u64 },

@@ -10,15 +10,15 @@ use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, Runtime};
 use cygnus_types::{MemberIx, Nanos, SegmentId};
 
+use crate::care::member::Departure;
 use crate::home::Home;
-use crate::lane::Lane;
-use crate::looks::Looks;
-use crate::member::Departure;
-use crate::pace::Paces;
+use crate::map::looks::Looks;
 use crate::peers::{Peers, ToHome};
+use crate::read::pace::Paces;
 use crate::shared::Shared;
-use crate::unflushed::UnflushedStripes;
-use crate::writer::{Grant, Writer, writers};
+use crate::write::lane::Lane;
+use crate::write::unflushed::UnflushedStripes;
+use crate::write::writer::{Grant, Writer, writers};
 
 /// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
 pub(crate) const HOME: usize = 0;

@@ -10,16 +10,16 @@ use cygnus_policy::Policies;
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, VolumeId};
 
-use crate::admission::Admission;
-use crate::grown::Grown;
-use crate::l2p::{Map, MapMemory};
-use crate::member::MemberShared;
-use crate::newest::NewestLayout;
-use crate::numbers::StripeNumbers;
-use crate::order::WriteOrder;
-use crate::segments::SegmentTable;
-use crate::suspension::Suspension;
-use crate::throttle::Latencies;
+use crate::care::member::MemberShared;
+use crate::care::suspension::Suspension;
+use crate::clean::throttle::Latencies;
+use crate::map::l2p::{Map, MapMemory};
+use crate::map::order::WriteOrder;
+use crate::space::grown::Grown;
+use crate::space::newest::NewestLayout;
+use crate::space::segments::SegmentTable;
+use crate::write::admission::Admission;
+use crate::write::numbers::StripeNumbers;
 
 /// A volume as the reactors see it.
 pub(crate) struct VolumeState {
@@ -510,7 +510,7 @@ impl Shared {
     /// Counts a volume's blocks afresh from its map, adding them to the segments; when the array is opened.
     pub(crate) fn recount(&self, volume: &VolumeState) {
         let mut mapped = 0;
-        volume.map.for_each_mapped(crate::l2p::MAX_VOLUME_BLOCKS, |_, entry| {
+        volume.map.for_each_mapped(crate::map::l2p::MAX_VOLUME_BLOCKS, |_, entry| {
             mapped += 1;
             self.segments.add_live(self.segments.of(entry.pba()), 1);
         });

@@ -4,16 +4,16 @@ use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::Suspicion;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
-use crate::member::Departure;
-use crate::member_state::{self, ArrayHealth, Serves};
-use crate::membership::Spare;
-use crate::pace::MemberPace;
+use crate::care::member::Departure;
+use crate::care::member_state::{self, ArrayHealth, Serves};
+use crate::care::membership::Spare;
+use crate::care::suspension::Suspended;
+use crate::care::trouble::Trouble;
 use crate::reactor::Reactor;
-use crate::segments::SegState;
+use crate::read::pace::MemberPace;
 use crate::shared::{MemberCounters, VolumeState, read};
-use crate::space::segment_capacity;
-use crate::suspension::Suspended;
-use crate::trouble::Trouble;
+use crate::space::manager::segment_capacity;
+use crate::space::segments::SegState;
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]

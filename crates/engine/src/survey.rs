@@ -7,8 +7,8 @@ use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
 use crate::reactor::Reactor;
-use crate::segments::SegState;
 use crate::shared::VolumeState;
+use crate::space::segments::SegState;
 
 /// A segment as the array sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,19 +13,19 @@
 mod atomic;
 mod plant;
 
-#[path = "../../engine/src/grown.rs"]
+#[path = "../../engine/src/space/grown.rs"]
 #[allow(dead_code)]
 mod grown;
-#[path = "../../engine/src/numbers.rs"]
+#[path = "../../engine/src/write/numbers.rs"]
 #[allow(dead_code)]
 mod numbers;
-#[path = "../../engine/src/order.rs"]
+#[path = "../../engine/src/map/order.rs"]
 #[allow(dead_code)]
 mod order;
-#[path = "../../engine/src/residence.rs"]
+#[path = "../../engine/src/write/residence.rs"]
 #[allow(dead_code)]
 mod residence;
-#[path = "../../engine/src/service.rs"]
+#[path = "../../engine/src/care/service.rs"]
 #[allow(dead_code)]
 mod service;
 #[path = "../../uring/src/wake.rs"]

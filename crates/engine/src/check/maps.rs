@@ -9,10 +9,10 @@ use cygnus_parity as parity;
 use cygnus_types::{BLOCK, Lba};
 
 use super::{Finding, FindingKind, block_name};
-use crate::l2p::MAX_VOLUME_BLOCKS;
+use crate::map::l2p::MAX_VOLUME_BLOCKS;
 use crate::reactor::Reactor;
-use crate::segments::SegIx;
 use crate::shared::VolumeState;
+use crate::space::segments::SegIx;
 
 /// Which places of a segment the map and a summary agree on.
 pub(crate) struct Matched {

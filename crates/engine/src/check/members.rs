@@ -5,7 +5,7 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 
 use super::{Finding, FindingKind};
-use crate::assemble::{Found, look as look_at};
+use crate::recover::assemble::{Found, look as look_at};
 
 /// What the superblocks say.
 pub(super) struct Looked {
@@ -63,7 +63,12 @@ fn no_member(device: &DeviceInfo, what: &str) -> Finding {
 }
 
 fn newest_of(members: &[Member]) -> Option<Superblock> {
-    members.iter().map(|m| &m.newest).filter(|s| !s.is_joining()).max_by_key(|s| crate::assemble::rank(s)).cloned()
+    members
+        .iter()
+        .map(|m| &m.newest)
+        .filter(|s| !s.is_joining())
+        .max_by_key(|s| crate::recover::assemble::rank(s))
+        .cloned()
 }
 
 /// A device of a group that never came, or has gone, or whose place another device has: nothing of the array is missing.
@@ -95,7 +100,7 @@ fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
         MemberState::Missing => "was missing while the array was written to".to_string(),
         MemberState::Failed => "failed while the array was written to".to_string(),
         MemberState::Rebuilding => "is being rebuilt".to_string(),
-        MemberState::Online if crate::assemble::is_outdated(own, newest) => {
+        MemberState::Online if crate::recover::assemble::is_outdated(own, newest) => {
             format!("has a superblock of generation {}, and the array is at {}", own.generation, newest.generation)
         }
         MemberState::Online => return None,

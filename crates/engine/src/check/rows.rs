@@ -7,9 +7,9 @@ use cygnus_types::BLOCK;
 use super::segment::SegmentResult;
 use super::window::Window;
 use super::{Checker, Finding, FindingKind, points_to};
-use crate::reconstruct::restore_block;
-use crate::scan::FoundStripe;
-use crate::stripe::physical_column;
+use crate::read::reconstruct::restore_block;
+use crate::read::scan::FoundStripe;
+use crate::write::stripe::physical_column;
 
 const ZERO_BLOCK: [u8; BLOCK] = [0; BLOCK];
 

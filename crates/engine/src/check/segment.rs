@@ -9,9 +9,9 @@ use cygnus_types::{GroupId, SegmentId};
 use super::maps::Matched;
 use super::window::Window;
 use super::{Checker, Finding, FindingKind, points_to, rows};
-use crate::scan::{FoundStripe, merge};
-use crate::segments::{SegIx, SegState};
+use crate::read::scan::{FoundStripe, merge};
 use crate::shared::VolumeState;
+use crate::space::segments::{SegIx, SegState};
 
 /// What checking a segment gave, and sums of it.
 #[derive(Default)]

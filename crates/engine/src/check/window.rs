@@ -7,7 +7,7 @@ use cygnus_runtime::{Buf, DeviceIx};
 use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
 
 use super::Checker;
-use crate::member::MemberShared;
+use crate::care::member::MemberShared;
 use crate::shared::count;
 
 /// See the module's text.

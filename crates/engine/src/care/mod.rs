@@ -1,0 +1,16 @@
+//! Care of the members: trouble, suspension, catch-up, rebuild, replacement, scrubbing.
+
+pub(crate) mod came_back;
+pub(crate) mod drain;
+pub(crate) mod guardian;
+pub(crate) mod health;
+pub(crate) mod member;
+pub(crate) mod member_state;
+pub(crate) mod membership;
+pub(crate) mod rebuild;
+pub(crate) mod replace;
+pub(crate) mod restore;
+pub(crate) mod scrub;
+pub(crate) mod service;
+pub(crate) mod suspension;
+pub(crate) mod trouble;

@@ -1,0 +1,330 @@
+//! Rebuild: members that lack something are filled while the array goes on.
+//!
+//! A member being filled gets every write from the moment it is let in, so only segments that began before lack its
+//! column. These are restored one after the other, those of which most columns are lacking first. A segment whose
+//! column is whole is read from the member; others are not. When nothing lacks any more, everything is made durable
+//! and only then does the member count as online.
+//!
+//! A member that still works may be filled too, or rather a spare that is to take over from it: see [`crate::care::drain`]. Then
+//! nothing lacks redundancy, so it comes last.
+//!
+//! How far it has come is in the superblocks ([`Holdings`]): a rebuild that was cut short, even by the loss of the
+//! member for a while, goes on where it was, and a member that was only away gets what was written meanwhile.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use cygnus_format::{Holdings, MemberState};
+use cygnus_runtime::DeviceIx;
+use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
+
+use crate::care::member::Departure;
+use crate::care::member_state;
+use crate::care::membership::Spare;
+use crate::job::{Job, JobState};
+use crate::reactor::Reactor;
+use crate::space::segments::{SegIx, SegState};
+
+/// Segments restored between two records of the progress, at most; each record costs a flush of everything.
+const RECORD_AFTER: u32 = 32;
+/// Longest time between two records.
+const RECORD_WITHIN: Nanos = Nanos::secs(10);
+
+/// A member being filled, or the device that is to take over from one.
+pub(crate) struct Fill {
+    pub member: MemberIx,
+    /// The spare that is filled to take over from the member, which is in service; `None`: the member itself is filled.
+    pub successor: Option<Spare>,
+    /// What it had when this began.
+    pub had: Holdings,
+    pub job: Job,
+    /// Whether every segment begun since has its column.
+    prepared: Cell<bool>,
+}
+
+impl Fill {
+    pub(crate) fn new(member: MemberIx, had: Holdings, job: Job) -> Self {
+        Self { member, successor: None, had, job, prepared: Cell::new(false) }
+    }
+
+    /// For a spare that is to take over from the member.
+    pub(crate) fn of_successor(member: MemberIx, spare: Spare, job: Job) -> Self {
+        Self { successor: Some(spare), ..Self::new(member, Holdings::default(), job) }
+    }
+
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.prepared.get()
+    }
+}
+
+/// When the progress was last recorded.
+struct Recorded {
+    at: Nanos,
+    segments: u32,
+}
+
+impl Reactor {
+    /// The rebuilder: runs on the home reactor until the array closes.
+    pub(crate) async fn rebuilder(self: Rc<Self>) {
+        let home = self.home();
+        home.rebuilder_running.set(true);
+        let mut recorded = Recorded { at: self.rt.now(), segments: 0 };
+        while !home.stop.get() {
+            let changed = home.members_changed.wait();
+            self.end_fills(self.shared.fault()).await;
+            let settled = match self.shared.fault() {
+                None => self.settle_members().await,
+                Some(why) => Err(why),
+            };
+            self.end_fills(settled.err()).await;
+            self.prepare_fills().await;
+            match self.most_endangered_segment() {
+                Some(seg) => {
+                    self.restore_segment(seg).await;
+                    recorded.segments += 1;
+                    if recorded.segments >= self.record_after() || self.rt.now().since(recorded.at) > RECORD_WITHIN {
+                        self.record_progress().await;
+                        recorded = Recorded { at: self.rt.now(), segments: 0 };
+                    }
+                }
+                None if self.finish_fills().await => {}
+                None => changed.await,
+            }
+        }
+        self.record_progress().await;
+        // Their jobs end with them.
+        home.fills.borrow_mut().clear();
+        home.rebuilder_running.set(false);
+        home.members_changed.notify();
+    }
+
+    /// Small arrays record more often, large ones by their number of segments.
+    fn record_after(&self) -> u32 {
+        (self.shared.layout.segments(GroupId(0)) / 8).clamp(1, RECORD_AFTER)
+    }
+
+    pub(crate) fn fills(&self) -> Vec<Rc<Fill>> {
+        self.home().fills.borrow().clone()
+    }
+
+    /// Whether a member is about to be filled, or is being filled.
+    pub(crate) fn is_filling_members(&self) -> bool {
+        let home = self.home();
+        let drains = |fill: &Rc<Fill>| fill.successor.is_some();
+        !home.arrivals.borrow().is_empty() || !home.fills.borrow().iter().all(drains)
+    }
+
+    /// Whether the restoring of a segment should be left half done.
+    pub(crate) fn rebuild_must_pause(&self, fill: &Fill) -> bool {
+        self.home().stop.get() || self.shared.fault().is_some() || fill.job.is_cancelled()
+    }
+
+    /// Ends the jobs of devices that have left service, or all of them when the array takes no writes any more.
+    async fn end_fills(self: &Rc<Self>, fault: Option<String>) {
+        let mut drain_given_up = false;
+        for fill in self.fills() {
+            let end = match &fault {
+                _ if fill.job.is_cancelled() => JobState::Cancelled,
+                Some(why) => JobState::Failed(why.clone()),
+                None => match self.why_it_cannot_go_on(&fill) {
+                    Some(why) => JobState::Failed(why),
+                    None => continue,
+                },
+            };
+            let state = &self.shared.members[fill.member.index()];
+            match (&fill.successor, state.device()) {
+                (Some(spare), _) => {
+                    self.give_up_drain(&fill, spare);
+                    drain_given_up = true;
+                }
+                (None, Some(_)) if fill.job.is_cancelled() => {
+                    self.take_out(fill.member, Departure::Dismissed, "filling it was cancelled");
+                }
+                (None, _) => {}
+            }
+            self.end_fill(&fill, end);
+        }
+        if drain_given_up {
+            // What is on its way to that device must not land on what it will hold as somebody else's.
+            let _ = self.flush_everything().await;
+        }
+    }
+
+    fn end_fill(&self, fill: &Rc<Fill>, end: JobState) {
+        self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, fill));
+        fill.job.end(end);
+    }
+
+    fn why_it_cannot_go_on(&self, fill: &Fill) -> Option<String> {
+        let state = &self.shared.members[fill.member.index()];
+        match &fill.successor {
+            Some(spare) => self.why_drain_cannot_go_on(fill, spare),
+            None => (!state.is_filling()).then(|| format!("{} is out of service", state.name())),
+        }
+    }
+
+    /// The device that is filled, while that can go on.
+    pub(crate) fn filled_device(&self, fill: &Fill) -> Option<DeviceIx> {
+        let state = &self.shared.members[fill.member.index()];
+        match &fill.successor {
+            Some(spare) => state.successor().filter(|&dev| dev == spare.device.ix && state.is_online()),
+            None => state.device().filter(|_| state.is_filling() && state.trouble().is_none()),
+        }
+    }
+
+    /// Ends the segments that were begun before a member was let in: from then on each segment either lacks its column
+    /// for good, or has it from the first stripe on.
+    async fn prepare_fills(self: &Rc<Self>) {
+        let fresh: Vec<_> = self.fills().into_iter().filter(|fill| !fill.is_prepared()).collect();
+        if fresh.is_empty() {
+            return;
+        }
+        let drains = fresh.iter().all(|fill| fill.successor.is_some());
+        let _step = self.shared.during(if drains { "drain: prepare" } else { "rebuild: prepare" });
+        let mut begun = Vec::new();
+        for fill in fresh {
+            let begins = match &fill.successor {
+                Some(spare) => self.begin_succession(&fill, spare).await,
+                None => true,
+            };
+            begun.extend(begins.then_some(fill));
+        }
+        self.end_all_segments().await;
+        for fill in begun {
+            fill.prepared.set(true);
+            fill.job.set_left(self.left_for(fill.member));
+        }
+    }
+
+    /// Bytes of live data that a member still lacks.
+    fn left_for(&self, member: MemberIx) -> u64 {
+        let (group, _) = self.shared.layout.column_of(member);
+        let lacking = self.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg));
+        lacking.map(|seg| self.share_of_member(u64::from(self.shared.segments.live(seg)))).sum()
+    }
+
+    /// Whether the device being filled in a member's place lacks its column of a segment that holds something.
+    fn lacks(&self, member: MemberIx, seg: SegIx) -> bool {
+        let holds_something =
+            matches!(self.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged);
+        holds_something && !self.shared.members[member.index()].is_whole(self.shared.segments.locate(seg).1)
+    }
+
+    /// The segment to restore next: one of which most columns are lacking.
+    fn most_endangered_segment(&self) -> Option<SegIx> {
+        let table = &self.shared.segments;
+        let fills = self.fills();
+        let filling = |group: GroupId| {
+            fills.iter().filter(move |f| f.is_prepared() && self.shared.layout.column_of(f.member).0 == group)
+        };
+        let mut best: Option<(usize, SegIx)> = None;
+        for group in (0..self.shared.layout.groups()).map(|g| GroupId(g as u16)) {
+            if filling(group).next().is_none() {
+                continue;
+            }
+            for seg in table.of_group(group).filter(|&seg| filling(group).any(|f| self.lacks(f.member, seg))) {
+                let lacking = self.columns_lacking(group, table.locate(seg).1);
+                if best.is_none_or(|(most, _)| lacking > most) {
+                    best = Some((lacking, seg));
+                }
+            }
+        }
+        best.map(|(_, seg)| seg)
+    }
+
+    fn columns_lacking(&self, group: GroupId, segment: SegmentId) -> usize {
+        let width = self.shared.layout.geometry().width();
+        (0..width).filter(|&c| !self.shared.member(group, c).1.has(segment)).count()
+    }
+
+    /// First segment of the group of which a member lacks its column; the number of segments if there is none.
+    fn first_lacking(&self, member: MemberIx) -> u32 {
+        let (group, _) = self.shared.layout.column_of(member);
+        let first = self.shared.segments.of_group(group).find(|&seg| self.lacks(member, seg));
+        first.map_or(self.shared.layout.segments(group), |seg| self.shared.segments.locate(seg).1.0)
+    }
+
+    /// Makes what was restored durable, and writes down how far that goes.
+    async fn record_progress(self: &Rc<Self>) {
+        let reached: Vec<(MemberIx, u32)> = self
+            .fills()
+            .iter()
+            .filter(|fill| fill.is_prepared() && fill.successor.is_none())
+            .map(|fill| (fill.member, self.first_lacking(fill.member)))
+            .collect();
+        let _step = (!reached.is_empty()).then(|| self.shared.during("rebuild: record"));
+        if reached.is_empty() || self.flush_everything().await.is_err() {
+            return;
+        }
+        let below = self.shared.durable();
+        {
+            let mut state = self.home().state.borrow_mut();
+            let mut members: Vec<_> = state.groups.iter_mut().flat_map(|g| &mut g.members).collect();
+            for (member, restored) in reached {
+                let desc = &mut *members[member.index()];
+                // One that goes on where it was has to come as far again first.
+                if self.shared.members[member.index()].is_filling() && restored >= desc.holds.restored {
+                    (desc.holds.restored, desc.holds.restored_below) = (restored, below);
+                }
+            }
+        }
+        // Should it fail, the progress before counts.
+        let _ = self.commit_state().await;
+    }
+
+    /// Members that lack nothing any more become online, and spares that lack nothing take over. Says whether any did.
+    async fn finish_fills(self: &Rc<Self>) -> bool {
+        let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
+        let full: Vec<_> = self.fills().into_iter().filter(nothing_lacks).collect();
+        let drains = full.iter().any(|fill| fill.successor.is_some());
+        let name = if drains { "drain: hand over" } else { "rebuild: finish" };
+        let _step = (!full.is_empty()).then(|| self.shared.during(name));
+        if full.is_empty() || self.flush_everything().await.is_err() {
+            return false;
+        }
+        let mut relieved = Vec::new();
+        for fill in &full {
+            // One that left service during the flush lacks what was begun since.
+            if self.filled_device(fill).is_some() {
+                assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
+            }
+            match &fill.successor {
+                Some(spare) => relieved.extend(self.hand_over(fill.member, spare).map(|was| (fill.member, was))),
+                None => self.come_online(fill.member),
+            }
+        }
+        let recorded = self.commit_state().await;
+        if recorded.is_ok() && !relieved.is_empty() {
+            self.dismiss_relieved(relieved).await;
+        }
+        for fill in full {
+            let state = &self.shared.members[fill.member.index()];
+            let end = match &recorded {
+                // A drain that has not come to its end goes on, or ends elsewhere.
+                _ if fill.successor.as_ref().is_some_and(|spare| !self.has_taken_over(fill.member, spare)) => continue,
+                Ok(()) if state.is_online() => JobState::Done,
+                Ok(()) => JobState::Failed(format!("{} left service at the end", state.name())),
+                Err(why) => JobState::Failed(why.clone()),
+            };
+            // Part of what was to be done then has been overwritten meanwhile.
+            fill.job.set_left(0);
+            self.end_fill(&fill, end);
+        }
+        true
+    }
+
+    /// A member that lacks nothing any more becomes online, unless it has left service.
+    fn come_online(&self, member: MemberIx) {
+        let shared = &self.shared.members[member.index()];
+        if !shared.end_filling() {
+            return;
+        }
+        self.change_desc(member, |desc| member_state::change(desc, MemberState::Online));
+        self.shared.log(format!("{} is online as member {}", shared.name(), member.0));
+    }
+
+    fn left_segments(&self, member: MemberIx) -> usize {
+        let (group, _) = self.shared.layout.column_of(member);
+        self.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg)).count()
+    }
+}

@@ -1,0 +1,173 @@
+//! What an operator may ask for about members: another device in the place of one, and spares.
+
+use cygnus_format::{Holdings, MAX_SPARES, MemberState, SpareDesc};
+use cygnus_runtime::DeviceInfo;
+use cygnus_types::{ByteSize, MemberIx, Uuid};
+
+use crate::array::Array;
+use crate::care::member::Departure;
+use crate::care::membership::{Candidate, Claim, Spare, Taken};
+use crate::error::{ArrayError, MemberError};
+use crate::recover::assemble::{Found, held_below, inspect};
+use crate::recover::slots::write_empty;
+use crate::work::Work;
+
+impl Array {
+    /// Puts `device` into the place of a member and begins to fill it; returns the number of the job. Of the member's
+    /// own device, come back, only what it lacks is restored. All reactors must have the device under its number.
+    ///
+    /// With `force` the device may hold something, which is lost, and the member may still be online: then its group
+    /// has less redundancy until the job has ended.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub fn replace<'a>(
+        &'a self,
+        member: MemberIx,
+        device: &'a DeviceInfo,
+        force: bool,
+    ) -> Work<'a, Result<u64, MemberError>> {
+        let (array, device) = (self.clone(), device.clone());
+        self.carry_out(async move {
+            let reactor = &array.reactor;
+            if reactor.home().state.borrow().has_left(member) {
+                return Err(MemberError::Left(member));
+            }
+            array.check_candidate(&device, reactor.bytes_needed(member))?;
+            let _taken = Taken::new(reactor, vec![device.ix]);
+            let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
+            let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
+            if !reactor.is_idle(device.ix).await {
+                let why = format!("{} has not ended what was asked of it earlier: try again when it has", device.name);
+                return Err(ArrayError::Invalid(why).into());
+            }
+            let own = array.own_holdings(member, &device).await?;
+            if own.is_none() && !force {
+                array.refuse_used(&device).await?;
+            }
+            array.make_way(member, force)?;
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            let candidate = match own {
+                Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
+                None => {
+                    let (group, _) = reactor.shared.layout.column_of(member);
+                    let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+                    reactor.prepare(reactor.shared.layout.segments(group), &device).await.map_err(io)?;
+                    Candidate { device: device.clone(), new_uuid: Some(array.new_uuid()), holds: Holdings::default() }
+                }
+            };
+            Ok(reactor.begin_fill(member, candidate))
+        })
+    }
+
+    /// Keeps `device` ready to take a lost member's place; if one is lost already, it does so at once.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub fn add_spare<'a>(&'a self, device: &'a DeviceInfo, force: bool) -> Work<'a, Result<(), MemberError>> {
+        let (array, device) = (self.clone(), device.clone());
+        self.carry_out(async move {
+            let reactor = &array.reactor;
+            let home = reactor.home();
+            let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
+            array.check_candidate(&device, members.min().expect("an array has members"))?;
+            let _taken = Taken::new(reactor, vec![device.ix]);
+            if !force {
+                array.refuse_used(&device).await?;
+            }
+            write_empty(&reactor.rt, device.ix).await.map_err(|error| error.of(&device.name))?;
+            if home.state.borrow().spares.len() >= MAX_SPARES {
+                return Err(MemberError::TooManySpares);
+            }
+            let uuid = array.new_uuid();
+            home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
+            home.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            reactor.shared.log(format!("{} is a spare", device.name));
+            home.members_changed.notify();
+            Ok(())
+        })
+    }
+
+    /// Lets go of a spare, by its name or UUID. The device forgets that it was one.
+    ///
+    /// # Errors
+    /// See [`MemberError`]; then nothing has changed.
+    pub fn remove_spare<'a>(&'a self, name: &'a str) -> Work<'a, Result<(), MemberError>> {
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let home = array.reactor.home();
+            let present =
+                home.spares.borrow().iter().find(|s| s.device.name == name || s.uuid.to_string() == name).cloned();
+            let listed = home.state.borrow().spares.iter().find(|s| s.uuid.to_string() == name).map(|s| s.uuid);
+            let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
+                return Err(MemberError::NoSpare(name));
+            };
+            if let Some(member) = array.reactor.takes_over_from(uuid) {
+                let member = array.reactor.shared.members[member.index()].name();
+                return Err(MemberError::Successor { spare: name, member });
+            }
+            array.reactor.forget_spare(uuid);
+            array.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            if let Some(spare) = present {
+                crate::recover::create::wipe(&array.reactor.rt, &spare.device).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn new_uuid(&self) -> Uuid {
+        Uuid::from_random(self.reactor.rt.rng_u64(), self.reactor.rt.rng_u64())
+    }
+
+    fn check_candidate(&self, device: &DeviceInfo, need: u64) -> Result<(), MemberError> {
+        let reactor = &self.reactor;
+        if let Some(why) = reactor.shared.fault() {
+            return Err(ArrayError::Faulted(why).into());
+        }
+        if device.size < need {
+            let (device, size, need) = (device.name.clone(), ByteSize(device.size), ByteSize(need));
+            return Err(ArrayError::TooSmall { device, size, need }.into());
+        }
+        if reactor.is_in_use(device.ix) {
+            return Err(MemberError::InService(device.name.clone()));
+        }
+        Ok(())
+    }
+
+    async fn refuse_used(&self, device: &DeviceInfo) -> Result<(), MemberError> {
+        crate::recover::create::refuse_used(&self.reactor.rt, std::slice::from_ref(device))
+            .await
+            .map_err(MemberError::from)
+    }
+
+    /// What the member's own device has, if `device` is that.
+    async fn own_holdings(&self, member: MemberIx, device: &DeviceInfo) -> Result<Option<Holdings>, MemberError> {
+        let Found::Member(own) = inspect(&self.reactor.rt, device).await? else { return Ok(None) };
+        let desc = self.reactor.desc(member);
+        if own.array != self.reactor.home().uuid || own.member_uuid != desc.uuid || desc.state == MemberState::Online {
+            return Ok(None);
+        }
+        // What does not belong to our history counts as something foreign.
+        Ok(held_below(member, &own, &desc).ok().map(|only_below| desc.holds.limited_to(only_below)))
+    }
+
+    /// Takes a member out of service whose place is wanted.
+    fn make_way(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
+        let shared = &self.reactor.shared;
+        let state = &shared.members[member.index()];
+        if state.device().is_none() {
+            return Ok(());
+        }
+        let (group, _) = shared.layout.column_of(member);
+        let parity = usize::from(shared.layout.geometry().parity);
+        if shared.lacking_in(group) + self.reactor.troubled_in(group) + 1 > parity {
+            return Err(MemberError::LastCopy { device: state.name(), group });
+        }
+        if !force {
+            return Err(MemberError::StillOnline(state.name()));
+        }
+        self.reactor.take_out(member, Departure::Dismissed, "it is being replaced");
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! Restoring what a member should hold, a segment at a time: the headers of all stripes, so that the column describes
+//! itself, and the blocks of those stripes that hold anything current. (Of a stripe without a current block nothing can
+//! ever be missed: before the member counts as online, whatever replaced the blocks is made durable.)
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use cygnus_format::{Entry, Stream, Summary};
+use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
+
+use crate::care::rebuild::Fill;
+use crate::reactor::Reactor;
+use crate::read::columns::Columns;
+use crate::read::parallel::for_each_of;
+use crate::read::scan::{Ending, FoundStripe};
+use crate::shared::count;
+use crate::space::segments::SegIx;
+
+/// Stripes restored at a time: enough to read, compute and write at once, few enough that guests find their way in.
+const STRIPES_AT_ONCE: usize = 4;
+
+/// A column to be restored, on its member's device or on that of a successor.
+struct Target {
+    fill: Rc<Fill>,
+    column: u8,
+}
+
+/// A segment under work: it is not given back meanwhile, so nothing old can land on something new.
+pub(crate) struct Pin<'a>(&'a Reactor, SegIx);
+
+impl<'a> Pin<'a> {
+    pub(crate) fn new(reactor: &'a Reactor, seg: SegIx) -> Self {
+        *reactor.home().pinned.borrow_mut().entry(seg).or_default() += 1;
+        Self(reactor, seg)
+    }
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        let mut pinned = self.0.home().pinned.borrow_mut();
+        let pins = pinned.get_mut(&self.1).expect("it was pinned");
+        *pins -= 1;
+        if *pins == 0 {
+            pinned.remove(&self.1);
+            self.0.home().unpinned.notify();
+        }
+    }
+}
+
+impl Reactor {
+    /// Restores the columns of a segment that members being filled lack.
+    pub(crate) async fn restore_segment(self: &Rc<Self>, seg: SegIx) {
+        let (group, segment) = self.shared.segments.locate(seg);
+        let targets: Rc<[Target]> = self.targets(group, segment).into();
+        if targets.is_empty() {
+            // It left service while the rebuilder waited for something else; its job ends when that comes round.
+            return;
+        }
+        let live = u64::from(self.shared.segments.live(seg));
+        let _look = self.looks.begin();
+        let _pin = Pin::new(self, seg);
+        let drains = targets.iter().all(|target| target.fill.successor.is_some());
+        let _step = self.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
+        let Ok((stripes, end_row)) = self.stripes_of(group, segment).await else { return };
+        let interrupted = Rc::new(Cell::new(false));
+        for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, {
+            let (reactor, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
+            move |stripe| {
+                let (reactor, targets, interrupted) = (reactor.clone(), targets.clone(), interrupted.clone());
+                async move {
+                    let pauses = reactor.rebuild_must_pause(&targets[0].fill);
+                    if pauses || reactor.restore_stripe(&stripe, &targets).await.is_err() {
+                        interrupted.set(true);
+                    }
+                }
+            }
+        })
+        .await;
+        if interrupted.get() {
+            return;
+        }
+        self.end_column(segment, end_row, &targets).await;
+        for Target { fill, .. } in targets.iter().filter(|t| self.filled_device(&t.fill).is_some()) {
+            self.shared.members[fill.member.index()].set_whole(segment, true);
+            fill.job.advance(self.share_of_member(live));
+        }
+    }
+
+    /// What a member has of so many blocks in its group, in bytes.
+    pub(crate) fn share_of_member(&self, live: u64) -> u64 {
+        live * BLOCK as u64 / u64::from(self.shared.layout.geometry().data)
+    }
+
+    fn targets(&self, group: GroupId, segment: SegmentId) -> Vec<Target> {
+        let fills = self.home().fills.borrow();
+        let here = fills.iter().filter(|fill| fill.is_prepared()).filter_map(|fill| {
+            let (of, column) = self.shared.layout.column_of(fill.member);
+            let whole = self.shared.members[fill.member.index()].is_whole(segment);
+            let lacks = of == group && self.filled_device(fill).is_some() && !whole;
+            lacks.then(|| Target { fill: fill.clone(), column })
+        });
+        here.collect()
+    }
+
+    /// All stripes of a segment, and the row behind them.
+    async fn stripes_of(
+        self: &Rc<Self>,
+        group: GroupId,
+        segment: SegmentId,
+    ) -> Result<(Vec<FoundStripe>, u32), Ending> {
+        let (mut stripes, mut row, mut life) = (Vec::new(), 0, None);
+        while let Some(stripe) = self.stripe_surely_at(group, segment, row, life).await? {
+            (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
+            stripes.push(stripe);
+        }
+        Ok((stripes, row))
+    }
+
+    async fn restore_stripe(self: &Rc<Self>, stripe: &FoundStripe, targets: &[Target]) -> Result<(), Ending> {
+        let common = stripe.common;
+        let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq);
+        let lacks = |t: &&Target| lacks(t) && self.filled_device(&t.fill).is_some();
+        let targets: Vec<&Target> = targets.iter().filter(lacks).collect();
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let rows = if self.is_needed(stripe) { common.rows } else { 0 };
+        let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
+        self.throttle(column_bytes as u64).await;
+        let contents = if rows > 0 { self.contents(stripe, &targets).await? } else { vec![Vec::new(); targets.len()] };
+        let mut writes = Vec::new();
+        for (target, contents) in targets.into_iter().zip(contents) {
+            let Some(dev) = self.filled_device(&target.fill) else { continue };
+            let mut buf = self.rt.alloc(column_bytes);
+            let (header, data) = buf.bytes_mut().split_at_mut(common.header_bytes());
+            if !encode_header(stripe, target.column, header) {
+                header.fill(0);
+            }
+            data.copy_from_slice(&contents);
+            let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
+            writes.push((target.fill.member, self.rt.write(dev, offset, buf.full())));
+        }
+        for (member, write) in writes {
+            let state = &self.shared.members[member.index()];
+            // One that did not take it is in trouble, and leaves.
+            if write.await.is_ok() {
+                count(&state.counters.written, column_bytes as u64);
+                state.mark_dirty();
+            }
+        }
+        Ok(())
+    }
+
+    /// What the targets' columns should hold below their headers: as the member itself has it where that still works and
+    /// can be believed, else as all columns together have it.
+    async fn contents(self: &Rc<Self>, stripe: &FoundStripe, targets: &[&Target]) -> Result<Vec<Vec<u8>>, Ending> {
+        let mut contents = Vec::new();
+        for target in targets {
+            let drained = target.fill.successor.is_some();
+            contents.push(if drained { self.own_column(stripe, target.column).await } else { None });
+        }
+        if contents.iter().any(Option::is_none) {
+            let mut columns = Columns::new(&stripe.common, self.read_stripe_surely(&stripe.common).await?);
+            columns.fill_missing();
+            self.report_lost(stripe, columns.heal(&stripe.entries));
+            for (contents, target) in contents.iter_mut().zip(targets) {
+                contents.get_or_insert_with(|| columns.whole(target.column));
+            }
+        }
+        Ok(contents.into_iter().flatten().collect())
+    }
+
+    /// Whether a stripe holds anything that somebody may want to read.
+    fn is_needed(&self, stripe: &FoundStripe) -> bool {
+        let unknown = stripe.entries.iter().any(Option::is_none);
+        unknown || stripe.common.stream == Stream::Meta || !self.live_blocks(stripe).is_empty()
+    }
+
+    /// Tells of current blocks that nothing restores. (Those of torn stripes were never there.)
+    fn report_lost(&self, stripe: &FoundStripe, wrong: Vec<(u8, u32)>) {
+        if wrong.is_empty() {
+            return;
+        }
+        let first = stripe.common.first_data_row();
+        let current = self.live_blocks(stripe);
+        let is_current = |&(column, row): &(u8, u32)| {
+            current.iter().any(|block| block.place.column == column && block.place.row == first + row)
+        };
+        let lost = wrong.iter().filter(|at| is_current(at)).count();
+        if lost > 0 {
+            count(&self.shared.totals.unreadable, lost as u64);
+            let (group, segment) = (stripe.common.group, stripe.common.segment);
+            let lost = counted(lost, "block is").or("blocks are");
+            let text = format!("{group} {segment}: {lost} beyond redundancy and could not be restored");
+            self.shared.log_repeated("beyond redundancy", &group.to_string(), text);
+        }
+    }
+
+    /// Behind the last stripe there must be nothing that could pass for another one.
+    async fn end_column(self: &Rc<Self>, segment: SegmentId, end_row: u32, targets: &[Target]) {
+        let geometry = *self.shared.layout.geometry();
+        if geometry.full_rows_at(end_row) == 0 {
+            return;
+        }
+        for target in targets {
+            let state = &self.shared.members[target.fill.member.index()];
+            let Some(dev) = self.filled_device(&target.fill) else { continue };
+            let buf = self.rt.alloc(BLOCK).full();
+            buf.zero(0..BLOCK);
+            let offset = geometry.device_offset(segment.0, end_row);
+            if self.rt.write(dev, offset, buf).await.is_ok() {
+                state.mark_dirty();
+            }
+        }
+    }
+}
+
+/// A column's header of the stripe. `false` if not all is known that should be in it: one that is not there is better than
+/// one that says of blocks that they hold nothing.
+pub(crate) fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8]) -> bool {
+    let common = &stripe.common;
+    let is_unknown = |of: u8| common.has_entries_of(column, of) && stripe.entries[usize::from(of)].is_none();
+    if (0..common.width()).any(is_unknown) {
+        return false;
+    }
+    let rows = common.rows as usize;
+    let void = vec![Entry::VOID; rows];
+    let entries: Vec<Entry> =
+        stripe.entries.iter().flat_map(|of_column| of_column.as_ref().unwrap_or(&void)).copied().collect();
+    common.encode_into(header, column, Summary::new(&entries, common.rows), &stripe.discards);
+    true
+}

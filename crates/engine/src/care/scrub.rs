@@ -1,0 +1,392 @@
+//! Scrub: everything that the live data depends on is verified while the array serves, and what is wrong is mended.
+//!
+//! Verified is what the offline check verifies, by the same code: each copy of each header, each block against its
+//! checksum, the parity of each row, the map against the summaries; then the superblocks. Segments filled while the scrub
+//! runs are not looked at: what they hold was in memory a moment ago.
+//!
+//! Nothing is mended in place. A stripe in which anything is wrong protects its blocks no more, or less than it should,
+//! so its current blocks are rebuilt and written anew elsewhere; then nobody misses it. Damage in a checkpoint is mended by
+//! taking others, damage in a superblock by writing them again. Blocks beyond redundancy are listed, by volume and
+//! address. They are not remembered: each reading finds them again, and so does the next scrub.
+//!
+//! Members are filled first: until then, what a member will have in a moment would count as lost. One that comes online
+//! meanwhile is not looked at again: what it holds has just been restored, from blocks that match their checksums.
+//!
+//! A scrub gives way to guests, at the pace that the policy gives all background work.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
+use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
+
+use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
+use crate::clean::relocate::{Moved, Moving};
+use crate::job::{Job, JobKind, JobState};
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::shared::{VolumeState, count};
+use crate::space::segments::{SegIx, SegState};
+use crate::write::writer::{Appended, Publish};
+
+/// Blocks beyond redundancy that a report lists; more are only counted.
+const LISTED: usize = 1000;
+/// How often a scrub looks whether members that come first have been filled.
+const LOOK: Nanos = Nanos::millis(10);
+/// Times that a superblock being written is looked at again before the scrub goes on without it.
+const LOOKS: u32 = 10;
+
+/// A block that no combination of devices yields.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LostBlock {
+    /// Name of its volume.
+    pub volume: String,
+    /// Which block.
+    pub lba: Lba,
+}
+
+/// What a scrub found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScrubReport {
+    /// When it began, in seconds since 1970 UTC as its caller said.
+    pub started_unix: u64,
+    /// How long it took.
+    pub took: Nanos,
+    /// Whether it got to the end.
+    pub complete: bool,
+    /// Segments, stripes and blocks verified, and bytes read for that.
+    pub segments: u64,
+    /// Stripes verified.
+    pub stripes: u64,
+    /// Blocks compared with their checksums.
+    pub blocks: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Blocks of data, or of checkpoints, that were not what had been written.
+    pub wrong_blocks: u64,
+    /// Parity blocks that were not what their row gives.
+    pub wrong_parity: u64,
+    /// Copies of stripe headers, and superblock slots, that were missing, damaged or contradicted the others.
+    pub wrong_headers: u64,
+    /// Blocks written anew because something was wrong with them or with their stripe.
+    pub moved: u64,
+    /// Blocks among them that had to be rebuilt.
+    pub rebuilt: u64,
+    /// Blocks that should have been written anew and found no room. The next scrub tries again.
+    pub without_room: u64,
+    /// Blocks beyond redundancy in all.
+    pub lost: u64,
+    /// The first thousand of them.
+    pub lost_blocks: Vec<LostBlock>,
+}
+
+impl ScrubReport {
+    /// How many things were found that are not as they should be.
+    pub fn found(&self) -> u64 {
+        self.wrong_blocks + self.wrong_parity + self.wrong_headers
+    }
+}
+
+/// A scrub under way.
+struct Scrub {
+    reactor: Rc<Reactor>,
+    job: Job,
+    begun: Nanos,
+    report: ScrubReport,
+    /// How blocks are moved.
+    moving: Moving,
+    /// Whether a checkpoint's pages or headers were damaged.
+    checkpoint_damaged: bool,
+    /// Segments to which more map entries point than summaries say.
+    suspects: BTreeMap<SegIx, Matched>,
+}
+
+impl Reactor {
+    /// Starts a scrub beside whatever goes on, unless one is under way; returns the number of its job.
+    pub(crate) fn start_scrub(self: &Rc<Self>, now_unix: u64) -> u64 {
+        let home = self.home();
+        if let Some(running) = home.scrubbing.get() {
+            return running;
+        }
+        let job = home.jobs.begin(&self.rt, JobKind::Scrub, home.state.borrow().name.clone(), 0);
+        let id = job.id();
+        home.scrubbing.set(Some(id));
+        let report = ScrubReport { started_unix: now_unix, ..ScrubReport::default() };
+        let (reactor, begun) = (self.clone(), self.rt.now());
+        let scrub = Scrub {
+            reactor,
+            job,
+            begun,
+            report,
+            moving: Moving::mending(),
+            checkpoint_damaged: false,
+            suspects: BTreeMap::new(),
+        };
+        self.rt.spawn(scrub.run());
+        id
+    }
+
+    /// Segments that hold anything needed, in the order of the devices.
+    fn segments_to_scrub(&self) -> Vec<SegIx> {
+        let table = &self.shared.segments;
+        let is_needed = |&seg: &SegIx| match table.state(seg) {
+            SegState::Sealed | SegState::Damaged => table.live(seg) > 0,
+            SegState::Meta => true,
+            SegState::Free | SegState::Open | SegState::Pending | SegState::Withheld => false,
+        };
+        table.all().filter(is_needed).collect()
+    }
+
+    fn bytes_of_segment(&self) -> u64 {
+        let geometry = self.shared.layout.geometry();
+        geometry.segment_bytes() * u64::from(geometry.width())
+    }
+
+    /// Whether nothing more is to be begun: the array closes, or takes no writes any more.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.home().stop.get() || self.shared.is_stopped()
+    }
+}
+
+impl Scrub {
+    async fn run(mut self) {
+        let ended = {
+            let reactor = self.reactor.clone();
+            let _step = reactor.shared.during("scrub");
+            self.work().await
+        };
+        self.report.took = self.reactor.rt.now().since(self.begun);
+        self.report.complete = ended == JobState::Done;
+        let Self { reactor, job, report, .. } = self;
+        reactor.shared.log(describe(&report));
+        job.end(ended);
+        let home = reactor.home();
+        home.scrub_report.replace(Some(report));
+        home.scrubbing.set(None);
+        home.scrub_ended.notify();
+    }
+
+    async fn work(&mut self) -> JobState {
+        if let Some(end) = self.early_end() {
+            return end;
+        }
+        // What is damaged already must be found, wherever it lies.
+        self.reactor.end_all_segments().await;
+        let segments = self.reactor.segments_to_scrub();
+        self.job.set_left(segments.len() as u64 * self.reactor.bytes_of_segment());
+        for seg in segments {
+            self.wait_for_members().await;
+            if let Some(end) = self.early_end() {
+                return end;
+            }
+            self.segment(seg).await;
+            self.job.advance(self.reactor.bytes_of_segment());
+        }
+        self.orphans().await;
+        self.superblocks().await;
+        if let Some(end) = self.early_end() {
+            return end;
+        }
+        match self.make_durable().await {
+            Ok(()) => JobState::Done,
+            Err(why) => JobState::Failed(why),
+        }
+    }
+
+    /// Lets members be filled first.
+    async fn wait_for_members(&self) {
+        while self.reactor.is_filling_members() && self.early_end().is_none() {
+            self.reactor.rt.sleep(LOOK).await;
+        }
+    }
+
+    /// How the scrub ends, if it must not go on.
+    fn early_end(&self) -> Option<JobState> {
+        match () {
+            () if self.job.is_cancelled() => Some(JobState::Cancelled),
+            () if self.reactor.is_ending() => Some(JobState::Failed("the array takes no writes any more".into())),
+            () => None,
+        }
+    }
+
+    /// Verifies a segment and moves the current blocks out of every stripe in which anything is wrong.
+    async fn segment(&mut self, seg: SegIx) {
+        let reactor = self.reactor.clone();
+        let _look = reactor.looks.begin();
+        let table = &self.reactor.shared.segments;
+        let (was, lost_before) = (table.state(seg), self.report.lost);
+        if !matches!(was, SegState::Sealed | SegState::Damaged | SegState::Meta) {
+            return;
+        }
+        let Some(mut result) = self.look_at(seg).await else { return };
+        self.count(&result);
+        self.checkpoint_damaged |= was == SegState::Meta && !result.findings.is_empty();
+        self.suspects.append(&mut result.suspects);
+        if planted::is(Bug::ScrubForgetsParity) && result.findings.iter().all(|f| f.kind == FindingKind::Parity) {
+            return;
+        }
+        for stripe in result.damaged {
+            let moved = self.reactor.move_stripe(&stripe, &self.moving).await;
+            self.note(moved);
+        }
+        let table = &self.reactor.shared.segments;
+        if was == SegState::Damaged && table.state(seg) == was && self.report.lost == lost_before {
+            // Cleaning gave it up; what it could not read was overwritten or has been mended since.
+            table.set_state(seg, SegState::Sealed);
+            self.reactor.segment_sealed();
+        }
+    }
+
+    /// What is wrong with a segment, from a group all of whose members in service answer; `None`: the array is ending.
+    async fn look_at(&self, seg: SegIx) -> Option<SegmentResult> {
+        let (group, _) = self.reactor.shared.segments.locate(seg);
+        loop {
+            let silences = self.reactor.silences(group);
+            let result = Checker::in_service_of(&self.reactor).segment(seg).await;
+            if !self.reactor.was_disturbed(group, silences) {
+                return Some(result);
+            }
+            if !self.reactor.until_it_answers(group).await {
+                return None;
+            }
+        }
+    }
+
+    fn count(&mut self, result: &SegmentResult) {
+        let report = &mut self.report;
+        report.segments += result.segments;
+        report.stripes += result.stripes;
+        report.blocks += result.blocks;
+        report.bytes += result.bytes;
+        for finding in &result.findings {
+            *match finding.kind {
+                FindingKind::Parity => &mut report.wrong_parity,
+                FindingKind::Header | FindingKind::HeadersDiffer => &mut report.wrong_headers,
+                _ => &mut report.wrong_blocks,
+            } += 1;
+        }
+    }
+
+    fn note(&mut self, moved: Moved) {
+        self.report.moved += moved.moved;
+        self.report.rebuilt += moved.repaired;
+        self.report.without_room += moved.without_room;
+        for (volume, lba) in moved.lost {
+            if let Some(volume) = self.reactor.shared.volume(volume) {
+                self.lose(&volume, lba);
+            }
+        }
+    }
+
+    fn lose(&mut self, volume: &VolumeState, lba: Lba) {
+        self.report.lost += 1;
+        if self.report.lost_blocks.len() < LISTED {
+            self.report.lost_blocks.push(LostBlock { volume: volume.name.clone(), lba });
+        }
+    }
+
+    /// Blocks whose headers are gone: no cleaning would find them, and after a crash no recovery.
+    async fn orphans(&mut self) {
+        for orphan in unmatched(&self.reactor, &std::mem::take(&mut self.suspects)) {
+            if self.reactor.is_ending() {
+                return;
+            }
+            self.report.wrong_headers += 1;
+            match self.reactor.move_orphan(&orphan.volume, orphan.lba, &self.moving).await {
+                Ok(moved) => self.report.moved += u64::from(moved),
+                Err(()) => self.lose(&orphan.volume, orphan.lba),
+            }
+        }
+    }
+
+    /// Verifies all superblock slots of every member, and has all of them written anew if any is not as it should be.
+    async fn superblocks(&mut self) {
+        let mut wrong = 0;
+        for ix in 0..self.reactor.shared.members.len() {
+            wrong += self.reactor.wrong_slots(MemberIx(ix as u16)).await;
+        }
+        self.report.wrong_headers += wrong;
+        if wrong > 0 && !self.reactor.is_ending() {
+            // One for each slot; a failure shows in the last commit.
+            let _ = self.reactor.commit_state().await;
+            let _ = self.reactor.commit_state().await;
+        }
+    }
+
+    /// Makes durable what was moved, and records that the scrub has been.
+    async fn make_durable(&self) -> Result<(), String> {
+        let reactor = &self.reactor;
+        if self.report.found() > 0 {
+            reactor.flush_everything().await?;
+            // Discards in stripes with damaged headers are safe in a checkpoint. Two are kept, so it takes two to have
+            // none that was damaged.
+            for _ in 0..1 + u32::from(self.checkpoint_damaged) {
+                reactor.checkpoint().await?;
+            }
+        }
+        let took = reactor.rt.now().since(self.begun);
+        reactor.home().state.borrow_mut().last_scrub_unix = self.report.started_unix + took.0 / 1_000_000_000;
+        reactor.commit_state().await
+    }
+}
+
+impl Reactor {
+    /// Writes a block anew that only the map knows of; says whether it has moved. An error: it cannot be had.
+    async fn move_orphan(self: &Rc<Self>, volume: &VolumeState, lba: Lba, how: &Moving) -> Result<bool, ()> {
+        let _look = self.looks.begin();
+        let into = self.rt.alloc(BLOCK).full();
+        let entry = self.read_block(volume, lba, &into).await.map_err(drop)?;
+        if !entry.is_mapped() {
+            return Ok(false);
+        }
+        let (from, publish) = (self.place(entry), Publish::IfStill(entry));
+        let appended = self.append_moved(volume, lba, into.bytes(), publish, from, how).await;
+        Ok(appended == Some(Appended::Done))
+    }
+
+    /// How many copies of a member's superblock slots are not what was last written there.
+    async fn wrong_slots(self: &Rc<Self>, member: MemberIx) -> u64 {
+        for _ in 0..LOOKS {
+            let generation = self.home().generation.get();
+            let mut wrong = self.wrong_copies(member, generation..=generation).await;
+            // The write before this one may have been cut short by a crash, and then an older one is there.
+            if generation > 1 {
+                wrong += self.wrong_copies(member, 1..=generation - 1).await;
+            }
+            // Nobody wrote meanwhile, so what was found counts.
+            if self.home().generation.get() == generation && !self.home().committing.is_running() {
+                count(&self.shared.members[member.index()].counters.corrupt, wrong);
+                return wrong;
+            }
+            self.rt.sleep(LOOK).await;
+        }
+        0
+    }
+
+    /// How many copies of the slot of the last of these generations do not hold a superblock of one of them.
+    async fn wrong_copies(self: &Rc<Self>, member: MemberIx, generations: RangeInclusive<u64>) -> u64 {
+        let in_trouble = self.shared.members[member.index()].trouble().is_some();
+        let Some(dev) = self.device_in_service(member).filter(|_| !in_trouble) else { return 0 };
+        let mut wrong = 0;
+        for at in copies_for(*generations.end()) {
+            let buf = self.rt.alloc(SUPERBLOCK_SLOT as usize);
+            let read = self.rt.read(dev, at, buf.full()).await;
+            let found = Superblock::decode(buf.bytes()).and_then(|slot| slot.verify());
+            let is_right = |slot: Superblock| generations.contains(&slot.generation) && slot.member == member;
+            wrong += u64::from(read.is_err() || !found.is_ok_and(is_right));
+        }
+        wrong
+    }
+}
+
+const _: () = assert!(SUPERBLOCK_OFFSETS.len() == 2, "the present generation and the one before fill all slots");
+
+fn describe(report: &ScrubReport) -> String {
+    let ScrubReport { segments, blocks, wrong_blocks, wrong_parity, wrong_headers, moved, lost, took, .. } = report;
+    let end = if report.complete { "" } else { ", not to the end" };
+    format!(
+        "scrub: {segments} segments with {blocks} blocks in {took}{end}; wrong: {wrong_blocks} blocks, {wrong_parity} \
+         parity blocks, {wrong_headers} headers; {moved} blocks written anew, {lost} beyond redundancy"
+    )
+}

@@ -1,0 +1,287 @@
+//! Cleaning: moves what is still valid out of a victim segment, so that the whole of it can be given back.
+//!
+//! Which group and which victims is the policies' choice (`victims`); here it is carried out, `relocate` does the moving. A
+//! victim is given back only once the copies, and every write that made one of its blocks garbage, are durable.
+
+use std::rc::Rc;
+
+use cygnus_format::Place;
+use cygnus_runtime::{EventWait, either};
+use cygnus_types::{GroupId, Nanos, counted};
+
+use crate::clean::relocate::Moving;
+use crate::clean::victims::Chosen;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::read::parallel::for_each_of;
+use crate::shared::count;
+use crate::space::manager::segment_capacity;
+use crate::space::segments::{SegIx, SegState};
+use crate::write::lane::Lane;
+
+/// Fewest victims emptied before the flush that lets them go: it cuts the open stripes short, the users' too.
+const BATCH: usize = 4;
+/// In a large group more of them may wait, one in this many of its segments: flushes are rarer then.
+const BATCH_SHARE: u32 = 32;
+/// So many times as many victims go back whatever that costs.
+const MOST_PENDING: usize = 4;
+/// How long a victim that is emptied beside another one waits for room before it is left for later. Only one may insist:
+/// several that have each taken a part of the room could wait for one another for ever.
+const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
+/// How often to look for new garbage while writers wait and nothing is worth cleaning.
+const LOOK_AGAIN: Nanos = Nanos::millis(5);
+/// How often the count of a segment is looked at before what is left counts as unreadable.
+const LAST_LOOKS: u32 = 2;
+
+impl Reactor {
+    /// The cleaner: runs on the home reactor until the array closes.
+    pub(crate) async fn cleaner(self: Rc<Self>) {
+        let home = self.home();
+        home.cleaner_running.set(true);
+        while !home.stop.get() && self.shared.fault().is_none() {
+            let changed = home.space_changed.wait();
+            if self.checkpoint_is_due() {
+                self.start_checkpoint();
+            }
+            match self.choose_victims() {
+                Some(chosen) if chosen.victims.is_empty() => self.end_evacuation(chosen.group).await,
+                Some(chosen) => {
+                    let group = chosen.group;
+                    let beside = self.choose_victims_beside(group);
+                    self.clean_together(chosen, beside).await;
+                    if self.is_evacuating() {
+                        self.note_evacuation(group);
+                    } else if self.is_tight(group) {
+                        self.release_pending().await;
+                    } else if self.should_release(group) {
+                        self.start_release();
+                    }
+                }
+                None if !home.space.borrow().pending.is_empty() && !home.releasing.get() => self.start_release(),
+                None if home.space.borrow().starving > 0 => {
+                    if self.blocked_by_discards() {
+                        self.start_checkpoint_at_once();
+                    }
+                    let nap = self.rt.sleep(LOOK_AGAIN);
+                    either(changed, nap).await;
+                }
+                None => changed.await,
+            }
+        }
+        while home.releasing.get() {
+            let changed = home.space_changed.wait();
+            if home.releasing.get() {
+                changed.await;
+            }
+        }
+        home.cleaner_running.set(false);
+        home.cleaner_ended.notify();
+    }
+
+    /// Gives back what was emptied while the cleaner goes on: the flush waits for all that users have written, which under
+    /// load takes longer than to empty the next victims.
+    fn start_release(self: &Rc<Self>) {
+        if self.home().releasing.replace(true) {
+            return;
+        }
+        let reactor = self.clone();
+        self.rt.spawn(async move {
+            reactor.release_pending().await;
+            reactor.home().releasing.set(false);
+            reactor.home().space_changed.notify();
+        });
+    }
+
+    /// Whether only emptied segments can give relocation in this group the segment it may need next.
+    fn is_tight(&self, group: GroupId) -> bool {
+        let space = self.home().space.borrow();
+        space.free_in(group.index()) == 0 && !space.pending.is_empty()
+    }
+
+    /// Whether the emptied segments go back now. The flush that this takes cuts the relocation stripe short: done for
+    /// less gain than that wastes, cleaning would go on for ever and get nowhere.
+    fn should_release(&self, group: GroupId) -> bool {
+        let stripe = u64::from(self.shared.layout.geometry().slots(self.shared.layout.geometry().stripe_rows));
+        let batch = BATCH.max((self.shared.layout.segments(group) / BATCH_SHARE) as usize);
+        let space = self.home().space.borrow();
+        let wanted = space.starving > 0 || space.turn.is_over();
+        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || wanted);
+        worth_it || space.pending.len() >= MOST_PENDING * batch
+    }
+
+    /// Whether a segment may be a victim: one that cleaning gave up may be when what it could not read is overwritten.
+    pub(crate) fn may_clean(&self, seg: SegIx) -> bool {
+        let table = &self.shared.segments;
+        let is_victim = match table.state(seg) {
+            SegState::Sealed => true,
+            SegState::Damaged => table.live(seg) == 0,
+            _ => false,
+        };
+        is_victim && self.may_be_given_back(seg) && !self.home().victims.borrow().contains(&seg)
+    }
+
+    /// Whether nothing but current blocks keeps a segment: nobody works on it, and its discards are covered by a
+    /// checkpoint. (A discard lives in the stripe's header and cannot be moved; dropped too early, it would let old data
+    /// come back after a crash.)
+    pub(crate) fn may_be_given_back(&self, seg: SegIx) -> bool {
+        let newest_discard = self.shared.segments.newest_discard(seg);
+        self.shared.segments.rescues(seg) == 0
+            && !self.home().pinned.borrow().contains_key(&seg)
+            && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
+    }
+
+    fn blocked_by_discards(&self) -> bool {
+        let table = &self.shared.segments;
+        table.all().any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
+    }
+
+    /// Empties victims of one group, or of two, at once, so that devices always have something to do.
+    async fn clean_together(self: &Rc<Self>, chosen: Chosen, beside: Option<Chosen>) {
+        let _step = self.shared.during("cleaning");
+        self.aim_relocation_at(chosen.group, beside.as_ref().map(|beside| beside.group));
+        count(&self.shared.totals.victims_beside, beside.as_ref().map_or(0, |beside| beside.victims.len() as u64));
+        let of = |lane, chosen: Chosen| chosen.victims.into_iter().map(move |seg| (lane, chosen.group, seg));
+        let beside = beside.into_iter().flat_map(|beside| of(Lane::Beside, beside));
+        let (first, reactor) = (chosen.victims[0], self.clone());
+        let victims: Vec<_> = of(Lane::Cleaning, chosen).chain(beside).collect();
+        self.home().victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
+        for_each_of(&self.rt, victims.len(), victims, move |(lane, group, seg)| {
+            let reactor = reactor.clone();
+            async move {
+                let moving = match seg == first {
+                    true => Moving::cleaning(),
+                    false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
+                };
+                reactor.clean(group, seg, &moving).await;
+                reactor.home().victims.borrow_mut().retain(|&victim| victim != seg);
+            }
+        })
+        .await;
+        // Writers may be waiting for the cleaner to get on.
+        self.home().space_changed.notify();
+    }
+
+    /// Moves every current block out of a victim.
+    async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx, moving: &Moving) {
+        let _look = self.looks.begin();
+        let shared = &self.shared;
+        count(&shared.totals.victims, 1);
+        count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
+        count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
+        let gain = segment_capacity(&shared.layout).saturating_sub(shared.segments.live(seg));
+        let (_, segment) = shared.segments.locate(seg);
+        let (mut row, mut life) = (0, None);
+        while shared.segments.live(seg) > 0 {
+            let Ok(found) = self.stripe_surely_at(group, segment, row, life).await else { return };
+            let Some(stripe) = found else { break };
+            self.give_way_to_reads(group).await;
+            moving.at_ease(self.has_time(group));
+            let moved = self.move_stripe(&stripe, moving).await;
+            if moved.stopped || moved.without_room > 0 {
+                return;
+            }
+            row = stripe.common.end_row();
+            life = Some(stripe.common.segment_seq);
+        }
+        if self.is_emptied(seg).await {
+            shared.segments.set_state(seg, SegState::Pending);
+            let mut space = self.home().space.borrow_mut();
+            space.pending.push(seg);
+            space.reclaimed += u64::from(gain);
+        } else if !self.home().stop.get() && !shared.is_stopped() {
+            shared.segments.set_state(seg, SegState::Damaged);
+            let left = shared.segments.live(seg);
+            let text = format!("{group} {segment}: {} cannot be read; it stays as it is", counted(left, "block"));
+            shared.log_repeated("damaged segment", &group.to_string(), text);
+        }
+    }
+
+    /// Whether a victim whose every stripe was looked at holds nothing current any more. Its count may still fall for a
+    /// while: a volume that is being deleted counts until it is forgotten, and another reactor takes a block off the
+    /// count a moment after the map has changed.
+    pub(crate) async fn is_emptied(&self, seg: SegIx) -> bool {
+        let mut looks = 0;
+        while self.shared.segments.live(seg) > 0 && !self.home().stop.get() && !self.shared.is_stopped() {
+            if self.home().deleting.get() == 0 {
+                looks += 1;
+            }
+            if looks > LAST_LOOKS {
+                break;
+            }
+            self.rt.sleep(LOOK_AGAIN).await;
+        }
+        self.shared.segments.live(seg) == 0
+    }
+
+    /// Whether a group is being emptied as a whole.
+    fn is_evacuating(&self) -> bool {
+        self.home().space.borrow().evacuation.is_some()
+    }
+
+    /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.
+    fn aim_relocation_at(self: &Rc<Self>, group: GroupId, beside: Option<GroupId>) {
+        if self.is_evacuating() {
+            return self.aim_relocation_away_from(group);
+        }
+        let (mut first, mut second) =
+            (self.writer(Lane::Cleaning).borrow_mut(), self.writer(Lane::Beside).borrow_mut());
+        second.leave_to(&mut first, self, group);
+        let second_spare = match beside {
+            Some(beside) => {
+                first.leave_to(&mut second, self, beside);
+                second.aim_at(self, beside)
+            }
+            None => second.give_back_spare(),
+        };
+        let spares = [first.aim_at(self, group), second_spare];
+        for spare in spares.into_iter().flatten() {
+            self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
+        }
+    }
+
+    /// Waits for something that may give a relocation room: `progress`, or victims that were emptied.
+    pub(crate) async fn room_for_relocation(self: &Rc<Self>, from: Place, progress: EventWait<'_>) {
+        if self.is_evacuating() {
+            // Unless that is given up, room comes from elsewhere.
+            either(progress, self.rt.sleep(LOOK_AGAIN)).await;
+            return;
+        }
+        self.collect_empty(from);
+        if self.is_tight(from.group) {
+            self.release_pending().await;
+        } else {
+            progress.await;
+        }
+    }
+
+    /// Segments that lost their last current block meanwhile need no cleaning: without this, a relocation that waits for
+    /// a segment could wait for one that is there. The victim in which `place` lies is left to whoever cleans it.
+    fn collect_empty(&self, place: Place) {
+        let table = &self.shared.segments;
+        let victim = table.index(place.group, place.segment);
+        let is_empty = |&seg: &SegIx| seg != victim && table.live(seg) == 0 && self.may_clean(seg);
+        for seg in table.all().filter(is_empty) {
+            table.set_state(seg, SegState::Pending);
+            self.home().space.borrow_mut().pending.push(seg);
+        }
+    }
+
+    /// Makes the moves durable and gives the emptied segments back.
+    pub(crate) async fn release_pending(self: &Rc<Self>) {
+        let _step = self.shared.during("release");
+        let pending = {
+            let mut space = self.home().space.borrow_mut();
+            space.reclaimed = 0;
+            space.releases += 1;
+            std::mem::take(&mut space.pending)
+        };
+        let skip = planted::is(Bug::VictimFreedUnflushed);
+        if skip || self.flush_everything().await.is_ok() {
+            self.free_segments(pending).await;
+        } else {
+            self.home().space.borrow_mut().pending.extend(pending);
+        }
+        self.home().space.borrow_mut().releases -= 1;
+        self.home().space_changed.notify();
+    }
+}

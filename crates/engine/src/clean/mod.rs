@@ -1,0 +1,9 @@
+//! Cleaning: which group and which victims, what moves out of them, and how fast.
+
+pub(crate) mod cleaner;
+pub(crate) mod evacuate;
+pub(crate) mod haste;
+pub(crate) mod relocate;
+pub(crate) mod throttle;
+pub(crate) mod turn;
+pub(crate) mod victims;

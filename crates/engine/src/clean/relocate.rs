@@ -1,0 +1,303 @@
+//! Relocation: the current blocks of a stripe read, rebuilt where that is needed, and written anew elsewhere.
+//!
+//! Cleaning empties victims this way, and scrubs empty stripes that cannot protect their blocks any more. Blocks move by
+//! compare-and-swap on the map (SALSA section 3.3) and keep the sequence of the write that made them.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_format::{Entry, Kind, MapEntry, Place};
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
+use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
+
+use crate::reactor::Reactor;
+use crate::read::path::Miss;
+use crate::read::scan::FoundStripe;
+use crate::shared::{VolumeState, count};
+use crate::write::lane::Lane;
+use crate::write::writer::{Appended, Publish};
+
+/// Entries by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
+const AHEAD: usize = 16;
+
+/// Blocks of a run that is read while guests' reads go first: what they may have to wait behind.
+const SHORT_RUN: usize = 16;
+
+/// How blocks are to be moved.
+pub(crate) struct Moving {
+    /// The lane that takes them.
+    lane: Lane,
+    /// How long to wait for room before a block is left where it is; `None`: until there is some. Whoever has waited in
+    /// vain does not wait again.
+    patience: Cell<Option<Nanos>>,
+    /// Whether blocks found bad are news: a scrub has counted them already.
+    is_news: bool,
+    /// Whether guests' reads go first: one short run is read at a time.
+    is_at_ease: Cell<bool>,
+}
+
+/// How long a block that is to be mended waits for room.
+const PATIENCE: Nanos = Nanos::secs(10);
+
+impl Moving {
+    /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
+    pub(crate) fn cleaning() -> Self {
+        Self { lane: Lane::Cleaning, patience: Cell::new(None), is_news: true, is_at_ease: Cell::new(false) }
+    }
+
+    /// As `cleaning`, beside a victim that is, in its group or in another one: a block that finds no room for so long is
+    /// left where it is.
+    pub(crate) fn cleaning_beside(lane: Lane, patience: Nanos) -> Self {
+        Self { lane, patience: Cell::new(Some(patience)), ..Self::cleaning() }
+    }
+
+    /// Whether guests' reads go first from now on.
+    pub(crate) fn at_ease(&self, is_at_ease: bool) {
+        self.is_at_ease.set(is_at_ease);
+    }
+
+    /// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may
+    /// be cancelled.
+    pub(crate) fn evacuating() -> Self {
+        Self { lane: Lane::User, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
+    }
+
+    /// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
+    /// the pool is full, the rest is verified all the same.
+    pub(crate) fn mending() -> Self {
+        Self { lane: Lane::User, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
+    }
+}
+
+/// What became of the current blocks of a stripe.
+#[derive(Default)]
+pub(crate) struct Moved {
+    /// The array stops; the rest was not looked at.
+    pub stopped: bool,
+    /// Blocks written anew, those rebuilt among them.
+    pub moved: u64,
+    /// Blocks rebuilt because their device gave an error or wrong data.
+    pub repaired: u64,
+    /// Blocks that stay where they are for want of room.
+    pub without_room: u64,
+    /// Blocks beyond redundancy.
+    pub lost: Vec<(VolumeId, Lba)>,
+}
+
+/// A block that must move.
+pub(crate) struct Live {
+    volume: Arc<VolumeState>,
+    lba: Lba,
+    entry: Entry,
+    current: MapEntry,
+    pub place: Place,
+}
+
+/// What a block's own column gave.
+enum Source<'a> {
+    /// The block as it was written.
+    Intact(&'a [u8]),
+    /// An error, which need not be this block's: others were asked for with it.
+    Error,
+    /// Something else.
+    Bad,
+    /// Nothing, since its member is out of service.
+    Absent,
+}
+
+impl Reactor {
+    /// Moves the current blocks of a stripe.
+    pub(crate) async fn move_stripe(self: &Rc<Self>, stripe: &FoundStripe, how: &Moving) -> Moved {
+        let live = self.live_blocks(stripe);
+        let mut result = Moved::default();
+        let through = self.shared.policies.read_through;
+        let runs = live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= through);
+        let (longest, at_once) = if how.is_at_ease.get() { (SHORT_RUN, 1) } else { (usize::MAX, usize::MAX) };
+        let mut coming = runs.flat_map(|run| run.chunks(longest));
+        let mut reading = VecDeque::new();
+        let (mut begun, mut worked) = (self.rt.now(), Nanos::ZERO);
+        loop {
+            while reading.len() < at_once
+                && let Some(run) = coming.next()
+            {
+                if how.is_at_ease.get() {
+                    self.rest(stripe.common.group, worked).await;
+                    self.give_way_to_reads(stripe.common.group).await;
+                }
+                begun = self.rt.now();
+                reading.push_back((run, self.read_run(run)));
+            }
+            let Some((run, read)) = reading.pop_front() else { return result };
+            let absent = read.is_none();
+            let bytes = match read {
+                Some((buf, op)) => op.await.is_ok().then_some(buf),
+                None => None,
+            };
+            // Copying a run takes some microseconds: what guests wait for comes first.
+            self.rt.yield_now().await;
+            for block in run {
+                let at = (block.place.row - run[0].place.row) as usize * BLOCK;
+                let data = bytes.as_ref().map(|b| b.part(at..at + BLOCK));
+                let source = match data {
+                    Some(data) if is_intact(block, data) => Source::Intact(data),
+                    Some(_) => Source::Bad,
+                    None if absent => Source::Absent,
+                    None => Source::Error,
+                };
+                self.move_block(block, source, how, &mut result).await;
+                if result.stopped {
+                    return result;
+                }
+            }
+            worked = self.rt.now().since(begun);
+        }
+    }
+
+    /// Blocks of a stripe to which the map still points, in the order of column and row.
+    pub(crate) fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
+        let layout = &self.shared.layout;
+        let mut volume: Option<Arc<VolumeState>> = None;
+        let mut live = Vec::new();
+        let mut coming = stripe.blocks().skip(AHEAD);
+        for (column, row, entry) in stripe.blocks() {
+            if let (Some((.., next)), Some(volume)) = (coming.next(), &volume)
+                && next.volume() == volume.id
+            {
+                volume.map.prefetch(next.lba());
+            }
+            if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
+                continue;
+            }
+            if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
+                volume = self.shared.volume(entry.volume());
+            }
+            let Some(volume) = &volume else { continue };
+            let (group, segment) = (stripe.common.group, stripe.common.segment);
+            let place = Place { group, segment, column, row: stripe.common.first_data_row() + row };
+            let current = volume.map.get(entry.lba());
+            if current != MapEntry::EMPTY && current.pba() == layout.pba(place) {
+                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry: *entry, current, place });
+            }
+        }
+        live
+    }
+
+    fn read_run(&self, run: &[Live]) -> Option<(Buf, OpFuture)> {
+        let place = run[0].place;
+        let (member, state) = self.shared.member(place.group, place.column);
+        let dev = self.device_holding(member, place.segment)?;
+        let blocks = (run[run.len() - 1].place.row - place.row + 1) as usize;
+        let buf = self.rt.alloc(blocks * BLOCK);
+        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
+        count(&state.counters.cleaning_read, (blocks * BLOCK) as u64);
+        let op = self.rt.read(dev, offset, buf.full());
+        Some((buf, op))
+    }
+
+    /// Moves one block, rebuilding it first if its column did not deliver it intact.
+    async fn move_block(self: &Rc<Self>, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
+        let rebuilt = self.rt.alloc(BLOCK).full();
+        let counters = &self.shared.member(block.place.group, block.place.column).1.counters;
+        let source = match source {
+            Source::Error => self.read_again(block, &rebuilt).await,
+            source => source,
+        };
+        let is_bad = matches!(source, Source::Bad);
+        let data = match source {
+            Source::Intact(data) => data,
+            Source::Error | Source::Bad | Source::Absent => {
+                if block.volume.map.get(block.lba) != block.current {
+                    return;
+                }
+                count(&counters.corrupt, u64::from(is_bad && how.is_news));
+                let group = block.place.group;
+                let mut silences = self.silences(group);
+                while !self.rebuild_block(&block.place, block.current, &rebuilt).await {
+                    if self.was_disturbed(group, silences) && block.volume.map.get(block.lba) == block.current {
+                        // What is missing may only be away.
+                        if !self.until_it_answers(group).await {
+                            result.stopped = true;
+                            return;
+                        }
+                        silences = self.silences(group);
+                        continue;
+                    }
+                    if block.volume.map.get(block.lba) == block.current {
+                        count(&counters.unrepairable, 1);
+                        result.lost.push((block.volume.id, block.lba));
+                    }
+                    return;
+                }
+                count(&self.shared.totals.reconstructed, 1);
+                rebuilt.bytes()
+            }
+        };
+        let publish = Publish::Move(block.current, block.entry.seq());
+        match self.append_moved(&block.volume, block.lba, data, publish, block.place, how).await {
+            Some(Appended::Done) => {
+                result.moved += 1;
+                if is_bad {
+                    result.repaired += 1;
+                    count(&counters.repaired, 1);
+                    count(&self.shared.totals.repaired, 1);
+                }
+            }
+            Some(Appended::Changed) => {}
+            Some(Appended::NoRoom) => result.without_room += 1,
+            None => result.stopped = true,
+        }
+    }
+
+    /// Reads a block that could not be read together with others.
+    async fn read_again<'a>(self: &Rc<Self>, block: &Live, into: &'a BufSlice) -> Source<'a> {
+        match self.read_column(&block.place, block.current, into).await {
+            Ok(()) if is_intact(block, into.bytes()) => Source::Intact(into.bytes()),
+            Ok(()) | Err(Miss::Bad | Miss::Unread) => Source::Bad,
+            Err(Miss::Absent) => Source::Absent,
+        }
+    }
+
+    /// Writes a block to its new place as soon as there is room; `None` when the array stops.
+    pub(crate) async fn append_moved(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        data: &[u8],
+        publish: Publish,
+        from: Place,
+        how: &Moving,
+    ) -> Option<Appended> {
+        let deadline = how.patience.get().map(|patience| self.rt.now() + patience);
+        loop {
+            let progress = self.progress.wait();
+            if self.is_ending() {
+                return None;
+            }
+            if !self.hold.get() {
+                let mut writer = self.writer(how.lane).borrow_mut();
+                let appended = writer.append(self, volume, lba, data, publish);
+                if appended != Appended::NoRoom {
+                    return Some(appended);
+                }
+            }
+            match deadline {
+                None => self.room_for_relocation(from, progress).await,
+                Some(at) if self.rt.now() >= at => {
+                    how.patience.set(Some(Nanos::ZERO));
+                    return Some(Appended::NoRoom);
+                }
+                Some(at) => either(progress, self.rt.sleep_until(at)).await,
+            }
+        }
+    }
+}
+
+/// Whether a column gave what both the stripe's summary and the map want. They agree, or something is badly wrong, and
+/// then nothing may be moved in the name of the one that the other denies.
+fn is_intact(block: &Live, data: &[u8]) -> bool {
+    let crc = parity::checksum::crc32c(data);
+    crc == block.entry.crc() && block.current.matches(crc)
+}

@@ -1,0 +1,386 @@
+//! Checkpoints: the maps written out, so that a recovery replays only what came after.
+//!
+//! Of the maps everything is written each time, and nothing but what is mapped: a page of a map whole if it is fairly full, the
+//! entries of the others packed. So a checkpoint takes at most 16 bytes for each block mapped, whatever the size of the
+//! volumes, and what three of them may take at most is not promised to anybody (`space`, `open`).
+//!
+//! Where there is no parity each page is written twice, since one that cannot be read would make all of it useless.
+//!
+//! A checkpoint begins with a *cut*: a stripe sequence, the root's `barrier`, such that whatever is in a stripe at or
+//! behind it happened after everything in the stripes before it. Then the pages of the maps are written, while guests go
+//! on writing: a page may show changes from after the cut, and replay will make the same changes again. Before the root
+//! is recorded, everything that the pages may point to is made durable.
+//!
+//! # Why the cut waits for no device
+//!
+//! Every other reactor closes its stripes and appends nothing until it is told the cut is made; when all have answered,
+//! the home reactor closes its own and reads the counter of stripes, in one go. So nobody waits longer than for a message
+//! there and back. What recovery takes for granted holds, though many of the closed stripes may be on their way still:
+//!
+//! * *Order.* A stripe is numbered when it is closed. At the cut none is open, so what was appended before it is in stripes
+//!   below it, and what is appended later, with higher write sequences, in stripes at or behind it. That is what replay
+//!   needs: a discard that it replays may only clear what it replays as well, or what is older than the discard.
+//! * *What lies below the cut is durable before anybody relies on it.* Replay skips it because the pages show it; so the
+//!   root, and nothing else, says that it may be skipped. The flush before the root is recorded waits for all of it, on all
+//!   reactors, holding nobody up, and [`Reactor::checkpoint_now`] checks that before it goes on. A crash earlier finds
+//!   the roots of before.
+//! * *The open segments that the root lists* are those that may hold stripes on both sides. A segment is open from its
+//!   grant until its last stripe is on the devices, so those listed at the cut are all that are appended to, and some that
+//!   only wait for devices: naming these costs recovery a look at them, and nothing is missed.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use cygnus_format::{
+    CheckpointRoot, Kind, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage, RootSegment, RootUse,
+};
+use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
+
+use crate::map::l2p::PAGE_ENTRIES;
+use crate::peers::ToOwner;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::shared::{VolumeState, count, read};
+use crate::space::segments::{SegIx, SegState};
+use crate::write::lane::Lane;
+use crate::write::writer::{Appended, Page};
+
+/// Pages after which others get a turn.
+const PAGES_PER_TURN: u64 = 64;
+/// A checkpoint that nobody waits for writes one byte for each so many that users write meanwhile, so they hardly notice
+/// it; it has ended long before the next one is due, which takes many times its size.
+const GUESTS_SHARE: u64 = 8;
+/// But it never rests longer than this between two turns: while nobody writes, nobody minds.
+const LONGEST_REST: Nanos = Nanos::millis(10);
+/// How often it looks what users have written.
+const LOOK: Nanos = Nanos::millis(1);
+
+/// The maps on their way into a checkpoint.
+struct Dump {
+    generation: u64,
+    /// Pages written, each counted once.
+    pages: u64,
+    /// Blocks written.
+    written: u64,
+    packed: PackedPage,
+    /// Where no parity restores a page: those of which the second copy is to be written still.
+    once: Vec<OwnPage>,
+    /// As many pages as make their second copies begin on the next column: a chunk.
+    run: usize,
+}
+
+/// A page that is to be written again.
+struct OwnPage {
+    kind: Kind,
+    volume: VolumeId,
+    first: Lba,
+    bytes: Box<[u8; BLOCK]>,
+}
+
+impl Reactor {
+    /// Whether enough has been written since the last checkpoint.
+    pub(crate) fn checkpoint_is_due(&self) -> bool {
+        let rule = self.shared.policies.checkpoint;
+        let last = self.home().state.borrow().roots[0].as_ref().map_or(0, |root| root.pages);
+        let by_size = last * BLOCK as u64 * u64::from(rule.write_factor);
+        // A small array would otherwise be written over several times before its first checkpoint.
+        let least = rule.min_bytes.min(self.shared.usable() * BLOCK as u64 / 2);
+        read(&self.shared.since_checkpoint) >= by_size.max(least).min(self.recovery_allows(last))
+    }
+
+    /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.
+    pub(crate) fn start_checkpoint_at_once(self: &Rc<Self>) {
+        self.home().checkpoint_needed.set(true);
+        self.start_checkpoint();
+    }
+
+    /// Starts a checkpoint beside whatever goes on, unless one is under way.
+    pub(crate) fn start_checkpoint(self: &Rc<Self>) {
+        if !self.home().space.borrow().recovering {
+            self.home().checkpointing.begin(&self.rt, || self.clone().checkpoint_round());
+        }
+    }
+
+    /// Takes a checkpoint and waits for it.
+    pub(crate) async fn checkpoint(self: &Rc<Self>) -> Result<(), String> {
+        let _awaited = Awaited::new(self);
+        self.home().checkpointing.next(&self.rt, || self.clone().checkpoint_round()).await
+    }
+
+    async fn checkpoint_round(self: Rc<Self>) -> Result<(), String> {
+        let result = self.checkpoint_now().await;
+        self.shared.end_writing_maps();
+        // Writers may have waited for what was unmapped meanwhile.
+        self.progress.notify();
+        self.peers.tell_others(&self, || ToOwner::Wake);
+        if let Err(why) = &result {
+            self.shared.log(format!("no checkpoint: {why}"));
+        }
+        self.home().checkpoint_needed.set(false);
+        self.home().space_changed.notify();
+        result
+    }
+
+    async fn checkpoint_now(self: &Rc<Self>) -> Result<(), String> {
+        let _step = self.shared.during("checkpoint");
+        let home = self.home();
+        let (mut root, spoils) = loop {
+            let spoils = home.spoils.get();
+            self.shared.begin_writing_maps();
+            let mut root = self.cut().await;
+            root.pages = self.write_maps(root.generation).await?;
+            self.writer(Lane::Meta).borrow_mut().close_segment(self);
+            self.drain(&[Lane::Meta]).await;
+            self.flush_everything().await?;
+            if home.spoils.get() == spoils {
+                break (root, spoils);
+            }
+            // Pages may be lost with the caches of devices, or point to what is.
+            self.drop_old_checkpoints().await;
+        };
+        let generation = root.generation;
+        assert!(
+            self.shared.stripes.complete_below() >= root.barrier,
+            "the flush waited for what the root says may be skipped"
+        );
+        let written = self.meta_segments(generation);
+        root.segments.extend(written.iter().map(|&(seg, segment_seq)| {
+            let (group, segment) = self.shared.segments.locate(seg);
+            RootSegment { group, segment, segment_seq, use_of: RootUse::Pages }
+        }));
+        let barrier = root.barrier;
+        {
+            let mut state = home.state.borrow_mut();
+            let newest = state.roots[0].take();
+            state.roots = [Some(root), newest];
+        }
+        self.commit_state().await?;
+        home.discard_horizon.set(barrier);
+        home.spoils_on_record.set(spoils);
+        count(&self.shared.totals.checkpoints, 1);
+        self.drop_old_checkpoints().await;
+        Ok(())
+    }
+
+    /// Brings every reactor to a stripe boundary and notes where everything stands.
+    async fn cut(self: &Rc<Self>) -> CheckpointRoot {
+        self.peers.ask_others(self, |ticket| ToOwner::Hold { ticket }).await;
+        // No await from here to the release: this reactor needs not be held.
+        self.close_stripes();
+        let home = self.home();
+        let generation = home.state.borrow().roots[0].as_ref().map_or(1, |r| r.generation + 1);
+        let barrier = self.shared.stripes.next();
+        self.shared.since_checkpoint.store(0, std::sync::atomic::Ordering::Relaxed);
+        let root = CheckpointRoot {
+            generation,
+            barrier,
+            next_write_seq: self.shared.order.ceiling(),
+            next_stripe_seq: barrier,
+            next_segment_seq: home.space.borrow().next_segment_seq,
+            mapped_blocks: self.shared.mapped(),
+            pages: 0,
+            segments: self.open_segments(),
+        };
+        self.peers.tell_others(self, || ToOwner::Release);
+        root
+    }
+
+    /// Every segment that some reactor may append to.
+    fn open_segments(&self) -> Vec<RootSegment> {
+        let table = &self.shared.segments;
+        table
+            .all()
+            .filter(|&seg| table.state(seg) == SegState::Open)
+            .map(|seg| {
+                let (group, segment) = table.locate(seg);
+                RootSegment { group, segment, segment_seq: table.seq(seg), use_of: RootUse::Open }
+            })
+            .collect()
+    }
+
+    /// Writes the maps of all volumes; returns in how many pages.
+    async fn write_maps(self: &Rc<Self>, generation: u64) -> Result<u64, String> {
+        let geometry = self.shared.layout.geometry();
+        let run = geometry.chunk_blocks as usize;
+        let (packed, once) = (PackedPage::default(), Vec::new());
+        let mut dump = Dump { generation, pages: 0, written: 0, packed, once, run };
+        for volume in self.shared.volumes() {
+            self.write_map(&volume, &mut dump).await?;
+            self.rt.yield_now().await;
+        }
+        self.end_packed(&mut dump).await?;
+        self.write_second_copies(&mut dump).await?;
+        Ok(dump.pages)
+    }
+
+    /// Writes a volume's map: whole pages where it is dense, what is mapped where it is not.
+    async fn write_map(self: &Rc<Self>, volume: &VolumeState, dump: &mut Dump) -> Result<(), String> {
+        let (mut from, mut found) = (Lba(0), Vec::new());
+        while let Some(next) = volume.map.next_mapped(from, Lba(volume.blocks()), &mut found) {
+            for entries in found.chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES) {
+                if entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole) {
+                    self.write_page(volume.id, entries, dump).await?;
+                    continue;
+                }
+                for &(lba, entry) in entries {
+                    if !dump.packed.push(volume.id, lba, entry) {
+                        self.end_packed(dump).await?;
+                        let fits = dump.packed.push(volume.id, lba, entry);
+                        assert!(fits, "an empty block has room for an entry");
+                    }
+                }
+            }
+            found.clear();
+            from = next;
+        }
+        Ok(())
+    }
+
+    /// Writes a page whole, of which these entries are mapped.
+    async fn write_page(
+        self: &Rc<Self>,
+        volume: VolumeId,
+        mapped: &[(Lba, MapEntry)],
+        dump: &mut Dump,
+    ) -> Result<(), String> {
+        let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
+        mapped.iter().for_each(|&(lba, entry)| entries[(lba.0 % PAGE_ENTRIES) as usize] = entry);
+        let mut bytes = [0; BLOCK];
+        MapPage::encode(&entries, &mut bytes);
+        let number = Lba(mapped[0].0.0 / PAGE_ENTRIES);
+        self.write_new(OwnPage { kind: Kind::Meta, volume, first: number, bytes: Box::new(bytes) }, dump).await
+    }
+
+    /// Writes the packed block, unless it is empty, and begins another one.
+    async fn end_packed(self: &Rc<Self>, dump: &mut Dump) -> Result<(), String> {
+        if dump.packed.is_empty() {
+            return Ok(());
+        }
+        let (volume, first) = dump.packed.first();
+        let bytes = Box::new(*dump.packed.bytes());
+        dump.packed.clear();
+        self.write_new(OwnPage { kind: Kind::Packed, volume, first, bytes }, dump).await
+    }
+
+    /// Writes a page that was not written yet.
+    async fn write_new(self: &Rc<Self>, page: OwnPage, dump: &mut Dump) -> Result<(), String> {
+        dump.pages += 1;
+        self.write_copy(&page, dump).await?;
+        if self.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
+            dump.once.push(page);
+            if dump.once.len() == dump.run {
+                self.write_second_copies(dump).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the pages again that were written once: a chunk behind their first copies, which is on another column wherever
+    /// there is one.
+    async fn write_second_copies(self: &Rc<Self>, dump: &mut Dump) -> Result<(), String> {
+        for page in std::mem::take(&mut dump.once) {
+            self.write_copy(&page, dump).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_copy(self: &Rc<Self>, page: &OwnPage, dump: &mut Dump) -> Result<(), String> {
+        let &OwnPage { kind, volume, first, ref bytes } = page;
+        self.append_page(&Page { kind, volume, first, generation: dump.generation, bytes: &bytes[..] }).await?;
+        self.count_page(dump).await;
+        Ok(())
+    }
+
+    /// One more is written: now and then others get a turn.
+    async fn count_page(&self, dump: &mut Dump) {
+        dump.written += 1;
+        if dump.written.is_multiple_of(PAGES_PER_TURN) {
+            self.rt.yield_now().await;
+            self.let_guests_write(dump.written).await;
+        }
+    }
+
+    /// Rests until users have written their share since the barrier, unless somebody waits.
+    async fn let_guests_write(&self, pages: u64) {
+        let home = self.home();
+        let since = self.rt.now();
+        while !home.checkpoint_needed.get()
+            && home.checkpoint_waiters.get() == 0
+            && !self.is_ending()
+            && home.space.borrow().starving == 0
+            && read(&self.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
+            && self.rt.now().since(since) < LONGEST_REST
+        {
+            self.rt.sleep(LOOK).await;
+        }
+    }
+
+    async fn append_page(self: &Rc<Self>, page: &Page<'_>) -> Result<(), String> {
+        loop {
+            let progress = self.progress.wait();
+            if let Some(why) = self.shared.fault() {
+                return Err(why);
+            }
+            if self.writer(Lane::Meta).borrow_mut().append_page(self, page) == Appended::Done {
+                return Ok(());
+            }
+            progress.await;
+        }
+    }
+
+    /// Segments that the checkpoint just written lies in, with their lives.
+    fn meta_segments(&self, generation: u64) -> Vec<(SegIx, u64)> {
+        let table = &self.shared.segments;
+        let named: Vec<SegIx> = self.named_meta_segments(generation);
+        table
+            .all()
+            .filter(|&seg| table.state(seg) == SegState::Meta && !named.contains(&seg))
+            .map(|seg| (seg, table.seq(seg)))
+            .collect()
+    }
+
+    /// Segments of checkpoints older than `generation` that the state still names.
+    fn named_meta_segments(&self, generation: u64) -> Vec<SegIx> {
+        let state = self.home().state.borrow();
+        let roots = state.roots.iter().flatten().filter(|root| root.generation < generation);
+        roots
+            .flat_map(|root| &root.segments)
+            .filter(|s| s.use_of == RootUse::Pages)
+            .map(|s| self.shared.segments.index(s.group, s.segment))
+            .collect()
+    }
+
+    /// Frees the segments of checkpoints that no root names any more.
+    async fn drop_old_checkpoints(self: &Rc<Self>) {
+        let kept = self.named_meta_segments(u64::MAX);
+        let table = &self.shared.segments;
+        let old: Vec<SegIx> =
+            table.all().filter(|&seg| table.state(seg) == SegState::Meta && !kept.contains(&seg)).collect();
+        if self.shared.policies.cleaning.is_by_group() {
+            // Garbage like any other: it goes with its group.
+            old.iter().for_each(|&seg| table.set_state(seg, SegState::Sealed));
+            self.home().space_changed.notify();
+            return;
+        }
+        // From here on its contents mean nothing, also to a scrub that is reading them.
+        old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
+        self.free_segments(old).await;
+    }
+}
+
+/// Somebody waits for a checkpoint, so it does not rest.
+struct Awaited<'a>(&'a Cell<u32>);
+
+impl<'a> Awaited<'a> {
+    fn new(reactor: &'a Reactor) -> Self {
+        let waiters = &reactor.home().checkpoint_waiters;
+        waiters.set(waiters.get() + 1);
+        Self(waiters)
+    }
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}

@@ -1,0 +1,185 @@
+//! Writing the superblocks: the one place where the array's state changes durably as a whole.
+
+use std::rc::Rc;
+
+use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Superblock};
+use cygnus_runtime::{DeviceIx, IoError};
+use cygnus_types::{GroupId, MemberIx, Uuid};
+
+use crate::care::member_state;
+use crate::care::membership::Spare;
+use crate::reactor::Reactor;
+use crate::recover::slots::{SlotError, write_superblocks};
+
+/// Who holds a superblock of the array.
+struct Holder {
+    /// [`SPARE`] for one that is no member.
+    member: MemberIx,
+    uuid: Uuid,
+    dev: DeviceIx,
+}
+
+impl Reactor {
+    /// Writes the present state to the superblocks of all members in service and makes it durable. Concurrent callers
+    /// share a round, which goes on to its end whatever becomes of them. An error means that the state may or may not be
+    /// what the next opening finds.
+    pub(crate) async fn commit_state(self: &Rc<Self>) -> Result<(), String> {
+        self.home().committing.next(&self.rt, || self.clone().commit_round()).await
+    }
+
+    async fn commit_round(self: Rc<Self>) -> Result<(), String> {
+        let _step = self.shared.during("superblock");
+        loop {
+            let answers = self.answers.wait();
+            if let Some(why) = self.shared.fault() {
+                return Err(why);
+            }
+            let membership = self.shared.membership();
+            self.note_departures();
+            self.note_errors();
+            self.write_superblocks().await?;
+            if !self.is_on_record() {
+                // Who did not take it leaves, or is back one day.
+                answers.await;
+                continue;
+            }
+            self.home().recorded_membership.set(membership);
+            if self.shared.membership() == membership {
+                return Ok(());
+            }
+            // Another member left while we wrote: the others must know.
+        }
+    }
+
+    /// Whether no opening can miss the newest superblocks: of some group all who are in service have them, or more than may
+    /// be lost.
+    fn is_on_record(&self) -> bool {
+        let geometry = self.shared.layout.geometry();
+        let behind = self.home().behind.borrow();
+        (0..self.shared.layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
+            let members = (0..geometry.width()).map(|column| self.shared.member(group, column));
+            let in_service = members.filter(|(_, state)| state.device().is_some()).map(|(member, _)| member);
+            let (lack, have): (Vec<_>, Vec<_>) = in_service.partition(|member| behind.contains_key(member));
+            !have.is_empty() && (lack.is_empty() || have.len() > usize::from(geometry.parity))
+        })
+    }
+
+    /// Waits until every member in service has the newest superblocks.
+    pub(crate) async fn until_all_are_on_record(self: &Rc<Self>) -> Result<(), String> {
+        loop {
+            let answers = self.answers.wait();
+            if let Some(why) = self.shared.fault() {
+                return Err(why);
+            }
+            let behind: Vec<MemberIx> = self.home().behind.borrow().keys().copied().collect();
+            let in_service = || {
+                let states = behind.iter().map(|member| &self.shared.members[member.index()]);
+                states.filter(|state| state.device().is_some())
+            };
+            match in_service().next() {
+                None => return Ok(()),
+                // Who is in trouble leaves, or is back one day.
+                Some(_) if in_service().any(|state| state.trouble().is_some()) => answers.await,
+                Some(_) => self.commit_state().await?,
+            }
+        }
+    }
+
+    /// A member did not get the superblocks of this generation.
+    fn falls_behind(&self, member: MemberIx, generation: u64) {
+        self.home().behind.borrow_mut().entry(member).or_insert(generation - 1);
+    }
+
+    /// Members that have left service since the last superblocks, or were not there when the array was opened.
+    pub(crate) fn note_departures(&self) {
+        let home = self.home();
+        let mut state = home.state.borrow_mut();
+        // The round before this one reached whoever was in service then; the present one may have failed because of it.
+        let (generation, session) = (home.generation.get().saturating_sub(1), state.session);
+        let members = state.groups.iter_mut().flat_map(|group| {
+            let of = group.state;
+            group.members.iter_mut().map(move |member| (of, member))
+        });
+        for (((group, desc), shared), ix) in members.zip(self.shared.members.iter()).zip(0..) {
+            let was_in_service =
+                group != GroupState::Retired && matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
+            let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
+            let got = self.home().behind.borrow_mut().remove(&MemberIx(ix));
+            member_state::depart(desc, to, below, got.map_or(generation, |got| got.min(generation)), session);
+            self.shared.log(format!("{} is {}", shared.name(), to.word()));
+            // Whoever is missing may come back.
+            home.members_changed.notify();
+        }
+    }
+
+    /// What went wrong with the members.
+    fn note_errors(&self) {
+        let mut state = self.home().state.borrow_mut();
+        let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
+        for ((ix, desc), shared) in (0..).zip(members).zip(self.shared.members.iter()) {
+            desc.errors = shared.errors(self.turned_slow(MemberIx(ix)));
+        }
+    }
+
+    async fn write_superblocks(self: &Rc<Self>) -> Result<(), String> {
+        let home = self.home();
+        let generation = home.generation.get() + 1;
+        home.generation.set(generation);
+        let state = home.state.borrow().clone();
+        let newcomers = home.newcomers.take();
+        let is_new = |holder: &Holder| newcomers.contains(&holder.member);
+        let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders(generation).into_iter().partition(is_new);
+        // First those that have just become members. Did others know of it before them, a crash in this write and one in
+        // the next would leave them with a superblock so old that it passes for a copy from when they were none.
+        if let Err(why) = self.write_to(new, generation, &state).await {
+            home.newcomers.borrow_mut().extend(newcomers);
+            return Err(why);
+        }
+        self.write_to(others, generation, &state).await
+    }
+
+    /// Writes a superblock to some of the holders.
+    async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<(), String> {
+        let encode = |holder: &Holder| {
+            let Holder { member, uuid: member_uuid, dev } = *holder;
+            let (array, state) = (self.home().uuid, state.clone());
+            let block = Superblock { generation, array, member, member_uuid, read_only: false, state };
+            block.encode().map(|bytes| (dev, bytes)).map_err(|error| error.to_string())
+        };
+        let superblocks = holders.iter().map(encode).collect::<Result<_, _>>()?;
+        let written = write_superblocks(&self.rt, generation, superblocks).await;
+        for (Holder { member, dev, .. }, written) in holders.into_iter().zip(written) {
+            match written {
+                Ok(()) => drop(self.home().behind.borrow_mut().remove(&member)),
+                Err(SlotError { doing, error, .. }) => self.not_taken(member, dev, generation, doing, error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Spares, and the members in service but for those in trouble, which fall behind.
+    fn superblock_holders(&self, generation: u64) -> Vec<Holder> {
+        let home = self.home();
+        let state = home.state.borrow();
+        let members = (0..).map(MemberIx).zip(state.members());
+        let members = members.filter_map(|(member, desc)| {
+            let dev = self.device_in_service(member)?;
+            if self.shared.members[member.index()].trouble().is_some() {
+                self.falls_behind(member, generation);
+                return None;
+            }
+            Some(Holder { member, uuid: desc.uuid, dev })
+        });
+        let spares = home.spares.borrow();
+        let spare = |spare: &Spare| Holder { member: SPARE, uuid: spare.uuid, dev: spare.device.ix };
+        members.chain(spares.iter().map(spare)).collect()
+    }
+
+    fn not_taken(&self, member: MemberIx, dev: DeviceIx, generation: u64, doing: &str, error: IoError) {
+        if member == SPARE {
+            self.spare_failed(dev, doing, error)
+        } else {
+            self.falls_behind(member, generation);
+        }
+    }
+}

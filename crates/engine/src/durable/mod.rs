@@ -1,0 +1,5 @@
+//! What makes things durable, in growing order of weight: a flush, a commit of superblocks, a checkpoint.
+
+pub(crate) mod checkpoint;
+pub(crate) mod commit;
+pub(crate) mod flush;

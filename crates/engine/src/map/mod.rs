@@ -1,0 +1,5 @@
+//! The map: where a volume's blocks are, and in which order that changes.
+
+pub(crate) mod l2p;
+pub(crate) mod looks;
+pub(crate) mod order;

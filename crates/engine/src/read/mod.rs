@@ -1,0 +1,8 @@
+//! The way of a read: from memory, from a device, or from the other columns; and how stripes are read back.
+
+pub(crate) mod columns;
+pub(crate) mod pace;
+pub(crate) mod parallel;
+pub(crate) mod path;
+pub(crate) mod reconstruct;
+pub(crate) mod scan;

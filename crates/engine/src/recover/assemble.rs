@@ -1,0 +1,402 @@
+//! Finding an array among devices: by what their superblocks say, never by path or order.
+
+use std::collections::BTreeSet;
+
+use cygnus_format::{
+    ArrayState, GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots, Standing, Superblock,
+    SuperblockError,
+};
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
+
+use crate::care::membership::Spare;
+use crate::error::ArrayError;
+use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
+use crate::work::Work;
+
+/// What a device turned out to be, and what is known of it if it is a member.
+#[derive(Debug)]
+pub enum Found<M = Superblock> {
+    /// A member of an array.
+    Member(Box<M>),
+    /// Something else, in words.
+    Other(String),
+    /// A superblock that cannot be used, and why.
+    Broken(String),
+}
+
+/// Bytes at the end of a device where some formats keep their superblocks.
+const TAIL: usize = 256 << 10;
+
+/// Looks at one device.
+///
+/// # Errors
+/// When it cannot be read, and what can be read of it is no superblock.
+pub fn inspect<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<Found, ArrayError>> {
+    Box::pin(async move {
+        Ok(match look(rt, device).await? {
+            Found::Member(slots) => Found::Member(Box::new(slots.newest)),
+            Found::Other(what) => Found::Other(what),
+            Found::Broken(why) => Found::Broken(why),
+        })
+    })
+}
+
+/// As [`inspect`], with all that is in the slots of a member.
+pub(crate) async fn look(rt: &Runtime, device: &DeviceInfo) -> Result<Found<Slots>, ArrayError> {
+    let io = |offset| move |error| ArrayError::Io { device: device.name.clone(), offset, error };
+    if device.size < SUPERBLOCK_AREA {
+        return Ok(Found::Other(format!("{}, too small for a member", ByteSize(device.size))));
+    }
+    let (head, unread) = read_head(rt, device.ix).await.map_err(io(0))?;
+    match Slots::read(head.bytes()) {
+        Ok(slots) => return Ok(Found::Member(Box::new(slots))),
+        Err(SuperblockError::NotASuperblock) => unread.map_or(Ok(()), |error| Err(io(0)(error)))?,
+        Err(error) => return Ok(Found::Broken(error.to_string())),
+    }
+    let tail_at = (device.size - TAIL as u64) / 4096 * 4096;
+    let tail_len = ((device.size - tail_at) / 4096 * 4096) as usize;
+    let tail = rt.alloc(tail_len);
+    rt.read(device.ix, tail_at, tail.full()).await.map_err(io(tail_at))?;
+    Ok(Found::Other(match cygnus_format::probe_with_tail(head.bytes(), tail.bytes()) {
+        Probe::Blank => "nothing".into(),
+        Probe::Foreign { what } => what.to_string(),
+        Probe::Cygnus { .. } => "the remains of a Cygnus superblock".into(),
+        Probe::Unknown => "data of an unknown kind".into(),
+    }))
+}
+
+/// An array as found: its newest state, and which device is which member.
+pub struct Assembly {
+    /// The superblock that counts.
+    pub superblock: Superblock,
+    /// By member number; `None` for a member that is not online.
+    pub devices: Vec<Option<DeviceInfo>>,
+    /// Members that were away or were being rebuilt, and whose devices are good to be filled with what they lack.
+    pub returning: Vec<Returning>,
+    /// Spares that are here.
+    pub(crate) spares: Vec<Spare>,
+    /// Devices of groups that have left, which do not know it yet.
+    pub(crate) released: Vec<DeviceInfo>,
+    /// Why members are not used, for people.
+    pub remarks: Vec<String>,
+    /// Devices that may have held something newer than all that was found.
+    pub(crate) lost: Vec<LostSlot>,
+    /// Spoiled copies of superblocks that have a good one beside them.
+    pub(crate) mendable: Vec<Mendable>,
+}
+
+/// What was found among the devices that were given.
+#[derive(Default)]
+struct Findings {
+    members: Vec<(DeviceInfo, Superblock)>,
+    /// What is to be said of the other devices.
+    remarks: Vec<String>,
+    lost: Vec<LostSlot>,
+    mendable: Vec<(Uuid, Mendable)>,
+}
+
+/// A stale member.
+#[derive(Clone, Debug)]
+pub struct Returning {
+    /// Which.
+    pub member: MemberIx,
+    /// Its device.
+    pub device: DeviceInfo,
+    /// It was the member's device, but is a copy from before the member left: it has what was durable by then, which is
+    /// every stripe below this sequence.
+    pub only_below: Option<u64>,
+}
+
+/// Puts an array together from devices in any order.
+///
+/// # Errors
+/// When the devices belong to no array or to several, when a member is there twice, or when more members of a group
+/// are missing than its parity covers.
+pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
+    let assembly = find(rt, given).await.put_together(wanted)?;
+    let state = &assembly.superblock.state;
+    refuse_in_place(state)?;
+    Ok(assembly)
+}
+
+/// The same for an array that updates in place; such a one is none of this crate's, but its members are found alike.
+///
+/// # Errors
+/// As when an array of this crate is opened.
+pub fn assemble_in_place<'a>(
+    rt: &'a Runtime,
+    given: &'a [DeviceInfo],
+    wanted: Option<Uuid>,
+) -> Work<'a, Result<Assembly, ArrayError>> {
+    Box::pin(async move {
+        let assembly = find(rt, given).await.put_together(wanted)?;
+        match assembly.superblock.state.in_place {
+            Some(_) => Ok(assembly),
+            None => Err(ArrayError::Invalid(format!("{} is log-structured", assembly.superblock.state.name))),
+        }
+    })
+}
+
+async fn find(rt: &Runtime, given: &[DeviceInfo]) -> Findings {
+    let mut findings = Findings::default();
+    for device in given {
+        match look(rt, device).await {
+            Ok(Found::Member(slots)) => findings.add(device, *slots),
+            Ok(Found::Other(what)) => findings.remarks.push(format!("{} holds {what}", device.name)),
+            Ok(Found::Broken(why)) => findings.remarks.push(format!("{}: {why}", device.name)),
+            Err(error) => {
+                let why = format!("{error}: no copy of its superblock can be read, it counts as missing");
+                findings.remarks.push(why);
+            }
+        }
+    }
+    findings
+}
+
+impl Findings {
+    fn add(&mut self, device: &DeviceInfo, slots: Slots) {
+        let uuid = slots.newest.member_uuid;
+        if let Some((at, why)) = slots.lost() {
+            let what = format!("{} at byte {at}: both copies of a superblock are spoiled: {why}", device.name);
+            self.lost.push(LostSlot { uuid, what });
+        }
+        let mendable = slots.mendable().into_iter();
+        let of = |(from, to)| (slots.newest.array, Mendable { dev: device.ix, name: (*device.name).into(), from, to });
+        self.mendable.extend(mendable.map(of));
+        self.members.push((device.clone(), slots.newest));
+    }
+
+    fn put_together(self, wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
+        let present: BTreeSet<Uuid> = self.members.iter().map(|(_, superblock)| superblock.member_uuid).collect();
+        let mut assembly = put_together(self.members, wanted, self.remarks)?;
+        let Superblock { array, state, .. } = &assembly.superblock;
+        if hides_newer(state, &self.lost, &present) {
+            assembly.lost = self.lost;
+        }
+        assembly.mendable =
+            self.mendable.into_iter().filter(|(of, _)| of == array).map(|(_, mendable)| mendable).collect();
+        Ok(assembly)
+    }
+}
+
+/// Whether the array can only be opened by relying on devices that may have held a state newer than this one, the newest that
+/// was found. Where it could do without them, the others are witnesses enough, as they are when a member is missing.
+fn hides_newer(state: &ArrayState, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
+    let is_lost = |uuid: &Uuid| lost.iter().any(|slot| slot.uuid == *uuid);
+    // A spare may have become a member with that very state.
+    let spares = state.spares.iter().filter(|spare| is_lost(&spare.uuid)).count();
+    let mut in_use = state.groups.iter().filter(|group| group.state != GroupState::Retired);
+    in_use.any(|group| {
+        let count = |is: &dyn Fn(&MemberDesc) -> bool| group.members.iter().filter(|member| is(member)).count();
+        let silent = spares + count(&|member| member.state == MemberState::Online && is_lost(&member.uuid));
+        let lacking = count(&|member| member.state != MemberState::Online || !present.contains(&member.uuid));
+        silent > 0 && silent + lacking > usize::from(state.geometry.parity)
+    })
+}
+
+fn refuse_in_place(state: &ArrayState) -> Result<(), ArrayError> {
+    match state.in_place {
+        None => Ok(()),
+        Some(_) => Err(ArrayError::InPlace { array: state.name.clone(), level: state.preset.clone() }),
+    }
+}
+
+/// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so:
+/// by a later opening, or by whom they missed.
+pub(crate) fn rank(superblock: &Superblock) -> impl Ord + use<> {
+    let without = superblock.state.members().filter(|m| m.state != MemberState::Online).count();
+    (superblock.generation, superblock.state.session, without)
+}
+
+/// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put
+/// back. A clean stop ends with two superblock writes, and every member in service has at least the first. A spare that has
+/// become a member may have missed no more than the write that says so.
+pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
+    (newest.state.clean || own.member == SPARE) && own.generation + 1 < newest.generation
+}
+
+/// As [`assemble`], when the superblocks are known and were found to be sound.
+pub(crate) fn assemble_members(
+    members: Vec<(DeviceInfo, Superblock)>,
+    wanted: Option<Uuid>,
+    remarks: Vec<String>,
+) -> Result<Assembly, ArrayError> {
+    let assembly = put_together(members, wanted, remarks)?;
+    let state = &assembly.superblock.state;
+    refuse_in_place(state)?;
+    Ok(assembly)
+}
+
+fn put_together(
+    members: Vec<(DeviceInfo, Superblock)>,
+    wanted: Option<Uuid>,
+    remarks: Vec<String>,
+) -> Result<Assembly, ArrayError> {
+    let tell = members.iter().filter(|(_, superblock)| !superblock.is_joining());
+    let Some((_, newest)) = tell.max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
+        return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
+    };
+    let superblock = newest.clone();
+    if superblock.read_only {
+        let device = members[0].0.name.clone();
+        let why = "the array uses features that this version can read but not write: use a newer version".into();
+        return Err(ArrayError::Format { device, why });
+    }
+    let mut assembly = Assembly {
+        devices: Vec::new(),
+        returning: Vec::new(),
+        spares: Vec::new(),
+        released: Vec::new(),
+        superblock,
+        remarks,
+        lost: Vec::new(),
+        mendable: Vec::new(),
+    };
+    assembly.devices.resize(assembly.superblock.state.members().count(), None);
+    for (device, own) in members {
+        assembly.place(device, &own)?;
+    }
+    check_redundancy(&assembly)?;
+    Ok(assembly)
+}
+
+impl Assembly {
+    /// Fails if a superblock was lost that may have been newer than all that were found.
+    ///
+    /// # Errors
+    /// [`ArrayError::LostSuperblock`].
+    pub fn refuse_lost(&self) -> Result<(), ArrayError> {
+        if self.lost.is_empty() {
+            return Ok(());
+        }
+        let what: Vec<&str> = self.lost.iter().map(|slot| &*slot.what).collect();
+        let state = &self.superblock.state;
+        let absent = self
+            .devices
+            .iter()
+            .enumerate()
+            .filter(|(ix, device)| device.is_none() && !state.has_left(MemberIx(*ix as u16)));
+        let absent: Vec<String> = absent.map(|(ix, _)| format!("member {ix}")).collect();
+        let remedy = match absent.is_empty() {
+            true => String::new(),
+            false => format!("bring back {}, which may have it, and open again; or ", absent.join(", ")),
+        };
+        let volumes: Vec<&str> = state.volumes.iter().map(|volume| &*volume.name).collect();
+        Err(ArrayError::LostSuperblock { what: what.join("; "), volumes: volumes.join(", "), remedy })
+    }
+
+    /// Mends copies of superblocks that are spoiled and have a good one beside them. To be done before anything else is
+    /// written: then a power cut never meets a slot with one copy left.
+    pub async fn mend_superblocks(&self, rt: &Runtime, log: impl Fn(String)) {
+        for mendable in &self.mendable {
+            mend(rt, mendable, &log).await;
+        }
+    }
+
+    /// Finds out what a device is to the array.
+    fn place(&mut self, device: DeviceInfo, own: &Superblock) -> Result<(), ArrayError> {
+        let newest = &self.superblock;
+        if own.array != newest.array {
+            return Err(ArrayError::Foreign {
+                device: device.name,
+                other: format!("{:?} ({})", own.state.name, own.array),
+                expected: format!("{:?} ({})", newest.state.name, newest.array),
+            });
+        }
+        let standing = newest.state.standing(own);
+        if let Some(why) = standing.why_not() {
+            self.remarks.push(format!("{} {why}: {}", device.name, standing.remedy()));
+        }
+        let ix = match standing {
+            Standing::Member(ix) => ix.index(),
+            Standing::Spare => {
+                self.spares.push(Spare { uuid: own.member_uuid, device });
+                return Ok(());
+            }
+            // It does not know it yet. Once another group has its number, whose device it was is not known any more.
+            Standing::Left if newest.state.members().any(|desc| desc.uuid == own.member_uuid) => {
+                self.released.push(device);
+                return Ok(());
+            }
+            Standing::Left | Standing::Joining | Standing::Replaced | Standing::FormerSpare => return Ok(()),
+        };
+        let desc = newest.state.members().nth(ix).expect("just found");
+        if device.size < desc.size_bytes {
+            let (has, had) = (ByteSize(device.size), ByteSize(desc.size_bytes));
+            self.remarks.push(format!("{} is {has}, was {had}: truncated; it is left out", device.name));
+            return Ok(());
+        }
+        if desc.state != MemberState::Online || is_outdated(own, newest) {
+            match coming_back(MemberIx(ix as u16), device, own, desc) {
+                Ok(returning) => self.returning.push(returning),
+                Err(why) => self.remarks.push(why),
+            }
+            return Ok(());
+        }
+        match self.devices[ix].replace(device.clone()) {
+            Some(first) => Err(ArrayError::Duplicate { first: first.name, second: device.name }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a stale device can be brought up to date, and from where on; else why not.
+fn coming_back(member: MemberIx, device: DeviceInfo, own: &Superblock, desc: &MemberDesc) -> Result<Returning, String> {
+    let refused = match desc.state {
+        MemberState::Failed => Err("it failed while the array was written to"),
+        _ => held_below(member, own, desc),
+    };
+    match refused {
+        Ok(only_below) => Ok(Returning { member, device, only_below }),
+        Err(why) => Err(format!(
+            "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
+            device.name, member.0
+        )),
+    }
+}
+
+/// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
+/// sequence below which it has every stripe.
+pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, &'static str> {
+    let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
+    if left && own.state.session > desc.holds.session {
+        return Err("it went on without the other members");
+    }
+    if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
+        return Ok(None);
+    }
+    let then = own.state.members().nth(member.index());
+    if !then.is_some_and(|desc| desc.uuid == own.member_uuid && desc.state == MemberState::Online) {
+        return Err("it is an old copy of a device that was being rebuilt, or was a spare");
+    }
+    // What a checkpoint covers was durable when its root was written.
+    Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))
+}
+
+fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
+    let (state, devices) = (&assembly.superblock.state, &assembly.devices);
+    let width = usize::from(state.geometry.width());
+    for (group, members) in devices.chunks(width).enumerate() {
+        if state.groups[group].state == GroupState::Retired {
+            continue;
+        }
+        let missing: Vec<String> = members
+            .iter()
+            .enumerate()
+            .filter(|(_, device)| device.is_none())
+            .map(|(column, _)| {
+                let uuid = state.groups[group].members[column].uuid;
+                format!("member {} ({uuid})", group * width + column)
+            })
+            .collect();
+        let parity = state.geometry.parity;
+        if missing.len() > usize::from(parity) {
+            let need = missing.len() - usize::from(parity);
+            let group = GroupId(group as u16);
+            let remarks: String = assembly.remarks.iter().map(|remark| format!("; {remark}")).collect();
+            return Err(ArrayError::TooManyMissing { group, missing: missing.join(", "), parity, need, remarks });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
+
+use cygnus_format::{
+    ArrayState, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
+    Superblock,
+};
+use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
+use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
+
+use crate::error::ArrayError;
+use crate::recover::assemble::{Found, inspect};
+use crate::recover::open::usable_blocks;
+use crate::recover::slots::{write_empty, write_superblock, write_zeros};
+use crate::work::Work;
+
+/// Policy parameter under which a fixed parity column is recorded.
+pub(crate) const PARITY_FIXED: &str = "parity-fixed";
+
+/// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
+const MIN_SEGMENTS: u64 = 16;
+
+/// What an array should be.
+#[derive(Clone, Debug)]
+pub struct CreateOptions {
+    /// Name, for people.
+    pub name: String,
+    /// Which policies.
+    pub preset: Preset,
+    /// R-groups.
+    pub groups: usize,
+    /// Data columns of each group, k.
+    pub data: u8,
+    /// Parity columns of each group, m.
+    pub parity: u8,
+    /// Where the parity columns lie; `None`: as the preset has it.
+    pub placement: Option<ParityPlacement>,
+    /// Striping unit; a power of two of at least 4 KiB.
+    pub chunk: ByteSize,
+    /// Height of a full stripe in blocks, a multiple of the chunk; `None`: as tall as a header of one block describes.
+    pub stripe_rows: Option<u32>,
+    /// Size of a segment column; `None`: chosen by the size of the devices.
+    pub segment: Option<ByteSize>,
+    /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
+    pub over_provision_permille: u16,
+    /// Overwrite what the devices hold.
+    pub force: bool,
+}
+
+impl CreateOptions {
+    /// The defaults for everything but the shape.
+    pub fn new(name: &str, preset: Preset, groups: usize, data: u8, parity: u8) -> Self {
+        Self {
+            name: name.into(),
+            preset,
+            groups,
+            data,
+            parity,
+            placement: None,
+            chunk: ByteSize(64 << 10),
+            stripe_rows: None,
+            segment: None,
+            over_provision_permille: 200,
+            force: false,
+        }
+    }
+}
+
+/// Writes the first superblocks of an array onto `devices`, given group by group in column order, and returns the
+/// array's UUID.
+///
+/// # Errors
+/// When the options contradict each other or the devices, or a device holds something and `force` is not set. Nothing
+/// has been written then. A device that fails while the superblocks are written leaves the others with an array that
+/// lacks it.
+pub fn create<'a>(
+    rt: &'a Runtime,
+    devices: &'a [DeviceInfo],
+    options: &'a CreateOptions,
+) -> Work<'a, Result<Uuid, ArrayError>> {
+    Box::pin(async move {
+        let state = plan(rt, devices, options)?;
+        if !options.force {
+            refuse_used(rt, devices).await?;
+        }
+        let array = random_uuid(rt);
+        for (ix, device) in devices.iter().enumerate() {
+            let member_uuid = state.members().nth(ix).expect("one member per device").uuid;
+            let member = MemberIx(ix as u16);
+            let superblock =
+                Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
+            write_first(rt, device, &superblock).await?;
+        }
+        Ok(array)
+    })
+}
+
+/// A new identity.
+pub fn random_uuid(rt: &Runtime) -> Uuid {
+    Uuid::from_random(rt.rng_u64(), rt.rng_u64())
+}
+
+/// Height of a full stripe: as tall as one block can describe, which keeps headers at 2 to 3 % of the space, and a whole
+/// number of chunks.
+fn stripe_rows(data: u8, parity: u8, chunk_blocks: u32) -> u32 {
+    let probe = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks, segment_blocks: 1 };
+    let tallest = (1..=64).rev().find(|&rows| probe.header_blocks(rows) == probe.header_copies()).unwrap_or(1);
+    (tallest / chunk_blocks * chunk_blocks).max(chunk_blocks)
+}
+
+/// A 512th of the device, but not so large that cleaning takes long steps nor so small that the table grows.
+fn segment_blocks(smallest: u64, full_stripe: u32) -> u32 {
+    let wanted = (smallest / 512).next_power_of_two().clamp(1 << 20, 64 << 20);
+    let most = (smallest / 64).max(1).next_power_of_two() / 2;
+    let bytes = wanted.min(most.max(256 << 10));
+    ((bytes / BLOCK as u64) as u32).max(full_stripe)
+}
+
+/// Everything about the array, if the options and devices allow it.
+fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result<ArrayState, ArrayError> {
+    let invalid = |why: String| Err(ArrayError::Invalid(why));
+    let (preset, groups) = (options.preset, options.groups);
+    if groups < preset.min_groups() || groups > preset.max_groups() {
+        let (min, max) = (preset.min_groups(), preset.max_groups());
+        let range = if min == max { format!("{min}") } else { format!("at least {min}") };
+        return invalid(format!("preset {} takes {range} groups, not {groups}", preset.name()));
+    }
+    let width = usize::from(options.data) + usize::from(options.parity);
+    if devices.len() != groups * width {
+        let (k, m, given) = (options.data, options.parity, devices.len());
+        let need = groups * width;
+        return invalid(format!("{groups} groups of {k}+{m} take {need} devices, and {given} were given"));
+    }
+    if !options.chunk.0.is_power_of_two() || options.chunk.0 < BLOCK as u64 || options.chunk.0 > 1 << 20 {
+        return invalid(format!("a chunk of {} is not possible: powers of two from 4KiB to 1MiB", options.chunk));
+    }
+    if options.over_provision_permille > 900 {
+        return invalid("over-provisioning above 90 % leaves no room for data".into());
+    }
+    let chunk_blocks = (options.chunk.0 / BLOCK as u64) as u32;
+    let stripe_rows = options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
+    let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
+    let probe = Geometry { data: options.data, parity: options.parity, chunk_blocks, stripe_rows, segment_blocks: 1 };
+    let full_stripe = stripe_rows + probe.header_blocks(stripe_rows);
+    let segment_blocks = match options.segment {
+        Some(size) if size.0 % BLOCK as u64 != 0 => {
+            return invalid(format!("a segment of {size} is not a multiple of 4KiB"));
+        }
+        Some(size) => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
+        None => segment_blocks(smallest, full_stripe),
+    };
+    let geometry = Geometry { segment_blocks, ..probe };
+    geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    check_sizes(devices, &geometry)?;
+    let placement = options.placement.unwrap_or(preset.policies().parity);
+    let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
+    let mut state = ArrayState {
+        name: options.name.clone(),
+        preset: preset.name().into(),
+        geometry,
+        over_provisioning_permille: options.over_provision_permille,
+        policies: if placement == ParityPlacement::Fixed { vec![fixed] } else { Vec::new() },
+        groups: Vec::new(),
+        spares: Vec::new(),
+        session: 0,
+        clean: true,
+        volumes: Vec::new(),
+        next_volume_id: 1,
+        last_scrub_unix: 0,
+        counted_from: 0,
+        roots: [None, None],
+        in_place: None,
+    };
+    for devices in devices.chunks(width) {
+        let admitted =
+            state.admit(segments_on(devices, &geometry), describe_members(rt, devices), GroupState::InService);
+        admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    }
+    state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    if usable_blocks(&state, &preset.policies(), 1)? == 0 {
+        let segments: u32 = state.groups.iter().map(GroupDesc::segments).sum();
+        return invalid(format!(
+            "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"
+        ));
+    }
+    Ok(state)
+}
+
+/// Every member needs room for the fewest segments of a group.
+pub(crate) fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result<(), ArrayError> {
+    let need = cygnus_format::DATA_START + MIN_SEGMENTS * geometry.segment_bytes();
+    match devices.iter().find(|d| d.size < need) {
+        None => Ok(()),
+        Some(small) => {
+            Err(ArrayError::TooSmall { device: small.name.clone(), size: ByteSize(small.size), need: ByteSize(need) })
+        }
+    }
+}
+
+/// Segments of a group of these devices: they may differ in size, and the smallest one counts.
+pub fn segments_on(devices: &[DeviceInfo], geometry: &Geometry) -> u32 {
+    let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
+    u32::try_from(geometry.segments_on(smallest)).unwrap_or(u32::MAX)
+}
+
+/// New members, in the order of their devices.
+pub fn describe_members(rt: &Runtime, devices: &[DeviceInfo]) -> Vec<MemberDesc> {
+    let describe = |device: &DeviceInfo| MemberDesc {
+        uuid: random_uuid(rt),
+        size_bytes: device.size,
+        state: MemberState::Online,
+        holds: Holdings::default(),
+        errors: MemberErrors::default(),
+    };
+    devices.iter().map(describe).collect()
+}
+
+/// Fails if a device holds anything.
+///
+/// # Errors
+/// [`ArrayError::InUse`], or that a device cannot be read.
+pub async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
+    for device in devices {
+        let what = match inspect(rt, device).await? {
+            Found::Other(what) if what == "nothing" => continue,
+            Found::Other(what) => what,
+            Found::Member(superblock) => format!("a member of array {:?}", superblock.state.name),
+            Found::Broken(why) => format!("a damaged member of an array ({why})"),
+        };
+        return Err(ArrayError::InUse { device: device.name.clone(), what });
+    }
+    Ok(())
+}
+
+/// Writes a member's first superblock, and clears the other slot so that nothing older can be taken for newer.
+///
+/// # Errors
+/// When the superblock cannot be, or cannot be written.
+pub async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
+    let bytes = superblock.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    write_empty(rt, device.ix).await.map_err(|error| error.of(&device.name))?;
+    write_superblock(rt, device.ix, superblock.generation, &bytes).await.map_err(|error| error.of(&device.name))
+}
+
+/// Makes a device forget that it was a member.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn wipe<'a>(rt: &'a Runtime, device: &'a DeviceInfo) -> Work<'a, Result<(), ArrayError>> {
+    Box::pin(async move { wipe_device(rt, device.ix, &device.name).await })
+}
+
+/// As [`wipe`], by the number under which the device is addressed.
+pub(crate) async fn wipe_device(rt: &Runtime, dev: DeviceIx, name: &str) -> Result<(), ArrayError> {
+    write_zeros(rt, dev).await.map_err(|error| error.of(name))
+}

@@ -1,0 +1,211 @@
+//! Recovery, step "account": whether everything that was durable has been found.
+//!
+//! A power cut may take whatever no flush covered, so a chain of stripes that ends says nothing by itself. Three things tell
+//! that something durable is gone, and that what it replaced must not be shown in its place:
+//!
+//! * *Numbers.* Stripes are numbered without gaps over the array, and each says below which number all were durable when it
+//!   was written. Segments are given back only when a checkpoint covers their stripes, or the superblocks say from which
+//!   number on all must be there. A number that is missing was lost.
+//! * *Spoiled headers.* A header that was never written leaves what was there before. One that was written, and of which a
+//!   device delivers nothing or bits have changed, does not look like that. This holds for what the last flush covered
+//!   too, which no later stripe tells of.
+//! * *Unknown entries.* A stripe is there, and every copy of what it says of one of its columns is spoiled.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+use cygnus_format::{GroupState, Place, StripeCommon};
+use cygnus_types::{BLOCK, GroupId, MemberIx};
+
+use crate::error::ArrayError;
+use crate::map::l2p::MAX_VOLUME_BLOCKS;
+use crate::reactor::Reactor;
+use crate::read::scan::{FoundStripe, SpoiledCopy};
+use crate::recover::replay::Replayed;
+use crate::space::segments::SegIx;
+
+/// Places that a message names; more are counted.
+const NAMED: usize = 6;
+
+/// What was durable and is not known any more.
+#[derive(Default)]
+pub(crate) struct Lost {
+    /// Sequences of stripes that are not there.
+    missing: Vec<RangeInclusive<u64>>,
+    /// Headers that may be those of durable stripes.
+    spoiled: Vec<SpoiledCopy>,
+    /// Stripes, and the column of which they do not tell what it holds.
+    unknown: Vec<(StripeCommon, u8)>,
+}
+
+impl Lost {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.missing.is_empty() && self.spoiled.is_empty() && self.unknown.is_empty()
+    }
+
+    /// Adds the stripes that should be among those found, counted from a sequence on; headers `beyond` the chains' ends are
+    /// not found, but tell of others.
+    pub(crate) fn count(&mut self, stripes: &[FoundStripe], beyond: &[StripeCommon], from: u64) {
+        let is_counted = |common: &&StripeCommon| common.stripe_seq >= from;
+        let counted = || stripes.iter().map(|stripe| &stripe.common).filter(is_counted);
+        let marks = counted().chain(beyond.iter().filter(is_counted)).map(|common| common.durable);
+        let Some(durable) = marks.max() else { return };
+        let found: BTreeSet<u64> = counted().map(|common| common.stripe_seq).filter(|&seq| seq < durable).collect();
+        let mut next = from;
+        for seq in found.into_iter().chain([durable]) {
+            if seq > next {
+                self.missing.push(next..=seq - 1);
+            }
+            next = seq + 1;
+        }
+    }
+
+    /// Adds copies of a header that may be a durable stripe's.
+    pub(crate) fn add_spoiled(&mut self, copies: Vec<SpoiledCopy>) {
+        self.spoiled.extend(copies);
+    }
+
+    /// Adds the columns of a stripe of which nobody knows what they hold; `is_whole` if all of it must be there.
+    pub(crate) fn add_unknown(&mut self, stripe: &FoundStripe, is_whole: bool) {
+        self.unknown.extend(stripe.unknown_columns(is_whole).map(|column| (stripe.common, column)));
+    }
+
+    /// Whether something is lost, and all of it was in stripes with sequences below `opened`.
+    pub(crate) fn is_older_than(&self, opened: u64) -> bool {
+        let missing = self.missing.iter().map(|range| *range.end());
+        let unknown = self.unknown.iter().map(|(common, _)| common.stripe_seq);
+        // Of what was where a header is spoiled nothing is known.
+        self.spoiled.is_empty() && missing.chain(unknown).max().is_some_and(|newest| newest < opened)
+    }
+
+    fn segments_of_spoiled(&self, reactor: &Reactor) -> BTreeSet<SegIx> {
+        let segment = |copy: &SpoiledCopy| reactor.shared.segments.index(copy.place.group, copy.place.segment);
+        self.spoiled.iter().map(segment).collect()
+    }
+
+    /// Each thing that is lost, in words, and where it was.
+    pub(crate) fn describe(&self, reactor: &Reactor) -> Vec<String> {
+        let at = |place: Place| {
+            let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
+            format!("{} at byte {offset}", reactor.shared.member(place.group, place.column).1.name())
+        };
+        let missing = self.missing.iter().map(|range| match range.end() - range.start() {
+            0 => format!("stripe {} was durable, and no header leads to it", range.start()),
+            more => format!("{} stripes from {} on were durable, and no header leads to them", more + 1, range.start()),
+        });
+        let spoiled = self.spoiled.iter().map(|SpoiledCopy { place, why, .. }| {
+            format!("{}: the header of a stripe in {} {} cannot be used: {why}", at(*place), place.group, place.segment)
+        });
+        let unknown = self.unknown.iter().map(|(common, column)| {
+            let place = Place { group: common.group, segment: common.segment, column: *column, row: common.start_row };
+            let (group, segment, seq) = (common.group, common.segment, common.stripe_seq);
+            format!("{}: all copies of what stripe {seq} of {group} {segment} holds there are spoiled", at(place))
+        });
+        missing.chain(spoiled).chain(unknown).collect()
+    }
+
+    /// Why the array is not opened, what may be concerned, and what helps.
+    pub(crate) fn error(&self, reactor: &Reactor) -> ArrayError {
+        let mut what = self.describe(reactor);
+        let more = what.len().saturating_sub(NAMED);
+        what.truncate(NAMED);
+        if more > 0 {
+            what.push(format!("and {more} more like these"));
+        }
+        ArrayError::Lost { what: what.join("; "), volumes: volume_names(reactor), remedy: remedy(reactor) }
+    }
+}
+
+/// The volumes, for people.
+pub(crate) fn volume_names(reactor: &Reactor) -> String {
+    let names: Vec<String> = reactor.shared.volumes().iter().map(|volume| volume.name.clone()).collect();
+    names.join(", ")
+}
+
+/// What may bring back what is lost: members that are away come first.
+pub(crate) fn remedy(reactor: &Reactor) -> String {
+    let layout = &reactor.shared.layout;
+    let in_service = |ix: &usize| {
+        let group = GroupId((ix / usize::from(layout.geometry().width())) as u16);
+        reactor.shared.group_state(group) != GroupState::Retired
+    };
+    let away = |ix: &usize| reactor.device_in_service(MemberIx(*ix as u16)).is_none();
+    let names: Vec<String> = (0..reactor.shared.members.len())
+        .filter(in_service)
+        .filter(away)
+        .map(|ix| format!("member {ix} ({})", reactor.shared.members[ix].name()))
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("bring back {}, which may have it, and open again; or ", names.join(", ")),
+    }
+}
+
+impl Reactor {
+    /// Puts all volumes in doubt: what is not in their maps is not known to be zeros.
+    pub(crate) fn doubt_all(&self) {
+        self.shared.volumes().iter().for_each(|volume| volume.set_in_doubt());
+        self.home().state.borrow_mut().volumes.iter_mut().for_each(|volume| volume.in_doubt = true);
+    }
+
+    /// Clears the places of headers that are given up. Nobody could tell later openings that they are of no account.
+    pub(crate) async fn clear_spoiled(self: &Rc<Self>, lost: &Lost) {
+        let mut writes = Vec::new();
+        for place in lost.spoiled.iter().map(|copy| copy.place) {
+            let (member, _) = self.shared.member(place.group, place.column);
+            let Some(dev) = self.device_in_service(member) else { continue };
+            let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
+            let zeros = self.rt.alloc(BLOCK).full();
+            zeros.zero(0..BLOCK);
+            self.shared.members[member.index()].mark_dirty();
+            writes.push((member, self.rt.write(dev, offset, zeros)));
+        }
+        for (member, write) in writes {
+            if let Err(error) = write.await {
+                // It is looked at again by the next opening after a crash.
+                let name = self.shared.members[member.index()].name();
+                self.shared.log(format!("{name}: clearing a spoiled header failed: {error}"));
+            }
+        }
+        for seg in lost.segments_of_spoiled(self) {
+            self.shared.segments.drop_rescue(seg);
+        }
+    }
+
+    /// Gives up all that may be concerned by what is lost: every block that was not surely written after it.
+    pub(crate) fn give_up_lost(&self, replayed: &mut Replayed) {
+        self.doubt_all();
+        let (mut kept, mut dropped) = (0, 0);
+        for volume in self.shared.volumes() {
+            let mut concerned = Vec::new();
+            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, _| match replayed.newer.contains(&(volume.id, lba)) {
+                true => kept += 1,
+                false => concerned.push(lba),
+            });
+            dropped += concerned.len();
+            for lba in concerned {
+                volume.map.clear(lba);
+            }
+        }
+        replayed.rescues.retain(|rescue| {
+            let stays = replayed.newer.contains(&(rescue.volume, rescue.lba));
+            if !stays {
+                self.shared.segments.drop_rescue(rescue.from);
+            }
+            stays
+        });
+        // They stay as they are until a checkpoint has taken note.
+        for seg in replayed.lost.segments_of_spoiled(self) {
+            self.shared.segments.add_rescue(seg);
+        }
+        for what in replayed.lost.describe(self) {
+            self.shared.log(format!("open: by force without: {what}"));
+        }
+        self.shared.log(format!(
+            "open: by force: {dropped} blocks of the volumes {} are given up, and what was never written is unreadable \
+             too, until it is written or discarded; {kept} blocks are surely newer than what is lost",
+            volume_names(self)
+        ));
+    }
+}

@@ -1,0 +1,12 @@
+//! An array from its devices: made, found, opened, replayed; salvaged if it does not open any more.
+
+pub(crate) mod assemble;
+pub(crate) mod create;
+pub(crate) mod load;
+pub(crate) mod lost;
+pub(crate) mod open;
+pub(crate) mod replay;
+pub(crate) mod room;
+pub(crate) mod salvage;
+pub(crate) mod slots;
+pub(crate) mod tail;

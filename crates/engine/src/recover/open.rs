@@ -1,0 +1,519 @@
+//! Opening an array: recovery as named steps, each with a log line and the time it took.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cygnus_format::{ArrayState, CheckpointRoot, GroupState, Layout, MemberDesc, Superblock};
+use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
+use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
+
+use crate::care::member::MemberShared;
+use crate::clean::evacuate::keep_garbage;
+use crate::error::ArrayError;
+use crate::home::Home;
+use crate::map::l2p::{MapMemory, MapRule};
+use crate::planted::{self, Bug};
+use crate::reactor::{Reactor, set_patience};
+use crate::recover::assemble::{Assembly, assemble};
+use crate::recover::create::PARITY_FIXED;
+use crate::recover::lost;
+use crate::recover::replay::{Replayed, Rescue};
+use crate::resize::retire::Released;
+use crate::shared::{During, Log, Shared, SharedParts, VolumeState};
+use crate::space::manager::{Space, checkpoint_segments, segment_capacity};
+use crate::space::segments::SegState;
+use crate::write::lane::Lane;
+use crate::write::writer::{Appended, Publish};
+
+/// Sequences skipped at each opening after a crash. Those that the crashed session gave out and that left no trace
+/// must not be given out again, or a leftover of theirs could pass for something new.
+const SEQUENCE_GAP: u64 = 1 << 24;
+
+/// How an array is to be opened.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Which array, if devices of several may be given; `None`: there is only one.
+    pub array: Option<Uuid>,
+    /// Reactors that will serve it, this one included.
+    pub reactors: usize,
+    /// Open without writing anything: for checks of a stopped array.
+    pub read_only: bool,
+    /// Memory of the volumes' maps.
+    pub map: MapRule,
+    /// Where to say what happens.
+    pub log: Arc<dyn Log>,
+}
+
+/// What opening did.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryReport {
+    /// Whether the last session ended cleanly, so that nothing had to be replayed.
+    pub was_clean: bool,
+    /// Name and duration of each step.
+    pub steps: Vec<(&'static str, Nanos)>,
+    /// Stripes found behind the checkpoint.
+    pub stripes: usize,
+    /// Of these, stripes that no flush was known to cover.
+    pub tail_stripes: usize,
+    /// Of these, stripes that were not wholly written.
+    pub torn_stripes: usize,
+    /// Blocks of torn stripes that were not there; no flush covered them.
+    pub lost_blocks: usize,
+    /// Blocks whose newest place was found behind the checkpoint.
+    pub replayed_blocks: usize,
+    /// Members out of service, with the reason.
+    pub remarks: Vec<String>,
+}
+
+/// For steps that nobody needs to hear of.
+pub(crate) struct Silent;
+
+impl Log for Silent {
+    fn line(&self, _text: &str) {}
+}
+
+/// Times the steps and reports them.
+pub(crate) struct Steps<'a> {
+    rt: &'a Runtime,
+    log: &'a dyn Log,
+    begun: Nanos,
+    report: RecoveryReport,
+}
+
+impl<'a> Steps<'a> {
+    pub(crate) fn new(rt: &'a Runtime, log: &'a dyn Log) -> Self {
+        Self { rt, log, begun: rt.precise_now(), report: RecoveryReport::default() }
+    }
+
+    fn done(&mut self, step: &'static str, what: String) {
+        let now = self.rt.precise_now();
+        let took = now.since(self.begun);
+        self.begun = now;
+        self.log.line(&format!("open: {step}: {what} ({took})"));
+        self.report.steps.push((step, took));
+    }
+}
+
+/// Opens an array on the home reactor. By force, what may be concerned by a loss is given up.
+pub(crate) async fn open(
+    rt: &Runtime,
+    given: &[DeviceInfo],
+    options: &OpenOptions,
+    by_force: bool,
+) -> Result<(Rc<Reactor>, RecoveryReport), ArrayError> {
+    let mut steps = Steps::new(rt, &*options.log);
+    set_patience(rt, &LatencyRule::default());
+    let step = During::new(&*options.log, "open: assemble");
+    let assembly = assemble(rt, given, options.array).await?;
+    drop(step);
+    let may_be_old = match assembly.refuse_lost() {
+        Err(why) if by_force => {
+            options.log.line(&format!("open: by force: {why}"));
+            true
+        }
+        sound => sound.map(|()| false)?,
+    };
+    let reactor = build(rt, &assembly, options)?;
+    describe_assembly(&mut steps, &assembly);
+    let state = assembly.superblock.state.clone();
+    let mut gave_up = false;
+    let loaded = load(&reactor, &state, &mut steps).await;
+    reactor.maps_fit()?;
+    if let Err(why) = loaded {
+        if !by_force {
+            return Err(why);
+        }
+        load_some(&reactor, &state, &why).await?;
+        gave_up = true;
+    }
+    // Whoever went on after this state left stripes: what they covered is found to be lost.
+    let covered = state.clean && !gave_up && !may_be_old;
+    steps.report.was_clean = covered;
+    // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
+    reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
+    let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await? };
+    reactor.maps_fit()?;
+    if !replayed.lost.is_nothing() {
+        if !by_force {
+            return Err(replayed.lost.error(&reactor));
+        }
+        reactor.give_up_lost(&mut replayed);
+        gave_up = true;
+    }
+    reactor.shared.maps.end_opening();
+    recount(&reactor, &state, &mut steps);
+    // What they did not deliver may only be away: nothing may be concluded from it.
+    settle_before_session(&reactor)?;
+    if options.read_only {
+        // Reads that find damage would repair it.
+        reactor.shared.set_fault("it was opened for reading only".into());
+    } else {
+        assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
+        keep_garbage(&reactor);
+        reactor.rt.spawn(reactor.clone().guardian());
+        begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| reactor.end_guardian())?;
+        // The cleaner first: rescued blocks may need space that only it can make.
+        reactor.home().space.borrow_mut().recovering = !covered;
+        reactor.rt.spawn(reactor.clone().cleaner());
+        let finished = finish_recovery(&reactor, covered, std::mem::take(&mut replayed.rescues), &mut steps).await;
+        reactor.home().stop.set(finished.is_err());
+        finished.inspect_err(|_| reactor.end_guardian())?;
+        if gave_up {
+            reactor.clear_spoiled(&replayed.lost).await;
+        }
+        *reactor.home().spares.borrow_mut() = assembly.spares;
+        reactor.home().arrivals.borrow_mut().extend(assembly.returning);
+        reactor.rt.spawn(reactor.clone().rebuilder());
+        let geometry = *reactor.shared.layout.geometry();
+        let released = |device: DeviceInfo| {
+            let segments = crate::recover::create::segments_on(std::slice::from_ref(&device), &geometry);
+            Released { dev: device.ix, name: device.name, segments }
+        };
+        let released: Vec<Released> = assembly.released.into_iter().map(released).collect();
+        reactor.forget_released(&released).await;
+    }
+    reactor.peers.set_reactors(options.reactors);
+    if !options.read_only {
+        reactor.resume_retiring();
+    }
+    let report = steps.report;
+    Ok((reactor, report))
+}
+
+/// Members that fell silent while they were being read leave before anything is written, if their groups can do without
+/// them; else the array is not opened, and nothing has changed.
+fn settle_before_session(reactor: &Reactor) -> Result<(), ArrayError> {
+    let layout = &reactor.shared.layout;
+    for group in (0..layout.groups()).map(|group| GroupId(group as u16)) {
+        if let Err(waits_for) = reactor.settle_before_session(group) {
+            return Err(ArrayError::Silent { group, waits_for, parity: layout.geometry().parity });
+        }
+    }
+    Ok(())
+}
+
+fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
+    let state = &assembly.superblock.state;
+    let is_member = |ix: &usize| !state.has_left(MemberIx(*ix as u16));
+    let all = (0..assembly.devices.len()).filter(is_member).count();
+    let missing = (0..assembly.devices.len()).filter(is_member).filter(|&ix| assembly.devices[ix].is_none()).count();
+    let name = &assembly.superblock.state.name;
+    let health = if missing == 0 { "all".to_string() } else { format!("degraded: {}", all - missing) };
+    steps.done("assemble", format!("array {name:?}, {health} of {all} members present"));
+    for remark in &assembly.remarks {
+        steps.log.line(&format!("open: {remark}"));
+    }
+    steps.report.remarks = assembly.remarks.clone();
+}
+
+fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
+    let preset: Preset = state.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| ArrayError::Format {
+        device: state.name.clone(),
+        why: error.to_string(),
+    })?;
+    let mut policies = preset.policies();
+    let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
+    policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
+    Ok(policies)
+}
+
+/// Bytes that the volumes of an array may hold in all, by what its superblocks say.
+///
+/// # Errors
+/// When they name a preset or a shape that this engine does not know.
+pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
+    usable_blocks(state, &policies(state)?, 1).map(ByteSize::of_blocks)
+}
+
+/// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
+/// at any time for the array to go on, whichever is less.
+pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
+    let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    let in_service = state.groups.iter().filter(|group| group.state == GroupState::InService);
+    let groups: Vec<u32> = in_service.map(|group| group.segments()).collect();
+    Ok(usable_of(&layout, &groups, state.over_provisioning_permille, policies, reactors))
+}
+
+/// The same, of groups of so many segments.
+pub(crate) fn usable_of(
+    layout: &Layout,
+    groups: &[u32],
+    over_provisioning_permille: u16,
+    policies: &Policies,
+    reactors: usize,
+) -> u64 {
+    let capacity = u64::from(segment_capacity(layout));
+    let all: u64 = groups.iter().map(|&segments| u64::from(segments)).sum();
+    // A clean group stays in reserve where groups are emptied as a whole.
+    let largest = groups.iter().max().filter(|_| policies.cleaning.is_by_group());
+    let segments = all - u64::from(*largest.unwrap_or(&0));
+    let by_rule = segments * capacity * (1000 - u64::from(over_provisioning_permille)) / 1000;
+    let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
+        false => checkpoint_segments(layout, by_rule),
+        true => 0,
+    };
+    let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();
+    // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
+    let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
+    // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
+    // moving it costs the space it gains.
+    let geometry = layout.geometry();
+    let filled = capacity - u64::from(geometry.slots(geometry.stripe_rows)) / 4;
+    by_rule.min(segments.saturating_sub(in_use) * filled)
+}
+
+pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
+    let Superblock { array, generation, state, .. } = &assembly.superblock;
+    let policies = policies(state)?;
+    let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    let width = usize::from(state.geometry.width());
+    let segments_of = |ix: usize| state.groups[ix / width].segments();
+    // Whoever is not here had at least what the newest checkpoint covers.
+    let first_stripe_seq = state.roots[0].as_ref().map_or(1, |r| r.next_stripe_seq);
+    let describe = |(ix, (device, desc)): (usize, (&Option<DeviceInfo>, &MemberDesc))| {
+        MemberShared::new(ix, device.as_ref(), segments_of(ix), first_stripe_seq, desc.errors)
+    };
+    let members = assembly.devices.iter().zip(state.members()).enumerate().map(describe).collect();
+    let root = state.roots[0].as_ref();
+    let maps = Arc::new(MapMemory::new(options.map));
+    let shared = Arc::new(Shared::new(SharedParts {
+        usable: usable_blocks(state, &policies, options.reactors)?,
+        layout,
+        groups: state.groups.iter().map(|group| group.state).collect(),
+        policies,
+        members,
+        array_tag: array.tag(),
+        session: state.session + 1,
+        volumes: fresh_volumes(state, &maps),
+        maps,
+        first_write_seq: root.map_or(1, |r| r.next_write_seq),
+        first_stripe_seq,
+        reactors: options.reactors,
+        log: options.log.clone(),
+    }));
+    let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
+    let home = Home::new(space, state.clone(), *array, *generation);
+    Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
+}
+
+fn fresh_volumes(state: &ArrayState, maps: &Arc<MapMemory>) -> Vec<Arc<VolumeState>> {
+    let make = |v: &cygnus_format::VolumeDesc| {
+        let volume = VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), maps);
+        if v.in_doubt {
+            volume.set_in_doubt();
+        }
+        Arc::new(volume)
+    };
+    state.volumes.iter().map(make).collect()
+}
+
+/// The maps as the newest checkpoint has them.
+///
+/// # Errors
+/// When it cannot be read whole. The one before it does not know what was discarded since.
+pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    let _step = reactor.shared.during("open: load");
+    let Some(root) = &state.roots[0] else {
+        steps.done("checkpoint", "none yet".into());
+        return Ok(());
+    };
+    match load_root(reactor, state, root, false).await {
+        Ok(pages) => {
+            steps.done("checkpoint", format!("number {}, {pages} pages of the maps", root.generation));
+            Ok(())
+        }
+        Err(why) => {
+            let (volumes, remedy) = (lost::volume_names(reactor), lost::remedy(reactor));
+            Err(ArrayError::LostCheckpoint { why, volumes, remedy })
+        }
+    }
+}
+
+/// The maps as the newest checkpoint has them that can be read whole, for those who do with what may be old; says whether it
+/// was the newest.
+pub(crate) async fn load_any(
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+    steps: &mut Steps<'_>,
+) -> Result<bool, ArrayError> {
+    let _step = reactor.shared.during("open: load");
+    let mut why = Vec::new();
+    for (age, root) in state.roots.iter().flatten().enumerate() {
+        match load_root(reactor, state, root, false).await {
+            Ok(pages) => {
+                steps.done("checkpoint", format!("number {}, {pages} pages of the maps", root.generation));
+                if age > 0 {
+                    reactor.home().state.borrow_mut().roots = [Some(root.clone()), None];
+                }
+                return Ok(age == 0);
+            }
+            Err(error) => why.push(error),
+        }
+    }
+    if why.is_empty() { Ok(true) } else { Err(ArrayError::NoCheckpoint(why.join("; "))) }
+}
+
+/// What can be read of the newest checkpoint. All volumes are in doubt then: what the rest of it had in their maps is not known.
+async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<(), ArrayError> {
+    let Some(root) = &state.roots[0] else { return Ok(()) };
+    let pages = load_root(reactor, state, root, true).await.map_err(ArrayError::NoCheckpoint)?;
+    reactor.shared.log(format!("open: by force: {why}"));
+    reactor.doubt_all();
+    reactor.shared.log(format!("open: by force: {pages} of the {} pages of the maps can be read", root.pages));
+    Ok(())
+}
+
+async fn load_root(
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+    root: &CheckpointRoot,
+    some: bool,
+) -> Result<u64, String> {
+    let volumes = fresh_volumes(state, &reactor.shared.maps);
+    let pages = reactor.load_checkpoint(root, &volumes, some).await?;
+    for volume in volumes {
+        reactor.shared.add_volume(volume);
+    }
+    Ok(pages)
+}
+
+/// Finds what is behind the checkpoint, and puts it into the maps.
+///
+/// # Errors
+/// When there is no memory for that.
+pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<Replayed, ArrayError> {
+    let (root, counted_from) = {
+        let state = reactor.home().state.borrow();
+        let root = state.roots[0].clone();
+        (root.clone(), root.map_or(0, |root| root.barrier).max(state.counted_from))
+    };
+    let step = reactor.shared.during("open: scan");
+    let scanned = reactor.scan_stripes(root.as_ref()).await?;
+    drop(step);
+    let total = reactor.shared.layout.all_segments();
+    steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
+    let step = reactor.shared.during("open: replay");
+    let found = reactor.replay(scanned, counted_from).await;
+    drop(step);
+    steps.done(
+        "replay",
+        format!(
+            "{} blocks and {} discards; {} stripes after the last known flush, {} of them torn, {} blocks not there",
+            found.blocks, found.discards, found.tail_stripes, found.torn_stripes, found.lost_blocks
+        ),
+    );
+    steps.report.stripes = found.stripes;
+    steps.report.tail_stripes = found.tail_stripes;
+    steps.report.torn_stripes = found.torn_stripes;
+    steps.report.lost_blocks = found.lost_blocks;
+    steps.report.replayed_blocks = found.blocks;
+    let shared = &reactor.shared;
+    shared.order.raise(found.top_write_seq + SEQUENCE_GAP);
+    shared.stripes.raise(found.top_stripe_seq + SEQUENCE_GAP);
+    let mut space = reactor.home().space.borrow_mut();
+    space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
+    drop(space);
+    Ok(found)
+}
+
+/// Counts the live blocks of every segment from the maps, and with that knows which segments are free.
+pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
+    let shared = &reactor.shared;
+    for volume in shared.volumes() {
+        shared.recount(&volume);
+    }
+    for seg in shared.segments.all() {
+        // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
+        let needed = shared.segments.newest_discard(seg) > 0 || shared.segments.rescues(seg) > 0;
+        if shared.segments.live(seg) > 0 || needed {
+            shared.segments.set_state(seg, SegState::Sealed);
+        }
+    }
+    // Both checkpoints' segments stay, the older one's too though it was not read.
+    let older = state.roots.iter().flatten().flat_map(|r| &r.segments);
+    for at in older.filter(|s| s.use_of == cygnus_format::RootUse::Pages) {
+        shared.segments.set_state(shared.segments.index(at.group, at.segment), SegState::Meta);
+    }
+    let next_segment_seq = reactor.home().space.borrow().next_segment_seq;
+    *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);
+    // Of the checkpoint that was loaded, which need not be the newest.
+    let barrier = reactor.home().state.borrow().roots[0].as_ref().map_or(0, |r| r.barrier);
+    reactor.home().discard_horizon.set(barrier);
+    let (mapped, usable) = (shared.mapped(), shared.usable());
+    steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
+}
+
+/// Records that the array is open, and which members are not there, before anything else is written.
+///
+/// Where something was given up, that is no secret to the next opening until a checkpoint has been taken.
+async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+    let _step = reactor.shared.during("open: session");
+    // These left in the session before: should one of them be opened without us, it will have a later one.
+    reactor.note_departures();
+    {
+        let mut state = reactor.home().state.borrow_mut();
+        state.session = reactor.shared.session;
+        state.clean = false;
+        if !gave_up {
+            // What was written before has been found. From here on it may make room for something else.
+            state.counted_from = reactor.shared.stripes.next();
+        }
+    }
+    reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+    reactor.home().counted_from.set(reactor.home().state.borrow().counted_from);
+    // What recovery read was flushed along with the superblocks.
+    reactor.shared.set_durable(reactor.shared.stripes.next());
+    steps.done("session", format!("number {} begun", reactor.shared.session));
+    Ok(())
+}
+
+/// Writes anew what torn stripes held, and takes a checkpoint, so that no later recovery meets those stripes again.
+async fn finish_recovery(
+    reactor: &Rc<Reactor>,
+    covered: bool,
+    mut rescues: Vec<Rescue>,
+    steps: &mut Steps<'_>,
+) -> Result<(), ArrayError> {
+    if covered {
+        return Ok(());
+    }
+    let _step = reactor.shared.during("open: rescue");
+    let count = rescues.len();
+    // Segment by segment: where space is short, the segments done with make room for the others.
+    rescues.sort_by_key(|rescue| rescue.from);
+    for rescue in rescues {
+        let from = rescue.from;
+        rewrite(reactor, rescue).await?;
+        reactor.shared.segments.drop_rescue(from);
+    }
+    steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
+    reactor.home().space.borrow_mut().recovering = false;
+    // The cleaner may wait for a segment; those that held rescued blocks can go now.
+    reactor.progress.notify();
+    reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+    reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
+    steps.done("bound", "checkpoint taken".into());
+    Ok(())
+}
+
+async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError> {
+    let Some(volume) = reactor.shared.volume(rescue.volume) else { return Ok(()) };
+    loop {
+        let progress = reactor.progress.wait();
+        if let Some(why) = reactor.shared.fault() {
+            return Err(ArrayError::Faulted(why));
+        }
+        let publish = Publish::Move(volume.map.get(rescue.lba), rescue.seq);
+        let appended = {
+            let mut writer = reactor.writer(Lane::User).borrow_mut();
+            writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
+        };
+        match appended {
+            Appended::Done => return Ok(()),
+            Appended::Changed => unreachable!("nobody else is writing yet"),
+            Appended::NoRoom => progress.await,
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Recovery, steps "scan" and "replay": what was written after the checkpoint is found by the stripes' headers and put
+//! into the maps; of several writes of a block the newest sequence wins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use cygnus_format::{CheckpointRoot, Discard, Entry, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
+use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
+
+use crate::error::ArrayError;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::read::parallel::for_each;
+use crate::read::scan::{FoundStripe, SpoiledCopy};
+use crate::recover::lost::Lost;
+use crate::recover::room::Findings;
+use crate::recover::tail::Verdict;
+use crate::space::segments::SegIx;
+
+/// A block found behind the checkpoint.
+struct Candidate {
+    volume: VolumeId,
+    lba: Lba,
+    seq: u64,
+    stripe_seq: u64,
+    entry: MapEntry,
+    /// Its data, if its stripe cannot protect it.
+    rescue: Option<Box<[u8]>>,
+    /// It was written after all stripes below this sequence were closed; 0 for one that cleaning has moved.
+    after: u64,
+}
+
+/// Blocks after which parts of the maps that were replaced are given back.
+const BLOCKS_PER_SETTLING: usize = 1 << 12;
+/// Bytes of memory for each block of the stripes found, while they are put into the maps.
+pub(crate) const BYTES_PER_BLOCK: u64 = (size_of::<Entry>() + size_of::<Candidate>()) as u64;
+
+/// A block that must be written anew before the array goes into service.
+pub(crate) struct Rescue {
+    /// Where it was found.
+    pub from: SegIx,
+    pub volume: VolumeId,
+    pub lba: Lba,
+    pub seq: u64,
+    pub data: Box<[u8]>,
+}
+
+/// What recovery found behind the checkpoint.
+#[derive(Default)]
+pub(crate) struct Replayed {
+    pub segments: usize,
+    pub stripes: usize,
+    pub tail_stripes: usize,
+    pub torn_stripes: usize,
+    pub lost_blocks: usize,
+    pub blocks: usize,
+    pub discards: usize,
+    pub rescues: Vec<Rescue>,
+    /// What should have been found too.
+    pub lost: Lost,
+    /// Blocks that were written after all that is lost.
+    pub newer: BTreeSet<(VolumeId, Lba)>,
+    pub top_write_seq: u64,
+    pub top_stripe_seq: u64,
+    pub top_segment_seq: u64,
+}
+
+/// Stripes that no checkpoint covers, and what hides where there may be more.
+#[derive(Default)]
+pub(crate) struct Scanned {
+    pub stripes: Vec<FoundStripe>,
+    spoiled: Vec<SpoiledCopy>,
+    /// Headers behind the end of a chain. Nothing leads to them, but they may tell what was durable.
+    beyond: Vec<StripeCommon>,
+}
+
+/// Where the checkpoint stands.
+struct Horizon {
+    barrier: u64,
+    next_segment_seq: u64,
+    /// Segments that were being filled then, and their lives.
+    open: BTreeMap<(GroupId, SegmentId), u64>,
+}
+
+impl Horizon {
+    fn of(root: Option<&CheckpointRoot>) -> Self {
+        let open = root.iter().flat_map(|r| &r.segments).filter(|s| s.use_of == RootUse::Open);
+        Self {
+            barrier: root.map_or(0, |r| r.barrier),
+            next_segment_seq: root.map_or(0, |r| r.next_segment_seq),
+            open: open.map(|s| ((s.group, s.segment), s.segment_seq)).collect(),
+        }
+    }
+
+    /// Whether a segment whose first stripe is this may have stripes behind the barrier.
+    fn concerns(&self, group: GroupId, segment: SegmentId, life: u64, first: u64) -> bool {
+        first >= self.barrier || self.open.get(&(group, segment)) == Some(&life)
+    }
+
+    /// Whether what was a segment's first header is surely covered, as far as one can tell from bytes some of which have
+    /// changed: both its life and its sequence are from before.
+    fn covers(&self, SpoiledCopy { place, claimed, .. }: &SpoiledCopy) -> bool {
+        claimed.is_some_and(|(life, seq)| {
+            life < self.next_segment_seq && !self.concerns(place.group, place.segment, life, seq)
+        })
+    }
+}
+
+impl Reactor {
+    /// Finds the stripes at or behind the checkpoint's barrier, in every segment that can have any.
+    ///
+    /// # Errors
+    /// When there is no memory for all of them.
+    pub(crate) async fn scan_stripes(self: &Rc<Self>, root: Option<&CheckpointRoot>) -> Result<Scanned, ArrayError> {
+        let findings = Rc::new(self.findings());
+        let horizon = Rc::new(Horizon::of(root));
+        let all: Vec<SegIx> = self.shared.segments.all().collect();
+        let found = for_each(&self.rt, all, {
+            let (reactor, findings) = (self.clone(), findings.clone());
+            move |seg| {
+                let (reactor, horizon, findings) = (reactor.clone(), horizon.clone(), findings.clone());
+                async move { reactor.scan_segment(seg, &horizon, &findings).await }
+            }
+        });
+        let mut scanned = Scanned::default();
+        for Scanned { stripes, spoiled, beyond } in found.await {
+            scanned.stripes.extend(stripes);
+            scanned.spoiled.extend(spoiled);
+            scanned.beyond.extend(beyond);
+        }
+        findings.check().map(|()| scanned)
+    }
+
+    async fn scan_segment(self: &Rc<Self>, seg: SegIx, horizon: &Horizon, findings: &Findings) -> Scanned {
+        let (group, segment) = self.shared.segments.locate(seg);
+        let mut scanned = Scanned::default();
+        if self.shared.group_state(group) == GroupState::Retired {
+            return scanned;
+        }
+        let mut look = self.look_at(group, segment, 0, None).await;
+        if look.hides_a_stripe() && !look.spoiled.iter().all(|copy| horizon.covers(copy)) {
+            scanned.spoiled.append(&mut look.spoiled);
+        }
+        let Some(first) = &look.stripe else { return scanned };
+        let (life, mut newest) = (first.common.segment_seq, first.common.stripe_seq);
+        if !horizon.concerns(group, segment, life, newest) {
+            return scanned;
+        }
+        // Sequences rise along a segment; anything else is a leftover.
+        let mut row = 0;
+        while let Some(stripe) = look.stripe.take_if(|stripe| stripe.common.stripe_seq >= newest) {
+            newest = stripe.common.stripe_seq;
+            row = stripe.common.end_row();
+            if newest >= horizon.barrier && findings.take(&stripe) {
+                scanned.stripes.push(stripe);
+            }
+            look = self.look_at(group, segment, row, Some(life)).await;
+            // What an earlier life left there is of no account.
+            let is_older = |copy: &SpoiledCopy| copy.claimed.is_some_and(|(of, seq)| of < life && seq < newest);
+            if look.hides_a_stripe() && !look.spoiled.iter().all(is_older) {
+                scanned.spoiled.append(&mut look.spoiled);
+            }
+        }
+        scanned.beyond = self.headers_beyond(group, segment, row, life).await;
+        scanned
+    }
+
+    /// Puts what was found into the maps. Every stripe from the sequence `counted_from` on that was durable should be there.
+    pub(crate) async fn replay(self: &Rc<Self>, scanned: Scanned, counted_from: u64) -> Replayed {
+        let Scanned { stripes, spoiled, beyond } = scanned;
+        let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
+        result.lost.count(&stripes, &beyond, counted_from);
+        result.lost.add_spoiled(spoiled);
+        let watermarks = watermarks(&stripes);
+        // Made for all at once: a vector that grows takes twice its size.
+        let mut candidates = Vec::with_capacity(stripes.iter().map(|stripe| stripe.blocks().count()).sum());
+        let mut discards: Vec<Discard> = Vec::new();
+        let mut segments = BTreeSet::new();
+        let mut broken = BTreeSet::new();
+        for stripe in stripes {
+            let common = stripe.common;
+            segments.insert((common.group, common.segment));
+            result.top_stripe_seq = result.top_stripe_seq.max(common.stripe_seq);
+            result.top_segment_seq = result.top_segment_seq.max(common.segment_seq);
+            discards.extend_from_slice(&stripe.discards);
+            let durable = watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
+            // One from before may have been given back, and trimmed in part.
+            result.lost.add_unknown(&stripe, durable && common.stripe_seq >= counted_from);
+            let verdict = if durable {
+                None
+            } else {
+                result.tail_stripes += 1;
+                let mut verdict = self.judge_stripe(&stripe).await;
+                result.torn_stripes += usize::from(!verdict.consistent);
+                result.lost_blocks += verdict.lost;
+                // Stripes are found along their segment. What leads to those behind a torn one may be a single header.
+                if !verdict.consistent {
+                    broken.insert((common.group, common.segment));
+                } else if !broken.contains(&(common.group, common.segment)) {
+                    verdict.stays();
+                }
+                Some(verdict)
+            };
+            if !stripe.discards.is_empty() {
+                let seg = self.shared.segments.index(common.group, common.segment);
+                self.shared.segments.note_discard(seg, common.stripe_seq);
+            }
+            self.collect(&stripe, verdict, &mut candidates);
+        }
+        result.segments = segments.len();
+        let tops = candidates.iter().map(|c| c.seq).chain(discards.iter().map(Discard::seq));
+        result.top_write_seq = tops.max().unwrap_or(0);
+        self.apply(candidates, discards, &mut result);
+        result
+    }
+
+    fn collect(&self, stripe: &FoundStripe, verdict: Option<Verdict>, candidates: &mut Vec<Candidate>) {
+        let common = &stripe.common;
+        let mut add = |column: u8, row: u32, rescue: Option<Box<[u8]>>| {
+            let Some(entry) = stripe.entries[usize::from(column)].as_ref().map(|e| e[row as usize]) else { return };
+            if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
+                return;
+            }
+            let row = common.first_data_row() + row;
+            let place = Place { group: common.group, segment: common.segment, column, row };
+            candidates.push(Candidate {
+                volume: entry.volume(),
+                lba: entry.lba(),
+                seq: entry.seq(),
+                stripe_seq: common.stripe_seq,
+                entry: MapEntry::new(self.shared.layout.pba(place), entry.crc()),
+                rescue,
+                after: if entry.kind() == Kind::Data { common.opened } else { 0 },
+            });
+        };
+        match verdict {
+            None => stripe.blocks().for_each(|(column, row, _)| add(column, row, None)),
+            Some(verdict) => verdict.blocks.into_iter().for_each(|(column, row, data)| add(column, row, data)),
+        }
+    }
+
+    /// Discards first, then for each block the newest write, unless a discard is newer still.
+    fn apply(&self, mut candidates: Vec<Candidate>, discards: Vec<Discard>, result: &mut Replayed) {
+        for discard in &discards {
+            result.discards += 1;
+            let Some(volume) = self.shared.volume(discard.volume()) else { continue };
+            volume.clear_all(discard.lba(), u64::from(discard.count()), |_| {});
+        }
+        let mut by_region = BTreeMap::<(VolumeId, u64), Vec<Discard>>::new();
+        for discard in discards {
+            let region = discard.lba().0 / crate::map::order::REGION_BLOCKS;
+            by_region.entry((discard.volume(), region)).or_default().push(discard);
+        }
+        // In place. Two with the same numbers would be the same block.
+        candidates.sort_unstable_by_key(|c| (c.volume, c.lba, c.seq, c.stripe_seq));
+        candidates.retain(|candidate| {
+            let lba = candidate.lba.0;
+            let covers =
+                |d: &Discard| (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba) && d.seq() > candidate.seq;
+            let region = (candidate.volume, lba / crate::map::order::REGION_BLOCKS);
+            !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
+        });
+        for (n, of_block) in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)).enumerate() {
+            self.apply_to_block(of_block, result);
+            if n % BLOCKS_PER_SETTLING == 0 {
+                // Tables that were too small are kept until then.
+                self.settle_maps();
+            }
+        }
+        self.settle_maps();
+    }
+
+    /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when
+    /// it has been written anew; until then the map shows the newest one before it, so that this is kept too. (Were
+    /// its segment freed, a second crash together with a lost member could leave neither.)
+    fn apply_to_block(&self, candidates: &mut [Candidate], result: &mut Replayed) {
+        if planted::is(Bug::OldestWriteWins) {
+            candidates.reverse();
+        }
+        let newest = candidates.last_mut().expect("a chunk is not empty");
+        let lba = newest.lba;
+        let Some(volume) = self.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };
+        result.blocks += 1;
+        if result.lost.is_older_than(newest.after) {
+            result.newer.insert((volume.id, lba));
+        }
+        if let Some(data) = newest.rescue.take() {
+            let from = self.shared.segments.of(newest.entry.pba());
+            self.shared.segments.add_rescue(from);
+            result.rescues.push(Rescue { from, volume: volume.id, lba, seq: newest.seq, data });
+            let before = candidates.split_last().expect("as above").1;
+            if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
+                volume.map.swap(lba, safe.entry);
+            }
+        } else {
+            volume.map.swap(lba, newest.entry);
+        }
+    }
+}
+
+/// For each session, the sequence below which all its stripes were durable, as far as any header tells.
+fn watermarks(stripes: &[FoundStripe]) -> BTreeMap<u64, u64> {
+    let mut marks = BTreeMap::new();
+    for stripe in stripes {
+        let mark = marks.entry(stripe.common.session).or_insert(0);
+        *mark = stripe.common.durable.max(*mark);
+    }
+    marks
+}

@@ -1,0 +1,131 @@
+//! Recovery, step "tail": stripes written after the last known flush may be torn, so their blocks are read and judged.
+//!
+//! A block that matches its checksum was written; one that does not, and that the parity cannot restore, was not, and
+//! since no flush covered it, nobody was promised it. A stripe that is not wholly consistent cannot protect its blocks
+//! any more: they are kept in memory and written anew before the array goes into service. So are those of the stripes
+//! behind it in its segment, which are found by way of its headers, and these may be on fewer columns than a loss of m
+//! members leaves.
+
+use std::rc::Rc;
+
+use cygnus_format::{Kind, StripeCommon};
+use cygnus_parity as parity;
+use cygnus_runtime::Buf;
+use cygnus_types::BLOCK;
+
+use crate::reactor::Reactor;
+use crate::read::columns::Columns;
+use crate::read::scan::{Ending, FoundStripe};
+
+/// A block that exists: physical column, row below the header, and the data if it must be written anew.
+pub(crate) type Existing = (u8, u32, Option<Box<[u8]>>);
+
+/// What reading a stripe of the tail showed.
+pub(crate) struct Verdict {
+    /// Every block, header and parity block is as it should be.
+    pub consistent: bool,
+    pub blocks: Vec<Existing>,
+    /// Blocks that do not exist.
+    pub lost: usize,
+}
+
+impl Verdict {
+    /// The stripe protects its blocks: they stay where they are.
+    pub(crate) fn stays(&mut self) {
+        assert!(self.consistent);
+        self.blocks.iter_mut().for_each(|(_, _, data)| *data = None);
+    }
+}
+
+impl Reactor {
+    /// Rows of all columns below the headers, by physical column; `None` where a column cannot be read. A block that its
+    /// device cannot read is zeros, which its checksum tells, and costs its column no other.
+    pub(crate) async fn read_stripe(self: &Rc<Self>, common: &StripeCommon) -> Vec<Option<Buf>> {
+        let bytes = common.rows as usize * BLOCK;
+        let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
+        let reads: Vec<_> = (0..common.width())
+            .map(|column| {
+                let dev = self.device_holding(self.shared.layout.member(common.group, column), common.segment)?;
+                (bytes > 0).then(|| {
+                    let buf = self.rt.alloc(bytes);
+                    let op = self.rt.read(dev, offset, buf.full());
+                    (buf, op)
+                })
+            })
+            .collect();
+        let mut columns = Vec::with_capacity(reads.len());
+        for (column, read) in (0..).zip(reads) {
+            columns.push(match read {
+                None => None,
+                Some((buf, op)) => match op.await {
+                    Ok(_) => Some(buf),
+                    Err(error) if error.kind.is_of_range() => self.read_singly(common, column).await,
+                    Err(_) => None,
+                },
+            });
+        }
+        columns
+    }
+
+    /// As [`Reactor::read_stripe`], from a group all of whose members in service answer.
+    pub(crate) async fn read_stripe_surely(self: &Rc<Self>, common: &StripeCommon) -> Result<Vec<Option<Buf>>, Ending> {
+        loop {
+            let silences = self.silences(common.group);
+            let columns = self.read_stripe(common).await;
+            if !self.was_disturbed(common.group, silences) {
+                return Ok(columns);
+            }
+            if !self.until_it_answers(common.group).await {
+                return Err(Ending);
+            }
+        }
+    }
+
+    /// The rows of a column, block by block.
+    async fn read_singly(self: &Rc<Self>, common: &StripeCommon, column: u8) -> Option<Buf> {
+        let dev = self.device_holding(self.shared.layout.member(common.group, column), common.segment)?;
+        let mut whole = self.rt.alloc(common.rows as usize * BLOCK);
+        for (row, into) in (common.first_data_row()..).zip(whole.bytes_mut().chunks_exact_mut(BLOCK)) {
+            let buf = self.rt.alloc(BLOCK);
+            let offset = self.shared.layout.geometry().device_offset(common.segment.0, row);
+            match self.rt.read(dev, offset, buf.full()).await {
+                Ok(_) => into.copy_from_slice(buf.bytes()),
+                Err(_) => into.fill(0),
+            }
+        }
+        Some(whole)
+    }
+
+    /// Reads and judges a stripe.
+    pub(crate) async fn judge_stripe(self: &Rc<Self>, stripe: &FoundStripe) -> Verdict {
+        let common = &stripe.common;
+        let columns = self.read_stripe(common).await;
+        let in_service = (0..common.width())
+            .filter(|&c| self.device_holding(self.shared.layout.member(common.group, c), common.segment).is_some())
+            .count();
+        let mut full = Columns::new(common, columns);
+        let copies = in_service * common.rotation.copies() as usize;
+        let mut consistent = stripe.copies == copies && stripe.entries.iter().all(Option::is_some);
+        consistent &= full.fill_missing() && full.parity_matches();
+        let mut blocks = Vec::new();
+        let mut lost = 0;
+        for (column, row, entry) in stripe.blocks() {
+            if entry.kind() == Kind::Void {
+                continue;
+            }
+            let here = full.block(column, row).filter(|b| parity::checksum::crc32c(b) == entry.crc());
+            match here.map(Box::from).or_else(|| full.restore(column, row, entry.crc())) {
+                Some(data) if here.is_some() => blocks.push((column, row, Some(data))),
+                Some(data) => {
+                    consistent = false;
+                    blocks.push((column, row, Some(data)));
+                }
+                None => {
+                    consistent = false;
+                    lost += 1;
+                }
+            }
+        }
+        Verdict { consistent, blocks, lost }
+    }
+}

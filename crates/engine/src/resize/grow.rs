@@ -1,0 +1,243 @@
+//! Growing: whole R-groups are added to an open array.
+//!
+//! First the new devices get superblocks that show their group as *joining*: those say nothing about the array. Then the
+//! group is put into the state, and one commit writes that to old and new members alike. From the first old member on
+//! that has it the group is there; before, it never was, and its devices are as free as they were. Space in it is given
+//! out only when the commit is through, so no half-way house holds anything.
+//!
+//! It gets the lowest number that no group has, and the lowest addresses: those of groups that have left come first
+//! ([`crate::resize::retire`] says why nothing can take the one for the other).
+
+use cygnus_format::{ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, Superblock};
+use cygnus_runtime::DeviceInfo;
+use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
+
+use crate::array::Array;
+use crate::care::member_state;
+use crate::care::membership::Taken;
+use crate::error::{ArrayError, GroupError};
+use crate::peers::ToOwner;
+use crate::reactor::Reactor;
+use crate::recover::assemble::{Found, inspect};
+use crate::recover::create::{check_sizes, describe_members, segments_on};
+use crate::recover::open::usable_blocks;
+use crate::recover::slots::write_superblock;
+use crate::work::Work;
+
+/// What was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The new groups.
+    pub groups: Vec<AddedGroup>,
+    /// What volumes may hold now.
+    pub usable: ByteSize,
+    /// What they could hold before.
+    pub usable_before: ByteSize,
+}
+
+/// A group that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedGroup {
+    /// Which.
+    pub group: GroupId,
+    /// Its segments.
+    pub segments: u32,
+    /// Bytes of its members that stay unused, because the smallest one counts.
+    pub unused: ByteSize,
+}
+
+impl Array {
+    /// Adds the devices as whole R-groups, in this order: all of them, or none. All reactors must have the devices under
+    /// their numbers. The first new group is the next to take the users' writes.
+    ///
+    /// With `force` the devices may hold something, which is lost.
+    ///
+    /// # Errors
+    /// See [`GroupError`]. The array is as it was then, except when it is faulted: the next opening finds either all the
+    /// groups or none.
+    pub fn add_groups<'a>(&'a self, devices: &'a [DeviceInfo], force: bool) -> Work<'a, Result<Added, GroupError>> {
+        let (array, devices) = (self.clone(), devices.to_vec());
+        self.carry_out(async move {
+            let reactor = &array.reactor;
+            if let Some(why) = reactor.shared.fault() {
+                return Err(ArrayError::Faulted(why).into());
+            }
+            let _turn = Turn::take(reactor)?;
+            let width = usize::from(reactor.shared.layout.geometry().width());
+            array.check_new(&devices, width)?;
+            let _taken = Taken::new(reactor, devices.iter().map(|device| device.ix).collect());
+            if !force {
+                array.refuse_used_by_others(&devices).await?;
+            }
+            let (planned, groups) = array.plan(&devices, width)?;
+            let added = groups.iter().map(|&group| {
+                let desc = &planned.groups[group.index()];
+                AddedGroup { group, segments: desc.segments(), unused: ByteSize(desc.unused_bytes()) }
+            });
+            let added: Vec<AddedGroup> = added.collect();
+            let stamped = array.stamp(&devices, &groups, &planned).await;
+            if stamped.is_err() {
+                array.wipe_quietly(&devices).await;
+            }
+            stamped?;
+            let usable_before = ByteSize::of_blocks(reactor.shared.usable());
+            array.take_in(&groups, &planned, &devices);
+            // All reactors know the group before anything can lie in it.
+            reactor.peers.ask_others(reactor, |ticket| ToOwner::Grown { ticket }).await;
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            for AddedGroup { group, segments, .. } in &added {
+                reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
+                reactor.shared.log(format!("{group} with {} was added", counted(*segments, "segment")));
+            }
+            reactor.recompute_usable();
+            reactor.update_pressure();
+            reactor.home().space_changed.notify();
+            Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.usable()), usable_before })
+        })
+    }
+
+    /// The state with groups of these devices, joining, and their numbers. Numbers and addresses that it gives them stay
+    /// theirs: nobody but who has the turn gives out any.
+    fn plan(&self, devices: &[DeviceInfo], width: usize) -> Result<(ArrayState, Vec<GroupId>), GroupError> {
+        let reactor = &self.reactor;
+        let mut state = reactor.home().state.borrow().clone();
+        let mut groups = Vec::new();
+        for devices in devices.chunks(width) {
+            let (segments, members) = (segments_on(devices, &state.geometry), describe_members(&reactor.rt, devices));
+            let admitted = state.admit(segments, members, GroupState::Joining);
+            groups.push(admitted.map_err(GroupError::NoAddresses)?);
+        }
+        match state.validate() {
+            Ok(()) => Ok((state, groups)),
+            Err(InvalidState::Layout(error)) => Err(GroupError::NoAddresses(error)),
+            Err(error) => Err(ArrayError::Invalid(error.to_string()).into()),
+        }
+    }
+
+    fn check_new(&self, devices: &[DeviceInfo], width: usize) -> Result<(), GroupError> {
+        let reactor = &self.reactor;
+        if devices.is_empty() || !devices.len().is_multiple_of(width) {
+            let geometry = reactor.shared.layout.geometry();
+            let (data, parity, given) = (geometry.data, geometry.parity, devices.len());
+            return Err(GroupError::NotWhole { data, parity, width, given, over: given % width });
+        }
+        let there = reactor.home().state.borrow().groups.iter().filter(|g| g.state != GroupState::Retired).count();
+        let groups = there + devices.len() / width;
+        if groups > MAX_GROUPS || groups * width > MAX_MEMBERS {
+            return Err(GroupError::TooMany { groups, members: groups * width });
+        }
+        for (at, device) in devices.iter().enumerate() {
+            let twice = devices[..at].iter().any(|other| other.ix == device.ix);
+            if twice || reactor.is_in_use(device.ix) {
+                return Err(GroupError::InService(device.name.clone()));
+            }
+        }
+        Ok(check_sizes(devices, reactor.shared.layout.geometry())?)
+    }
+
+    /// As `refuse_used`, but for what an attempt to add the devices to this array has left, cut short.
+    async fn refuse_used_by_others(&self, devices: &[DeviceInfo]) -> Result<(), GroupError> {
+        for device in devices {
+            if let Found::Member(own) = inspect(&self.reactor.rt, device).await?
+                && own.array == self.reactor.home().uuid
+                && own.is_joining()
+            {
+                continue;
+            }
+            crate::recover::create::refuse_used(&self.reactor.rt, std::slice::from_ref(device)).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the devices ready, and writes superblocks that show their groups as joining.
+    async fn stamp(&self, devices: &[DeviceInfo], groups: &[GroupId], state: &ArrayState) -> Result<(), GroupError> {
+        let layout = state.layout().map_err(GroupError::NoAddresses)?;
+        for (devices, &group) in devices.chunks(usize::from(state.geometry.width())).zip(groups) {
+            for (column, device) in (0..).zip(devices) {
+                let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
+                self.reactor.prepare(layout.segments(group), device).await.map_err(io)?;
+                self.stamp_one(device, layout.member(group, column), state).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Both slots: whichever is overwritten first, and torn, the other one still tells whose device this is.
+    async fn stamp_one(&self, device: &DeviceInfo, member: MemberIx, state: &ArrayState) -> Result<(), GroupError> {
+        let (rt, home) = (&self.reactor.rt, self.reactor.home());
+        let member_uuid = state.members().nth(member.index()).expect("it was just put there").uuid;
+        // An open array has written at least two.
+        let newest = home.generation.get();
+        for generation in [newest - 1, newest] {
+            let state = state.clone();
+            let block = Superblock { generation, array: home.uuid, member, member_uuid, read_only: false, state };
+            let bytes = block.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+            write_superblock(rt, device.ix, generation, &bytes).await.map_err(|error| error.of(&device.name))?;
+        }
+        Ok(())
+    }
+
+    /// The attempt failed already and says why; what is left on a device that cannot be written is known as joining.
+    async fn wipe_quietly(&self, devices: &[DeviceInfo]) {
+        for device in devices {
+            let _ = crate::recover::create::wipe(&self.reactor.rt, device).await;
+        }
+    }
+
+    /// Puts the groups into the tables of all reactors and into the state that the next commit writes.
+    fn take_in(&self, groups: &[GroupId], planned: &ArrayState, devices: &[DeviceInfo]) {
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        let mut state = home.state.borrow_mut();
+        for (&group, devices) in groups.iter().zip(devices.chunks(usize::from(planned.geometry.width()))) {
+            let mut desc = planned.groups[group.index()].clone();
+            member_state::change_group(&mut desc, GroupState::InService);
+            shared.add_group(group, &desc.extents, devices);
+            for column in 0..planned.geometry.width() {
+                home.forget_member(shared.layout.member(group, column));
+            }
+            match state.groups.get_mut(group.index()) {
+                Some(left) => {
+                    assert_eq!(left.state, GroupState::Retired, "the number of {group} is another one's");
+                    *left = desc;
+                }
+                None => state.groups.push(desc),
+            }
+        }
+    }
+}
+
+impl Reactor {
+    /// Whether a device is a member in service or a spare.
+    pub(crate) fn is_in_use(&self, dev: cygnus_runtime::DeviceIx) -> bool {
+        let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));
+        let home = self.home();
+        in_service
+            || home.taken.borrow().contains(&dev)
+            || home.spares.borrow().iter().any(|spare| spare.device.ix == dev)
+    }
+
+    /// What volumes may hold, after groups came or began to leave.
+    pub(crate) fn recompute_usable(&self) {
+        let usable = usable_blocks(&self.home().state.borrow(), &self.shared.policies, self.shared.stripes.reactors());
+        self.shared.set_usable(usable.expect("the state was valid with these groups"));
+    }
+}
+
+/// One change of the groups at a time.
+pub(crate) struct Turn<'a>(&'a Reactor);
+
+impl<'a> Turn<'a> {
+    pub(crate) fn take(reactor: &'a Reactor) -> Result<Self, GroupError> {
+        match reactor.is_ending() || reactor.home().regrouping.replace(true) {
+            true => Err(GroupError::Busy),
+            false => Ok(Self(reactor)),
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.home().regrouping.set(false);
+        self.0.home().members_changed.notify();
+    }
+}

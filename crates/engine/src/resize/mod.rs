@@ -1,0 +1,4 @@
+//! Growing and shrinking by R-groups.
+
+pub(crate) mod grow;
+pub(crate) mod retire;

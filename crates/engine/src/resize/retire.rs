@@ -1,0 +1,376 @@
+//! Retiring: an R-group leaves an open array, its data moved to the others first.
+//!
+//! From the commit that says *retiring* nothing new goes into the group, and volumes may hold only what the others have
+//! room for. Its segments are emptied one after the other, through the lane that guests' writes take: whatever makes
+//! room for those makes room for this. What they held in discards and checkpoints is covered by new checkpoints. When
+//! nothing is left, and nothing refers to the group any more, one commit says that it has left, and its members forget that
+//! they were any. From then on its number, those of its members and its addresses may be another group's.
+//!
+//! Every step leaves a whole array: a crash before the last commit finds the group retiring, and the next opening goes on
+//! with it; a crash after it finds devices that are members no more, and wipes them.
+//!
+//! Why nothing can refer to it. *Maps in memory*: a segment is given back when no entry points there, after a flush of
+//! everything, and nobody gets a segment of the group any more. *Checkpoints*: two are kept, either of which an opening may
+//! have to go by, and both are taken when all of the group had been given back. *Stripes that a recovery reads*: it reads
+//! those that came after its checkpoint, and none in the group did; their headers name places, not addresses, and the
+//! devices of a group that comes have the places where segments begin zeroed first. *Whoever is under way*: reads, scrubs
+//! and rebuilds that had an address or a number in hand have ended ([`crate::map::looks`]), nobody fills or drains a member, and
+//! nothing of the group is on a list. *The old devices*: a device is what its UUID says, not its number.
+
+use std::rc::Rc;
+
+use cygnus_format::{DATA_START, GroupState};
+use cygnus_policy::Preset;
+use cygnus_runtime::DeviceIx;
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos};
+
+use crate::array::Array;
+use crate::care::member::MemberShared;
+use crate::care::member_state;
+use crate::care::membership::Taken;
+use crate::clean::relocate::Moving;
+use crate::error::{ArrayError, GroupError};
+use crate::job::{Job, JobKind, JobState};
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::recover::create::wipe_device;
+use crate::recover::open::usable_blocks;
+use crate::recover::salvage::PROBED;
+use crate::resize::grow::Turn;
+use crate::space::segments::{SegIx, SegState};
+use crate::work::Work;
+use crate::write::lane::Lane;
+
+/// How often to look whether what others have begun in the group has ended.
+const LOOK_AGAIN: Nanos = Nanos::millis(5);
+
+/// Checkpoints that the superblocks name, the newest ones.
+const CHECKPOINTS_KEPT: usize = 2;
+
+/// A device that is to forget that it was a member of a group of so many segments.
+pub(crate) struct Released {
+    pub dev: DeviceIx,
+    pub name: String,
+    pub segments: u32,
+}
+
+/// What is to be done next for a group that retires.
+enum Step {
+    /// Somebody may append to its segments still.
+    Close,
+    /// A segment holds current blocks.
+    Empty(SegIx),
+    /// Segments hold nothing but what a new checkpoint makes superfluous.
+    Checkpoint,
+    /// Others are at work in it.
+    Wait,
+    /// Nothing is left in it.
+    Dismiss,
+}
+
+impl Array {
+    /// Begins to move the data of a group to the others; then the group leaves the array. Returns the number of the job.
+    /// Cancelled, the group stays.
+    ///
+    /// # Errors
+    /// See [`GroupError`]; then nothing has changed.
+    pub fn retire(&self, group: GroupId) -> Work<'_, Result<u64, GroupError>> {
+        let array = self.clone();
+        self.carry_out(async move {
+            let reactor = &array.reactor;
+            if let Some(why) = reactor.shared.fault() {
+                return Err(ArrayError::Faulted(why).into());
+            }
+            let _turn = Turn::take(reactor)?;
+            array.check_retirable(group)?;
+            reactor.regroup(group, GroupState::Retiring);
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Ok(reactor.begin_retiring(group))
+        })
+    }
+
+    fn check_retirable(&self, group: GroupId) -> Result<(), GroupError> {
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        if group.index() >= shared.layout.groups() {
+            return Err(GroupError::NoGroup { group, groups: shared.layout.groups() });
+        }
+        let state = shared.group_state(group);
+        if state != GroupState::InService {
+            return Err(GroupError::NotInService { group, state: state.word() });
+        }
+        let mut without = home.state.borrow().clone();
+        let needed = without.preset.parse::<Preset>().map_or(1, Preset::min_groups);
+        let left = shared.groups_in(GroupState::InService).count() - 1;
+        if left < needed {
+            return Err(GroupError::TooFewLeft { group, preset: without.preset, needed, left });
+        }
+        without.groups[group.index()].state = GroupState::Retiring;
+        let room = usable_blocks(&without, &shared.policies, shared.stripes.reactors())?;
+        if shared.mapped() > room {
+            let (held, room) = (ByteSize::of_blocks(shared.mapped()), ByteSize::of_blocks(room));
+            return Err(GroupError::DoesNotFit { group, held, room, over: ByteSize(held.0 - room.0) });
+        }
+        Ok(())
+    }
+}
+
+impl Reactor {
+    /// Puts a group into a state, here and in what the next commit writes; its free space follows.
+    pub(crate) fn regroup(&self, group: GroupId, to: GroupState) {
+        member_state::change_group(&mut self.home().state.borrow_mut().groups[group.index()], to);
+        self.shared.set_group_state(group, to);
+        match to {
+            GroupState::InService => self.home().space.borrow_mut().readmit(&self.shared, group),
+            _ => self.home().space.borrow_mut().withdraw(&self.shared, group),
+        }
+        self.recompute_usable();
+        self.update_pressure();
+        self.home().space_changed.notify();
+    }
+
+    /// Goes on with groups that were retiring when the array was last closed, or crashed.
+    pub(crate) fn resume_retiring(self: &Rc<Self>) {
+        let retiring: Vec<GroupId> = self.shared.groups_in(GroupState::Retiring).collect();
+        for group in retiring {
+            self.begin_retiring(group);
+        }
+    }
+
+    fn begin_retiring(self: &Rc<Self>, group: GroupId) -> u64 {
+        let job =
+            self.home().jobs.begin(&self.rt, JobKind::Retire, format!("R-group {}", group.0), self.left_in(group));
+        let id = job.id();
+        self.shared.log(format!("{group} retires: its data moves to the other groups"));
+        self.home().retirers.set(self.home().retirers.get() + 1);
+        let reactor = self.clone();
+        self.rt.spawn(async move {
+            let end = reactor.retire_group(group, &job).await;
+            if let JobState::Failed(why) = &end {
+                reactor.shared.log(format!("{group} does not retire: {why}"));
+            }
+            job.end(end);
+            reactor.home().retirers.set(reactor.home().retirers.get() - 1);
+            reactor.home().members_changed.notify();
+        });
+        id
+    }
+
+    /// Bytes of current data in a group.
+    fn left_in(&self, group: GroupId) -> u64 {
+        let table = &self.shared.segments;
+        let closed = table.of_group(group).filter(|&seg| table.state(seg) != SegState::Open);
+        closed.map(|seg| u64::from(table.live(seg)) * BLOCK as u64).sum()
+    }
+
+    async fn retire_group(self: &Rc<Self>, group: GroupId, job: &Job) -> JobState {
+        let _step = self.shared.during("retire");
+        loop {
+            if let Some(why) = self.shared.fault() {
+                return JobState::Failed(why);
+            }
+            if self.is_ending() {
+                return JobState::Failed("the array was closed; it goes on when that is opened again".into());
+            }
+            if job.is_cancelled() {
+                return self.stay(group, JobState::Cancelled).await;
+            }
+            job.set_left(self.left_in(group));
+            match self.next_step(group) {
+                Step::Close => self.close_segments_of(group).await,
+                Step::Empty(seg) => match self.evacuate(seg, job).await {
+                    0 => {}
+                    lost => {
+                        let why = format!(
+                            "{lost} blocks of {group} are beyond redundancy and cannot be moved: 'array scrub' lists \
+                             them; overwrite or discard them, then retire it again"
+                        );
+                        return self.stay(group, JobState::Failed(why)).await;
+                    }
+                },
+                Step::Checkpoint => {
+                    // What keeps it from succeeding stops the array, or is over the next time.
+                    if self.checkpoint().await.is_err() {
+                        self.rt.sleep(LOOK_AGAIN).await;
+                    }
+                }
+                Step::Wait => {
+                    self.home().space_changed.notify();
+                    self.rt.sleep(LOOK_AGAIN).await;
+                }
+                Step::Dismiss => {
+                    if let Some(end) = self.dismiss(group).await {
+                        return end;
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_step(&self, group: GroupId) -> Step {
+        let table = &self.shared.segments;
+        let in_state = |wanted: SegState| table.of_group(group).filter(move |&seg| table.state(seg) == wanted);
+        let home = self.home();
+        // Whoever empties or restores a segment of it ends that first, and so does whoever fills a member.
+        if home.space.borrow().is_cleaned(group.index())
+            || in_state(SegState::Pending).next().is_some()
+            || self.is_filled_or_claimed(group)
+        {
+            return Step::Wait;
+        }
+        if in_state(SegState::Open).next().is_some() {
+            return Step::Close;
+        }
+        let holds_data = |seg: &SegIx| table.live(*seg) > 0 && !home.pinned.borrow().contains_key(seg);
+        if let Some(seg) = in_state(SegState::Sealed).chain(in_state(SegState::Damaged)).find(holds_data) {
+            return Step::Empty(seg);
+        }
+        let mut superfluous = in_state(SegState::Sealed).chain(in_state(SegState::Damaged));
+        if superfluous.any(|seg| self.is_superfluous(seg)) {
+            self.free_emptied(group);
+            return Step::Wait;
+        }
+        if in_state(SegState::Withheld).count() as u32 == self.shared.layout.segments(group) {
+            return Step::Dismiss;
+        }
+        let pinned = table.of_group(group).any(|seg| home.pinned.borrow().contains_key(&seg));
+        if pinned { Step::Wait } else { Step::Checkpoint }
+    }
+
+    /// Whether nothing of a segment is needed any more, and nobody works on it.
+    fn is_superfluous(&self, seg: SegIx) -> bool {
+        self.shared.segments.live(seg) == 0 && self.may_be_given_back(seg)
+    }
+
+    /// Hands segments that are emptied to the cleaner, which gives them back after a flush of everything.
+    fn free_emptied(&self, group: GroupId) {
+        let table = &self.shared.segments;
+        let emptied =
+            |&seg: &SegIx| matches!(table.state(seg), SegState::Sealed | SegState::Damaged) && self.is_superfluous(seg);
+        for seg in table.of_group(group).filter(emptied) {
+            table.set_state(seg, SegState::Pending);
+            self.home().space.borrow_mut().pending.push(seg);
+        }
+    }
+
+    /// Whether a member of a group is awaited, is being filled or drained, or somebody is about to do that. (An array that
+    /// waited for a member of a group that has left would wait for ever.)
+    fn is_filled_or_claimed(&self, group: GroupId) -> bool {
+        let (home, layout) = (self.home(), &self.shared.layout);
+        let is_here = |member: MemberIx| layout.column_of(member).0 == group;
+        let mut members = (0..layout.geometry().width()).map(|column| self.shared.member(group, column).1);
+        members.any(MemberShared::is_awaited)
+            || home.fills.borrow().iter().any(|fill| is_here(fill.member))
+            || home.claimed.borrow().iter().any(|&member| is_here(member))
+            || home.arrivals.borrow().iter().any(|returning| is_here(returning.member))
+    }
+
+    /// Sees to it that nothing outside the maps refers to a group in which nothing is left: neither of the checkpoints that
+    /// are kept, and nobody who is under way. `false`: try again.
+    async fn forget_addresses(self: &Rc<Self>) -> bool {
+        if planted::is(Bug::GroupLeavesTooEarly) {
+            return true;
+        }
+        for _ in 0..CHECKPOINTS_KEPT {
+            // What keeps it from succeeding stops the array, or is over the next time.
+            if self.checkpoint().await.is_err() {
+                self.rt.sleep(LOOK_AGAIN).await;
+                return false;
+            }
+        }
+        self.grace().await;
+        true
+    }
+
+    /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
+    pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
+        let mut given_back = self.peers.ask_others_to_leave(self, group).await;
+        given_back.extend(self.leave_group(group));
+        self.drain(&Lane::ALL).await;
+        for grant in given_back {
+            self.home().space.borrow_mut().put_free(&self.shared, grant.seg);
+        }
+        // A grant may be on its way to a reactor still.
+        self.rt.sleep(LOOK_AGAIN).await;
+    }
+
+    /// Moves every current block out of a segment; says how many cannot be.
+    async fn evacuate(self: &Rc<Self>, seg: SegIx, job: &Job) -> u64 {
+        let table = &self.shared.segments;
+        let (group, segment) = table.locate(seg);
+        let (mut row, mut life, mut lost) = (0, None, 0);
+        while table.live(seg) > 0 && !job.is_cancelled() {
+            let Ok(found) = self.stripe_surely_at(group, segment, row, life).await else { return 0 };
+            let Some(stripe) = found else {
+                // None but the blocks of a volume that is being deleted is left, or their headers are gone.
+                lost += if self.is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
+                break;
+            };
+            let live = self.live_blocks(&stripe).len() as u64 * BLOCK as u64;
+            self.throttle(live).await;
+            let moved = self.move_stripe(&stripe, &Moving::evacuating()).await;
+            job.advance(moved.moved * BLOCK as u64);
+            lost += moved.lost.len() as u64;
+            if moved.stopped || moved.without_room > 0 {
+                // It is looked at again.
+                return 0;
+            }
+            (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
+        }
+        if self.is_ending() || job.is_cancelled() { 0 } else { lost }
+    }
+
+    /// The group stays in service after all.
+    async fn stay(self: &Rc<Self>, group: GroupId, end: JobState) -> JobState {
+        self.regroup(group, GroupState::InService);
+        match self.commit_state().await {
+            Ok(()) => end,
+            Err(why) => JobState::Failed(why),
+        }
+    }
+
+    /// Lets go of a group in which nothing is left; `None` if it has to be looked at again first.
+    async fn dismiss(self: &Rc<Self>, group: GroupId) -> Option<JobState> {
+        let may_leave = self.forget_addresses().await && !self.is_ending();
+        // From here to the end of its addresses at one go: nobody finds half of it.
+        if !may_leave || !matches!(self.next_step(group), Step::Dismiss) {
+            return None;
+        }
+        let released = self.release_members(group);
+        let _taken = Taken::new(self, released.iter().map(|released| released.dev).collect());
+        self.regroup(group, GroupState::Retired);
+        self.shared.drop_group(group);
+        if let Err(why) = self.commit_state().await {
+            return Some(JobState::Failed(why));
+        }
+        self.shared.log(format!("{group} has left the array"));
+        self.forget_released(&released).await;
+        Some(JobState::Done)
+    }
+
+    /// Takes the members of a group out of service; says which devices they had.
+    fn release_members(&self, group: GroupId) -> Vec<Released> {
+        let segments = self.shared.layout.segments(group);
+        let columns = 0..self.shared.layout.geometry().width();
+        let members = columns.map(|column| self.shared.member(group, column).1);
+        members.filter_map(|state| Some(Released { dev: state.release()?, name: state.name(), segments })).collect()
+    }
+
+    /// Has devices forget that they were members: in their superblocks, and in the headers by which salvage knows a device
+    /// that has no superblock.
+    pub(crate) async fn forget_released(self: &Rc<Self>, released: &[Released]) {
+        for Released { dev, name, segments } in released {
+            let forgotten = match wipe_device(&self.rt, *dev, name).await {
+                Ok(()) => {
+                    let cleared = self.clear_headers((*segments).min(PROBED), *dev).await;
+                    cleared.map_err(|error| ArrayError::Io { device: name.clone(), offset: DATA_START, error })
+                }
+                Err(error) => Err(error),
+            };
+            match forgotten {
+                Ok(()) => self.shared.log(format!("{name} is free for other use")),
+                // The superblocks of the others say that it is no member, whatever its own says.
+                Err(error) => self.shared.log(format!("{name} is no member any more: {error}")),
+            }
+        }
+    }
+}

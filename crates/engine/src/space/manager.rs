@@ -1,0 +1,557 @@
+//! The space manager: which segments are free, and who gets them.
+//!
+//! It lives on the home reactor. Space leaves it by grants of whole segments, so the reactors never contend for it
+//! (ScalaAFA section 3.3), and comes back when the cleaner has emptied a segment.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+
+use cygnus_format::{GroupState, Layout, checkpoint_pages};
+use cygnus_policy::{GroupView, Policies, PressureView, destination, left_for_writers};
+use cygnus_runtime::{DeviceIx, either};
+use cygnus_types::{GroupId, MemberIx, Nanos, ReactorId, SegmentId};
+
+use crate::clean::evacuate::{Evacuation, is_whole_group};
+use crate::clean::turn::CleaningTurn;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::shared::{Shared, count};
+use crate::space::segments::{SegIx, SegState};
+use crate::status::GroupRole;
+use crate::write::lane::Lane;
+use crate::write::writer::Grant;
+
+/// How long a writer waits for a group that has enough to give before it takes what there is.
+const PATIENCE: Nanos = Nanos::millis(50);
+
+/// Bytes that are discarded with one operation. A whole group's column at once may take a file system or a drive minutes, in
+/// which nobody can tell it from one that hangs; a GiB takes even a slow one seconds. Much smaller pieces would be many.
+const TRIM_PIECE: u64 = 1 << 30;
+
+/// See the module's text.
+pub(crate) struct Space {
+    free: Vec<VecDeque<SegIx>>,
+    /// Segments emptied whose blocks' new places may not be durable yet.
+    pub pending: Vec<SegIx>,
+    /// Rounds under way in which emptied segments are given back.
+    pub releases: u32,
+    /// Blocks of space that the pending segments give beyond those that moved out of them.
+    pub reclaimed: u64,
+    pub front_end: usize,
+    /// A group that was added, until it has taken over as front-end.
+    fresh: Option<usize>,
+    /// Blocks found in torn stripes are still being written anew: a checkpoint now would forget those left.
+    pub recovering: bool,
+    /// The group in which the cleaner works.
+    pub cleaning: Option<usize>,
+    /// A second one that is cleaned beside it.
+    pub beside: Option<usize>,
+    /// Whether the first group is being emptied as a whole.
+    pub evacuation: Option<Evacuation>,
+    /// A writer waits, and no group can be emptied as a whole: until it has got a segment, cleaning goes by segments.
+    pub by_segments: bool,
+    /// The turn of the group that was cleaned last.
+    pub turn: CleaningTurn,
+    pub next_segment_seq: u64,
+    /// Writers that wait for a segment.
+    pub starving: u32,
+}
+
+/// Data blocks that a segment holds when it is filled with full stripes.
+pub(crate) fn segment_capacity(layout: &Layout) -> u32 {
+    let geometry = layout.geometry();
+    let (mut row, mut blocks) = (0, 0);
+    loop {
+        let rows = geometry.full_rows_at(row);
+        if rows == 0 {
+            return blocks;
+        }
+        blocks += geometry.slots(rows);
+        row += geometry.header_blocks(rows) + rows;
+    }
+}
+
+/// Segments that a checkpoint of `mapped` blocks may need, one to spare for a stripe or a segment ended early.
+pub(crate) fn checkpoint_segments(layout: &Layout, mapped: u64) -> u64 {
+    let blocks = checkpoint_pages(mapped) * u64::from(layout.geometry().checkpoint_copies());
+    blocks.div_ceil(u64::from(segment_capacity(layout))) + 1
+}
+
+/// Segments that a checkpoint may need, whatever volumes come to hold. They are kept free of all but checkpoints and
+/// relocation, so the next one always finds room.
+fn largest_checkpoint(shared: &Shared) -> u64 {
+    if planted::is(Bug::CheckpointUnreserved) {
+        return 0;
+    }
+    checkpoint_segments(&shared.layout, shared.usable())
+}
+
+/// Free segments that guests' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
+/// what a checkpoint needs.
+fn reserve(policies: &Policies, segments: u32, checkpoint: u64, groups: u64) -> u32 {
+    policies.reserve_of(segments) + checkpoint.div_ceil(groups) as u32
+}
+
+impl Space {
+    /// Everything that the table says is free.
+    pub(crate) fn new(shared: &Shared, next_segment_seq: u64) -> Self {
+        let groups = shared.layout.groups();
+        let mut space = Self {
+            free: vec![VecDeque::new(); groups],
+            pending: Vec::new(),
+            releases: 0,
+            reclaimed: 0,
+            front_end: 0,
+            fresh: None,
+            recovering: false,
+            cleaning: None,
+            beside: None,
+            evacuation: None,
+            by_segments: false,
+            turn: CleaningTurn::default(),
+            next_segment_seq,
+            starving: 0,
+        };
+        let all = shared.segments.all();
+        all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
+        if shared.policies.front_end.fills_one_by_one() {
+            let begun = |g: &usize| !space.free[*g].is_empty() && !space.is_clean(shared, *g);
+            space.front_end = (0..groups).filter(begun).max_by_key(|&g| space.free_in(g)).unwrap_or(0);
+        }
+        space
+    }
+
+    pub(crate) fn free_in(&self, group: usize) -> u32 {
+        self.free[group].len() as u32
+    }
+
+    /// Segments of a group that are emptied and not given back yet.
+    pub(crate) fn pending_in(&self, shared: &Shared, group: GroupId) -> u32 {
+        self.pending.iter().filter(|&&seg| shared.segments.locate(seg).0 == group).count() as u32
+    }
+
+    /// What a group is doing.
+    pub(crate) fn role(&self, group: usize) -> GroupRole {
+        match () {
+            () if self.front_end == group => GroupRole::FrontEnd,
+            () if self.is_cleaned(group) => GroupRole::Cleaning,
+            () => GroupRole::BackEnd,
+        }
+    }
+
+    /// Whether the cleaner works in a group.
+    pub(crate) fn is_cleaned(&self, group: usize) -> bool {
+        [self.cleaning, self.beside].contains(&Some(group))
+    }
+
+    /// A group that was added and has not been front-end yet.
+    pub(crate) fn fresh(&self) -> Option<usize> {
+        self.fresh
+    }
+
+    /// Every segment in the lists of the free ones.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = SegIx> {
+        self.free.iter().flatten().copied()
+    }
+
+    pub(crate) fn put_free(&mut self, shared: &Shared, seg: SegIx) {
+        let (group, _) = shared.segments.locate(seg);
+        if shared.group_state(group) != GroupState::InService {
+            shared.segments.set_state(seg, SegState::Withheld);
+            return;
+        }
+        shared.segments.set_state(seg, SegState::Free);
+        self.free[group.index()].push_back(seg);
+    }
+
+    /// Gives out the space of a group that was added; the first one is the next front-end.
+    pub(crate) fn add_group(&mut self, shared: &Shared, group: GroupId) {
+        if group.index() == self.free.len() {
+            self.free.push(VecDeque::new());
+        }
+        assert!(self.free[group.index()].is_empty(), "a group that has left left nothing");
+        shared.segments.of_group(group).for_each(|seg| self.put_free(shared, seg));
+        self.fresh.get_or_insert(group.index());
+    }
+
+    /// Gives out nothing more of a group that is to leave.
+    pub(crate) fn withdraw(&mut self, shared: &Shared, group: GroupId) {
+        for seg in std::mem::take(&mut self.free[group.index()]) {
+            shared.segments.set_state(seg, SegState::Withheld);
+        }
+        self.fresh.take_if(|fresh| *fresh == group.index());
+    }
+
+    /// Gives out the space of a group again that was to leave and stays.
+    pub(crate) fn readmit(&mut self, shared: &Shared, group: GroupId) {
+        let withheld = |&seg: &SegIx| shared.segments.state(seg) == SegState::Withheld;
+        shared.segments.of_group(group).filter(withheld).for_each(|seg| self.put_free(shared, seg));
+    }
+
+    /// All of a group is emptied from now on.
+    pub(crate) fn begin_evacuation(&mut self, group: usize) {
+        self.evacuation = Some(Evacuation::of(group));
+        (self.cleaning, self.beside) = (Some(group), None);
+        self.turn.pauses();
+    }
+
+    /// Nothing is emptied as a whole any more.
+    pub(crate) fn stop_evacuation(&mut self) {
+        self.evacuation = None;
+        (self.cleaning, self.beside) = (None, None);
+        self.turn.pauses();
+    }
+
+    /// A group that is clean again is filled from front to back.
+    pub(crate) fn sort_free(&mut self, group: usize) {
+        self.free[group].make_contiguous().sort_unstable();
+    }
+
+    /// Whether nothing is in a group.
+    fn is_clean(&self, shared: &Shared, group: usize) -> bool {
+        self.free_in(group) == shared.layout.segments(GroupId(group as u16))
+    }
+
+    /// What writers should take for a segment, so that they do not fill the front-end before the next one is clean; zero:
+    /// as little as they can.
+    fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
+        let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
+        let is_for_them = shared.policies.front_end.is_exclusive()
+            && self.fresh.is_none()
+            && (self.next_is_cleaned(views) || self.evacuation.is_some());
+        let writable = match self.evacuation {
+            Some(_) => left_for_writers(views, self.front_end),
+            None => front_end.left(),
+        };
+        if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
+    }
+
+    /// How much cleaning must hurry, from 0 to 1. There is all the time while the next front-end is clean and the one
+    /// after it is being cleaned.
+    pub(crate) fn haste(&self, shared: &Shared) -> f64 {
+        if !shared.policies.front_end.rotates() || self.starving > 0 {
+            return 1.0;
+        }
+        let views = self.views(shared);
+        match views.get(self.front_end) {
+            Some(front_end) if self.next_is_cleaned(&views) => self.turn.haste(front_end.left()),
+            _ => 0.0,
+        }
+    }
+
+    /// Whether the group that is being cleaned is the next one of the rotation.
+    fn next_is_cleaned(&self, views: &[GroupView]) -> bool {
+        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
+        next.is_some() && self.turn.group() == next
+    }
+
+    /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.
+    pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
+        let in_service = shared.groups_in(GroupState::InService).count() as u64;
+        let checkpoint = largest_checkpoint(shared);
+        let emptied = self.evacuation.map(|evacuation| evacuation.group);
+        let view = |group: GroupId| match shared.group_state(group) {
+            GroupState::InService => {
+                let all = shared.layout.segments(group);
+                let reserve = reserve(&shared.policies, all, checkpoint, in_service);
+                let segments = all - self.given_up(shared, group);
+                // Nobody gets anything of a group until all of it is free again.
+                let free = if emptied == Some(group.index()) { 0 } else { self.free_in(group.index()) };
+                GroupView { segments, free, reserve }
+            }
+            _ => GroupView::ABSENT,
+        };
+        (0..self.free.len()).map(|group| view(GroupId(group as u16))).collect()
+    }
+
+    /// The same, as if what is emptied had been given back.
+    pub(crate) fn views_when_released(&self, shared: &Shared) -> Vec<GroupView> {
+        let mut views = self.views(shared);
+        for (group, view) in views.iter_mut().enumerate().filter(|(_, view)| view.is_present()) {
+            view.free += self.pending_in(shared, GroupId(group as u16));
+        }
+        views
+    }
+
+    /// Blocks that can move at once within a group. Half of what is free stays for those that come before anything that was
+    /// emptied is given back.
+    pub(crate) fn room_to_move(&self, shared: &Shared, group: usize) -> u32 {
+        self.free_in(group) / 2 * segment_capacity(&shared.layout)
+    }
+
+    /// Segments of a group that nobody can empty, where that matters.
+    fn given_up(&self, shared: &Shared, group: GroupId) -> u32 {
+        let is_given_up = |&seg: &SegIx| shared.segments.state(seg) == SegState::Damaged;
+        match shared.policies.cleaning.is_by_group() {
+            true => shared.segments.of_group(group).filter(is_given_up).count() as u32,
+            false => 0,
+        }
+    }
+
+    /// The group with most free segments, if it has more than `reserve`.
+    fn emptiest(&self, shared: &Shared, reserve: u32) -> Option<usize> {
+        self.roomiest(shared, None, reserve)
+    }
+
+    /// The same among all groups but one. Where groups are filled one by one, those begun come first, and one that is being
+    /// emptied last.
+    fn roomiest(&self, shared: &Shared, not: Option<usize>, reserve: u32) -> Option<usize> {
+        let rank = |g: usize| match (shared.policies.front_end.fills_one_by_one(), &self.evacuation) {
+            (true, Some(evacuation)) if evacuation.group == g => 0,
+            (true, _) if self.is_clean(shared, g) => 1,
+            _ => 2,
+        };
+        let others = (0..self.free.len()).filter(|&g| Some(g) != not && self.free_in(g) > reserve);
+        others.max_by_key(|&g| (rank(g), self.free_in(g)))
+    }
+
+    /// Where a checkpoint's pages go: not beside the writes of users, if there is room elsewhere.
+    pub(crate) fn for_meta(&self, shared: &Shared) -> Option<usize> {
+        let reserve = shared.policies.relocation_reserve;
+        let rule = shared.policies.front_end;
+        let busy = (rule.is_exclusive() && !rule.fills_one_by_one()).then_some(self.front_end);
+        self.roomiest(shared, busy, reserve).or_else(|| self.emptiest(shared, reserve))
+    }
+
+    /// A segment for a lane, if the rules allow one now.
+    fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
+        let group = match lane {
+            // Recovery writes little, and only afterwards can a checkpoint be taken.
+            Lane::User if self.recovering => self
+                .emptiest(shared, shared.policies.relocation_reserve)
+                // What several recoveries that were cut short left behind can take even that.
+                .or_else(|| self.emptiest(shared, 0).filter(|&group| !self.is_cleaned(group)))?,
+            Lane::User => {
+                // Who waits for a group that is emptied as a whole gets what that gives.
+                let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
+                let chosen =
+                    shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh, urgent)?;
+                self.by_segments = false;
+                self.fresh.take_if(|fresh| *fresh == chosen);
+                if chosen != self.front_end {
+                    count(&shared.totals.rotations, 1);
+                    shared.step("rotation", true);
+                    self.front_end = chosen;
+                }
+                chosen
+            }
+            // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
+            // cleaned again, and then another one lends it the first, unless some are just being given back.
+            Lane::Cleaning if self.evacuation.is_some() => {
+                let to = destination(&self.views(shared), self.front_end);
+                if to.is_none() {
+                    self.give_up_evacuation(shared);
+                }
+                to?
+            }
+            Lane::Cleaning => match self.cleaning? {
+                group if !self.free[group].is_empty() => group,
+                _ if self.releases > 0 => return None,
+                _ => self.emptiest(shared, 0)?,
+            },
+            // Nothing depends on it: it lives on what its own group has.
+            Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
+            // The last checkpoint is taken when nothing is relocated any more.
+            Lane::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
+            Lane::Meta => self.for_meta(shared)?,
+        };
+        let seg = self.free[group].pop_front()?;
+        let segment_seq = self.next_segment_seq;
+        self.next_segment_seq += 1;
+        shared.segments.open(seg, owner, segment_seq);
+        let (group, segment) = shared.segments.locate(seg);
+        Some(Grant { seg, group, segment, segment_seq })
+    }
+}
+
+impl Reactor {
+    /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes.
+    pub(crate) async fn grant_here(self: &Rc<Self>, lane: Lane, owner: ReactorId) -> Option<Grant> {
+        let home = self.home();
+        let mut counted = false;
+        let urgent_at = self.rt.now() + PATIENCE;
+        loop {
+            let changed = home.space_changed.wait();
+            let urgent = self.rt.now() >= urgent_at;
+            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, owner, urgent);
+            // Closing still takes a last checkpoint.
+            let refused = self.shared.is_closed() && lane != Lane::Meta;
+            if granted.is_some() || refused {
+                home.space.borrow_mut().starving -= u32::from(counted);
+                self.update_pressure();
+                // The cleaner looks at what is left.
+                home.space_changed.notify();
+                return granted;
+            }
+            if lane != Lane::Beside && !std::mem::replace(&mut counted, true) {
+                home.space.borrow_mut().starving += 1;
+                self.update_pressure();
+                home.space_changed.notify();
+            }
+            match urgent {
+                true => changed.await,
+                false => either(changed, self.rt.sleep_until(urgent_at)).await,
+            }
+        }
+    }
+
+    /// Recomputes how much writers are slowed.
+    pub(crate) fn update_pressure(&self) {
+        let space = self.home().space.borrow();
+        let views = space.views(&self.shared);
+        let writable = views.iter().map(GroupView::left).sum();
+        let segments = views.iter().map(|g| g.segments).sum();
+        // As long as not all of the space is live data, there is garbage to be had.
+        let cleanable = space.cleaning.is_some() || space.starving > 0;
+        let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
+        let per_segment = space.writers_pace(&self.shared, &views);
+        let interval = Nanos(per_segment.0 / u64::from(segment_capacity(&self.shared.layout)));
+        self.shared.admission.set(delay, interval);
+    }
+
+    /// Gives segments that were emptied back to the free ones. The caller has made durable whatever replaced their
+    /// blocks; the devices are told that the old contents are worthless, in one large range per column (SWAN section
+    /// 3.2), before anything new is written there.
+    pub(crate) async fn free_segments(self: &Rc<Self>, segs: Vec<SegIx>) {
+        let geometry = *self.shared.layout.geometry();
+        // A block is current there again whose copy was lost with the caches of devices.
+        let (segs, needed): (Vec<_>, Vec<_>) = segs.into_iter().partition(|&seg| self.shared.segments.live(seg) == 0);
+        needed.into_iter().for_each(|seg| self.shared.segments.set_state(seg, SegState::Sealed));
+        // Nobody begins to restore a column of them now; who has begun ends first.
+        segs.iter().for_each(|&seg| self.shared.segments.set_state(seg, SegState::Pending));
+        loop {
+            let unpinned = self.home().unpinned.wait();
+            if !segs.iter().any(|seg| self.home().pinned.borrow().contains_key(seg)) {
+                break;
+            }
+            unpinned.await;
+        }
+        if let Err(why) = self.forgo(&segs).await {
+            self.shared.log(format!("{} segments are not given back: {why}", segs.len()));
+            self.home().space.borrow_mut().pending.extend(segs);
+            return;
+        }
+        let mut ranges = Vec::new();
+        for (group, segment, segments) in self.ranges_of(&segs) {
+            let bytes = geometry.segment_bytes() * u64::from(segments);
+            for column in 0..geometry.width() {
+                let (member, state) = self.shared.member(group, column);
+                let offset = geometry.device_offset(segment.0, 0);
+                ranges.extend(state.devices_to_write().map(|dev| (member, dev, offset..offset + bytes)));
+            }
+        }
+        self.trim_in_pieces(ranges).await;
+        let home = self.home();
+        for seg in segs {
+            home.space.borrow_mut().put_free(&self.shared, seg);
+        }
+        self.update_pressure();
+        home.space_changed.notify();
+    }
+
+    /// Discards ranges, a piece of each at a time. A device in trouble is left alone, and one that will not discard still
+    /// takes new data.
+    async fn trim_in_pieces(&self, mut ranges: Vec<(MemberIx, DeviceIx, Range<u64>)>) {
+        while !ranges.is_empty() {
+            let mut trims = Vec::with_capacity(ranges.len());
+            for (member, dev, range) in &mut ranges {
+                let state = &self.shared.members[member.index()];
+                let bytes = (range.end - range.start).min(TRIM_PIECE);
+                if state.trouble().is_none() {
+                    count(&state.counters.trimmed, bytes);
+                    trims.push(self.rt.trim(*dev, range.start, bytes));
+                }
+                range.start += bytes;
+            }
+            for trim in trims {
+                let _ = trim.await;
+            }
+            ranges.retain(|(.., range)| !range.is_empty());
+        }
+    }
+
+    /// Puts on record that recovery cannot count on finding the stripes of these segments. Most are covered by a checkpoint,
+    /// and then it does not.
+    async fn forgo(self: &Rc<Self>, segs: &[SegIx]) -> Result<(), String> {
+        let home = self.home();
+        let counted_from = home.discard_horizon.get().max(home.counted_from.get());
+        if segs.iter().all(|&seg| self.shared.segments.newest_stripe(seg) < counted_from) {
+            return Ok(());
+        }
+        let next = self.shared.stripes.next();
+        home.state.borrow_mut().counted_from = next;
+        self.commit_state().await?;
+        home.counted_from.set(next.max(home.counted_from.get()));
+        Ok(())
+    }
+
+    /// What is to be discarded: group, first segment, number of segments. A group that was emptied as a whole is one range.
+    fn ranges_of(&self, segs: &[SegIx]) -> Vec<(GroupId, SegmentId, u32)> {
+        let shared = &self.shared;
+        let emptied = self.home().space.borrow().evacuation.map(|evacuation| GroupId(evacuation.group as u16));
+        let whole = emptied.filter(|&group| is_whole_group(&shared.segments, group, segs));
+        let single = segs.iter().map(|&seg| shared.segments.locate(seg)).filter(|&(group, _)| Some(group) != whole);
+        let all = whole.map(|group| (group, SegmentId(0), shared.layout.segments(group)));
+        all.into_iter().chain(single.map(|(group, segment)| (group, segment, 1))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_format::Geometry;
+    use cygnus_policy::Preset;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::recover::open::usable_of;
+
+    fn geometries() -> impl Strategy<Value = Geometry> {
+        (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {
+            let (chunk_blocks, stripe_rows) = (1 << chunk, 1 << (chunk + rows));
+            let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16 };
+            let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
+            Geometry { segment_blocks: (stripe * stripes).max(8), ..rough }
+        })
+    }
+
+    proptest! {
+        /// What is promised to volumes leaves room for everything else, at any fill: `decisions/sparse-volumes.md`.
+        #[test]
+        fn what_is_promised_leaves_room_for_all_the_rest(
+            geometry in geometries(),
+            segments in proptest::collection::vec(4..3000_u32, 1..6),
+            over_provisioning in 0..500_u16,
+            preset in 0..Preset::ALL.len(),
+            reactors in 1..5_usize,
+        ) {
+            let policies = Preset::ALL[preset].policies();
+            let ends = segments.iter().scan(0, |end, &frames| {
+                *end += frames;
+                Some(*end)
+            });
+            let extents: Vec<_> =
+                ends.zip(&segments).map(|(end, &frames)| [cygnus_format::Extent { first: end - frames, frames }]).collect();
+            let layout = Layout::new(geometry, extents).unwrap();
+            let usable = usable_of(&layout, &segments, over_provisioning, &policies, reactors);
+            if usable == 0 {
+                return Ok(());
+            }
+            let capacity = u64::from(segment_capacity(&layout));
+            let checkpoint = checkpoint_segments(&layout, usable);
+            let groups = segments.len() as u64;
+            let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();
+
+            // All that is promised is there, in full segments; two checkpoints are kept, and users have taken what they
+            // may: the next checkpoint has its room all the same, beside what each group keeps for relocation.
+            let kept: u64 = segments.iter().map(|&n| u64::from(reserve(&policies, n, checkpoint, groups))).sum();
+            let for_meta: u64 = kept - groups * u64::from(policies.relocation_reserve);
+            prop_assert!(for_meta >= checkpoint);
+            let relocation: u64 = segments.iter().map(|&n| u64::from(policies.reserve_of(n))).sum();
+            prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + reactors as u64 <= all);
+            // And a checkpoint has as many blocks as were counted on, in segments that the superblock has room to name.
+            let blocks = checkpoint_pages(usable) * u64::from(geometry.checkpoint_copies());
+            prop_assert!(checkpoint * capacity >= blocks);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Space: the segments, their states, and who gets them.
+
+pub(crate) mod grown;
+pub(crate) mod manager;
+pub(crate) mod newest;
+pub(crate) mod segments;

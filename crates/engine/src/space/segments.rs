@@ -1,0 +1,185 @@
+//! The state of every segment, in a table that all reactors share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use cygnus_format::MAX_SEGMENTS;
+use cygnus_types::{GroupId, Pba, ReactorId, SegmentId};
+
+use crate::space::grown::Grown;
+use crate::space::newest::NewestLayout;
+use crate::write::residence::Residence;
+
+pub(crate) use crate::write::residence::SegState;
+
+/// A segment, by the frame of addresses that it has: see [`cygnus_format::layout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SegIx(pub u32);
+
+#[derive(Default)]
+struct Segment {
+    /// Blocks to which some map entry points. Wraps below zero for a moment while a segment is open, because the
+    /// additions of a stripe are made at once when it closes.
+    live: AtomicU32,
+    residence: Residence,
+    /// Highest stripe sequence here of those written in this session; 0 if none was.
+    newest: AtomicU64,
+    /// Highest stripe sequence here that carries a discard; 0 if none.
+    discards: AtomicU64,
+    /// Blocks that exist only here, in stripes that cannot protect them, until recovery has written them anew.
+    rescues: AtomicU32,
+}
+
+/// Segments in a page of the table: 32 KiB.
+const PAGE: usize = 1 << 10;
+
+/// See the module's text.
+pub(crate) struct SegmentTable {
+    /// By frame, in pages, which stay where they are when groups are added.
+    pages: Grown<Box<[Segment]>>,
+    layout: Arc<NewestLayout>,
+    span: u64,
+}
+
+impl SegmentTable {
+    pub(crate) fn new(layout: Arc<NewestLayout>) -> Self {
+        let pages = Grown::new(MAX_SEGMENTS as usize / PAGE, []);
+        let table = Self { pages, span: layout.geometry().frame_blocks(), layout };
+        table.make_room(table.layout.end_frame() as usize);
+        table
+    }
+
+    fn make_room(&self, frames: usize) {
+        while self.pages.len() * PAGE < frames {
+            self.pages.push((0..PAGE).map(|_| Segment::default()).collect());
+        }
+    }
+
+    /// Makes frames ready that no group has and a group is to have: free segments, which are withheld for now.
+    pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>) {
+        for frame in frames {
+            self.make_room(frame as usize + 1);
+            let Segment { live, residence, newest, discards, rescues } = self.at(SegIx(frame));
+            newest.store(0, Ordering::Relaxed);
+            live.store(0, Ordering::Relaxed);
+            discards.store(0, Ordering::Relaxed);
+            rescues.store(0, Ordering::Relaxed);
+            residence.set_state(SegState::Withheld);
+        }
+    }
+
+    #[inline]
+    fn at(&self, seg: SegIx) -> &Segment {
+        &self.pages[seg.0 as usize / PAGE][seg.0 as usize % PAGE]
+    }
+
+    /// Segments of all groups.
+    pub(crate) fn all(&self) -> impl Iterator<Item = SegIx> {
+        self.layout.frames().map(SegIx)
+    }
+
+    /// The segments of a group.
+    pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = SegIx> {
+        self.layout.frames_of(group).map(SegIx)
+    }
+
+    pub(crate) fn index(&self, group: GroupId, segment: SegmentId) -> SegIx {
+        SegIx(self.layout.frame(group, segment))
+    }
+
+    /// Group and number within it.
+    pub(crate) fn locate(&self, seg: SegIx) -> (GroupId, SegmentId) {
+        self.layout.segment_of(seg.0).expect("segments of groups that have left are on no list")
+    }
+
+    /// The segment in which an address lies: all groups have the same width, so one division tells.
+    #[inline]
+    pub(crate) fn of(&self, pba: Pba) -> SegIx {
+        SegIx((pba.0 / self.span) as u32)
+    }
+
+    pub(crate) fn state(&self, seg: SegIx) -> SegState {
+        self.at(seg).residence.state()
+    }
+
+    pub(crate) fn set_state(&self, seg: SegIx, state: SegState) {
+        self.at(seg).residence.set_state(state);
+    }
+
+    /// Marks a segment open and says which reactor holds what is not on the devices yet.
+    pub(crate) fn open(&self, seg: SegIx, owner: ReactorId, life: u64) {
+        let segment = self.at(seg);
+        segment.live.store(0, Ordering::Relaxed);
+        segment.newest.store(0, Ordering::Relaxed);
+        segment.discards.store(0, Ordering::Relaxed);
+        segment.residence.open(owner, life);
+    }
+
+    pub(crate) fn seq(&self, seg: SegIx) -> u64 {
+        self.at(seg).residence.life()
+    }
+
+    /// See [`Residence::keeper`].
+    #[inline]
+    pub(crate) fn keeper(&self, seg: SegIx, row: u32) -> Option<ReactorId> {
+        self.at(seg).residence.keeper(row)
+    }
+
+    /// See [`Residence::set_landed`].
+    pub(crate) fn set_landed(&self, seg: SegIx, row: u32) {
+        self.at(seg).residence.set_landed(row);
+    }
+
+    /// See [`Residence::still_holds`].
+    pub(crate) fn still_holds(&self, seg: SegIx, life: u64) -> bool {
+        self.at(seg).residence.still_holds(life)
+    }
+
+    #[inline]
+    pub(crate) fn add_live(&self, seg: SegIx, blocks: u32) {
+        self.at(seg).live.fetch_add(blocks, Ordering::Relaxed);
+    }
+
+    /// A block of this address is no longer current.
+    #[inline]
+    pub(crate) fn drop_live(&self, pba: Pba) {
+        self.at(self.of(pba)).live.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Current blocks. Only meaningful for segments that are not open.
+    pub(crate) fn live(&self, seg: SegIx) -> u32 {
+        self.at(seg).live.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_stripe(&self, seg: SegIx, stripe_seq: u64) {
+        self.at(seg).newest.fetch_max(stripe_seq, Ordering::Relaxed);
+    }
+
+    /// Highest stripe sequence of a segment, if any of its stripes was written in this session.
+    pub(crate) fn newest_stripe(&self, seg: SegIx) -> u64 {
+        self.at(seg).newest.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_discard(&self, seg: SegIx, stripe_seq: u64) {
+        self.at(seg).discards.fetch_max(stripe_seq, Ordering::Relaxed);
+    }
+
+    /// A block of this segment waits to be written anew.
+    pub(crate) fn add_rescue(&self, seg: SegIx) {
+        self.at(seg).rescues.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It was.
+    pub(crate) fn drop_rescue(&self, seg: SegIx) {
+        self.at(seg).rescues.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Blocks of this segment that wait to be written anew.
+    pub(crate) fn rescues(&self, seg: SegIx) -> u32 {
+        self.at(seg).rescues.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn newest_discard(&self, seg: SegIx) -> u64 {
+        self.at(seg).discards.load(Ordering::Relaxed)
+    }
+}

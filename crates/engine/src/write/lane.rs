@@ -1,0 +1,36 @@
+//! Lanes: where a reactor writes. Each has a [`Writer`](crate::write::writer::Writer), so an open segment and an open stripe, of its own.
+
+use cygnus_format::Stream;
+
+/// What one writer of a reactor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// What guests write.
+    User,
+    /// What moves out of victims.
+    Cleaning,
+    /// The same in a second group, cleaned beside the first one.
+    Beside,
+    /// Pages of checkpoints.
+    Meta,
+}
+
+impl Lane {
+    /// All of them, in the order in which they are drained.
+    pub(crate) const ALL: [Lane; 4] = [Lane::User, Lane::Cleaning, Lane::Beside, Lane::Meta];
+    /// Those whose blocks the maps point to.
+    pub(crate) const OF_DATA: [Lane; 3] = [Lane::User, Lane::Cleaning, Lane::Beside];
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    /// What headers say of its stripes.
+    pub(crate) fn stream(self) -> Stream {
+        match self {
+            Lane::User => Stream::User,
+            Lane::Cleaning | Lane::Beside => Stream::Relocation,
+            Lane::Meta => Stream::Meta,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The way of a write: admitted, copied into an open stripe, closed with its parity and headers, written.
+
+pub(crate) mod admission;
+pub(crate) mod lane;
+pub(crate) mod numbers;
+pub(crate) mod path;
+pub(crate) mod residence;
+pub(crate) mod stripe;
+pub(crate) mod unflushed;
+pub(crate) mod writer;

@@ -1,0 +1,176 @@
+//! The way of a write: into the open stripe of this reactor, and into the map; the devices come later.
+//!
+//! A write is acknowledged once it lies in the stripe's memory, like a disk's with a volatile cache. So a write at queue
+//! depth 1 waits for no device and no full stripe; it waits only when all stripe buffers are on their way, when a
+//! segment must be granted, or when space is short and writers are slowed.
+
+use std::rc::Rc;
+
+use cygnus_format::Discard;
+use cygnus_types::{BLOCK, ByteSize, Lba};
+
+use crate::error::VolumeError;
+use crate::map::order::REGION_BLOCKS;
+use crate::reactor::Reactor;
+use crate::shared::VolumeState;
+use crate::write::lane::Lane;
+use crate::write::writer::{Appended, Publish};
+
+/// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
+const BLOCKS_PER_TURN: usize = 64;
+
+impl Reactor {
+    /// Writes whole blocks if that needs no waiting. `None`: use [`Reactor::write_blocks`]; a prefix may have been
+    /// written then, with the same data.
+    #[inline]
+    pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
+        let shared = &self.shared;
+        let blocks = (data.len() / BLOCK) as u64;
+        let ready = shared.admission.is_open() && !shared.is_stopped() && !self.hold.get() && shared.has_space(blocks);
+        if !ready || blocks > BLOCKS_PER_TURN as u64 {
+            return None;
+        }
+        let mut writer = self.writer(Lane::User).borrow_mut();
+        for (index, block) in data.chunks_exact(BLOCK).enumerate() {
+            match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
+                Appended::Done => {}
+                Appended::NoRoom => return None,
+                Appended::Changed => unreachable!("only conditional writes can find the block changed"),
+            }
+        }
+        Some(())
+    }
+
+    /// Writes whole blocks.
+    pub(crate) async fn write_blocks(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        data: &[u8],
+    ) -> Result<(), VolumeError> {
+        self.wait_to_be_let_in(data.len() / BLOCK).await;
+        for (index, block) in data.chunks_exact(BLOCK).enumerate() {
+            if index > 0 && index % BLOCKS_PER_TURN == 0 {
+                self.rt.yield_now().await;
+            }
+            self.append_waiting(volume, lba.plus(index as u64), block, || Publish::Always).await?;
+        }
+        Ok(())
+    }
+
+    /// Appends a block to the users' stripes, waiting for room as long as it takes.
+    async fn append_waiting(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        block: &[u8],
+        publish: impl Fn() -> Publish,
+    ) -> Result<Appended, VolumeError> {
+        loop {
+            let progress = self.progress.wait();
+            self.check_writable(volume)?;
+            // The volume may have become smaller while this waited; what is written behind its end would stay there.
+            if lba.0 >= volume.blocks() {
+                let offset = lba.byte_offset();
+                return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
+            }
+            let fits = self.shared.has_space(1) || volume.map.get(lba).is_mapped();
+            if !fits && !self.shared.waits_for_checkpoint() {
+                return Err(self.no_space());
+            }
+            if fits && !self.hold.get() {
+                let appended = self.writer(Lane::User).borrow_mut().append(self, volume, lba, block, publish());
+                if appended != Appended::NoRoom {
+                    return Ok(appended);
+                }
+            }
+            self.unless_suspended(progress).await?;
+        }
+    }
+
+    fn no_space(&self) -> VolumeError {
+        match self.shared.maps.has_room() {
+            true => VolumeError::NoSpace { usable: ByteSize(self.shared.usable() * BLOCK as u64) },
+            false => VolumeError::MapMemory { limit: ByteSize(self.shared.maps.limit()) },
+        }
+    }
+
+    /// Changes part of a block: reads it, merges, and writes it back if it is still what was read.
+    pub(crate) async fn write_partial(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        within: usize,
+        data: &[u8],
+    ) -> Result<(), VolumeError> {
+        self.wait_to_be_let_in(1).await;
+        let block = self.rt.alloc(BLOCK);
+        let view = block.full();
+        loop {
+            let entry = self.read_block(volume, lba, &view).await?;
+            view.copy_from(within, data);
+            match self.append_waiting(volume, lba, view.bytes(), || Publish::IfStill(entry)).await? {
+                Appended::Done => return Ok(()),
+                _ => continue,
+            }
+        }
+    }
+
+    /// Unmaps whole blocks; they read as zeros from now on.
+    pub(crate) async fn discard_blocks(
+        self: &Rc<Self>,
+        volume: &VolumeState,
+        lba: Lba,
+        blocks: u64,
+    ) -> Result<(), VolumeError> {
+        let end = lba.0 + blocks;
+        let mut from = volume.skip_holes(lba);
+        let mut regions = 0;
+        while from.0 < end {
+            let until = (from.0 / REGION_BLOCKS + 1) * REGION_BLOCKS;
+            let n = until.min(end) - from.0;
+            self.discard_region(volume, from, n).await?;
+            from = volume.skip_holes(Lba(from.0 + n));
+            regions += 1;
+            if regions % 16 == 0 {
+                // A large discard is long work: others get their turn.
+                self.rt.yield_now().await;
+            }
+        }
+        if self.is_home() {
+            self.home().space_changed.notify();
+        }
+        Ok(())
+    }
+
+    async fn discard_region(self: &Rc<Self>, volume: &VolumeState, from: Lba, n: u64) -> Result<(), VolumeError> {
+        loop {
+            let progress = self.progress.wait();
+            self.check_writable(volume)?;
+            // Where data may be lost, each block of which it is known that it holds zeros has an entry.
+            if volume.is_in_doubt() && !self.shared.maps.has_room() {
+                return Err(self.no_space());
+            }
+            if !self.hold.get() {
+                let mut writer = self.writer(Lane::User).borrow_mut();
+                if writer.has_discard_room(self) {
+                    self.shared.clear_range(volume, from, n, |seq| {
+                        writer.discard(Discard::new(volume.id, from, n as u32, seq));
+                    });
+                    return Ok(());
+                }
+            }
+            self.unless_suspended(progress).await?;
+        }
+    }
+
+    fn check_writable(&self, volume: &VolumeState) -> Result<(), VolumeError> {
+        if let Some(why) = self.shared.fault() {
+            return Err(VolumeError::ReadOnly(why));
+        }
+        if volume.is_gone() || self.shared.is_closed() {
+            return Err(VolumeError::Gone);
+        }
+        Ok(())
+    }
+}

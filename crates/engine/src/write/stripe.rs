@@ -1,0 +1,295 @@
+//! A stripe in memory: filled block by block, closed once, readable until its columns are on the devices.
+
+use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, StripeCommon, Summary};
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, BufSlice, Runtime};
+use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
+
+use crate::planted::{self, Bug};
+use crate::space::segments::SegIx;
+use crate::write::lane::Lane;
+use crate::write::unflushed::{Copied, Unflushed};
+
+/// Where a stripe begins and how it is arranged; fixed when it is opened, since addresses are given out from then on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StripePlace {
+    pub seg: SegIx,
+    pub group: GroupId,
+    pub segment: SegmentId,
+    pub segment_seq: u64,
+    /// Address of row 0 of column 0 of the segment.
+    pub base: Pba,
+    pub start_row: u32,
+    pub header_blocks: u32,
+    /// Rows it was opened for.
+    pub rows: u32,
+    pub parity_start: u8,
+    /// Stripes that had been closed array-wide when it was opened.
+    pub opened: u64,
+    pub lane: Lane,
+}
+
+/// The buffers and entries of one stripe. Objects are reused, so a stripe costs no allocation.
+pub(crate) struct Stripe {
+    pub place: StripePlace,
+    geometry: Geometry,
+    /// Logical columns: data 0..k, then parity; each begins with the header's blocks.
+    columns: Vec<Buf>,
+    /// Physical column-major, `stride` rows each.
+    entries: Vec<Entry>,
+    stride: u32,
+    used: u32,
+    discards: Vec<Discard>,
+    discard_capacity: usize,
+    copies: Vec<Copied>,
+    /// What its headers say.
+    closed: Option<StripeCommon>,
+}
+
+/// What a stripe says of when it was closed.
+pub(crate) struct Closing {
+    /// Its sequence. Were it given when the stripe is opened, a copy in a stripe that cleaning had open for long could have
+    /// a lower one than what it is a copy of, which recovery would then take for the newer of the two.
+    pub seq: u64,
+    pub array_tag: u64,
+    pub session: u64,
+    pub durable: u64,
+    pub reactor: ReactorId,
+}
+
+impl Stripe {
+    /// A stripe object with buffers for the largest stripe of the geometry.
+    pub(crate) fn allocate(rt: &Runtime, geometry: Geometry, place: StripePlace) -> Self {
+        let rows = geometry.stripe_rows;
+        let bytes = (geometry.header_blocks(rows) + rows) as usize * BLOCK;
+        let width = usize::from(geometry.width());
+        Self {
+            place,
+            geometry,
+            columns: (0..width).map(|_| rt.alloc(bytes)).collect(),
+            entries: vec![Entry::VOID; width * rows as usize],
+            stride: rows,
+            used: 0,
+            discards: Vec::new(),
+            discard_capacity: geometry.discard_capacity(place.header_blocks, place.rows),
+            copies: Vec::new(),
+            closed: None,
+        }
+    }
+
+    /// Makes a used object ready for another stripe.
+    pub(crate) fn reset(&mut self, place: StripePlace) {
+        self.place = place;
+        self.entries.fill(Entry::VOID);
+        self.used = 0;
+        self.discards.clear();
+        self.copies.clear();
+        self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
+        self.closed = None;
+    }
+
+    fn rotation(&self) -> Rotation {
+        self.geometry.rotation(self.place.parity_start)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.used == self.geometry.slots(self.place.rows)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0 && self.discards.is_empty()
+    }
+
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Copies a block into the next slot without taking the slot, and says where it lies and its checksum. The slot
+    /// is taken by [`Stripe::commit`], or used again if the caller thinks better of it.
+    #[inline]
+    pub(crate) fn stage(&mut self, data: &[u8]) -> (Pba, u32) {
+        debug_assert!(!self.is_full());
+        let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
+        let at = (self.place.header_blocks + row) as usize * BLOCK;
+        let buf = &mut self.columns[usize::from(column)];
+        buf.write(at, data);
+        let crc = parity::checksum::crc32c(buf.part(at..at + BLOCK));
+        let physical = self.rotation().data_column(column);
+        let segment_row = self.place.start_row + self.place.header_blocks + row;
+        let within = u64::from(physical) * u64::from(self.geometry.segment_blocks) + u64::from(segment_row);
+        (Pba(self.place.base.0 + within), crc)
+    }
+
+    /// Takes the slot that [`Stripe::stage`] filled.
+    #[inline]
+    pub(crate) fn commit(&mut self, kind: Kind, volume: VolumeId, lba: Lba, seq: u64, crc: u32) {
+        let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
+        let physical = usize::from(self.rotation().data_column(column));
+        self.entries[physical * self.stride as usize + row as usize] = Entry::new(kind, volume, lba, seq, crc);
+        self.used += 1;
+    }
+
+    /// The block that was committed last is a copy of one that lies elsewhere.
+    #[inline]
+    pub(crate) fn is_copy_of(&mut self, from: Pba) {
+        let (column, row) = self.geometry.slot_place(self.used - 1, self.place.rows);
+        self.copies.push(Copied { column: self.rotation().data_column(column), row, from });
+    }
+
+    pub(crate) fn has_discard_room(&self) -> bool {
+        self.discards.len() < self.discard_capacity
+    }
+
+    pub(crate) fn discard(&mut self, discard: Discard) {
+        debug_assert!(self.has_discard_room());
+        self.discards.push(discard);
+    }
+
+    pub(crate) fn carries_discards(&self) -> bool {
+        !self.discards.is_empty()
+    }
+
+    /// Closes the stripe at the height reached: zeros in the slots left over, parity, headers. From here on it only
+    /// changes by being reset.
+    pub(crate) fn close(&mut self, closing: Closing) {
+        let Closing { seq, array_tag, session, durable, reactor } = closing;
+        let rows = self.geometry.closing_rows(self.used, self.place.rows);
+        self.zero_unused(rows);
+        self.compute_parity(rows);
+        let common = StripeCommon {
+            array_tag,
+            group: self.place.group,
+            segment: self.place.segment,
+            segment_seq: self.place.segment_seq,
+            stripe_seq: seq,
+            session,
+            durable,
+            opened: self.place.opened,
+            start_row: self.place.start_row,
+            header_blocks: self.place.header_blocks,
+            rows,
+            rotation: self.rotation(),
+            stream: self.place.lane.stream(),
+            reactor,
+        };
+        self.closed = Some(common);
+        let header = self.place.header_blocks as usize * BLOCK;
+        for (logical, buf) in self.columns.iter_mut().enumerate() {
+            let physical = physical_column(common.rotation, logical as u8);
+            let summary = Summary::new(&self.entries, self.stride);
+            common.encode_into(buf.part_mut(0..header), physical, summary, &self.discards);
+        }
+    }
+
+    /// Unused slots are written as zeros, so that any block can be rebuilt from its row alone, without knowing the
+    /// stripe it belongs to.
+    fn zero_unused(&mut self, rows: u32) {
+        let opened = self.place.rows;
+        for slot in self.used..self.geometry.slots(opened) {
+            let (column, row) = self.geometry.slot_place(slot, opened);
+            if row < rows {
+                let at = (self.place.header_blocks + row) as usize * BLOCK;
+                self.columns[usize::from(column)].zero(at..at + BLOCK);
+            }
+        }
+    }
+
+    fn compute_parity(&mut self, rows: u32) {
+        if self.geometry.parity == 0 || rows == 0 {
+            return;
+        }
+        let rows = rows - u32::from(planted::is(Bug::LastRowWithoutParity));
+        let range = self.place.header_blocks as usize * BLOCK..(self.place.header_blocks + rows) as usize * BLOCK;
+        let (data, parities) = self.columns.split_at_mut(usize::from(self.geometry.data));
+        let mut sources = [&[][..]; cygnus_format::MAX_WIDTH as usize];
+        for (source, buf) in sources.iter_mut().zip(data.iter()) {
+            *source = buf.part(range.clone());
+        }
+        let sources = &sources[..data.len()];
+        if sources.iter().all(|source| zeros::are_known(source)) {
+            return parities.iter_mut().for_each(|buf| buf.zero(range.clone()));
+        }
+        match parities {
+            [p] => parity::generate(sources, &mut [p.part_mut(range)]),
+            [p, q] => parity::generate(sources, &mut [p.part_mut(range.clone()), q.part_mut(range)]),
+            [p, q, r] => {
+                let made = &mut [p.part_mut(range.clone()), q.part_mut(range.clone()), r.part_mut(range)];
+                parity::generate(sources, made);
+            }
+            _ => unreachable!("the geometry allows at most three parity columns"),
+        }
+    }
+
+    /// What is to be written: physical column, and the header with the rows below it. Valid after [`Stripe::close`].
+    pub(crate) fn column_writes(&self) -> impl Iterator<Item = (u8, BufSlice)> + '_ {
+        let (bytes, rotation) = (self.column_bytes() as usize, self.rotation());
+        self.columns
+            .iter()
+            .enumerate()
+            .map(move |(logical, buf)| (physical_column(rotation, logical as u8), buf.slice(0..bytes)))
+    }
+
+    /// The same of one physical column.
+    pub(crate) fn column_write(&self, physical: u8) -> BufSlice {
+        self.column_writes().find(|(column, _)| *column == physical).expect("every column is written").1
+    }
+
+    /// Bytes of each column. Valid after [`Stripe::close`].
+    pub(crate) fn column_bytes(&self) -> u64 {
+        u64::from(self.place.header_blocks + self.closed_height()) * BLOCK as u64
+    }
+
+    /// Row of the segment behind the stripe. Valid after [`Stripe::close`].
+    pub(crate) fn end_row(&self) -> u32 {
+        self.place.start_row + self.place.header_blocks + self.closed_height()
+    }
+
+    fn closed_height(&self) -> u32 {
+        self.closed().rows
+    }
+
+    /// Its sequence. Valid after [`Stripe::close`].
+    pub(crate) fn seq(&self) -> u64 {
+        self.closed().stripe_seq
+    }
+
+    /// What its headers say. Valid after [`Stripe::close`].
+    pub(crate) fn closed(&self) -> StripeCommon {
+        self.closed.expect("asked only after it was closed")
+    }
+
+    /// What it consists of besides its data. Valid after [`Stripe::close`].
+    pub(crate) fn describe(&self, into: &mut Unflushed) {
+        let (rows, stride) = (self.closed_height() as usize, self.stride as usize);
+        self.entries.chunks_exact(stride).for_each(|column| into.entries.extend_from_slice(&column[..rows]));
+        into.discards.extend_from_slice(&self.discards);
+        into.copies.extend_from_slice(&self.copies);
+    }
+
+    /// Whether nothing else holds the buffers, so that the object can be reused.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.columns.iter().all(Buf::is_unshared)
+    }
+
+    /// The block at a place of this segment, if this stripe holds it.
+    pub(crate) fn block(&self, physical: u8, segment_row: u32) -> Option<&[u8]> {
+        let first = self.place.start_row + self.place.header_blocks;
+        // Once closed, what lies behind the rows reached belongs to the next stripe.
+        let rows = self.closed.map_or(self.place.rows, |closed| closed.rows);
+        let row = segment_row.checked_sub(first).filter(|&row| row < rows)?;
+        let logical = match self.rotation().role(physical) {
+            cygnus_format::Role::Data(d) => usize::from(d),
+            cygnus_format::Role::Parity(_) => return None,
+        };
+        let at = (self.place.header_blocks + row) as usize * BLOCK;
+        Some(self.columns[logical].part(at..at + BLOCK))
+    }
+}
+
+/// Physical column of a logical one (data 0..k, parity k..k+m).
+pub(crate) fn physical_column(rotation: Rotation, logical: u8) -> u8 {
+    match logical.checked_sub(rotation.data) {
+        None => rotation.data_column(logical),
+        Some(p) => rotation.parity_column(p),
+    }
+}

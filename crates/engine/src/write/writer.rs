@@ -1,0 +1,560 @@
+//! A lane, as its writer has it: the open stripe, the segment it lies in, and the stripes on their way to the devices.
+//!
+//! Each reactor has one writer per lane, so appending needs no lock: room is *granted* to it, a segment at a time, by
+//! the space manager (ScalaAFA section 3.3's permissions, with segments for hero groups). Closing a stripe submits its
+//! column writes at once and leaves the waiting to a task of its own.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use cygnus_format::{Discard, Kind, MapEntry};
+use cygnus_runtime::{DeviceIx, OpFuture};
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId, VolumeId};
+
+use crate::care::member::MemberShared;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::shared::{VolumeState, count};
+use crate::space::segments::{SegIx, SegState};
+use crate::write::lane::Lane;
+use crate::write::stripe::{Closing, Stripe, StripePlace};
+
+/// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
+/// next stripe fills; few enough that a flush does not wait long.
+const MAX_IN_FLIGHT: usize = 16;
+
+/// A segment granted to a writer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grant {
+    pub seg: SegIx,
+    pub group: GroupId,
+    pub segment: SegmentId,
+    pub segment_seq: u64,
+}
+
+/// A segment being filled. Sealed once it is closed and its last stripe is on the devices.
+struct OpenSegment {
+    grant: Grant,
+    /// The stripes from the first one that is not on the devices, in the order of rows; the open one is the last.
+    out: RefCell<VecDeque<Out>>,
+    closed: Cell<bool>,
+}
+
+/// A stripe that is open or on its way, or waits for one before it to be on the devices.
+struct Out {
+    start_row: u32,
+    /// The row behind it, once it is on the devices.
+    landed: Option<u32>,
+}
+
+impl OpenSegment {
+    fn new(grant: Grant) -> Self {
+        Self { grant, out: RefCell::default(), closed: Cell::new(false) }
+    }
+
+    fn stripe_opens(&self, start_row: u32) {
+        self.out.borrow_mut().push_back(Out { start_row, landed: None });
+    }
+
+    /// The open stripe holds nothing and is forgotten.
+    fn stripe_forgotten(&self) {
+        self.out.borrow_mut().pop_back().expect("the open stripe is the last");
+    }
+
+    /// A stripe is on the devices. Tells the other reactors how far all are.
+    fn stripe_landed(&self, reactor: &Reactor, stripe: &Stripe) {
+        let mut out = self.out.borrow_mut();
+        let its = |out: &&mut Out| out.start_row == stripe.place.start_row;
+        out.iter_mut().find(its).expect("it was opened here").landed = Some(stripe.end_row());
+        while let Some(row) = out.front().and_then(|first| first.landed) {
+            out.pop_front();
+            reactor.shared.segments.set_landed(self.grant.seg, row);
+        }
+    }
+
+    fn seal_if_done(&self, reactor: &Reactor, lane: Lane) {
+        if self.closed.get() && self.out.borrow().is_empty() {
+            let state = if lane == Lane::Meta { SegState::Meta } else { SegState::Sealed };
+            reactor.shared.segments.set_state(self.grant.seg, state);
+            reactor.segment_sealed();
+        }
+    }
+}
+
+/// How an append may find its block.
+#[derive(Clone, Copy)]
+pub(crate) enum Publish {
+    /// A guest's write: replace whatever is mapped.
+    Always,
+    /// A write that merges with what it read: only if the block still is what was read.
+    IfStill(MapEntry),
+    /// A relocation: as `IfStill`, keeping the sequence of the write it moves.
+    Move(MapEntry, u64),
+}
+
+/// How an append ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Appended {
+    /// The block is in the stripe and the map points there.
+    Done,
+    /// The map has changed since; nothing was written.
+    Changed,
+    /// No open stripe has room: wait for [`Reactor::progress`] and try again.
+    NoRoom,
+}
+
+/// A segment begun and put aside, and its next row.
+type Begun = (Rc<OpenSegment>, u32);
+
+/// See the module's text.
+pub(crate) struct Writer {
+    lane: Lane,
+    segment: Option<Rc<OpenSegment>>,
+    next_row: u32,
+    /// Segments begun in other groups: relocation comes back to them when cleaning does.
+    parked: Vec<Begun>,
+    stripe: Option<Stripe>,
+    /// The next segment, fetched before it is needed.
+    spare: Option<Grant>,
+    /// Whether a task is waiting for a grant on our behalf.
+    asking: bool,
+    /// Stripes on their way, oldest first; they serve reads until they are done.
+    in_flight: VecDeque<Rc<Stripe>>,
+    /// Finished stripes whose buffers wait to be used again.
+    idle: Vec<Rc<Stripe>>,
+}
+
+impl Writer {
+    pub(crate) fn new(lane: Lane) -> Self {
+        Self {
+            lane,
+            segment: None,
+            next_row: 0,
+            parked: Vec::new(),
+            stripe: None,
+            spare: None,
+            asking: false,
+            in_flight: VecDeque::new(),
+            idle: Vec::new(),
+        }
+    }
+
+    /// The open stripe with room for a block, if there is or can be one right now.
+    #[inline]
+    fn stripe_with_room(&mut self, reactor: &Rc<Reactor>) -> Option<&mut Stripe> {
+        if self.stripe.as_ref().is_some_and(Stripe::is_full) {
+            self.close_stripe(reactor);
+        }
+        if self.stripe.is_none() && !self.open_stripe(reactor) {
+            return None;
+        }
+        self.stripe.as_mut()
+    }
+
+    fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
+        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane == Lane::User && reactor.must_flush_first() {
+            return false;
+        }
+        let geometry = *reactor.shared.layout.geometry();
+        if self.segment.is_some() && geometry.full_rows_at(self.next_row) == 0 {
+            self.close_segment(reactor);
+        }
+        if self.segment.is_none() {
+            let Some(grant) = self.spare.take() else {
+                self.ask(reactor);
+                return false;
+            };
+            reactor.shared.begin_segment(grant.group, grant.segment);
+            self.segment = Some(Rc::new(OpenSegment::new(grant)));
+            self.next_row = 0;
+        }
+        let segment = self.segment.as_ref().expect("just opened");
+        let grant = segment.grant;
+        let rows = geometry.full_rows_at(self.next_row);
+        let place = StripePlace {
+            seg: grant.seg,
+            group: grant.group,
+            segment: grant.segment,
+            segment_seq: grant.segment_seq,
+            base: reactor.shared.layout.segment_base(grant.group, grant.segment),
+            start_row: self.next_row,
+            header_blocks: geometry.header_blocks(rows),
+            rows,
+            parity_start: reactor.rotation(grant.segment).parity_start,
+            opened: reactor.shared.stripes.next(),
+            lane: self.lane,
+        };
+        segment.stripe_opens(self.next_row);
+        self.stripe = Some(self.stripe_object(reactor, place));
+        if self.lane == Lane::User {
+            reactor.destage_later();
+        }
+        if self.lane == Lane::User && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
+            self.ask(reactor);
+        }
+        true
+    }
+
+    fn stripe_object(&mut self, reactor: &Reactor, place: StripePlace) -> Stripe {
+        while let Some(idle) = self.idle.pop() {
+            if let Ok(mut stripe) = Rc::try_unwrap(idle)
+                && stripe.is_idle()
+            {
+                stripe.reset(place);
+                return stripe;
+            }
+        }
+        Stripe::allocate(&reactor.rt, *reactor.shared.layout.geometry(), place)
+    }
+
+    /// Has a task fetch the next segment, unless one is at it already.
+    fn ask(&mut self, reactor: &Rc<Reactor>) {
+        if self.asking || self.spare.is_some() {
+            return;
+        }
+        self.asking = true;
+        let (reactor, lane) = (reactor.clone(), self.lane);
+        reactor.clone().rt.spawn(async move {
+            let grant = reactor.grant(lane).await;
+            {
+                let mut writer = reactor.writer(lane).borrow_mut();
+                writer.asking = false;
+                writer.spare = grant;
+            }
+            reactor.progress.notify();
+        });
+    }
+
+    /// Appends a block and publishes it in the map; all of it at once, so nobody sees half of it.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        reactor: &Rc<Reactor>,
+        volume: &VolumeState,
+        lba: Lba,
+        data: &[u8],
+        publish: Publish,
+    ) -> Appended {
+        let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
+        let shared = &reactor.shared;
+        let (pba, crc) = stripe.stage(data);
+        let entry = MapEntry::new(pba, crc);
+        let turn = shared.order.enter(volume.id, lba);
+        let (kind, seq, old) = match publish {
+            Publish::Always => (Kind::Data, turn.seq(), volume.map.swap(lba, entry)),
+            Publish::IfStill(expected) | Publish::Move(expected, _) => {
+                if volume.is_gone() || !volume.map.replace(lba, expected, entry) {
+                    return Appended::Changed;
+                }
+                match publish {
+                    Publish::Move(_, seq) => (Kind::Relocated, seq, expected),
+                    _ => (Kind::Data, turn.seq(), expected),
+                }
+            }
+        };
+        drop(turn);
+        stripe.commit(kind, volume.id, lba, seq, crc);
+        if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
+            stripe.is_copy_of(old.pba());
+        }
+        shared.entry_replaced(volume, old, true);
+        Appended::Done
+    }
+
+    /// Appends a block that no map points to: a page of a checkpoint.
+    pub(crate) fn append_page(&mut self, reactor: &Rc<Reactor>, page: &Page<'_>) -> Appended {
+        let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
+        let (_, crc) = stripe.stage(page.bytes);
+        stripe.commit(page.kind, page.volume, page.first, page.generation, crc);
+        Appended::Done
+    }
+
+    /// Whether a discard record would find room; opens a stripe for it if need be.
+    pub(crate) fn has_discard_room(&mut self, reactor: &Rc<Reactor>) -> bool {
+        if self.stripe.as_ref().is_some_and(|s| !s.has_discard_room()) {
+            self.close_stripe(reactor);
+        }
+        self.stripe.is_some() || self.open_stripe(reactor)
+    }
+
+    /// Records a discard in the open stripe, for which [`Writer::has_discard_room`] just said yes.
+    pub(crate) fn discard(&mut self, discard: Discard) {
+        self.stripe.as_mut().expect("the caller made sure of room").discard(discard);
+    }
+
+    /// Sends the open stripe to the devices at the height it has reached. One that holds nothing is forgotten.
+    pub(crate) fn close_stripe(&mut self, reactor: &Rc<Reactor>) {
+        let Some(mut stripe) = self.stripe.take() else { return };
+        let segment = self.segment.clone().expect("an open stripe lies in a segment");
+        if stripe.is_empty() {
+            segment.stripe_forgotten();
+            self.idle.push(Rc::new(stripe));
+            return;
+        }
+        let shared = &reactor.shared;
+        let seq = reactor.number_stripe(self.lane);
+        let (array_tag, session, durable) = (shared.array_tag, shared.session, shared.durable());
+        stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
+        shared.segments.note_stripe(stripe.place.seg, seq);
+        self.next_row = stripe.end_row();
+        // No map knows the pages of a checkpoint.
+        if self.lane != Lane::Meta {
+            shared.segments.add_live(stripe.place.seg, stripe.used());
+        }
+        if stripe.carries_discards() {
+            shared.segments.note_discard(stripe.place.seg, seq);
+        }
+        self.count(reactor, &stripe);
+        let mut unflushed = reactor.unflushed.borrow_mut();
+        unflushed.add(durable, stripe.closed(), stripe.place.seg, |unflushed| stripe.describe(unflushed));
+        drop(unflushed);
+        let stripe = Rc::new(stripe);
+        self.in_flight.push_back(stripe.clone());
+        let writes = submit_columns(reactor, &stripe);
+        reactor.rt.spawn(finish_stripe(reactor.clone(), stripe, segment, writes));
+    }
+
+    fn count(&self, reactor: &Reactor, stripe: &Stripe) {
+        let geometry = reactor.shared.layout.geometry();
+        let totals = &reactor.shared.totals;
+        let rows = stripe.end_row() - stripe.place.start_row - stripe.place.header_blocks;
+        let width = u64::from(geometry.width());
+        let used = u64::from(stripe.used());
+        match self.lane {
+            Lane::User => count(&totals.user_written, used),
+            Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
+            Lane::Meta => count(&totals.checkpoint_written, used),
+        }
+        count(&totals.parity_written, u64::from(rows) * u64::from(geometry.parity));
+        count(&totals.header_written, u64::from(stripe.place.header_blocks) * width);
+        count(&totals.padding_written, u64::from(geometry.slots(rows)) - used);
+        if self.lane != Lane::Meta {
+            count(&reactor.shared.since_checkpoint, used * BLOCK as u64);
+        }
+    }
+
+    /// Ends the present segment, whatever it has left; the next stripe opens another one.
+    pub(crate) fn close_segment(&mut self, reactor: &Rc<Reactor>) {
+        self.close_stripe(reactor);
+        if let Some(segment) = self.segment.take() {
+            segment.closed.set(true);
+            segment.seal_if_done(reactor, self.lane);
+        }
+    }
+
+    /// Ends all segments.
+    pub(crate) fn close_segments(&mut self, reactor: &Rc<Reactor>) {
+        self.close_segment(reactor);
+        while let Some((segment, next_row)) = self.parked.pop() {
+            self.segment = Some(segment);
+            self.next_row = next_row;
+            self.close_segment(reactor);
+        }
+    }
+
+    /// Goes on appending in a group, in the segment begun there if there is one. Returns a segment of another group
+    /// that was granted and not begun, which the caller gives back. (A segment left half empty at each change of the
+    /// group would cost more space than cleaning gains.)
+    pub(crate) fn aim_at(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
+        if let Some(here) = self.segment.as_ref().map(|segment| segment.grant.group).filter(|&here| here != group) {
+            let begun = self.put_aside(reactor, here).expect("just seen");
+            self.park(reactor, begun);
+        }
+        if self.segment.is_none()
+            && let Some((segment, next_row)) = self.put_aside(reactor, group)
+        {
+            self.segment = Some(segment);
+            self.next_row = next_row;
+        }
+        self.spare.take_if(|spare| spare.group != group)
+    }
+
+    /// Leaves the segment that is begun in a group to another lane's writer, which is about to go on there.
+    pub(crate) fn leave_to(&mut self, other: &mut Writer, reactor: &Rc<Reactor>, group: GroupId) {
+        if let Some(begun) = self.put_aside(reactor, group) {
+            other.park(reactor, begun);
+        }
+    }
+
+    /// A segment that was granted and is not needed now, which the caller gives back.
+    pub(crate) fn give_back_spare(&mut self) -> Option<Grant> {
+        self.spare.take()
+    }
+
+    /// Lets go of the segment that is begun in a group.
+    fn put_aside(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Begun> {
+        if self.is_in(group) {
+            self.close_stripe(reactor);
+            return self.segment.take().map(|segment| (segment, self.next_row));
+        }
+        let at = self.parked.iter().position(|(segment, _)| segment.grant.group == group)?;
+        Some(self.parked.swap_remove(at))
+    }
+
+    /// Keeps a segment for later. One in a group where another is begun already, as one that was lent may be, would wait
+    /// for ever for its turn: it ends.
+    fn park(&mut self, reactor: &Rc<Reactor>, begun: Begun) {
+        let group = begun.0.grant.group;
+        if self.is_in(group) || self.parked.iter().any(|(segment, _)| segment.grant.group == group) {
+            begun.0.closed.set(true);
+            begun.0.seal_if_done(reactor, self.lane);
+        } else {
+            self.parked.push(begun);
+        }
+    }
+
+    fn is_in(&self, group: GroupId) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.grant.group == group)
+    }
+
+    /// Ends the segments that lie in a group. Returns one there that was granted and not begun, which the caller gives
+    /// back.
+    pub(crate) fn leave(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
+        if self.is_in(group) {
+            self.close_segment(reactor);
+        }
+        // Those put aside have no open stripe.
+        for (segment, _) in self.parked.extract_if(.., |(segment, _)| segment.grant.group == group) {
+            segment.closed.set(true);
+            segment.seal_if_done(reactor, self.lane);
+        }
+        self.spare.take_if(|spare| spare.group == group)
+    }
+
+    /// The block at a place, if it is still in memory.
+    pub(crate) fn block(&self, seg: SegIx, column: u8, row: u32) -> Option<&[u8]> {
+        self.in_flight
+            .iter()
+            .map(|s| &**s)
+            .chain(&self.stripe)
+            .filter(|s| s.place.seg == seg)
+            .find_map(|s| s.block(column, row))
+    }
+
+    fn retire(&mut self, stripe: Rc<Stripe>) {
+        self.in_flight.retain(|s| !Rc::ptr_eq(s, &stripe));
+        self.idle.push(stripe);
+    }
+}
+
+/// A block of the map on its way into a checkpoint.
+pub(crate) struct Page<'a> {
+    pub kind: Kind,
+    /// As its summary entry has them.
+    pub volume: VolumeId,
+    pub first: Lba,
+    pub generation: u64,
+    pub bytes: &'a [u8],
+}
+
+/// A column that a device should get.
+struct ColumnWrite {
+    column: u8,
+    member: MemberIx,
+    dev: DeviceIx,
+    /// On its way; `None`: the device is not written to now, and the column is owed to it.
+    op: Option<OpFuture>,
+}
+
+fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
+    let mut writes = Vec::with_capacity(usize::from(reactor.shared.layout.geometry().width()));
+    for (column, buf) in stripe.column_writes() {
+        let (member, state) = reactor.shared.member(stripe.place.group, column);
+        let devices = if planted::is(Bug::SuccessorMissesWrites) { 1 } else { 2 };
+        for dev in state.devices_to_write().take(devices) {
+            let op = reactor
+                .takes_writes_now(state, dev)
+                .then(|| reactor.rt.write(dev, reactor.place_of(stripe), buf.clone()));
+            writes.push(ColumnWrite { column, member, dev, op });
+        }
+    }
+    writes
+}
+
+/// Waits until a stripe's columns are where they are wanted. Then the stripe leaves memory.
+async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<OpenSegment>, writes: Vec<ColumnWrite>) {
+    for write in writes {
+        reactor.deliver(&stripe, write).await;
+    }
+    let place = stripe.place;
+    segment.stripe_landed(&reactor, &stripe);
+    segment.seal_if_done(&reactor, place.lane);
+    // Only now: until readers on other reactors have been told to go to the devices they ask for it.
+    let seq = stripe.seq();
+    reactor.unflushed.borrow_mut().landed(seq);
+    reactor.writer(place.lane).borrow_mut().retire(stripe);
+    reactor.end_stripe(seq);
+    reactor.progress.notify();
+}
+
+impl Reactor {
+    /// Where the columns of a stripe begin on their devices.
+    fn place_of(&self, stripe: &Stripe) -> u64 {
+        self.shared.layout.geometry().device_offset(stripe.place.segment.0, stripe.place.start_row)
+    }
+
+    /// Whether a device of a member may be written to now. A successor is no member yet, and in no trouble.
+    fn takes_writes_now(&self, state: &MemberShared, dev: DeviceIx) -> bool {
+        state.trouble().is_none() || state.known_device() != Some(dev)
+    }
+
+    /// Waits until a column is on its device. One that the device did not take is owed to it: it is written again when the
+    /// device answers again, and given up only when the member has left service, for then its parity has it.
+    async fn deliver(&self, stripe: &Stripe, write: ColumnWrite) {
+        let state = &self.shared.members[write.member.index()];
+        let ColumnWrite { column, dev, mut op, .. } = write;
+        let bytes = stripe.column_bytes();
+        let mut owed = None;
+        loop {
+            let written = match op.take() {
+                Some(op) => op.await.is_ok(),
+                None => false,
+            };
+            if written {
+                count(&state.counters.written, bytes);
+                return state.mark_dirty();
+            }
+            owed.get_or_insert_with(|| Owed::new(state));
+            if !self.until_writable(state, dev).await || planted::is(Bug::OwedIsForgotten) {
+                return;
+            }
+            op = Some(self.rt.write(dev, self.place_of(stripe), stripe.column_write(column)));
+        }
+    }
+
+    /// Waits until a device of a member may be written to; `false`: nothing is wanted there any more.
+    async fn until_writable(&self, state: &MemberShared, dev: DeviceIx) -> bool {
+        loop {
+            let answers = self.answers.wait();
+            if self.shared.fault().is_some() || !state.devices_to_write().any(|wanted| wanted == dev) {
+                return false;
+            }
+            if self.takes_writes_now(state, dev) {
+                return true;
+            }
+            answers.await;
+        }
+    }
+}
+
+/// A column that a member is owed.
+struct Owed<'a>(&'a MemberShared);
+
+impl<'a> Owed<'a> {
+    fn new(member: &'a MemberShared) -> Self {
+        member.owe();
+        Self(member)
+    }
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        self.0.settle();
+    }
+}
+
+/// The writers of a reactor, one per lane.
+pub(crate) fn writers() -> [RefCell<Writer>; 4] {
+    Lane::ALL.map(|lane| RefCell::new(Writer::new(lane)))
+}
