@@ -49,8 +49,9 @@ raid10-suspended-for impatient PRESET=raid10
 LIST
 }
 
+# What needs device-mapper, which many kernels of containers lack, runs with --long or when it is named.
 chosen() {
-    ((${#names[@]} == 0)) && return 0
+    ((${#names[@]} == 0)) && { ((LONG)) || [[ $1 != mapped-* ]]; return; }
     local n
     for n in "${names[@]}"; do [[ $1 == *"$n"* ]] && return 0; done
     return 1
