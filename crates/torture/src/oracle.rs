@@ -78,6 +78,9 @@ struct Exposed {
     at: u64,
     /// Whether a flush has said that something was lost since.
     told: bool,
+    /// When something else was written there, or it was discarded: from then on it can be read, but it is as it was after a
+    /// power cut that comes before the next flush.
+    replaced: Option<u64>,
 }
 
 impl Volume {
@@ -216,8 +219,14 @@ impl Oracle {
         let state = self.volume(ticket.volume);
         for &(block, number) in &ticket.numbers {
             state.block(block).end(number, ending, durable, now);
-            if ending == Ending::Done && state.exposed.get(&block).is_some_and(|exposed| exposed.at < ticket.began) {
-                state.exposed.remove(&block);
+            // Of a block that is discarded in part the array need not discard anything.
+            let replaces = ticket.kind != Kind::Trim || part_of(ticket.offset, ticket.len, block) == (0..BLOCK);
+            let exposed = state.exposed.get_mut(&block).filter(|exposed| exposed.at < ticket.began);
+            if let Some(exposed) = exposed.filter(|_| replaces && ending == Ending::Done) {
+                exposed.replaced = Some(now);
+                if durable {
+                    state.exposed.remove(&block);
+                }
             }
         }
     }
@@ -282,7 +291,10 @@ impl Oracle {
         state.flushed = state.flushed.max(since.0);
         // What it covers is durable, or somebody has been told.
         let Volume { exposed, blocks, flushed, .. } = state;
-        exposed.retain(|number, of| of.told || blocks.get(number).is_none_or(|block| block.is_unflushed(*flushed)));
+        exposed.retain(|number, of| match of.replaced {
+            Some(at) => at >= *flushed,
+            None => of.told || blocks.get(number).is_none_or(|block| block.is_unflushed(*flushed)),
+        });
     }
 
     /// Devices have lost their caches, more of a group than its parity covers: whatever no flush has covered may be lost.
@@ -291,7 +303,7 @@ impl Oracle {
         for volume in self.volumes.values_mut() {
             let flushed = volume.flushed;
             for (&number, _) in volume.blocks.iter().filter(|(_, block)| block.is_unflushed(flushed)) {
-                volume.exposed.insert(number, Exposed { at, told: false });
+                volume.exposed.insert(number, Exposed { at, told: false, replaced: None });
             }
         }
     }
@@ -306,7 +318,7 @@ impl Oracle {
 
     /// Whether a block may be unreadable because it was lost with the caches of devices.
     pub(crate) fn may_be_lost(&mut self, volume: u32, block: u64) -> bool {
-        self.volume(volume).exposed.contains_key(&block)
+        self.volume(volume).exposed.get(&block).is_some_and(|exposed| exposed.replaced.is_none())
     }
 
     /// Power was cut, or the process killed: whatever was not durable may be gone.
@@ -320,7 +332,9 @@ impl Oracle {
             volume.flushed = now;
             volume.reads.clear();
             // Nobody is left to be told of what was lost before.
-            volume.exposed.values_mut().for_each(|exposed| exposed.told = true);
+            for exposed in volume.exposed.values_mut() {
+                (exposed.told, exposed.replaced) = (true, None);
+            }
             lines.push(*number);
         }
         for volume in lines {
