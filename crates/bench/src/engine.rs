@@ -8,6 +8,7 @@ use std::time::Instant;
 use cygnus_engine::{
     Array, ArrayError, CreateOptions, Log, MapRule, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
 };
+use cygnus_format::DATA_START;
 use cygnus_policy::Preset;
 use cygnus_runtime::{BufSlice, DeviceInfo, Event, Runtime};
 use cygnus_types::{BLOCK, ByteSize};
@@ -95,7 +96,7 @@ pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<En
         theoretical_amplification: 0.0,
     };
     progress("null devices");
-    let null = |i| Device::null(&format!("null{i}"), options.device.0, 1 << 20);
+    let null = |i| Device::null(&format!("null{i}"), options.device.0, DATA_START);
     with_array(options, null, async |run| {
         let writes = run.random_writes(run.volume_blocks() / 2).await?;
         report.engine.push(Row::new("null devices: 4 KiB random write", writes, BLOCK));

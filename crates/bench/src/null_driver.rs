@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use cygnus_format::DATA_START;
 use cygnus_runtime::{Completion, DeviceInfo, DeviceIx, Driver, Events, Halt, Message, Op, OpId, Outcome};
 use cygnus_types::{Nanos, ReactorId};
 
 /// Bytes that each device keeps: the superblocks.
-const KEPT: usize = 1 << 20;
+const KEPT: usize = DATA_START as usize;
 
 pub(crate) struct NullDriver {
     epoch: Instant,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cygnus_engine::{Array, CreateOptions, MapRule, OpenOptions, RecoveryReport, Volume, VolumeError, create};
+use cygnus_format::DATA_START;
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_types::{BLOCK, ByteSize, Nanos};
@@ -87,7 +88,7 @@ fn seconds(report: &RecoveryReport, step: Option<&str>) -> f64 {
 /// Resident bytes that mapping [`MAPPED`] bytes of data adds.
 fn map_memory() -> Result<f64, BenchError> {
     let devices: Vec<Device> =
-        (0..DEVICES).map(|n| Device::null(&format!("null{n}"), MAPPED / 2, 1 << 20)).collect::<Result<_, _>>()?;
+        (0..DEVICES).map(|n| Device::null(&format!("null{n}"), MAPPED / 2, DATA_START)).collect::<Result<_, _>>()?;
     session(&devices, async |reactor| {
         make(reactor, MAPPED).await?;
         let (_array, volume) = open(reactor).await?;
