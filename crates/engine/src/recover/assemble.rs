@@ -159,7 +159,7 @@ impl Findings {
         let uuid = slots.newest.member_uuid;
         if let Some((at, why)) = slots.lost() {
             let what = format!("{} at byte {at}: both copies of a superblock are spoiled: {why}", device.name);
-            self.lost.push(LostSlot { uuid, what });
+            self.lost.push(LostSlot { uuid, other: slots.newest.generation, what });
         }
         let mendable = slots.mendable().into_iter();
         let of = |(from, to)| (slots.newest.array, Mendable { dev: device.ix, name: (*device.name).into(), from, to });
@@ -170,8 +170,8 @@ impl Findings {
     fn put_together(self, wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
         let present: BTreeSet<Uuid> = self.members.iter().map(|(_, superblock)| superblock.member_uuid).collect();
         let mut assembly = put_together(self.members, wanted, self.remarks)?;
-        let Superblock { array, state, .. } = &assembly.superblock;
-        if hides_newer(state, &self.lost, &present) {
+        let array = &assembly.superblock.array;
+        if hides_newer(&assembly.superblock, &self.lost, &present) {
             assembly.lost = self.lost;
         }
         assembly.mendable =
@@ -180,18 +180,24 @@ impl Findings {
     }
 }
 
-/// Whether the array can only be opened by relying on devices that may have held a state newer than this one, the newest that
-/// was found. Where it could do without them, the others are witnesses enough, as they are when a member is missing.
-fn hides_newer(state: &ArrayState, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
-    let is_lost = |uuid: &Uuid| lost.iter().any(|slot| slot.uuid == *uuid);
+/// Whether there may have been a state newer than this one, the newest that was found. Such a one was on record when of some
+/// group all members in service had it, or more than may be lost: at least so many must then be among those whose slots are
+/// lost or that are not here.
+fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
+    let state = &newest.state;
+    // Generations go to the two slots by turns: where the other one is older than the newest found, the lost one was no newer.
+    let may_be_newer = |slot: &&LostSlot| slot.other >= newest.generation;
+    let is_silent = |uuid: &Uuid| lost.iter().filter(may_be_newer).any(|slot| slot.uuid == *uuid);
     // A spare may have become a member with that very state.
-    let spares = state.spares.iter().filter(|spare| is_lost(&spare.uuid)).count();
+    let spares = state.spares.iter().filter(|spare| is_silent(&spare.uuid)).count();
     let mut in_use = state.groups.iter().filter(|group| group.state != GroupState::Retired);
     in_use.any(|group| {
-        let count = |is: &dyn Fn(&MemberDesc) -> bool| group.members.iter().filter(|member| is(member)).count();
-        let silent = spares + count(&|member| member.state == MemberState::Online && is_lost(&member.uuid));
-        let lacking = count(&|member| member.state != MemberState::Online || !present.contains(&member.uuid));
-        silent > 0 && silent + lacking > usize::from(state.geometry.parity)
+        let of = |is: MemberState| group.members.iter().filter(move |member| member.state == is);
+        let silent = spares + of(MemberState::Online).filter(|member| is_silent(&member.uuid)).count();
+        let absent = of(MemberState::Online).filter(|member| !present.contains(&member.uuid)).count();
+        // One that is being filled may be among those that had it, and need not be.
+        let most = (usize::from(state.geometry.parity) + 1).saturating_sub(of(MemberState::Rebuilding).count());
+        silent > 0 && silent + absent >= most.clamp(1, usize::from(state.geometry.data))
     })
 }
 

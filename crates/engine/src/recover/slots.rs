@@ -164,6 +164,8 @@ pub(crate) struct Mendable {
 pub(crate) struct LostSlot {
     /// The device's.
     pub uuid: Uuid,
+    /// The generation of the superblock in its other slot.
+    pub other: u64,
     /// Where, and why it cannot be used.
     pub what: String,
 }

@@ -127,7 +127,7 @@ fn one_spoiled_copy_brings_nothing_old_back() {
 
 #[test]
 fn a_lost_superblock_that_may_have_been_the_newest_stops_the_opening() {
-    for (k, m, without) in [(1, 0, 0), (2, 0, 0), (2, 1, 1), (1, 1, 1), (2, 2, 2)] {
+    for (k, m, without) in [(1, 0, 0), (2, 0, 0), (2, 1, 1), (1, 1, 0), (1, 1, 1), (2, 2, 2)] {
         for how in HOWS {
             for age in [0, 1] {
                 let array = Written::new(k, m);
@@ -135,6 +135,11 @@ fn a_lost_superblock_that_may_have_been_the_newest_stops_the_opening() {
                 let generation = array.newest(0).generation - age;
                 for copy in copies_for(generation) {
                     array.spoil(how, 0, copy);
+                }
+                if age == 0 && disks.len() > 1 {
+                    // Others have what was lost. With the older slot gone, nobody knows that it was the older one.
+                    assert_eq!(array.read(disks, false).unwrap(), (BLOCKS, 0, 0), "{k}+{m} {how:?}");
+                    continue;
                 }
                 let refused = array.read(disks, false);
                 assert!(
@@ -150,7 +155,7 @@ fn a_lost_superblock_that_may_have_been_the_newest_stops_the_opening() {
     }
 }
 
-/// An array that could do without a member goes by the others.
+/// Members that have something newer than what is left of a lost slot's member, or too many to have left, are witnesses.
 #[test]
 fn members_enough_are_witnesses() {
     for (k, m) in [(2, 1), (3, 2), (1, 1), (1, 2)] {
