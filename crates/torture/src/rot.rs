@@ -42,6 +42,11 @@ fn slots_of(world: &World, disk: DiskId) -> Option<Slots> {
     Slots::read(&head).ok()
 }
 
+/// Whether a device delivers neither copy of some slot as it was written.
+pub(crate) fn has_lost_a_slot(world: &World, disk: DiskId) -> bool {
+    SUPERBLOCK_OFFSETS.iter().any(|copies| copies.iter().all(|&at| !world.is_sound(disk, at)))
+}
+
 /// Of each slot one copy, if the other one is good: a power cut may have torn that.
 fn superblocks(world: &World, disk: DiskId) -> Vec<Place> {
     let Some(slots) = slots_of(world, disk) else { return Vec::new() };

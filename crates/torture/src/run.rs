@@ -72,6 +72,8 @@ struct Run<'a> {
     unsettled: Option<Change>,
     /// Whether blocks lost more columns than the parity covers.
     ruined: bool,
+    /// An opening was refused, and rightly so.
+    is_refused: bool,
     tally: Tally,
 }
 
@@ -82,6 +84,9 @@ struct Session {
     /// All that the opening was given.
     devices: Vec<DeviceInfo>,
 }
+
+/// What a refusal says that has its cause in a superblock of which nothing is left.
+const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
 
 /// Either the power went, or something is wrong.
 enum Trouble {
@@ -97,7 +102,10 @@ pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, String> 
     journal::begin();
     coverage::begin();
     let mut run = Run::new(story, plant);
-    let result = run.all_cycles();
+    let result = match run.all_cycles() {
+        Err(_) if run.is_refused => Ok(()),
+        result => result,
+    };
     // The look at the array keeps it alive, and it would keep its clients.
     run.shared.inspect_with(None);
     result?;
@@ -137,6 +145,7 @@ impl<'a> Run<'a> {
             volumes: Vec::new(),
             unsettled: None,
             ruined: false,
+            is_refused: false,
             tally: Tally::default(),
         }
     }
@@ -480,7 +489,12 @@ impl<'a> Run<'a> {
                     }
                     self.after_power_cut(session, "power cut just after opening");
                 }
-                Ok(Err(text)) => return Err(format!("the array cannot be opened: {text}")),
+                Ok(Err(text)) => {
+                    // More has rotted of a device than is promised to be survived: it is right to refuse, and the story ends.
+                    let lost = disks.iter().any(|&disk| rot::has_lost_a_slot(&self.world, disk));
+                    self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
+                    return Err(format!("the array cannot be opened: {text}"));
+                }
                 Err(Halt::Stalled) => return Err("a stall while opening the array".into()),
                 Err(Halt::PowerCut) => {
                     journal::tell(format!("{} power cut while opening", self.world.now()));

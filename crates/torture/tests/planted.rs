@@ -11,7 +11,7 @@ const TRIES: u32 = 4;
 
 /// The shortened story of the first seed from `start` on that fails, and where to look for the next.
 fn story_of(bug: Bug, start: u64) -> (String, u64) {
-    let options = Options { start, seeds: 400, jobs: 2, stop_at_failure: true, ..Options::default() };
+    let options = Options { start, seeds: 1000, jobs: 2, stop_at_failure: true, ..Options::default() };
     let report = run_seeds(&options, |_| {});
     let failed = report.failures.first().unwrap_or_else(|| panic!("{bug:?} is not caught by {} seeds", report.seeds));
     let whole = Story::random(failed.seed);

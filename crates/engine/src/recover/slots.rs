@@ -27,8 +27,19 @@ impl SlotError {
     }
 }
 
+/// How often a range is asked for that a device says it cannot read. One that fails now and then must not pass for one that
+/// has lost what was there: that stops an opening.
+const ATTEMPTS: usize = 4;
+
 async fn read(rt: &Runtime, dev: DeviceIx, offset: u64, len: usize) -> Result<Buf, IoError> {
     let buf = rt.alloc(len);
+    for _ in 1..ATTEMPTS {
+        match rt.read(dev, offset, buf.full()).await {
+            Err(error) if error.kind.is_of_range() => {}
+            Err(error) => return Err(error),
+            Ok(_) => return Ok(buf),
+        }
+    }
     rt.read(dev, offset, buf.full()).await?;
     Ok(buf)
 }
