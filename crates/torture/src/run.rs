@@ -491,7 +491,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(Err(text)) => {
                     // More has rotted of a device than is promised to be survived: it is right to refuse, and the story ends.
-                    let lost = disks.iter().any(|&disk| rot::has_lost_a_slot(&self.world, disk));
+                    let lost = disks.iter().any(|&disk| crate::rot::has_lost_a_slot(&self.world, disk));
                     self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
                     return Err(format!("the array cannot be opened: {text}"));
                 }
