@@ -26,12 +26,15 @@ long_or() { if ((LONG)); then echo "$1"; else echo "$2"; fi; }
 # root REASON: skips loudly what only root may do.
 need_root() { [[ $EUID == 0 ]] || skip "$1 needs root"; }
 
-# pass NUMBER ARGS...: one pass of fio over one of two places of the volume. What it wrote stays until the next but one.
+# Places of the volume in which the load writes by turns.
+SPREAD=2
+
+# pass NUMBER ARGS...: one pass of fio over one of these places. What it wrote stays until its turn comes again.
 pass() {
     local n=$1
     shift
     fio --name=pass --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-64k --iodepth=8 --randseed="$n" --fsync=40 \
-        --offset=$((n % 2 * 32))M --size=8M --rate=8m,8m --verify=crc32c --do_verify=1 --verify_fatal=1 --end_fsync=1 \
+        --offset=$((n % SPREAD * 8))M --size=8M --rate=8m,8m --verify=crc32c --do_verify=1 --verify_fatal=1 --end_fsync=1 \
         --output="$DIR/fio.$n" "$@" >>"$DIR/fio.log" 2>&1 ||
         { { echo "pass $n:" && tail -n 20 "$DIR/fio.$n" "$DIR/fio.log"; } >&2 && return 1; }
 }

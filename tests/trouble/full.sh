@@ -6,6 +6,8 @@ mkdir "$DIR/small"
 mount -t tmpfs -o size=150m tmpfs "$DIR/small"
 at_exit "umount -l $DIR/small"
 for ((i = 0; i < $(member_count); i++)); do PLACES+=("$DIR/small/d$i"); done
+# In place only what was never written before needs room below.
+[[ ${PRESET:-swan} == raid* ]] && SPREAD=10
 serve
 load
 cat /dev/zero >"$DIR/small/ballast" 2>/dev/null || true
