@@ -2,11 +2,11 @@
 
 use cygnus_engine::{Array, Volume};
 use cygnus_runtime::{Raced, Runtime, race};
-use cygnus_sim::{Cluster, DiskId, World};
+use cygnus_sim::{DiskId, World};
 use cygnus_types::{ByteSize, Nanos};
 
 use crate::common;
-use crate::reactors::{REACTORS, attach, make, open, put, stop};
+use crate::reactors::{Opened, REACTORS, put};
 use crate::sessions::{MIB, options, session};
 
 const BLOCKS: u64 = 300;
@@ -23,17 +23,10 @@ async fn dropped_after<T>(rt: &Runtime, at: Nanos, work: impl Future<Output = T>
 
 /// One reactor asks for a flush and goes away; how long a flush took that was waited for.
 fn flush_after_a_dropped_one(asker: usize, at: Option<Nanos>) -> Nanos {
-    let world = World::new(1);
-    let disks = make(&world);
-    let cluster = Cluster::new(&world, REACTORS, &disks);
-    let array = open(&cluster, &world, &disks);
-    let peers = attach(&cluster, &array);
-    let volumes: Vec<Volume> = std::iter::once(array.volume("v"))
-        .chain(peers.iter().map(|peer| peer.volume("v")))
-        .map(Option::unwrap)
-        .collect();
-    let rts: Vec<Runtime> = (0..REACTORS.into()).map(|n| cluster.reactor(n).clone()).collect();
-    let took = cluster.run(async move {
+    let opened = Opened::new(1);
+    let volumes: Vec<Volume> = (0..REACTORS.into()).map(|n| opened.volume(n)).collect();
+    let rts: Vec<Runtime> = (0..REACTORS.into()).map(|n| opened.cluster.reactor(n).clone()).collect();
+    let took = opened.cluster.run(async move {
         for i in 0..BLOCKS {
             put(&rts[i as usize % rts.len()], &volumes[i as usize % rts.len()], i, 7 + i).await;
         }
@@ -44,14 +37,9 @@ fn flush_after_a_dropped_one(asker: usize, at: Option<Nanos>) -> Nanos {
         volumes[asker].flush().await.unwrap();
         rts[0].now().since(begun)
     });
-    world.cut_power();
-    stop(&cluster);
-    drop((cluster, array, peers));
-    world.restore_power();
-    let cluster = Cluster::new(&world, REACTORS, &disks);
-    let array = open(&cluster, &world, &disks);
-    let (volume, rt) = (array.volume("v").unwrap(), cluster.reactor(0).clone());
-    let lost = cluster.run(async move {
+    let opened = opened.after_a_power_cut();
+    let (volume, rt) = opened.first();
+    let lost = opened.cluster.run(async move {
         let mut lost = 0;
         for i in 0..BLOCKS {
             let data = volume.read(i * 4096, rt.alloc(4096).full()).await.unwrap();
@@ -60,7 +48,6 @@ fn flush_after_a_dropped_one(asker: usize, at: Option<Nanos>) -> Nanos {
         lost
     });
     assert_eq!(lost.unwrap(), 0, "blocks lost of a flush that followed one dropped after {at:?} by reactor {asker}");
-    stop(&cluster);
     took.unwrap()
 }
 

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use cygnus_sim::{Cluster, World};
 use cygnus_types::Nanos;
 
 use crate::reactors::*;
@@ -23,15 +22,11 @@ enum Beside {
 
 /// The longest that any write took, on all reactors, while one device of the front-end hung.
 fn longest_write(seed: u64, beside: Beside) -> Nanos {
-    let world = World::new(seed);
-    let disks = make(&world);
-    let cluster = Cluster::new(&world, REACTORS, &disks);
-    let array = open(&cluster, &world, &disks);
-    let peers = attach(&cluster, &array);
+    let opened = Opened::new(seed);
     let (longest, ended) = (Rc::new(Cell::new(Nanos::ZERO)), Rc::new(Cell::new(false)));
-    on_all(&cluster, &array, &peers, |n, rt, volume| {
-        let (world, hung, longest, ended) = (world.clone(), disks[1], longest.clone(), ended.clone());
-        let array = (n == 0).then(|| array.clone());
+    opened.on_all(|n, rt, volume| {
+        let (world, hung, longest, ended) = (opened.world.clone(), opened.disks[1], longest.clone(), ended.clone());
+        let array = (n == 0).then(|| opened.array.clone());
         async move {
             for i in 0..WRITES {
                 if let Some(array) = array.clone().filter(|_| i == 20) {
@@ -56,20 +51,13 @@ fn longest_write(seed: u64, beside: Beside) -> Nanos {
             }
         }
     });
-    assert!(array.status().members.iter().all(|member| member.is_online()));
-    world.cut_power();
-    stop(&cluster);
-    drop((cluster, array, peers));
-    world.restore_power();
-    let cluster = Cluster::new(&world, REACTORS, &disks);
-    let array = open(&cluster, &world, &disks);
-    let peers = attach(&cluster, &array);
-    on_all(&cluster, &array, &peers, |n, rt, volume| async move {
+    assert!(opened.array.status().members.iter().all(|member| member.is_online()));
+    let opened = opened.after_a_power_cut();
+    opened.on_all(|n, rt, volume| async move {
         for i in WRITES - 800..WRITES {
             assert_eq!(get(&rt, &volume, i % 800 * u64::from(REACTORS) + n).await, 1000 + i, "seed {seed}");
         }
     });
-    stop(&cluster);
     longest.get()
 }
 

@@ -7,7 +7,7 @@ use cygnus_engine::{Array, ArrayPeer, CreateOptions, OpenOptions, Volume, create
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_sim::{Cluster, DiskConfig, DiskId, World};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Nanos};
 
 use crate::sessions::{self, MIB, session};
 
@@ -36,7 +36,7 @@ pub async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
 }
 
 /// An array with volume "v" on fresh disks.
-pub fn make(world: &World) -> Vec<DiskId> {
+fn make(world: &World) -> Vec<DiskId> {
     let disks: Vec<DiskId> = (0..6).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
     let shape = CreateOptions::new("tank", Preset::Swan, 2, 2, 1);
     let shape = CreateOptions { segment: Some(ByteSize(512 << 10)), ..shape };
@@ -49,8 +49,81 @@ pub fn make(world: &World) -> Vec<DiskId> {
     disks
 }
 
+/// An array with volume "v", open on several reactors.
+pub struct Opened {
+    pub world: World,
+    pub disks: Vec<DiskId>,
+    pub cluster: Cluster,
+    pub array: Array,
+    peers: Vec<ArrayPeer>,
+}
+
+impl Opened {
+    /// On fresh disks of a world with this seed.
+    pub fn new(seed: u64) -> Self {
+        let world = World::new(seed);
+        let disks = make(&world);
+        Self::open(world, disks)
+    }
+
+    fn open(world: World, disks: Vec<DiskId>) -> Self {
+        let cluster = Cluster::new(&world, REACTORS, &disks);
+        let (rt, devices) = (cluster.reactor(0).clone(), world.infos(&disks));
+        let opened = async move { Array::open(&rt, &devices, &options(REACTORS.into())).await.unwrap() };
+        let array = cluster.run(opened).unwrap();
+        let peers = attach(&cluster, &array);
+        Self { world, disks, cluster, array, peers }
+    }
+
+    /// Loses power in this moment, and is opened again.
+    pub fn after_a_power_cut(self) -> Self {
+        self.world.cut_power();
+        let (world, disks) = (self.world.clone(), self.disks.clone());
+        drop(self);
+        world.restore_power();
+        Self::open(world, disks)
+    }
+
+    /// The volume as a reactor has it.
+    pub fn volume(&self, reactor: usize) -> Volume {
+        let volume = if reactor == 0 { self.array.volume("v") } else { self.peers[reactor - 1].volume("v") };
+        volume.unwrap()
+    }
+
+    /// The volume and the runtime of the first reactor.
+    pub fn first(&self) -> (Volume, Runtime) {
+        (self.volume(0), self.cluster.reactor(0).clone())
+    }
+
+    /// Runs `body(reactor, runtime, volume)` on every reactor and waits for all.
+    pub fn on_all<F: Future<Output = ()> + 'static>(&self, body: impl Fn(u64, Runtime, Volume) -> F) {
+        let left = Rc::new(Cell::new(REACTORS));
+        for n in 0..usize::from(REACTORS) {
+            let rt = self.cluster.reactor(n).clone();
+            let (left, work) = (left.clone(), body(n as u64, rt.clone(), self.volume(n)));
+            rt.spawn(async move {
+                work.await;
+                left.set(left.get() - 1);
+            });
+        }
+        let rt = self.cluster.reactor(0).clone();
+        let wait = async move {
+            while left.get() > 0 {
+                rt.sleep(Nanos::micros(50)).await;
+            }
+        };
+        self.cluster.run(wait).unwrap();
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        (0..usize::from(REACTORS)).for_each(|n| self.cluster.reactor(n).drop_tasks());
+    }
+}
+
 /// Attaches the cluster's other reactors and keeps all mailboxes read.
-pub fn attach(cluster: &Cluster, array: &Array) -> Vec<ArrayPeer> {
+fn attach(cluster: &Cluster, array: &Array) -> Vec<ArrayPeer> {
     let home = array.clone();
     let rt = cluster.reactor(0).clone();
     rt.clone().spawn(async move {
@@ -73,56 +146,17 @@ pub fn attach(cluster: &Cluster, array: &Array) -> Vec<ArrayPeer> {
         .collect()
 }
 
-/// Runs `body(reactor, runtime, volume)` on every reactor and waits for all.
-pub fn on_all<F: Future<Output = ()> + 'static>(
-    cluster: &Cluster,
-    array: &Array,
-    peers: &[ArrayPeer],
-    body: impl Fn(u64, Runtime, Volume) -> F,
-) {
-    let left = Rc::new(Cell::new(REACTORS));
-    for n in 0..usize::from(REACTORS) {
-        let volume = if n == 0 { array.volume("v") } else { peers[n - 1].volume("v") };
-        let rt = cluster.reactor(n).clone();
-        let (left, work) = (left.clone(), body(n as u64, rt.clone(), volume.unwrap()));
-        rt.spawn(async move {
-            work.await;
-            left.set(left.get() - 1);
-        });
-    }
-    let rt = cluster.reactor(0).clone();
-    let wait = async move {
-        while left.get() > 0 {
-            rt.sleep(cygnus_types::Nanos::micros(50)).await;
-        }
-    };
-    cluster.run(wait).unwrap();
-}
-
-pub fn open(cluster: &Cluster, world: &World, disks: &[DiskId]) -> Array {
-    let (rt, devices) = (cluster.reactor(0).clone(), world.infos(disks));
-    cluster.run(async move { Array::open(&rt, &devices, &options(REACTORS.into())).await.unwrap() }).unwrap()
-}
-
-pub fn stop(cluster: &Cluster) {
-    (0..usize::from(REACTORS)).for_each(|n| cluster.reactor(n).drop_tasks());
-}
-
 #[test]
 fn every_reactor_reads_what_any_has_written_and_a_flush_covers_all() {
     for seed in 0..20 {
-        let world = World::new(seed);
-        let disks = make(&world);
-        let cluster = Cluster::new(&world, REACTORS, &disks);
-        let array = open(&cluster, &world, &disks);
-        let peers = attach(&cluster, &array);
-        on_all(&cluster, &array, &peers, |n, rt, volume| async move {
+        let opened = Opened::new(seed);
+        opened.on_all(|n, rt, volume| async move {
             for i in 0..400 {
                 put(&rt, &volume, i * u64::from(REACTORS) + n, 1000 + i).await;
             }
         });
         // Some of these blocks are only in another reactor's memory.
-        on_all(&cluster, &array, &peers, |n, rt, volume| async move {
+        opened.on_all(|n, rt, volume| async move {
             for i in 0..400 {
                 let other = (n + 1) % u64::from(REACTORS);
                 assert_eq!(get(&rt, &volume, i * u64::from(REACTORS) + other).await, 1000 + i);
@@ -131,34 +165,23 @@ fn every_reactor_reads_what_any_has_written_and_a_flush_covers_all() {
                 volume.flush().await.unwrap();
             }
         });
-        world.cut_power();
-        stop(&cluster);
-        drop((cluster, array, peers));
-        world.restore_power();
-        let cluster = Cluster::new(&world, REACTORS, &disks);
-        let array = open(&cluster, &world, &disks);
-        let peers = attach(&cluster, &array);
-        on_all(&cluster, &array, &peers, |n, rt, volume| async move {
+        let opened = opened.after_a_power_cut();
+        opened.on_all(|n, rt, volume| async move {
             for i in 0..400 {
                 assert_eq!(get(&rt, &volume, i * u64::from(REACTORS) + n).await, 1000 + i, "seed {seed}");
             }
         });
-        let close = array.clone();
-        cluster.run(async move { close.close().await.unwrap() }).unwrap();
-        stop(&cluster);
+        let close = opened.array.clone();
+        opened.cluster.run(async move { close.close().await.unwrap() }).unwrap();
     }
 }
 
 #[test]
 fn what_was_read_last_survives_though_all_reactors_overwrite_the_same_blocks() {
     for seed in 0..20 {
-        let world = World::new(seed);
-        let disks = make(&world);
-        let cluster = Cluster::new(&world, REACTORS, &disks);
-        let array = open(&cluster, &world, &disks);
-        let peers = attach(&cluster, &array);
+        let opened = Opened::new(seed);
         // Enough for the front-end to rotate and for cleaning to run beside the writers.
-        on_all(&cluster, &array, &peers, |n, rt, volume| async move {
+        opened.on_all(|n, rt, volume| async move {
             for i in 0..4000u64 {
                 let at = rt.rng_u64() % 900;
                 put(&rt, &volume, at, (n + 1) * 1_000_000 + i).await;
@@ -168,8 +191,9 @@ fn what_was_read_last_survives_though_all_reactors_overwrite_the_same_blocks() {
             }
         });
         let seen = Rc::new(RefCell::new(Vec::new()));
-        let (found, volume, rt) = (seen.clone(), array.volume("v").unwrap(), cluster.reactor(0).clone());
-        cluster
+        let (found, (volume, rt)) = (seen.clone(), opened.first());
+        opened
+            .cluster
             .run(async move {
                 volume.flush().await.unwrap();
                 for at in 0..900 {
@@ -178,14 +202,10 @@ fn what_was_read_last_survives_though_all_reactors_overwrite_the_same_blocks() {
                 }
             })
             .unwrap();
-        world.cut_power();
-        stop(&cluster);
-        drop((cluster, array, peers));
-        world.restore_power();
-        let cluster = Cluster::new(&world, REACTORS, &disks);
-        let array = open(&cluster, &world, &disks);
-        let (volume, rt) = (array.volume("v").unwrap(), cluster.reactor(0).clone());
-        cluster
+        let opened = opened.after_a_power_cut();
+        let (volume, rt) = opened.first();
+        opened
+            .cluster
             .run(async move {
                 let seen = seen.borrow().clone();
                 for (at, &tag) in seen.iter().enumerate() {
@@ -193,7 +213,6 @@ fn what_was_read_last_survives_though_all_reactors_overwrite_the_same_blocks() {
                 }
             })
             .unwrap();
-        stop(&cluster);
     }
 }
 
@@ -235,14 +254,10 @@ fn forged() -> Vec<u8> {
 fn what_was_acknowledged_is_read_by_every_reactor_though_its_checksum_is_that_of_what_lies_below() {
     let forged = forged();
     for seed in 0..5 {
-        let world = World::new(seed);
-        let disks = make(&world);
-        let cluster = Cluster::new(&world, REACTORS, &disks);
-        let array = open(&cluster, &world, &disks);
-        let peers = attach(&cluster, &array);
+        let opened = Opened::new(seed);
         let written = Rc::new(Cell::new(0));
-        let asked = array.traffic().asked;
-        on_all(&cluster, &array, &peers, |n, rt, volume| {
+        let asked = opened.array.traffic().asked;
+        opened.on_all(|n, rt, volume| {
             let (written, forged) = (written.clone(), forged.clone());
             async move {
                 let of = |rt: &Runtime| {
@@ -258,13 +273,13 @@ fn what_was_acknowledged_is_read_by_every_reactor_though_its_checksum_is_that_of
                         if i % 64 == 63 {
                             volume.flush().await.unwrap();
                         }
-                        rt.sleep(cygnus_types::Nanos::micros(rt.rng_u64() % 20)).await;
+                        rt.sleep(Nanos::micros(rt.rng_u64() % 20)).await;
                     }
                     return;
                 }
                 while written.get() < 600 {
                     let Some(newest) = written.get().checked_sub(1) else {
-                        rt.sleep(cygnus_types::Nanos::micros(5)).await;
+                        rt.sleep(Nanos::micros(5)).await;
                         continue;
                     };
                     // One of the last few, alone or with those before it.
@@ -278,15 +293,14 @@ fn what_was_acknowledged_is_read_by_every_reactor_though_its_checksum_is_that_of
                 }
             }
         });
-        assert!(array.traffic().asked > asked, "some were only in the writer's memory");
+        assert!(opened.array.traffic().asked > asked, "some were only in the writer's memory");
         // What is on the devices is read there.
-        let (volume, asked) = (array.volume("v").unwrap(), array.traffic().asked);
-        cluster.run(async move { volume.flush().await.unwrap() }).unwrap();
-        on_all(&cluster, &array, &peers, |_, rt, volume| async move {
+        let (volume, asked) = (opened.volume(0), opened.array.traffic().asked);
+        opened.cluster.run(async move { volume.flush().await.unwrap() }).unwrap();
+        opened.on_all(|_, rt, volume| async move {
             let data = volume.read(0, rt.alloc(600 * 4096).full()).await.unwrap();
             assert_eq!(data.len(), 600 * 4096);
         });
-        assert_eq!(array.traffic().asked, asked);
-        stop(&cluster);
+        assert_eq!(opened.array.traffic().asked, asked);
     }
 }
