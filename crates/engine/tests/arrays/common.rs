@@ -3,7 +3,7 @@
 use cygnus_engine::{Array, ArrayHealth, CreateOptions, JobState, JobStatus, Volume, check, create};
 use cygnus_format::MemberState;
 use cygnus_policy::Preset;
-use cygnus_runtime::Runtime;
+use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, Nanos};
 
@@ -25,6 +25,22 @@ pub fn make(world: &World, groups: usize, k: u8, m: u8, more: usize) -> Vec<Disk
         array.close().await.unwrap();
     });
     disks
+}
+
+/// Opens the array, with its volume "v".
+pub async fn open(rt: &Runtime, devices: &[DeviceInfo]) -> (Array, Volume) {
+    let array = Array::open(rt, devices, &options()).await.unwrap();
+    let volume = array.volume("v").unwrap();
+    (array, volume)
+}
+
+/// Fills the volume, each block with its address for a tag, and closes the array.
+pub fn filled(world: &World, disks: &[DiskId]) {
+    session(world, disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        fill(&rt, &volume, 0).await;
+        array.close().await.unwrap();
+    });
 }
 
 pub fn block(tag: u64) -> Vec<u8> {

@@ -15,8 +15,7 @@ fn a_drained_member_leaves_with_all_redundancy_kept() {
         let members = groups * usize::from(k + m);
         let disks = make(&world, groups, k, m, 1);
         session(&world.clone(), &disks.clone(), |rt, devices| async move {
-            let array = Array::open(&rt, &devices[..members], &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices[..members]).await;
             fill(&rt, &volume, 0).await;
             array.add_spare(&devices[members], false).await.unwrap();
             let job = array.drain(MemberIx(1)).await.unwrap();
@@ -48,8 +47,7 @@ fn a_drained_array_passes_its_check_and_a_scrub() {
     let world = World::new(2);
     let disks = make(&world, 2, 2, 1, 1);
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..6], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..6]).await;
         array.add_spare(&devices[6], false).await.unwrap();
         for round in 0..4 {
             fill(&rt, &volume, round).await;
@@ -71,8 +69,7 @@ fn what_a_rotten_member_cannot_give_comes_from_the_others() {
     let world = World::new(3);
     let disks = make(&world, 1, 2, 1, 1);
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..3]).await;
         fill(&rt, &volume, 0).await;
         array.checkpoint().await.unwrap();
         for n in 0..600 {
@@ -96,8 +93,7 @@ fn the_death_of_another_member_does_not_end_a_drain() {
     let world = World::new(4);
     let disks = make(&world, 1, 2, 1, 1);
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..3]).await;
         fill(&rt, &volume, 0).await;
         array.add_spare(&devices[3], false).await.unwrap();
         let job = array.drain(MemberIx(0)).await.unwrap();
@@ -147,8 +143,7 @@ fn a_cancelled_drain_leaves_everything_as_it_was_and_can_begin_again() {
     let world = World::new(6);
     let disks = make(&world, 1, 2, 1, 1);
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..3]).await;
         fill(&rt, &volume, 0).await;
         array.add_spare(&devices[3], false).await.unwrap();
         for pause in [0, 200, 1_000, 3_000] {
@@ -196,8 +191,7 @@ fn drain_while_one_dies(dying: usize, operations: u64) -> JobState {
     let device = disks[dying];
     let (faulty, after) = (world.clone(), operations);
     let end = session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..5], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..5]).await;
         for at in 0..FEW {
             put(&rt, &volume, at, at).await;
         }
@@ -226,8 +220,7 @@ fn drain_while_one_dies(dying: usize, operations: u64) -> JobState {
         end
     });
     session(&world, &alive, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices).await;
         healed(&rt, &array).await;
         for at in 0..FEW {
             let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();

@@ -22,8 +22,7 @@ fn a_group_is_added_takes_over_as_front_end_and_stays() {
     let (old, new) = with_more(&world);
     let all: Vec<DiskId> = old.iter().chain(&new).copied().collect();
     session(&world, &all, |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..6], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..6]).await;
         fill(&rt, &volume, 0).await;
         let before = array.status().usable;
         let added = array.add_groups(&devices[6..], false).await.unwrap();

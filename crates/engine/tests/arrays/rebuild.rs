@@ -15,8 +15,7 @@ fn a_replaced_member_is_as_good_as_the_one_it_replaces() {
         let members = groups * usize::from(k + m);
         let disks = make(&world, groups, k, m, 1);
         session(&world.clone(), &disks.clone(), |rt, devices| async move {
-            let array = Array::open(&rt, &devices[..members], &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices[..members]).await;
             fill(&rt, &volume, 0).await;
             let error = array.replace(MemberIx(1), &devices[members], false).await.unwrap_err();
             assert!(matches!(error, MemberError::StillOnline(_)), "{error}");
@@ -49,8 +48,7 @@ fn a_rebuilt_array_passes_its_check() {
     session(&world, &disks, |rt, devices| {
         let (world, dying) = (world.clone(), disks[4]);
         async move {
-            let array = Array::open(&rt, &devices[..6], &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices[..6]).await;
             for round in 0..4 {
                 fill(&rt, &volume, round).await;
             }
@@ -70,11 +68,7 @@ fn a_rebuilt_array_passes_its_check() {
 fn a_member_that_was_away_gets_what_changed_and_no_more() {
     let world = World::new(3);
     let disks = make(&world, 1, 2, 1, 0);
-    session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        fill(&rt, &array.volume("v").unwrap(), 0).await;
-        array.close().await.unwrap();
-    });
+    filled(&world, &disks);
     session(&world, &disks[..2], |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
         for at in 0..100 {
@@ -205,8 +199,7 @@ fn a_second_failure_during_a_rebuild_is_survived_if_the_parity_allows() {
     session(&world, &disks, |rt, devices| {
         let (world, disks) = (world.clone(), disks.clone());
         async move {
-            let array = Array::open(&rt, &devices[..5], &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices[..5]).await;
             fill(&rt, &volume, 0).await;
             world.kill(disks[0]);
             put(&rt, &volume, 0, 1).await;
@@ -232,8 +225,7 @@ fn the_death_of_the_new_device_ends_the_job_and_nothing_else() {
     session(&world, &disks, |rt, devices| {
         let (world, disks) = (world.clone(), disks.clone());
         async move {
-            let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices[..3]).await;
             fill(&rt, &volume, 0).await;
             let first = array.replace(MemberIx(0), &devices[3], true).await.unwrap();
             world.kill(disks[3]);
@@ -252,8 +244,7 @@ fn a_cancelled_rebuild_can_be_taken_up_again() {
     let world = World::new(7);
     let disks = make(&world, 1, 2, 1, 1);
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..3]).await;
         fill(&rt, &volume, 0).await;
         let job = array.replace(MemberIx(2), &devices[3], true).await.unwrap();
         assert!(array.cancel_job(job));
@@ -349,8 +340,7 @@ fn rebuild_while_one_dies(dying: usize, operations: u64) -> Option<JobState> {
     let world = World::new(operations);
     let disks = make(&world, 1, 3, 2, 1);
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
-        let array = Array::open(&rt, &devices[..5], &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices[..5]).await;
         for at in 0..FEW {
             put(&rt, &volume, at, at).await;
         }

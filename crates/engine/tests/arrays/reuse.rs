@@ -154,8 +154,7 @@ fn the_same_devices_may_come_back_as_a_new_group() {
     let world = World::new(3);
     let disks = make(&world, 3, 2, 1, 0);
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices).await;
         for tag in 0..5 {
             fill(&rt, &volume, tag).await;
             volume.trim(0, 64 * 4096).await.unwrap();

@@ -155,8 +155,7 @@ fn what_is_beyond_redundancy_is_listed_and_nothing_else_suffers() {
     assert!(left.contains(&(FindingKind::Lost, Some(Lba(42)))), "{left:?}");
     assert!(left.iter().all(|(kind, lba)| *kind != FindingKind::Lost || *lba == Some(Lba(42))), "{left:?}");
     session(&sample.world, &sample.disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = common::open(&rt, &devices).await;
         for lba in 0..700 {
             let read = volume.read(lba * B, rt.alloc(BLOCK).full()).await;
             assert_eq!(matches!(read, Err(VolumeError::Unreadable { .. })), lba == 42, "block {lba}");
@@ -254,8 +253,7 @@ fn a_segment_that_was_given_up_comes_back_when_its_blocks_are_overwritten() {
     let disks = common::make(&world, 1, 2, 1, 0);
     let (flipped, all) = (world.clone(), disks.clone());
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = common::open(&rt, &devices).await;
         common::fill(&rt, &volume, 0).await;
         let at = array.locate("v", Lba(7)).await.unwrap();
         // Not the same bit everywhere, which would leave the parity right.

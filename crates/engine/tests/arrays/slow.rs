@@ -9,6 +9,7 @@ use cygnus_runtime::{Event, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, Nanos};
 
+use crate::common::{healed, open};
 use crate::sessions::*;
 
 /// Enough to put data into every group.
@@ -95,8 +96,7 @@ fn one_of_nine_a_hundred_times_slower_is_hardly_felt() {
         let disks = make(&world, k, m, groups);
         let slow = disks[1];
         session(&world.clone(), &disks.clone(), |rt, devices| async move {
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             fill(&rt, &volume).await;
             let healthy = read_randomly(&rt, &volume, 8, 20_000).await;
             let before = array.traffic();
@@ -134,8 +134,7 @@ fn without_a_column_to_spare_nothing_is_read_around() {
     let world = World::new(6);
     let disks = make(&world, 2, 1, 3);
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices).await;
         fill(&rt, &volume).await;
         read_randomly(&rt, &volume, 4, 4_000).await;
         world.kill(disks[0]);
@@ -156,8 +155,7 @@ fn a_hung_member_holds_up_reads_for_a_moment_and_a_flush_for_the_limit() {
             let world = world.clone();
             async move {
                 rt.set_patience(reactors_patience);
-                let array = Array::open(&rt, &devices, &options()).await.unwrap();
-                let volume = array.volume("v").unwrap();
+                let (array, volume) = open(&rt, &devices).await;
                 fill(&rt, &volume).await;
                 read_randomly(&rt, &volume, 4, 4_000).await;
                 world.hang(hung, None);
@@ -182,7 +180,7 @@ fn a_hung_member_holds_up_reads_for_a_moment_and_a_flush_for_the_limit() {
         session(&world.clone(), &disks.clone(), |rt, devices| async move {
             let array = Array::open(&rt, &devices, &options()).await.unwrap();
             // It was late, which is no reason not to believe what it has.
-            crate::common::healed(&rt, &array).await;
+            healed(&rt, &array).await;
             read_randomly(&rt, &array.volume("v").unwrap(), 4, 4_000).await;
             array.close().await.unwrap();
         });
@@ -215,8 +213,7 @@ fn a_slow_column_is_read_when_a_quick_one_proves_wrong() {
     session(&world, &disks, |rt, devices| {
         let (world, disks) = (world.clone(), disks.clone());
         async move {
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             fill(&rt, &volume).await;
             world.slow_down(disks[1], 100);
             read_randomly(&rt, &volume, 8, 800).await;
@@ -238,8 +235,7 @@ fn a_member_that_is_slow_at_writing_only_is_reported_and_read_as_before() {
     let world = World::new(11);
     let disks = make(&world, 2, 1, 3);
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices).await;
         let rewrite = async |rounds| {
             for round in 0..rounds {
                 for at in 0..BLOCKS {

@@ -59,8 +59,7 @@ fn survives(k: u8, m: u8, concerned: &[usize], passing: Passing, span: Nanos) {
     session(&world, &disks, |rt, devices| {
         let (world, concerned) = (world.clone(), concerned.clone());
         async move {
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             fill(&rt, &volume, 0).await;
             concerned.iter().for_each(|&disk| passing.begin(&world, disk));
             let begun = rt.now();
@@ -145,8 +144,7 @@ fn a_file_system_that_is_full_suspends_and_is_no_members_fault() {
     session(&world, &disks, |rt, devices| {
         let (world, disks) = (world.clone(), disks.clone());
         async move {
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             disks.iter().for_each(|&disk| world.fill_up(disk, true));
             for at in 0..100 {
                 put(&rt, &volume, at, at).await;
@@ -220,8 +218,7 @@ fn closing_a_suspended_array_ends() {
         session(&world, &disks, |rt, devices| {
             let (world, disks) = (world.clone(), disks.clone());
             async move {
-                let array = Array::open(&rt, &devices, &options()).await.unwrap();
-                let volume = array.volume("v").unwrap();
+                let (array, volume) = open(&rt, &devices).await;
                 fill(&rt, &volume, 0).await;
                 disks.iter().for_each(|&disk| passing.begin(&world, disk));
                 put(&rt, &volume, 0, 99).await;
@@ -234,8 +231,7 @@ fn closing_a_suspended_array_ends() {
         });
         disks.iter().for_each(|&disk| passing.end(&world, disk));
         session(&world, &disks, |rt, devices| async move {
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             let buf = rt.alloc(4096);
             for at in 1..BLOCKS {
                 assert!(volume.read(at * 4096, buf.full()).await.unwrap().bytes() == block(at), "block {at}");
@@ -250,11 +246,7 @@ fn closing_a_suspended_array_ends() {
 fn an_opening_with_too_few_members_says_which_and_records_nothing() {
     let world = World::new(6);
     let disks = make(&world, 1, 2, 1, 0);
-    session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        fill(&rt, &array.volume("v").unwrap(), 0).await;
-        array.close().await.unwrap();
-    });
+    filled(&world, &disks);
     let before: Vec<_> = disks.iter().map(|&disk| world.stats(disk).writes).collect();
     [disks[1], disks[2]].iter().for_each(|&disk| world.kill(disk));
     session(&world, &disks, |rt, devices| async move {
@@ -320,8 +312,7 @@ fn a_member_is_let_in_only_when_everything_submitted_before_has_ended() {
         let (world, disks) = (world.clone(), disks.clone());
         async move {
             rt.set_patience(Nanos::secs(2));
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             fill(&rt, &volume, 0).await;
             world.hang(disks[1], None);
             fill(&rt, &volume, 1).await;
@@ -347,8 +338,7 @@ fn a_power_cut_while_suspended_loses_nothing_that_was_flushed() {
         session(&world, &disks, |rt, devices| {
             let (world, disks) = (world.clone(), disks.clone());
             async move {
-                let array = Array::open(&rt, &devices, &options()).await.unwrap();
-                let volume = array.volume("v").unwrap();
+                let (array, volume) = open(&rt, &devices).await;
                 fill(&rt, &volume, 0).await;
                 [disks[0], disks[1]].iter().for_each(|&disk| passing.begin(&world, disk));
                 for at in 0..200 {
@@ -362,8 +352,7 @@ fn a_power_cut_while_suspended_loses_nothing_that_was_flushed() {
         world.restore_power();
         [disks[0], disks[1]].iter().for_each(|&disk| passing.end(&world, disk));
         session(&world, &disks, |rt, devices| async move {
-            let array = Array::open(&rt, &devices, &options()).await.unwrap();
-            let volume = array.volume("v").unwrap();
+            let (array, volume) = open(&rt, &devices).await;
             let buf = rt.alloc(4096);
             for at in 0..BLOCKS {
                 let data = volume.read(at * 4096, buf.full()).await.unwrap();

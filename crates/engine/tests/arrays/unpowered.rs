@@ -76,8 +76,7 @@ fn loses(seed: u64, k: u8, m: u8, concerned: &[usize]) -> u64 {
     world.restore_power();
     let again = lost.clone();
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        let volume = array.volume("v").unwrap();
+        let (array, volume) = open(&rt, &devices).await;
         for at in 0..BLOCKS {
             match read(&rt, &volume, at).await {
                 Ok(data) => assert!(data == block(if at <= NEW { at + 7 } else { at }), "block {at}"),
