@@ -516,7 +516,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is promised to volumes leaves room for everything else, at any fill: `decisions/sparse-volumes.md`.
+        /// What is promised to volumes leaves room for everything else, at any fill: `docs/decisions/019-sparse-volumes.md`.
         #[test]
         fn what_is_promised_leaves_room_for_all_the_rest(
             geometry in geometries(),

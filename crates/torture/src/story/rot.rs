@@ -1,5 +1,5 @@
 //! Rot in what describes the data, of which each thing is there once more than members may be away: drawn after all the rest,
-//! so that the rest of a seed's story does not depend on it. It is no more than `docs/decisions/never-old-data.md` promises to
+//! so that the rest of a seed's story does not depend on it. It is no more than `docs/decisions/015-never-old-data.md` promises to
 //! bear beside m members that came to harm, so nothing of it may be felt.
 
 use cygnus_runtime::Rng;
