@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::outfile;
 use crate::output::Output;
 use cygnus_control::show;
-use cygnus_torture::{Coverage, Options, Plant, Report, Story, replay, run_seeds, shorten};
+use cygnus_torture::{Coverage, Effort, Options, Plant, Report, Story, Tier, replay, run_seeds, shorten};
 use cygnus_types::counted;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -112,6 +112,7 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
         requests,
         jobs: args.jobs.map_or(cores, usize::from),
         plant,
+        tier: Tier::All,
         stop_at_failure: args.stop_at_failure,
     };
     let bar = bar(&options, output);
@@ -156,7 +157,7 @@ fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Ve
 }
 
 fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> Option<ShortStory> {
-    let short = shorten(&Story::random(seed), plant, args.shrink)?;
+    let short = shorten(&Story::random(seed), plant, Effort { runs: args.shrink, lines: 0 })?;
     let file = args.stories.join(format!("seed-{seed}.story"));
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
     let remark = format!("# from seed {seed}, by {} runs; ends with: {}\n", short.tried, one_line(&short.failure));

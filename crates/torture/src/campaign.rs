@@ -11,7 +11,7 @@ use cygnus_sim::{DiskId, World};
 use crate::coverage::Coverage;
 use crate::journal;
 use crate::run::{Outcome, run_story};
-use crate::story::{Story, shrink};
+use crate::story::{Effort, Story, Tier, shrink};
 use crate::tally::Tally;
 
 /// A bug planted on purpose, to see that it is caught. All of them are in the devices' behaviour, so that no line of the
@@ -55,13 +55,23 @@ pub struct Options {
     pub jobs: usize,
     /// Bug to plant.
     pub plant: Plant,
+    /// What the stories are about.
+    pub tier: Tier,
     /// Stop at the first failure instead of collecting them all.
     pub stop_at_failure: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { start: 0, seeds: 1, requests: None, jobs: 1, plant: Plant::Nothing, stop_at_failure: false }
+        Self {
+            start: 0,
+            seeds: 1,
+            requests: None,
+            jobs: 1,
+            plant: Plant::Nothing,
+            tier: Tier::All,
+            stop_at_failure: false,
+        }
     }
 }
 
@@ -139,7 +149,7 @@ pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report
             if seed >= options.start.saturating_add(options.seeds) {
                 break;
             }
-            let outcome = run_seed(seed, options.plant);
+            let outcome = run_seed(seed, options);
             let mut report = report.lock().expect("no holder panics");
             report.seeds += 1;
             match outcome {
@@ -168,10 +178,10 @@ pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report
     report
 }
 
-fn run_seed(seed: u64, plant: Plant) -> Result<Outcome, SeedFailure> {
-    let story = Story::random(seed);
-    guarded(&story, plant).map_err(|failure| {
-        let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
+fn run_seed(seed: u64, options: &Options) -> Result<Outcome, SeedFailure> {
+    let story = Story::about(options.tier, seed);
+    guarded(&story, options.plant).map_err(|failure| {
+        let plant = options.plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
         let shape = &story.shape;
         SeedFailure {
             seed,
@@ -224,13 +234,13 @@ pub struct Short {
     pub tried: u64,
 }
 
-/// Makes a story that fails shorter, running at most `most` others; `None` if it does not fail.
-pub fn shorten(story: &Story, plant: Plant, most: u64) -> Option<Short> {
+/// Makes a story that fails shorter; `None` if it does not fail.
+pub fn shorten(story: &Story, plant: Plant, effort: Effort) -> Option<Short> {
     let _quiet = QuietPanics::new();
     TORTURES.set(true);
     let failure = guarded(story, plant).err();
     let short = failure.map(|failure| {
-        let shrunk = shrink(story.clone(), failure, most, |story| guarded(story, plant).err());
+        let shrunk = shrink(story.clone(), failure, effort, |story| guarded(story, plant).err());
         Short { story: shrunk.story, failure: shrunk.failure, tried: shrunk.tried }
     });
     TORTURES.set(false);

@@ -34,5 +34,5 @@ mod truth;
 pub use campaign::{Options, Plant, Replay, Report, SeedFailure, Short, replay, run_seeds, shorten};
 pub use coverage::Coverage;
 pub use oracle::Violation;
-pub use story::{Story, StoryError};
+pub use story::{Effort, Story, StoryError, Tier};
 pub use tally::Tally;

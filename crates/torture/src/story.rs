@@ -16,6 +16,7 @@ mod shrink;
 mod sparse;
 mod standby;
 mod text;
+mod tier;
 
 use cygnus_format::{DATA_START, Geometry};
 use cygnus_policy::{ParityPlacement, Preset};
@@ -27,8 +28,10 @@ pub(crate) use growth::Regroup;
 pub(crate) use passing::{Passing, Sort};
 pub(crate) use rot::{Decay, Part};
 pub(crate) use scrubs::Scrubs;
+pub use shrink::Effort;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
+pub use tier::Tier;
 
 /// See the module's text.
 #[derive(Clone, Debug, PartialEq)]

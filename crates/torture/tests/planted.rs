@@ -1,54 +1,132 @@
-//! Bugs planted in the engine are caught, and each failing seed becomes a short story that still shows the bug.
+//! Bugs planted in the engine are caught, and each becomes a short story that still shows the bug.
+//!
+//! Each has the stories that are about what it breaks: those catch it after few seeds, where among stories about everything it
+//! took hundreds.
 
 // Builds without debug assertions have no such bugs.
 #![cfg(debug_assertions)]
 
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
 use cygnus_engine::planted::{Bug, plant};
-use cygnus_torture::{Options, Plant, Story, replay, run_seeds, shorten};
+use cygnus_torture::{Effort, Options, Plant, Story, Tier, replay, run_seeds, shorten};
 
-/// Failing seeds whose stories may be made short: in some so much goes on at once that the budget does not suffice.
-const TRIES: u32 = 4;
+/// Seeds after which a bug must have been caught.
+const SEEDS: u64 = 400;
+/// So many are run at a time, and the shortest story that fails is made shorter: a few seeds more cost less than that.
+const BATCH: u64 = 32;
+/// The same where stories need not be short.
+const FEW: u64 = 2;
+/// Failing stories that may be made short: in some so much goes on at once that the effort does not suffice.
+const TRIES: usize = 4;
+/// Runs that making one story short may take.
+const RUNS: u64 = 600;
+/// A story with fewer lines is short.
+const SHORT: usize = 120;
+/// The same where a bug shows only after much has been written, or while much goes on at once.
+const LONG: usize = 2000;
 
-/// The shortened story of the first seed from `start` on that fails, and where to look for the next.
-fn story_of(bug: Bug, start: u64) -> (String, u64) {
-    let options = Options { start, seeds: 1000, jobs: 2, stop_at_failure: true, ..Options::default() };
-    let report = run_seeds(&options, |_| {});
-    let failed = report.failures.first().unwrap_or_else(|| panic!("{bug:?} is not caught by {} seeds", report.seeds));
-    let whole = Story::random(failed.seed);
-    let short = shorten(&whole, Plant::Nothing, 600).expect("the seed fails again");
-    let text = short.story.to_string();
-    eprintln!("{bug:?}, seed {}, {} runs:\n{text}{}\n", failed.seed, short.tried, short.failure);
-    assert!(text.lines().count() < whole.to_string().lines().count(), "the story is shorter than it was");
-    (text, failed.seed + 1)
+/// What is planted is planted for the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The stories, of the first seeds that catch a bug, that end badly: those with the fewest lines first.
+fn caught(bug: Bug, tier: Tier, batch: u64) -> Vec<Story> {
+    for start in (0..SEEDS).step_by(batch as usize) {
+        let report = run_seeds(&Options { start, seeds: batch, jobs: 2, tier, ..Options::default() }, |_| {});
+        let mut stories: Vec<Story> = report.failures.iter().map(|f| Story::about(tier, f.seed)).collect();
+        if let Some(first) = report.failures.first() {
+            eprintln!("{bug:?}: {} of {batch} seeds from {start} on: {}", stories.len(), first.failure);
+            stories.sort_by_key(lines);
+            return stories;
+        }
+    }
+    panic!("{bug:?} is not caught by {SEEDS} seeds of {tier:?}")
 }
 
-/// One test, since what is planted is planted for the whole process.
+fn lines(story: &Story) -> usize {
+    story.to_string().lines().count()
+}
+
+/// Plants a bug, and sees it caught by stories of a tier, in one of fewer than `most` lines.
+fn is_caught(bug: Bug, tier: Tier, most: usize) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let begun = Instant::now();
+    plant(Some(bug));
+    let stories = caught(bug, tier, if most == SHORT { BATCH } else { FEW });
+    let effort = Effort { runs: RUNS, lines: most };
+    let short = |story: &Story| shorten(story, Plant::Nothing, effort).expect("the story fails again");
+    let short = stories.iter().take(TRIES).map(short).find(|short| lines(&short.story) < most);
+    let short = short.unwrap_or_else(|| panic!("{bug:?}: no story of {TRIES} has fewer than {most} lines"));
+    let text = short.story.to_string();
+    eprintln!("{bug:?}: {} runs, {:?}: {}", short.tried, begun.elapsed(), short.failure);
+    let again: Story = text.parse().expect("what is written can be read");
+    assert!(replay(&again, Plant::Nothing).failure.is_some());
+    plant(None);
+    assert_eq!(replay(&again, Plant::Nothing).failure, None, "without the bug the story ends well:\n{text}");
+}
+
 #[test]
-fn every_planted_bug_is_caught_and_told_in_a_few_lines() {
-    // With the length that a short story may have. What a successor misses shows only where much goes on at once.
-    for (bug, most) in [
-        (Bug::ChecksumSkipped, 120),
-        (Bug::VictimFreedUnflushed, 120),
-        (Bug::LastRowWithoutParity, 120),
-        (Bug::OldestWriteWins, 120),
-        (Bug::ScrubForgetsParity, 120),
-        (Bug::SuccessorMissesWrites, 2000),
-        (Bug::ComesBackUnseen, 120),
-        (Bug::SalvageInventsZeros, 120),
-        (Bug::GroupLeavesTooEarly, 120),
-    ] {
-        plant(Some(bug));
-        let text = (0..TRIES)
-            .scan(0, |start, _| {
-                let (story, next) = story_of(bug, *start);
-                *start = next;
-                Some(story)
-            })
-            .find(|text| text.lines().count() < most);
-        let text = text.unwrap_or_else(|| panic!("{bug:?}: no story of {TRIES} has fewer than {most} lines"));
-        let again: Story = text.parse().expect("what is written can be read");
-        assert!(replay(&again, Plant::Nothing).failure.is_some());
-        plant(None);
-        assert_eq!(replay(&again, Plant::Nothing).failure, None, "without the bug the story ends well");
-    }
+fn checksums_that_are_skipped() {
+    is_caught(Bug::ChecksumSkipped, Tier::Plain, SHORT);
+}
+
+#[test]
+fn a_victim_freed_too_early() {
+    is_caught(Bug::VictimFreedUnflushed, Tier::Plain, SHORT);
+}
+
+#[test]
+fn rows_without_parity() {
+    is_caught(Bug::LastRowWithoutParity, Tier::Plain, SHORT);
+}
+
+#[test]
+fn old_writes_that_win() {
+    is_caught(Bug::OldestWriteWins, Tier::Plain, SHORT);
+}
+
+#[test]
+fn scrubs_that_forget_parity() {
+    is_caught(Bug::ScrubForgetsParity, Tier::Scrubs, SHORT);
+}
+
+#[test]
+fn a_successor_that_misses_writes() {
+    is_caught(Bug::SuccessorMissesWrites, Tier::Standby, LONG);
+}
+
+#[test]
+fn writes_that_are_owed_and_forgotten() {
+    is_caught(Bug::OwedIsForgotten, Tier::Passing, SHORT);
+}
+
+#[test]
+fn members_that_come_back_unseen() {
+    is_caught(Bug::ComesBackUnseen, Tier::Outages, SHORT);
+}
+
+#[test]
+fn zeros_that_a_salvage_invents() {
+    is_caught(Bug::SalvageInventsZeros, Tier::Salvage, SHORT);
+}
+
+#[test]
+fn a_group_that_leaves_too_early() {
+    is_caught(Bug::GroupLeavesTooEarly, Tier::Growth, SHORT);
+}
+
+#[test]
+fn pages_that_are_written_once() {
+    is_caught(Bug::PagesOnce, Tier::Rot, SHORT);
+}
+
+#[test]
+fn sparse_pages_that_are_written_whole() {
+    is_caught(Bug::SparsePagesWhole, Tier::Sparse, LONG);
+}
+
+#[test]
+fn checkpoints_without_a_reserve() {
+    is_caught(Bug::CheckpointUnreserved, Tier::Sparse, LONG);
 }

@@ -5,7 +5,7 @@ use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
-use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, What};
+use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
 const B: u64 = BLOCK as u64;
 
@@ -185,8 +185,13 @@ struct Draw {
 }
 
 impl Story {
-    /// The story of a seed.
+    /// The story of a seed, which may be about anything.
     pub fn random(seed: u64) -> Self {
+        Self::about(Tier::All, seed)
+    }
+
+    /// The story of a seed among those of a tier.
+    pub fn about(tier: Tier, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let shape = Shape::of_seed(seed, &mut rng);
         let usable = crate::array::usable_blocks(&shape);
@@ -215,17 +220,18 @@ impl Story {
             requests,
         };
         let mut story = draw.story();
-        super::sparse::draw(&mut story, seed);
-        super::scrubs::draw(&mut story, seed);
-        super::growth::draw(&mut story, seed);
-        super::renewal::draw(&mut story, seed);
-        super::standby::draw(&mut story, seed);
-        super::passing::draw(&mut story, seed);
-        super::passing::draw_outages(&mut story, seed);
-        super::salvage::draw(&mut story, seed);
-        super::rot::draw(&mut story, seed);
+        tier.narrow(&mut story);
+        super::sparse::draw(&mut story, seed, tier);
+        super::scrubs::draw(&mut story, seed, tier);
+        super::growth::draw(&mut story, seed, tier);
+        super::renewal::draw(&mut story, seed, tier);
+        super::standby::draw(&mut story, seed, tier);
+        super::passing::draw(&mut story, seed, tier);
+        super::passing::draw_outages(&mut story, seed, tier);
+        super::salvage::draw(&mut story, seed, tier);
+        super::rot::draw(&mut story, seed, tier);
         // Apart from the rest too.
-        story.shape.modelled = Rng::new(seed ^ 0x6472_6976).chance(1, 8);
+        story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
     }
 }

@@ -3,7 +3,7 @@
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
-use super::{Harm, Story, What};
+use super::{Harm, Story, Tier, What};
 
 /// One story in so many has it.
 const ONE_IN: u64 = 5;
@@ -26,9 +26,9 @@ pub(crate) enum Regroup {
 }
 
 /// Adds groups that come and go, if the seed says so.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x6772_6f77);
-    if !rng.chance(1, ONE_IN) {
+    if !tier.has(Tier::Growth, rng.chance(1, ONE_IN)) {
         return;
     }
     let shape = &mut story.shape;

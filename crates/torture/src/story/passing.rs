@@ -7,7 +7,7 @@ use cygnus_runtime::{IoErrorKind, Rng};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::Nanos;
 
-use super::{Regroup, Story};
+use super::{Regroup, Story, Tier};
 
 /// Some members are in trouble for a while.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,9 +72,9 @@ impl Sort {
 const ONE_IN: u64 = 2;
 
 /// Adds trouble that passes to the story of a seed.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x7061_7373);
-    if !rng.chance(1, ONE_IN) || !story.loses_nothing() {
+    if !tier.has(Tier::Passing, rng.chance(1, ONE_IN)) || !story.loses_nothing() {
         return;
     }
     let (members, width) = (story.shape.members(), story.shape.width());
@@ -98,12 +98,12 @@ const OUTAGES_ONE_IN: u64 = 3;
 
 /// Adds outages of members to the story of a seed. A scrub that is judged by what devices hold, and a group that cannot leave
 /// because of blocks that are lost, are left to other stories.
-pub(super) fn draw_outages(story: &mut Story, seed: u64) {
+pub(super) fn draw_outages(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x6F75_7461);
     let leaves = |(_, what): &(Nanos, Regroup)| matches!(what, Regroup::Retire(_) | Regroup::Refresh(..));
     let may = |cycle: &super::Cycle| !cycle.scrubs.first && !cycle.regroups.iter().any(leaves);
     let may = story.loses_nothing() && story.salvage.is_empty() && story.cycles.iter().all(may);
-    if !may || !rng.chance(1, OUTAGES_ONE_IN) {
+    if !may || !tier.has(Tier::Outages, rng.chance(1, OUTAGES_ONE_IN)) {
         return;
     }
     let (members, width) = (story.shape.members(), story.shape.width());

@@ -3,15 +3,15 @@
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
-use super::{Harm, Regroup, Story, What};
+use super::{Harm, Regroup, Story, Tier, What};
 
 /// One story in so many has it.
 const ONE_IN: u64 = 5;
 
 /// Adds replacements, if the seed says so.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x7265_6e65);
-    if story.shape.geometry.parity == 0 || !rng.chance(1, ONE_IN) {
+    if story.shape.geometry.parity == 0 || !tier.has(Tier::Standby, rng.chance(1, ONE_IN)) {
         return;
     }
     let members = story.shape.members() as u64;

@@ -4,7 +4,7 @@
 
 use cygnus_runtime::Rng;
 
-use super::{Harm, Story, What};
+use super::{Harm, Story, Tier, What};
 
 /// One story in so many rots.
 const ONE_IN: u64 = 3;
@@ -29,9 +29,9 @@ pub(crate) enum Decay {
 }
 
 /// Adds rot to the story of a seed.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x0407_0407_0407_0407);
-    if !rng.chance(1, ONE_IN) {
+    if !tier.has(Tier::Rot, rng.chance(1, ONE_IN)) {
         return;
     }
     let (members, width, parity) = (story.shape.members(), story.shape.width(), story.shape.geometry.parity);

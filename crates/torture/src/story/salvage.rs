@@ -2,15 +2,15 @@
 
 use cygnus_runtime::Rng;
 
-use super::Story;
+use super::{Story, Tier};
 
 /// One story in so many has it.
 const ONE_IN: u64 = 6;
 
 /// Breaks the array in the end, if the seed says so.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x7361_6c76);
-    if !rng.chance(1, ONE_IN) {
+    if !tier.has(Tier::Salvage, rng.chance(1, ONE_IN)) {
         return;
     }
     let shape = &story.shape;

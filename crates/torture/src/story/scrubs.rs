@@ -3,7 +3,7 @@
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
-use super::Story;
+use super::{Story, Tier};
 
 /// The array is scrubbed in a cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,9 +15,9 @@ pub(crate) struct Scrubs {
 }
 
 /// Adds scrubs to the story of a seed.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x5C12_0B5C_120B_5C12);
-    if !rng.chance(1, 3) {
+    if !tier.has(Tier::Scrubs, rng.chance(1, 3)) {
         return;
     }
     for cycle in &mut story.cycles {

@@ -43,18 +43,36 @@ fn class(failure: &str) -> &'static str {
 struct Shrinker<F> {
     run: F,
     best: Shrunk,
-    most: u64,
+    effort: Effort,
 }
 
-/// Makes `story`, which ends with `failure`, shorter; `run` gives the failure of a story, if it fails. Runs at most `most`
-/// stories.
-pub(crate) fn shrink(story: Story, failure: String, most: u64, run: impl FnMut(&Story) -> Option<String>) -> Shrunk {
-    let mut shrinker = Shrinker { run, best: Shrunk { story, failure, tried: 0 }, most };
-    while shrinker.pass() && shrinker.best.tried < shrinker.most {}
+/// How much is done to make a story shorter.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Stories that are run for it at most.
+    pub runs: u64,
+    /// A story with fewer lines is short enough.
+    pub lines: usize,
+}
+
+/// Makes `story`, which ends with `failure`, shorter; `run` gives the failure of a story, if it fails.
+pub(crate) fn shrink(
+    story: Story,
+    failure: String,
+    effort: Effort,
+    run: impl FnMut(&Story) -> Option<String>,
+) -> Shrunk {
+    let mut shrinker = Shrinker { run, best: Shrunk { story, failure, tried: 0 }, effort };
+    while !shrinker.is_done() && shrinker.pass() {}
     shrinker.best
 }
 
 impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
+    fn is_done(&self) -> bool {
+        let lines = || self.best.story.to_string().lines().count();
+        self.best.tried >= self.effort.runs || self.effort.lines > 0 && lines() < self.effort.lines
+    }
+
     /// Everything once; whether anything came of it.
     fn pass(&mut self) -> bool {
         let before = self.best.story.clone();
@@ -153,7 +171,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         }
         let world = story.world;
         for n in 0..WORLDS {
-            if self.best.tried >= self.most {
+            if self.is_done() {
                 return false;
             }
             story.world = world.wrapping_add(n);
@@ -226,7 +244,7 @@ mod tests {
             (hits(RequestKind::Write) >= 2 && hits(RequestKind::Flush) >= 1).then(|| "legal: none".to_owned())
         };
         let story = (0..).map(Story::random).find(|story| guilty(story).is_some()).expect("some story is");
-        let shrunk = shrink(story, "legal: none".into(), 5000, |story| guilty(story));
+        let shrunk = shrink(story, "legal: none".into(), Effort { runs: 5000, lines: 0 }, |story| guilty(story));
         let requests: usize = shrunk.story.cycles.iter().flat_map(|c| &c.clients).map(|c| c.requests.len()).sum();
         assert_eq!(requests, 3, "{}", shrunk.story);
         assert!(shrunk.story.to_string().lines().count() < 20, "{}", shrunk.story);

@@ -5,7 +5,7 @@
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
-use super::{Admin, Ending, Request, RequestKind, Story};
+use super::{Admin, Ending, Request, RequestKind, Story, Tier};
 
 const B: u64 = BLOCK as u64;
 
@@ -73,9 +73,9 @@ impl Story {
 }
 
 /// Makes the first volume a sparse one, if the seed says so.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x7370_6172_7365);
-    if !rng.chance(1, ONE_IN) {
+    if !tier.has(Tier::Sparse, rng.chance(1, ONE_IN)) {
         return;
     }
     let usable = crate::array::usable_blocks(&story.shape).max(1);

@@ -4,15 +4,15 @@
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
-use super::{Cycle, Harm, Manner, Regroup, Story, What};
+use super::{Cycle, Harm, Manner, Regroup, Story, Tier, What};
 
 /// One story in so many has it.
 const ONE_IN: u64 = 4;
 
 /// Adds spares, if the seed says so.
-pub(super) fn draw(story: &mut Story, seed: u64) {
+pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x7370_6172);
-    if !rng.chance(1, ONE_IN) {
+    if !tier.has(Tier::Standby, rng.chance(1, ONE_IN)) {
         return;
     }
     story.shape.spares = 1 + rng.below(3) as u16;

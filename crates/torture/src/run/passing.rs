@@ -1,0 +1,67 @@
+//! Members that are in trouble for a while, beside everything else.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use cygnus_sim::DiskId;
+use cygnus_types::Nanos;
+
+use super::{Run, Session, Trouble};
+use crate::journal;
+use crate::recovery;
+use crate::story::{Cycle, Sort};
+
+impl Run<'_> {
+    /// Lets members be in trouble for a while, beside the clients.
+    pub(super) fn let_pass(&mut self, session: &Session, cycle: &Cycle) {
+        let disks = self.members.disks();
+        let longest: u64 = cycle.passing.iter().map(|(at, trouble)| at.0 + trouble.span.0).max().unwrap_or(0);
+        self.shared.loses_nothing.set(!cycle.passing.is_empty());
+        self.shared.patience.set(Nanos(recovery::SERVES_AGAIN.0 + longest));
+        self.shared.may_suspend.set(cycle.suspended_for.is_some());
+        session.array.home().set_suspended_for(cycle.suspended_for.unwrap_or(Nanos::MAX));
+        let troubled: Rc<RefCell<BTreeSet<usize>>> = Rc::default();
+        let (width, parity) = (self.story.shape.width(), usize::from(self.story.shape.geometry.parity));
+        for (at, trouble) in cycle.passing.clone() {
+            self.tally.passing += 1;
+            self.ruined |= trouble.sort == Sort::Unpowered;
+            let (rt, world) = (session.cluster.reactor(0).clone(), self.world.clone());
+            let (troubled, shared) = (troubled.clone(), self.shared.clone());
+            let concerned: Vec<DiskId> = trouble.members.iter().map(|&n| disks[n]).collect();
+            session.cluster.reactor(0).spawn(async move {
+                rt.sleep(at).await;
+                journal::tell(format!("{} {trouble:?} begins", rt.now()));
+                troubled.borrow_mut().extend(&trouble.members);
+                let in_group = |of: usize| troubled.borrow().iter().filter(|&&n| n / width == of / width).count();
+                if trouble.sort == Sort::Unpowered && trouble.members.iter().any(|&n| in_group(n) > parity) {
+                    shared.oracle.borrow_mut().caches_are_lost();
+                }
+                concerned.iter().for_each(|&disk| trouble.sort.begin(&world, disk));
+                rt.sleep(trouble.span).await;
+                journal::tell(format!("{} {trouble:?} ends", rt.now()));
+                concerned.iter().for_each(|&disk| trouble.sort.end(&world, disk));
+            });
+        }
+    }
+
+    /// When trouble is over, the array serves again without anybody's help, and whoever was away is brought up to date.
+    pub(super) fn serves_again(&mut self, session: &Session, cycle: &Cycle, since: Nanos) -> Result<(), Trouble> {
+        let over = cycle.passing.iter().map(|(at, trouble)| since + *at + trouble.span).max();
+        let Some(over) = over else { return Ok(()) };
+        self.shared.may_suspend.set(false);
+        session.array.home().set_suspended_for(Nanos::MAX);
+        let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
+        self.wait(session, recovery::serves_again(rt, array, over))?.map_err(Trouble::Failure)
+    }
+
+    /// Whatever was in trouble no longer is.
+    pub(super) fn end_passing(&self, cycle: &Cycle) {
+        let disks = self.members.disks();
+        for (_, trouble) in &cycle.passing {
+            trouble.members.iter().for_each(|&n| trouble.sort.end(&self.world, disks[n]));
+        }
+        self.shared.may_suspend.set(false);
+        self.shared.patience.set(Nanos::ZERO);
+    }
+}

@@ -1,0 +1,132 @@
+//! How a session begins and how it ends.
+
+use std::rc::Rc;
+
+use cygnus_runtime::Halt;
+
+use super::{Run, Session, Trouble};
+use crate::array::Array;
+use crate::journal;
+use crate::story::{Cycle, Ending};
+
+/// What a refusal says that has its cause in a superblock of which nothing is left.
+const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
+
+impl Run<'_> {
+    pub(super) fn open(&mut self, cycle: &Cycle) -> Result<Session, String> {
+        let disks = self.members.given(cycle.stale, &mut self.rng);
+        let mut cuts = cycle.cuts.iter();
+        loop {
+            self.world.cut_power_after(cuts.next().copied());
+            let cluster = self.cluster(&disks);
+            let opened = Array::open(&cluster, &self.world.infos(&disks), usize::from(self.story.shape.reactors));
+            self.world.cut_power_after(None);
+            match opened {
+                Ok(Ok(array)) => {
+                    let session = Session { cluster, array, devices: self.world.infos(&disks) };
+                    let array = session.array.home().clone();
+                    self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
+                    if self.world.is_powered() {
+                        self.members.are_placed(&session.array.home().status());
+                        self.settle_volumes(&session)?;
+                        self.shared.inspect()?;
+                        return Ok(session);
+                    }
+                    self.after_power_cut(session, "power cut just after opening");
+                }
+                Ok(Err(text)) => {
+                    // More has rotted of a device than is promised to be survived: it is right to refuse, and the story ends.
+                    let lost = disks.iter().any(|&disk| crate::rot::has_lost_a_slot(&self.world, disk));
+                    self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
+                    return Err(format!("the array cannot be opened: {text}"));
+                }
+                Err(Halt::Stalled) => return Err("a stall while opening the array".into()),
+                Err(Halt::PowerCut) => {
+                    journal::tell(format!("{} power cut while opening", self.world.now()));
+                    drop(cluster);
+                    self.tally.cuts_in_transit += 1;
+                    self.world.restore_power();
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, session: Session, ending: Ending) -> Result<(), String> {
+        match ending {
+            Ending::PowerCut(_) => {
+                self.world.cut_power();
+                self.after_power_cut(session, "power cut");
+            }
+            Ending::Kill(_, power_too) => {
+                journal::tell(format!("{} process killed", self.world.now()));
+                self.tally.kills += 1;
+                self.drop_session(session);
+                self.shared.power_was_cut(self.world.now(), "process killed");
+                if power_too {
+                    self.world.cut_power();
+                    self.world.restore_power();
+                }
+            }
+            Ending::Clean(cut) => return self.close(session, cut),
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, session: Session, cut: Option<u64>) -> Result<(), String> {
+        self.world.cut_power_after(cut);
+        let since = self.shared.oracle.borrow_mut().begin_flush();
+        let closing = session.array.close();
+        let closed = self.wait(&session, closing);
+        self.world.cut_power_after(None);
+        match closed {
+            // It waited for members, which are in trouble still.
+            Ok(Err(text)) if self.shared.loses_nothing.get() && text.contains("closed while it waited") => {
+                journal::tell(format!("{} {text}", self.world.now()));
+                self.tally.given_up += 1;
+                self.drop_session(session);
+                self.shared.power_was_cut(self.world.now(), "closed while suspended");
+                Ok(())
+            }
+            Ok(result) => {
+                result.map_err(|text| format!("closing the array: {text}"))?;
+                journal::tell(format!("{} closed", self.world.now()));
+                self.tally.clean_stops += 1;
+                let lost = session.array.volumes_with_losses();
+                let now = self.world.now();
+                for volume in &self.volumes {
+                    if lost.contains(&volume.name) {
+                        // Nobody has flushed it since; the log and the status say so.
+                        self.shared.oracle.borrow_mut().told_of_loss(volume.number, now);
+                    }
+                    self.shared.oracle.borrow_mut().end_flush(volume.number, since, now);
+                }
+                self.drop_session(session);
+                // Closed means durable: nothing may be left in the devices' caches that matters.
+                self.world.cut_power();
+                self.shared.power_was_cut(now, "closed, then power cut");
+                self.world.restore_power();
+                Ok(())
+            }
+            Err(Trouble::PowerCut) => {
+                self.tally.cuts_in_transit += 1;
+                self.after_power_cut(session, "power cut while closing");
+                Ok(())
+            }
+            Err(Trouble::Failure(text)) => Err(format!("while closing: {text}")),
+        }
+    }
+
+    pub(super) fn drop_session(&self, session: Session) {
+        // It keeps a handle to the array, which must go with its reactor.
+        self.shared.inspect_with(None);
+        drop(session);
+    }
+
+    pub(super) fn after_power_cut(&mut self, session: Session, what: &str) {
+        journal::tell(format!("{} {what}", self.world.now()));
+        self.tally.power_cuts += 1;
+        self.shared.power_was_cut(self.world.now(), what);
+        self.drop_session(session);
+        self.world.restore_power();
+    }
+}

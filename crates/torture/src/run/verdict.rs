@@ -1,0 +1,96 @@
+//! Looks at what an array, open or stopped, holds after all that has happened to it.
+
+use cygnus_engine::ScrubReport;
+
+use super::{Run, Session, Trouble};
+use crate::coverage;
+use crate::journal;
+use crate::salvage;
+use crate::scrub::Judge;
+
+impl Run<'_> {
+    pub(super) fn verify(&mut self, session: &Session) -> Result<(), String> {
+        for volume in &self.volumes {
+            let client = self.client(session, volume, 0)?;
+            self.shared.spawn(session.cluster.reactor(0), client.verify());
+        }
+        let shared = self.shared.clone();
+        match self.wait(session, async move { shared.wait().await }) {
+            Ok(()) => Ok(()),
+            Err(Trouble::Failure(text)) => Err(text),
+            Err(Trouble::PowerCut) => Err("the power went unplanned".into()),
+        }
+    }
+
+    /// Scrubs to the end and looks at the devices.
+    pub(super) fn scrub(&mut self, session: &Session) -> Result<(), String> {
+        journal::tell(format!("{} scrub", self.world.now()));
+        let (array, geometry) = (session.array.home(), self.story.shape.geometry);
+        let judge = Judge::new(array, &self.truth, geometry, self.members.reliable());
+        let first = self.scrub_once(session)?;
+        let verdict = {
+            let (judge, first) = (judge.clone(), first.clone());
+            // To look at every block takes its time where devices are slow: no patience ends.
+            session.cluster.run(async move { judge.judge(&first).await })
+        };
+        if verdict.map_err(|_| "the power went unplanned")?? {
+            let again = self.scrub_once(session)?;
+            judge.judge_again(&first, &again)?;
+        }
+        self.tally.scrubs += 1;
+        self.shared.inspect()
+    }
+
+    pub(super) fn scrub_once(&self, session: &Session) -> Result<ScrubReport, String> {
+        let array = session.array.home().clone();
+        self.wait(session, async move { array.scrub(0).await }).map_err(|trouble| match trouble {
+            Trouble::Failure(text) => format!("in the scrub: {text}"),
+            Trouble::PowerCut => "the power went unplanned".into(),
+        })
+    }
+
+    /// Checks the stopped array from end to end: without harm nothing may be found; with harm within redundancy
+    /// nothing that redundancy does not mend.
+    pub(super) fn check(&mut self) -> Result<(), String> {
+        const NEVER: [&str; 6] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted"];
+        let disks = self.members.left_without(&[]);
+        let cluster = self.cluster(&disks);
+        let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&disks));
+        let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
+        let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
+        self.tally.checks += 1;
+        let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
+            (true, _) => kind != "count" && kind != "unaccounted",
+            (false, true) => !NEVER.contains(&kind),
+            (false, false) => false,
+        };
+        match damage.iter().find(|(kind, _)| !may_be(kind)) {
+            None => Ok(()),
+            Some((kind, text)) => Err(format!("the check of the stopped array finds damage ({kind}): {text}")),
+        }
+    }
+
+    /// Salvages the stopped array without some of its devices.
+    pub(super) fn salvage(&mut self, lost: &[usize]) -> Result<(), String> {
+        journal::tell(format!("{} salvage without {lost:?}", self.world.now()));
+        let _step = coverage::During::new("salvage");
+        let all = self.members.left_without(&[]);
+        let rest = self.members.left_without(lost);
+        let volumes: Vec<(String, u64)> = self.known_volumes();
+        let cluster = self.cluster(&all);
+        let (rt, infos, truth) = (cluster.reactor(0).clone(), self.world.infos(&all), self.truth.clone());
+        let (names, lost) = (volumes.clone(), lost.to_vec());
+        let beyond = cluster.run(async move { salvage::beyond(&rt, &infos, &truth, &names, &lost).await });
+        let beyond = beyond.map_err(|halt| format!("before the salvage: {halt}"))??;
+        drop(cluster);
+        let numbers = self.volumes.iter().map(|v| (v.name.clone(), v.number)).collect();
+        let cluster = self.cluster(&rest);
+        let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&rest));
+        // Devices that go on rotting by themselves may do so between the two looks.
+        let exact = !self.ruined && self.members.reliable().into_iter().all(|reliable| reliable);
+        let judge = salvage::Judge { shared: self.shared.clone(), beyond, numbers, exact };
+        let judged = cluster.run(async move { judge.salvage(&rt, &infos).await });
+        self.tally.salvages += judged.map_err(|halt| format!("in the salvage: {halt}"))??;
+        Ok(())
+    }
+}

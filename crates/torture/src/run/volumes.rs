@@ -1,0 +1,119 @@
+//! Volumes that come, go and change their size, also while the power goes.
+
+use std::fmt;
+
+use cygnus_types::BLOCK;
+
+use super::{Run, Session, Trouble};
+use crate::journal;
+use crate::story::Admin;
+
+/// A volume as the run knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Volume {
+    pub(super) name: String,
+    /// The oracle's number.
+    pub(super) number: u32,
+    pub(super) size: u64,
+}
+
+/// A change of a volume under way: after a power cut it has happened or not.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Create(Volume),
+    Delete(Volume),
+    Resize(Volume, u64),
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create(volume) => write!(f, "making {} of {} bytes", volume.name, volume.size),
+            Self::Delete(volume) => write!(f, "deleting {}", volume.name),
+            Self::Resize(volume, size) => write!(f, "resizing {} from {} to {size} bytes", volume.name, volume.size),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Changes a volume, unless the change makes no sense any more.
+    pub(super) fn administer(&mut self, session: &Session, admin: &Admin) -> Result<(), Trouble> {
+        let known = |name: &str| self.volumes.iter().find(|v| v.name == name).cloned();
+        let change = match admin {
+            Admin::Create(name, blocks) if known(name).is_none() => {
+                Change::Create(Volume { name: name.clone(), number: u32::MAX, size: blocks * BLOCK as u64 })
+            }
+            Admin::Delete(name) => match known(name) {
+                Some(volume) => Change::Delete(volume),
+                None => return Ok(()),
+            },
+            Admin::Resize(name, blocks) => match known(name) {
+                Some(volume) => Change::Resize(volume, blocks * BLOCK as u64),
+                None => return Ok(()),
+            },
+            Admin::Create(..) => return Ok(()),
+        };
+        journal::tell(format!("{} {change}", self.world.now()));
+        self.tally.administered += 1;
+        let work = match &change {
+            Change::Create(volume) => session.array.create_volume(&volume.name, volume.size),
+            Change::Delete(volume) => session.array.delete_volume(&volume.name),
+            Change::Resize(volume, size) => {
+                self.shared.oracle.borrow_mut().will_resize(volume.number, *size);
+                session.array.resize_volume(&volume.name, *size)
+            }
+        };
+        self.unsettled = Some(change.clone());
+        let result = self.wait(session, work)?;
+        result.map_err(|why| Trouble::Failure(format!("{change}: {why}")))?;
+        self.unsettled = None;
+        self.settle(&change);
+        self.shared.inspect().map_err(Trouble::Failure)
+    }
+
+    /// The change has happened.
+    pub(super) fn settle(&mut self, change: &Change) {
+        let mut oracle = self.shared.oracle.borrow_mut();
+        match change {
+            Change::Create(volume) => {
+                let number = oracle.create(volume.size);
+                for request in self.story.sparse_writes(&volume.name) {
+                    oracle.will_be_written(number, request.offset, request.len);
+                }
+                self.volumes.push(Volume { number, ..volume.clone() });
+            }
+            Change::Delete(volume) => {
+                oracle.delete(volume.number);
+                self.volumes.retain(|v| v.number != volume.number);
+            }
+            Change::Resize(volume, size) => {
+                oracle.resize(volume.number, *size);
+                let known = self.volumes.iter_mut().find(|v| v.number == volume.number);
+                known.expect("only existing volumes are resized").size = *size;
+            }
+        }
+    }
+
+    /// Finds out which volumes there are, and checks that no other change happened than the one that was under way.
+    pub(super) fn settle_volumes(&mut self, session: &Session) -> Result<(), String> {
+        let mut found = session.array.volumes();
+        found.sort();
+        let mut known = self.known_volumes();
+        if let Some(change) = self.unsettled.take() {
+            let happened = found != known;
+            let words = if happened { "happened" } else { "did not happen" };
+            journal::tell(format!("{change} was under way: it {words}"));
+            if happened {
+                self.settle(&change);
+                known = self.known_volumes();
+            }
+        }
+        if found == known { Ok(()) } else { Err(format!("volumes are {found:?} and should be {known:?}")) }
+    }
+
+    pub(super) fn known_volumes(&self) -> Vec<(String, u64)> {
+        let mut known: Vec<(String, u64)> = self.volumes.iter().map(|v| (v.name.clone(), v.size)).collect();
+        known.sort();
+        known
+    }
+}
