@@ -25,13 +25,13 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Nanos, SegmentId, Uuid, VolumeId};
 
 use crate::care::scrub::LostBlock;
+use crate::counters::{MemberCounters, count};
 use crate::error::ArrayError;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
 use crate::recover::assemble::assemble_members;
 use crate::recover::open::{OpenOptions, build, load, recount};
 use crate::recover::replay::Replayed;
-use crate::shared::{MemberCounters, count};
 use crate::space::segments::SegIx;
 use crate::work::Work;
 pub(crate) use maps::{Matched, unmatched};

@@ -9,9 +9,9 @@ use cygnus_types::{BLOCK, GroupId, ReactorId};
 
 use crate::reactor::{HOME, Reactor};
 use crate::space::segments::SegIx;
+use crate::write::grant::Grant;
 use crate::write::lane::Lane;
 use crate::write::unflushed::Unflushed;
-use crate::write::writer::Grant;
 
 /// A question for the home reactor.
 pub(crate) enum ToHome {

@@ -16,9 +16,10 @@ use crate::map::looks::Looks;
 use crate::peers::{Peers, ToHome};
 use crate::read::pace::Paces;
 use crate::shared::Shared;
+use crate::write::grant::Grant;
 use crate::write::lane::Lane;
 use crate::write::unflushed::UnflushedStripes;
-use crate::write::writer::{Grant, Writer, writers};
+use crate::write::writer::{Writer, writers};
 
 /// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
 pub(crate) const HOME: usize = 0;

@@ -1,6 +1,19 @@
 //! What all reactors of one array share: maps, segment table, counters. Everything here is atomic or written before the
 //! reactors start; there is no lock on the way of a read or a write.
 
+use crate::care::member::MemberShared;
+use crate::care::suspension::Suspension;
+use crate::clean::throttle::Latencies;
+use crate::counters::Totals;
+use crate::log::{During, Log};
+use crate::map::l2p::MapMemory;
+use crate::map::order::WriteOrder;
+use crate::map::volume_state::VolumeState;
+use crate::space::grown::Grown;
+use crate::space::newest::NewestLayout;
+use crate::space::segments::SegmentTable;
+use crate::write::admission::Admission;
+use crate::write::numbers::StripeNumbers;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
@@ -8,203 +21,11 @@ use std::sync::{Arc, RwLock};
 use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors};
 use cygnus_policy::Policies;
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, VolumeId};
-
-use crate::care::member::MemberShared;
-use crate::care::suspension::Suspension;
-use crate::clean::throttle::Latencies;
-use crate::map::l2p::{Map, MapMemory};
-use crate::map::order::WriteOrder;
-use crate::space::grown::Grown;
-use crate::space::newest::NewestLayout;
-use crate::space::segments::SegmentTable;
-use crate::write::admission::Admission;
-use crate::write::numbers::StripeNumbers;
-
-/// A volume as the reactors see it.
-pub(crate) struct VolumeState {
-    pub id: VolumeId,
-    pub name: String,
-    blocks: AtomicU64,
-    gone: AtomicBool,
-    in_doubt: AtomicBool,
-    pub map: Map,
-    /// Blocks mapped.
-    mapped: AtomicU64,
-    /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
-    lost: AtomicU64,
-    /// Of these, those that some flush has told of.
-    told: AtomicU64,
-}
-
-impl VolumeState {
-    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize, memory: &Arc<MapMemory>) -> Self {
-        Self {
-            id,
-            name,
-            blocks: AtomicU64::new(size.0 / BLOCK as u64),
-            gone: AtomicBool::new(false),
-            in_doubt: AtomicBool::new(false),
-            map: Map::new(memory.clone()),
-            mapped: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
-            told: AtomicU64::new(0),
-        }
-    }
-
-    pub(crate) fn blocks(&self) -> u64 {
-        self.blocks.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn size(&self) -> ByteSize {
-        ByteSize(self.blocks() * BLOCK as u64)
-    }
-
-    pub(crate) fn set_size(&self, size: ByteSize) {
-        self.blocks.store(size.0 / BLOCK as u64, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_gone(&self) {
-        self.gone.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether blocks that are not in the map may have held data that is lost.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.in_doubt.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_in_doubt(&self) {
-        self.in_doubt.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether an entry says that its block holds zeros; one that has no address and does not say so is unreadable.
-    #[inline]
-    pub(crate) fn reads_as_zeros(&self, entry: MapEntry) -> bool {
-        entry == MapEntry::ZEROS || (entry == MapEntry::EMPTY && !self.is_in_doubt())
-    }
-
-    /// Makes blocks zeros, and calls `f` with what was said of each before, as far as that was anything else.
-    pub(crate) fn clear_all(&self, from: Lba, blocks: u64, mut f: impl FnMut(MapEntry)) {
-        match self.is_in_doubt() {
-            false => self.map.clear_mapped(from, blocks, f),
-            true => (0..blocks).for_each(|n| f(self.map.swap(from.plus(n), MapEntry::ZEROS))),
-        }
-    }
-
-    /// The first block at or after `lba` that may be something else than zeros, as far as the map's parts tell.
-    pub(crate) fn skip_holes(&self, lba: Lba) -> Lba {
-        if self.is_in_doubt() { lba } else { self.map.skip_holes(lba) }
-    }
-
-    /// Blocks that were acknowledged and are lost with the caches of devices.
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Acquire)
-    }
-
-    /// So many more are.
-    pub(crate) fn loses(&self, blocks: u64) {
-        self.lost.fetch_add(blocks, Ordering::AcqRel);
-    }
-
-    /// Of the blocks that are lost, those that some flush has told of: whoever comes later is not told of them.
-    pub(crate) fn told(&self) -> u64 {
-        self.told.load(Ordering::Acquire)
-    }
-
-    /// A flush tells of so many in all.
-    pub(crate) fn tell_lost(&self, lost: u64) {
-        self.told.fetch_max(lost, Ordering::AcqRel);
-    }
-
-    /// Blocks that hold data.
-    pub(crate) fn mapped(&self) -> u64 {
-        self.mapped.load(Ordering::Relaxed)
-    }
-}
-
-/// What one member device did, and what went wrong with it, since the array was opened.
-#[derive(Default)]
-pub(crate) struct MemberCounters {
-    /// Bytes, as the engine caused them.
-    pub written: AtomicU64,
-    pub read: AtomicU64,
-    pub cleaning_read: AtomicU64,
-    pub scrub_read: AtomicU64,
-    pub trimmed: AtomicU64,
-    /// Reads, and writes or flushes, that it answered with an error.
-    pub read_errors: AtomicU64,
-    pub write_errors: AtomicU64,
-    /// Blocks of data and copies of headers that were not what had been written.
-    pub corrupt: AtomicU64,
-    /// Parity blocks that were not what their row gives.
-    pub bad_parity: AtomicU64,
-    /// Blocks of it that were rebuilt and written anew elsewhere, and those that could not be rebuilt.
-    pub repaired: AtomicU64,
-    pub unrepairable: AtomicU64,
-}
-
-impl MemberCounters {
-    /// Nothing was done and nothing went wrong.
-    pub(crate) fn forget(&self) {
-        let Self { written, read, cleaning_read, scrub_read, trimmed, .. } = self;
-        for counter in [written, read, cleaning_read, scrub_read, trimmed] {
-            counter.store(0, Ordering::Relaxed);
-        }
-        self.forget_errors();
-    }
-
-    /// Nothing went wrong any more.
-    pub(crate) fn forget_errors(&self) {
-        let Self { read_errors, write_errors, corrupt, bad_parity, repaired, unrepairable, .. } = self;
-        for counter in [read_errors, write_errors, corrupt, bad_parity, repaired, unrepairable] {
-            counter.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Counters of the whole array. Blocks unless said otherwise.
-#[derive(Default)]
-pub(crate) struct Totals {
-    pub user_written: AtomicU64,
-    pub user_read: AtomicU64,
-    pub relocated: AtomicU64,
-    pub checkpoint_written: AtomicU64,
-    pub parity_written: AtomicU64,
-    pub header_written: AtomicU64,
-    pub padding_written: AtomicU64,
-    pub repaired: AtomicU64,
-    pub reconstructed: AtomicU64,
-    pub unreadable: AtomicU64,
-    /// Blocks of late reads that were asked of the other columns too.
-    pub hedged: AtomicU64,
-    /// Blocks asked of the other columns at once, because their member is slow.
-    pub read_around: AtomicU64,
-    /// Messages by which readers asked another reactor for blocks that were not on the devices yet.
-    pub asked: AtomicU64,
-    pub flushes: AtomicU64,
-    pub victims: AtomicU64,
-    /// Of the victims, those in a second group, cleaned beside the first.
-    pub victims_beside: AtomicU64,
-    pub victim_live: AtomicU64,
-    pub victim_capacity: AtomicU64,
-    pub checkpoints: AtomicU64,
-    pub rotations: AtomicU64,
-    /// Groups emptied as a whole, and those of which that was given up.
-    pub evacuations: AtomicU64,
-    pub evacuations_given_up: AtomicU64,
-}
-
-pub(crate) fn count(counter: &AtomicU64, by: u64) {
-    counter.fetch_add(by, Ordering::Relaxed);
-}
-
-pub(crate) fn read(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed)
-}
+use cygnus_types::GroupId;
+use cygnus_types::Lba;
+use cygnus_types::MemberIx;
+use cygnus_types::SegmentId;
+use cygnus_types::VolumeId;
 
 /// One read in the upper half of [`GroupShared::reads`].
 const ONE_BEGUN: u64 = 1 << 32;
@@ -261,41 +82,6 @@ pub(crate) struct Shared {
     /// Counts what changes about the members and does not show in [`MemberShared::changes`].
     other_changes: AtomicU64,
     log: Arc<dyn Log>,
-}
-
-/// Where the engine tells people what it does. The lines are for reading, not for parsing.
-pub trait Log: Send + Sync {
-    /// One line, without a line end.
-    fn line(&self, text: &str);
-
-    /// A line that may come for each of very many blocks: whoever shows it shows some of `kind` about `subject`, and counts
-    /// the others.
-    fn repeated(&self, _kind: &'static str, _subject: &str, text: &str) {
-        self.line(text);
-    }
-
-    /// A step begins or ends: a flush round, cleaning of a victim, a checkpoint, a part of recovery and the like. Several
-    /// may go on at once, also of one name. A rotation has no length and only begins.
-    fn step(&self, _name: &'static str, _begins: bool) {}
-}
-
-/// A step that lasts as long as this is kept; see [`Log::step`].
-pub(crate) struct During<'a> {
-    log: &'a dyn Log,
-    name: &'static str,
-}
-
-impl<'a> During<'a> {
-    pub(crate) fn new(log: &'a dyn Log, name: &'static str) -> Self {
-        log.step(name, true);
-        Self { log, name }
-    }
-}
-
-impl Drop for During<'_> {
-    fn drop(&mut self) {
-        self.log.step(self.name, false);
-    }
 }
 
 /// What [`Shared::new`] takes.

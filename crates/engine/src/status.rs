@@ -1,19 +1,20 @@
 //! What an array says of itself.
 
-use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
-use cygnus_policy::Suspicion;
-use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
-
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
 use crate::care::membership::Spare;
 use crate::care::suspension::Suspended;
 use crate::care::trouble::Trouble;
+use crate::counters::{MemberCounters, read};
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::read::pace::MemberPace;
-use crate::shared::{MemberCounters, VolumeState, read};
 use crate::space::manager::segment_capacity;
+use crate::space::role::GroupRole;
 use crate::space::segments::SegState;
+use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
+use cygnus_policy::Suspicion;
+use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]
@@ -64,17 +65,6 @@ pub struct ArrayStatus {
     pub hung_after: Nanos,
     /// Traffic since opening.
     pub traffic: Traffic,
-}
-
-/// What a group is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupRole {
-    /// Takes user writes.
-    FrontEnd,
-    /// Is being cleaned.
-    Cleaning,
-    /// Serves reads.
-    BackEnd,
 }
 
 /// State of an R-group.

@@ -6,8 +6,8 @@ use cygnus_format::{Entry, Kind, Place};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
-use crate::shared::VolumeState;
 use crate::space::segments::SegState;
 
 /// A segment as the array sees it.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
 
+use crate::counters::count;
 use crate::error::VolumeError;
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
-use crate::shared::{VolumeState, count};
 use crate::work::Work;
 
 /// Entries of the map that are looked at in one go.

@@ -29,12 +29,12 @@ use cygnus_types::{BLOCK, MemberIx, Pba, VolumeId, counted};
 
 use crate::care::guardian::ASK_AWAITED;
 use crate::care::restore::Pin;
+use crate::counters::count;
 use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each_of;
-use crate::shared::count;
 use crate::space::segments::SegState;
 use crate::write::unflushed::Unflushed;
 

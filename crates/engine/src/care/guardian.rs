@@ -80,7 +80,8 @@ impl Reactor {
 
     fn begin_care(self: &Rc<Self>) {
         for member in (0..self.shared.members.len()).map(|ix| MemberIx(ix as u16)) {
-            if matches!(self.standing(member), Standing::Settled) || self.home().care.borrow().contains_key(&member) {
+            if matches!(self.standing_of(member), Standing::Settled) || self.home().care.borrow().contains_key(&member)
+            {
                 continue;
             }
             self.home().care.borrow_mut().insert(member, Care::Doubted);
@@ -94,7 +95,7 @@ impl Reactor {
         }
     }
 
-    fn standing(&self, member: MemberIx) -> Standing {
+    fn standing_of(&self, member: MemberIx) -> Standing {
         let state = &self.shared.members[member.index()];
         match state.known_device() {
             _ if self.home().ended.get() => Standing::Settled,
@@ -108,16 +109,16 @@ impl Reactor {
 
     async fn look_after(self: &Rc<Self>, member: MemberIx) {
         let (group, _) = self.shared.layout.column_of(member);
-        if matches!(self.standing(member), Standing::InTrouble) {
+        if matches!(self.standing_of(member), Standing::InTrouble) {
             self.ask_others(member, group).await;
         }
         self.home().care.borrow_mut().insert(member, Care::Judged);
         self.judge(group);
         loop {
-            match self.standing(member) {
+            match self.standing_of(member) {
                 Standing::InTrouble => {
                     self.wait_with(member, ASK_AWAITED).await;
-                    if matches!(self.standing(member), Standing::InTrouble) {
+                    if matches!(self.standing_of(member), Standing::InTrouble) {
                         let back = self.gets_its_due(member).await;
                         self.judge(group);
                         if back {
@@ -128,7 +129,7 @@ impl Reactor {
                 Standing::Missing(dev) => {
                     let nap = self.nap_of_missing(member);
                     self.wait_with(member, nap).await;
-                    if matches!(self.standing(member), Standing::Missing(_)) {
+                    if matches!(self.standing_of(member), Standing::Missing(_)) {
                         self.ask_missing(member, dev).await;
                     }
                 }
@@ -146,8 +147,8 @@ impl Reactor {
     /// Waits for so long, or until something has become of the member.
     async fn wait_with(&self, member: MemberIx, span: Nanos) {
         let until = self.rt.now() + span;
-        let before = std::mem::discriminant(&self.standing(member));
-        while self.rt.now() < until && std::mem::discriminant(&self.standing(member)) == before {
+        let before = std::mem::discriminant(&self.standing_of(member));
+        while self.rt.now() < until && std::mem::discriminant(&self.standing_of(member)) == before {
             let changed = self.home().members_changed.wait();
             either(changed, self.rt.sleep_until(until)).await;
         }
@@ -279,7 +280,7 @@ impl Reactor {
     async fn gets_its_due(self: &Rc<Self>, member: MemberIx) -> bool {
         let state = &self.shared.members[member.index()];
         let Some(dev) = state.device() else { return false };
-        if !self.is_itself_again(member, dev).await || !matches!(self.standing(member), Standing::InTrouble) {
+        if !self.is_itself_again(member, dev).await || !matches!(self.standing_of(member), Standing::InTrouble) {
             return false;
         }
         // What is closed later is written to it later. Until it is known to have all the rest, it does not count as back.
@@ -355,7 +356,7 @@ impl Reactor {
         let Some(own) = own.filter(|own| self.is_own(member, own)) else { return };
         let desc = self.desc(member);
         let Ok(only_below) = held_below(member, &own, &desc) else { return };
-        if self.takes_writes(dev).await.is_err() || !matches!(self.standing(member), Standing::Missing(_)) {
+        if self.takes_writes(dev).await.is_err() || !matches!(self.standing_of(member), Standing::Missing(_)) {
             return;
         }
         let name = self.shared.members[member.index()].name();
@@ -399,14 +400,14 @@ impl Reactor {
             };
             let until = since.max(begun) + CLOSING_WAITS;
             if self.rt.now() >= until {
-                return self.give_up();
+                return self.give_up_waiting();
             }
             either(changed, self.rt.sleep_until(until)).await;
         }
     }
 
     /// Ends all waiting for members. What was acknowledged and is not on the devices is lost with the memory that holds it.
-    fn give_up(&self) {
+    fn give_up_waiting(&self) {
         let waits_for = self.shared.suspension.get().map_or_else(String::new, |all| all.words());
         let stripes = self.shared.stripes.next() - self.shared.durable();
         let why = format!(

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use cygnus_policy::{HealthView, Suspicion};
 use cygnus_types::{MemberIx, Nanos};
 
+use crate::counters::read;
 use crate::reactor::Reactor;
-use crate::shared::read;
 
 const HOUR: Nanos = Nanos::secs(3600);
 /// Hours remembered: two days.

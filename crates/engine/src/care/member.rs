@@ -10,7 +10,7 @@ use cygnus_types::SegmentId;
 
 use crate::care::service::{Service, ServiceWord};
 use crate::care::trouble::Trouble;
-use crate::shared::{MemberCounters, read};
+use crate::counters::{MemberCounters, read};
 use crate::space::grown::Grown;
 
 /// Why a member is out of service.

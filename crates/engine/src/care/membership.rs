@@ -141,11 +141,11 @@ impl Reactor {
     /// Zeros where segments begin.
     pub(crate) async fn clear_headers(self: &Rc<Self>, segments: u32, dev: DeviceIx) -> Result<(), IoError> {
         let geometry = *self.shared.layout.geometry();
-        self.zero(dev, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
+        self.zero_ranges(dev, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
         self.rt.flush(dev).await.map(drop)
     }
 
-    async fn zero(self: &Rc<Self>, dev: DeviceIx, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
+    async fn zero_ranges(self: &Rc<Self>, dev: DeviceIx, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
         let reactor = self.clone();
         let written = for_each(&self.rt, ranges, move |(offset, bytes)| {
             let reactor = reactor.clone();

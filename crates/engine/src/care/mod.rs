@@ -7,6 +7,7 @@ pub(crate) mod health;
 pub(crate) mod member;
 pub(crate) mod member_state;
 pub(crate) mod membership;
+pub(crate) mod notice;
 pub(crate) mod rebuild;
 pub(crate) mod replace;
 pub(crate) mod restore;

@@ -9,11 +9,11 @@ use cygnus_format::{Entry, Stream, Summary};
 use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
 use crate::care::rebuild::Fill;
+use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each_of;
 use crate::read::scan::{Ending, FoundStripe};
-use crate::shared::count;
 use crate::space::segments::SegIx;
 
 /// Stripes restored at a time: enough to read, compute and write at once, few enough that guests find their way in.

@@ -23,10 +23,11 @@ use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
 use crate::clean::relocate::{Moved, Moving};
+use crate::counters::count;
 use crate::job::{Job, JobKind, JobState};
+use crate::map::volume_state::VolumeState;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::shared::{VolumeState, count};
 use crate::space::segments::{SegIx, SegState};
 use crate::write::writer::{Appended, Publish};
 

@@ -10,8 +10,8 @@ use cygnus_types::{BLOCK, Lba};
 
 use super::{Finding, FindingKind, block_name};
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
-use crate::shared::VolumeState;
 use crate::space::segments::SegIx;
 
 /// Which places of a segment the map and a summary agree on.

@@ -9,8 +9,8 @@ use cygnus_types::{GroupId, SegmentId};
 use super::maps::Matched;
 use super::window::Window;
 use super::{Checker, Finding, FindingKind, points_to, rows};
+use crate::map::volume_state::VolumeState;
 use crate::read::scan::{FoundStripe, merge};
-use crate::shared::VolumeState;
 use crate::space::segments::{SegIx, SegState};
 
 /// What checking a segment gave, and sums of it.

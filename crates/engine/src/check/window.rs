@@ -8,7 +8,7 @@ use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
 
 use super::Checker;
 use crate::care::member::MemberShared;
-use crate::shared::count;
+use crate::counters::count;
 
 /// See the module's text.
 pub(super) struct Window<'a> {

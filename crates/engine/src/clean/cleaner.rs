@@ -11,10 +11,10 @@ use cygnus_types::{GroupId, Nanos, counted};
 
 use crate::clean::relocate::Moving;
 use crate::clean::victims::Chosen;
+use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
-use crate::shared::count;
 use crate::space::manager::segment_capacity;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;

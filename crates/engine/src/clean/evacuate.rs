@@ -12,8 +12,9 @@ use cygnus_policy::WholeGroupView;
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos};
 
+use crate::counters::count;
 use crate::reactor::Reactor;
-use crate::shared::{Shared, count};
+use crate::shared::Shared;
 use crate::space::manager::{Space, segment_capacity};
 use crate::space::segments::{SegIx, SegState, SegmentTable};
 

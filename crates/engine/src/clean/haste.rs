@@ -4,8 +4,8 @@
 
 use cygnus_types::{GroupId, Nanos};
 
+use crate::counters::read;
 use crate::reactor::Reactor;
-use crate::shared::read;
 
 /// Victims emptied at once in full haste. One by one, a group's devices would idle while headers are looked up, and cleaning
 /// could not keep up with a front-end that is written without a pause.

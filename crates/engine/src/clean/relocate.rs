@@ -13,10 +13,11 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
+use crate::counters::count;
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::read::path::Miss;
 use crate::read::scan::FoundStripe;
-use crate::shared::{VolumeState, count};
 use crate::write::lane::Lane;
 use crate::write::writer::{Appended, Publish};
 

@@ -36,11 +36,12 @@ use cygnus_format::{
 };
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
+use crate::counters::{count, read};
 use crate::map::l2p::PAGE_ENTRIES;
+use crate::map::volume_state::VolumeState;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::shared::{VolumeState, count, read};
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
 use crate::write::writer::{Appended, Page};

@@ -3,3 +3,4 @@
 pub(crate) mod l2p;
 pub(crate) mod looks;
 pub(crate) mod order;
+pub(crate) mod volume_state;

@@ -7,12 +7,13 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos};
 
+use crate::counters::count;
 use crate::error::VolumeError;
+use crate::map::volume_state::VolumeState;
 use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::reconstruct::{RowReads, Rows};
-use crate::shared::{VolumeState, count};
 use crate::space::segments::SegIx;
 use crate::write::lane::Lane;
 use crate::write::writer::Publish;
@@ -119,12 +120,12 @@ impl Reactor {
                     run.blocks += 1;
                     continue;
                 }
-                reads.push(self.start(open_run.take().expect("just seen"), &into));
+                reads.push(self.start_run(open_run.take().expect("just seen"), &into));
             }
             open_run = Some(Run { place, first: index, blocks: 1 });
         }
         let Some(last) = open_run else { return Ok(into) };
-        let last = self.start(last, &into);
+        let last = self.start_run(last, &into);
         let begun = self.rt.now();
         let mut elsewhere = Vec::new();
         for read in reads {
@@ -152,12 +153,12 @@ impl Reactor {
         self.shared.layout.locate(entry.pba()).expect("the map only points into the array")
     }
 
-    fn segment_of(&self, place: &Place) -> SegIx {
+    fn seg_at(&self, place: &Place) -> SegIx {
         self.shared.segments.index(place.group, place.segment)
     }
 
     fn copy_from_memory(&self, place: &Place, index: usize, into: &BufSlice) -> bool {
-        let seg = self.segment_of(place);
+        let seg = self.seg_at(place);
         if self.shared.segments.keeper(seg, place.row) != Some(self.rt.id()) {
             return false;
         }
@@ -173,14 +174,14 @@ impl Reactor {
     /// Asks another reactor for blocks that it may have in memory and not yet on the devices. Their checksums could not
     /// tell: what lies on the device where they will be may have the same 28 bits. `None`: they are on the devices.
     fn ask_keeper(&self, place: &Place, blocks: usize) -> Option<OneshotReceiver<Answer>> {
-        let (seg, column, row) = (self.segment_of(place), place.column, place.row);
+        let (seg, column, row) = (self.seg_at(place), place.column, place.row);
         let keeper = self.shared.segments.keeper(seg, row).filter(|&keeper| keeper != self.rt.id())?;
         count(&self.shared.totals.asked, 1);
         let count = blocks as u32;
         Some(self.peers.ask(self, keeper, |ticket| ToOwner::Blocks { ticket, seg, column, row, count }))
     }
 
-    fn start(self: &Rc<Self>, run: Run, into: &BufSlice) -> Reading {
+    fn start_run(self: &Rc<Self>, run: Run, into: &BufSlice) -> Reading {
         let from = match self.ask_keeper(&run.place, run.blocks) {
             Some(answer) => Source::Keeper(answer),
             None => Source::Devices(self.start_on_devices(&run, into)),
@@ -232,7 +233,7 @@ impl Reactor {
             Source::Keeper(answer) => match answer.await.and_then(Answer::blocks) {
                 Some(data) => {
                     part.copy_from(0, &data);
-                    self.verify(volume, from_lba, &run, true, &part).await?;
+                    self.verify_run(volume, from_lba, &run, true, &part).await?;
                     return Ok(None);
                 }
                 None => self.start_on_devices(&run, into),
@@ -261,13 +262,13 @@ impl Reactor {
                 },
             },
         };
-        self.verify(volume, from_lba, &run, delivered, &part).await?;
+        self.verify_run(volume, from_lba, &run, delivered, &part).await?;
         Ok(None)
     }
 
     /// Sees to it that what was read for a run is right. What the map has for a block now must be where the run was read,
     /// and match: had the block moved meanwhile, its old place might hold another one by now. What is not so is read anew.
-    async fn verify(
+    async fn verify_run(
         self: &Rc<Self>,
         volume: &VolumeState,
         lba: Lba,
@@ -357,7 +358,7 @@ impl Reactor {
             if self.copy_from_memory(&place, 0, into) {
                 return Ok(entry);
             }
-            let seg = self.segment_of(&place);
+            let seg = self.seg_at(&place);
             let life = self.shared.segments.seq(seg);
             let kept = match self.ask_keeper(&place, 1) {
                 Some(answer) => answer.await.and_then(Answer::blocks),

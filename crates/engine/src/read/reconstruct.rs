@@ -7,9 +7,9 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, MemberIx};
 
+use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::read::path::ReadMark;
-use crate::shared::count;
 
 /// The other columns of some rows, on their way.
 pub(crate) struct RowReads {

@@ -12,10 +12,10 @@ use cygnus_parity as parity;
 use cygnus_types::{BLOCK, VolumeId};
 
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::FoundStripe;
-use crate::shared::VolumeState;
 use crate::space::segments::SegState;
 
 /// What was found of a checkpoint's pages, each of which may be there twice.

@@ -205,7 +205,7 @@ impl Reactor {
                 let seg = self.shared.segments.index(common.group, common.segment);
                 self.shared.segments.note_discard(seg, common.stripe_seq);
             }
-            self.collect(&stripe, verdict, &mut candidates);
+            self.add_candidates(&stripe, verdict, &mut candidates);
         }
         result.segments = segments.len();
         let tops = candidates.iter().map(|c| c.seq).chain(discards.iter().map(Discard::seq));
@@ -214,7 +214,7 @@ impl Reactor {
         result
     }
 
-    fn collect(&self, stripe: &FoundStripe, verdict: Option<Verdict>, candidates: &mut Vec<Candidate>) {
+    fn add_candidates(&self, stripe: &FoundStripe, verdict: Option<Verdict>, candidates: &mut Vec<Candidate>) {
         let common = &stripe.common;
         let mut add = |column: u8, row: u32, rescue: Option<Box<[u8]>>| {
             let Some(entry) = stripe.entries[usize::from(column)].as_ref().map(|e| e[row as usize]) else { return };

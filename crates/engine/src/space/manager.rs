@@ -14,13 +14,14 @@ use cygnus_types::{GroupId, MemberIx, Nanos, ReactorId, SegmentId};
 
 use crate::clean::evacuate::{Evacuation, is_whole_group};
 use crate::clean::turn::CleaningTurn;
+use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::shared::{Shared, count};
+use crate::shared::Shared;
+use crate::space::role::GroupRole;
 use crate::space::segments::{SegIx, SegState};
-use crate::status::GroupRole;
+use crate::write::grant::Grant;
 use crate::write::lane::Lane;
-use crate::write::writer::Grant;
 
 /// How long a writer waits for a group that has enough to give before it takes what there is.
 const PATIENCE: Nanos = Nanos::millis(50);

@@ -3,4 +3,5 @@
 pub(crate) mod grown;
 pub(crate) mod manager;
 pub(crate) mod newest;
+pub(crate) mod role;
 pub(crate) mod segments;

@@ -11,8 +11,8 @@ use cygnus_types::{BLOCK, ByteSize, Lba};
 
 use crate::error::VolumeError;
 use crate::map::order::REGION_BLOCKS;
+use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
-use crate::shared::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::writer::{Appended, Publish};
 

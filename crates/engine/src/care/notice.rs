@@ -1,0 +1,90 @@
+//! Who notices that a member does not do its work, and who waits until it does: on whichever reactor.
+
+use crate::care::member::MemberShared;
+use crate::care::trouble::Trouble;
+use crate::counters::count;
+use crate::peers::ToHome;
+use crate::reactor::Reactor;
+use cygnus_runtime::DeviceIx;
+use cygnus_runtime::IoClass;
+use cygnus_runtime::IoError;
+use cygnus_types::GroupId;
+
+impl Reactor {
+    /// An operation of a device has failed.
+    #[cold]
+    pub(crate) fn io_failed(&self, dev: DeviceIx, class: IoClass, error: IoError) {
+        if let Some(trouble) = Trouble::of_error(class, error.kind) {
+            self.note_trouble(dev, trouble, &format!("{} failed: {error}", class.words()));
+        }
+    }
+
+    /// A device did not do what it should. A member's own is not written to from now on; a successor's does not take over.
+    #[cold]
+    pub(crate) fn note_trouble(&self, dev: DeviceIx, trouble: Trouble, why: &str) {
+        for state in self.shared.members.iter() {
+            if state.known_device() == Some(dev) {
+                self.note_trouble_of(state, trouble, why);
+            } else if state.end_succession(dev) {
+                let name = state.name();
+                self.shared.log(format!("the device that is to take over from {name} is out of service: {why}"));
+                self.tell_home_of_members();
+            }
+        }
+    }
+
+    fn note_trouble_of(&self, state: &MemberShared, trouble: Trouble, why: &str) {
+        let Some(begins) = state.begin_trouble(trouble, why) else { return };
+        if begins {
+            count(if trouble.is_readable() { &state.counters.write_errors } else { &state.counters.read_errors }, 1);
+            if !state.is_awaited() {
+                self.shared.log(format!("{} does not do its work: {why}", state.name()));
+            }
+        }
+        self.tell_home_of_members();
+    }
+
+    /// Something has become of a member that the home reactor should look at.
+    pub(crate) fn tell_home_of_members(&self) {
+        match self.is_home() {
+            true => self.home().members_changed.notify(),
+            false => self.peers.tell_home(self, ToHome::MembersChanged),
+        }
+    }
+
+    /// How often members of a group have stopped answering, or begun to answer again, so far: as often before and after, and
+    /// nobody did in between.
+    pub(crate) fn silences(&self, group: GroupId) -> u64 {
+        self.of_group(group).map(MemberShared::silences).sum()
+    }
+
+    /// Whether what a group did not deliver may only be away: somebody has stopped answering or begun again since there were
+    /// `before` silences, or does not answer now. Nothing is to be concluded from such an answer.
+    pub(crate) fn was_disturbed(&self, group: GroupId, before: u64) -> bool {
+        let silent = |state: &MemberShared| state.device().is_some() && (!state.is_readable() || state.is_awaited());
+        self.silences(group) != before || self.of_group(group).any(silent)
+    }
+
+    /// Waits until every member of a group that is in service answers; `false`: the array is ending.
+    pub(crate) async fn until_it_answers(&self, group: GroupId) -> bool {
+        loop {
+            let answers = self.answers.wait();
+            if self.shared.is_stopped() || self.is_home() && self.home().stop.get() {
+                return false;
+            }
+            if !self.was_disturbed(group, self.silences(group)) {
+                return true;
+            }
+            answers.await;
+        }
+    }
+
+    /// Members of a group that hold all they should, or are owed it, and are in trouble.
+    pub(crate) fn troubled_in(&self, group: GroupId) -> usize {
+        self.of_group(group).filter(|state| state.is_online() && state.trouble().is_some()).count()
+    }
+
+    pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = &MemberShared> {
+        (0..self.shared.layout.geometry().width()).map(move |column| self.shared.member(group, column).1)
+    }
+}

@@ -1,0 +1,12 @@
+//! What an R-group is there for just now.
+
+/// What a group is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupRole {
+    /// Takes user writes.
+    FrontEnd,
+    /// Is being cleaned.
+    Cleaning,
+    /// Serves reads.
+    BackEnd,
+}
