@@ -7,7 +7,7 @@ use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
 
-use crate::care::scrub::ScrubReport;
+use crate::care::report::ScrubReport;
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
 use crate::job::JobStatus;
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
@@ -175,15 +175,15 @@ impl Array {
 
     /// What the last scrub since the array was opened found.
     pub fn scrub_report(&self) -> Option<ScrubReport> {
-        self.reactor.home().scrub_report.borrow().clone()
+        self.reactor.home().scrubs.report.borrow().clone()
     }
 
     /// Waits until no scrub is under way.
     async fn scrub_end(&self) {
         let home = self.reactor.home();
-        while home.scrubbing.get().is_some() {
-            let ended = home.scrub_ended.wait();
-            if home.scrubbing.get().is_some() {
+        while home.scrubs.running.get().is_some() {
+            let ended = home.scrubs.ended.wait();
+            if home.scrubs.running.get().is_some() {
                 ended.await;
             }
         }
@@ -241,7 +241,7 @@ impl Array {
         let (array, name) = (self.clone(), name.to_owned());
         self.carry_out(async move {
             let volume = array.find(&name)?;
-            let deleting = &array.reactor.home().deleting;
+            let deleting = &array.reactor.home().regroup.deleting;
             deleting.set(deleting.get() + 1);
             let result = array.delete(&volume).await;
             deleting.set(deleting.get() - 1);
@@ -333,7 +333,7 @@ impl Array {
             reactor.rt.spawn(reactor.clone().close_without_members());
             let closed = self.close_all().await;
             reactor.end_guardian();
-            match reactor.home().given_up.take() {
+            match reactor.home().watch.given_up.take() {
                 Some(why) => Err(ArrayError::Suspended(why)),
                 None => closed,
             }
@@ -349,7 +349,7 @@ impl Array {
         reactor.progress.notify();
         reactor.home().space_changed.notify();
         self.scrub_end().await;
-        reactor.peers.ask_others(reactor, |ticket| ToOwner::EndSegments { ticket }).await;
+        reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::EndSegments { ticket }).await;
         reactor.end_segments();
         reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
         // The checkpoint may need the space.
@@ -374,13 +374,13 @@ impl Array {
         home.space_changed.notify();
         home.members_changed.notify();
         self.reactor.members_settled();
-        while home.cleaner_running.get() {
-            let ended = home.cleaner_ended.wait();
-            if home.cleaner_running.get() {
+        while home.cleaning.running.get() {
+            let ended = home.cleaning.ended.wait();
+            if home.cleaning.running.get() {
                 ended.await;
             }
         }
-        let running = || home.rebuilder_running.get() || home.retirers.get() > 0 || home.regrouping.get();
+        let running = || home.fills.running.get() || home.regroup.retirers.get() > 0 || home.regroup.running.get();
         while running() {
             let ended = home.members_changed.wait();
             if running() {

@@ -24,7 +24,7 @@ use cygnus_format::{CheckpointRoot, MapEntry, Place, RootUse, Stream, Superblock
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Nanos, SegmentId, Uuid, VolumeId};
 
-use crate::care::scrub::LostBlock;
+use crate::care::report::LostBlock;
 use crate::counters::{MemberCounters, count};
 use crate::error::ArrayError;
 use crate::reactor::Reactor;

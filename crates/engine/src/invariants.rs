@@ -65,7 +65,7 @@ impl Reactor {
             }
         }
         // A volume being deleted counts until the last of its blocks is forgotten.
-        if shared.mapped() != all && (self.home().deleting.get() == 0 || shared.mapped() < all) {
+        if shared.mapped() != all && (self.home().regroup.deleting.get() == 0 || shared.mapped() < all) {
             let says = shared.mapped();
             wrong.get_or_insert_with(|| format!("the array has {all} mapped blocks and counts {says}"));
         }
@@ -78,7 +78,7 @@ impl Reactor {
         let table = &self.shared.segments;
         for seg in table.all().filter(|&seg| table.state(seg) != SegState::Open) {
             let (live, entries) = (table.live(seg), pointed.get(&seg).copied().unwrap_or(0));
-            let forgetting = self.home().deleting.get() > 0 && live > entries;
+            let forgetting = self.home().regroup.deleting.get() > 0 && live > entries;
             if live != entries && !forgetting {
                 let ((group, segment), state) = (table.locate(seg), table.state(seg));
                 return Err(format!("{group} {segment} ({state:?}) counts {live} live blocks, and {entries} are"));

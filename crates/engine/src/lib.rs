@@ -38,7 +38,8 @@ mod write;
 
 pub use array::{Array, ArrayHandle, ArrayPeer};
 pub use care::member_state::{ArrayHealth, change as change_member, depart};
-pub use care::scrub::{LostBlock, ScrubReport};
+pub use care::places::Returning;
+pub use care::report::{LostBlock, ScrubReport};
 pub use care::suspension::{Awaited, Suspended};
 pub use care::trouble::Trouble;
 pub use check::{CheckProgress, CheckReport, Finding, FindingKind, Verdict, check};
@@ -47,7 +48,7 @@ pub use job::{Job, JobKind, JobState, JobStatus, Jobs};
 pub use log::Log;
 pub use map::l2p::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
-pub use recover::assemble::{Assembly, Found, Returning, assemble_in_place, inspect};
+pub use recover::assemble::{Assembly, Found, assemble_in_place, inspect};
 pub use recover::create::{
     CreateOptions, create, describe_members, random_uuid, refuse_used, segments_on, wipe, write_first,
 };

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_runtime::{DeviceIx, Message, OneshotReceiver, OneshotSender, oneshot};
+use cygnus_runtime::{DeviceIx, Message, OneshotReceiver, OneshotSender, Runtime, oneshot};
 use cygnus_types::{BLOCK, GroupId, ReactorId};
 
 use crate::reactor::{HOME, Reactor};
@@ -123,53 +123,53 @@ impl Peers {
         self.reactors.set(reactors);
     }
 
-    pub(crate) async fn ask_home(&self, reactor: &Reactor, question: impl FnOnce(u64) -> ToHome) -> Option<Answer> {
-        let me = reactor.rt.id();
-        self.post(reactor, HOME, |ticket| Envelope::ToHome(me, question(ticket))).await
+    pub(crate) async fn ask_home(&self, rt: &Runtime, question: impl FnOnce(u64) -> ToHome) -> Option<Answer> {
+        let me = rt.id();
+        self.post(rt, HOME, |ticket| Envelope::ToHome(me, question(ticket))).await
     }
 
     /// Asks now; the answer is waited for.
     pub(crate) fn ask(
         &self,
-        reactor: &Reactor,
+        rt: &Runtime,
         whom: ReactorId,
         question: impl FnOnce(u64) -> ToOwner,
     ) -> OneshotReceiver<Answer> {
-        let me = reactor.rt.id();
-        self.post(reactor, whom.index(), |ticket| Envelope::ToOwner(me, question(ticket)))
+        let me = rt.id();
+        self.post(rt, whom.index(), |ticket| Envelope::ToOwner(me, question(ticket)))
     }
 
     /// Tells the home reactor something that needs no answer.
-    pub(crate) fn tell_home(&self, reactor: &Reactor, what: ToHome) {
-        reactor.rt.send_msg(ReactorId(HOME as u16), Box::new(Envelope::ToHome(reactor.rt.id(), what)));
+    pub(crate) fn tell_home(&self, rt: &Runtime, what: ToHome) {
+        rt.send_msg(ReactorId(HOME as u16), Box::new(Envelope::ToHome(rt.id(), what)));
     }
 
-    fn post(&self, reactor: &Reactor, whom: usize, envelope: impl FnOnce(u64) -> Envelope) -> OneshotReceiver<Answer> {
+    fn post(&self, rt: &Runtime, whom: usize, envelope: impl FnOnce(u64) -> Envelope) -> OneshotReceiver<Answer> {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket + 1);
         let (sender, receiver) = oneshot();
         self.waiting.borrow_mut().insert(ticket, sender);
-        reactor.rt.send_msg(ReactorId(whom as u16), Box::new(envelope(ticket)));
+        rt.send_msg(ReactorId(whom as u16), Box::new(envelope(ticket)));
         receiver
     }
 
     /// Asks every other reactor the same and waits for all of them.
-    pub(crate) async fn ask_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) {
-        self.answers_of_others(reactor, question).await;
+    pub(crate) async fn ask_others(&self, rt: &Runtime, question: impl Fn(u64) -> ToOwner) {
+        self.answers_of_others(rt, question).await;
     }
 
     /// Has every other reactor end its segments in a group; returns those that they had not begun.
-    pub(crate) async fn ask_others_to_leave(&self, reactor: &Reactor, group: GroupId) -> Vec<Grant> {
-        let answers = self.answers_of_others(reactor, |ticket| ToOwner::LeaveGroup { ticket, group }).await;
+    pub(crate) async fn ask_others_to_leave(&self, rt: &Runtime, group: GroupId) -> Vec<Grant> {
+        let answers = self.answers_of_others(rt, |ticket| ToOwner::LeaveGroup { ticket, group }).await;
         answers.into_iter().flat_map(Answer::given_back).collect()
     }
 
-    pub(crate) async fn answers_of_others(&self, reactor: &Reactor, question: impl Fn(u64) -> ToOwner) -> Vec<Answer> {
-        let me = reactor.index();
+    pub(crate) async fn answers_of_others(&self, rt: &Runtime, question: impl Fn(u64) -> ToOwner) -> Vec<Answer> {
+        let me = rt.id().index();
         let mut answers = Vec::new();
         for whom in (0..self.reactors.get()).filter(|&r| r != me) {
-            let id = reactor.rt.id();
-            answers.push(self.post(reactor, whom, |ticket| Envelope::ToOwner(id, question(ticket))));
+            let id = rt.id();
+            answers.push(self.post(rt, whom, |ticket| Envelope::ToOwner(id, question(ticket))));
         }
         let mut given = Vec::with_capacity(answers.len());
         for answer in answers {
@@ -179,10 +179,10 @@ impl Peers {
     }
 
     /// Tells every other reactor something that needs no answer.
-    pub(crate) fn tell_others(&self, reactor: &Reactor, what: impl Fn() -> ToOwner) {
-        for whom in (0..self.reactors.get()).filter(|&r| r != reactor.index()) {
-            let envelope = Envelope::ToOwner(reactor.rt.id(), what());
-            reactor.rt.send_msg(ReactorId(whom as u16), Box::new(envelope));
+    pub(crate) fn tell_others(&self, rt: &Runtime, what: impl Fn() -> ToOwner) {
+        for whom in (0..self.reactors.get()).filter(|&r| r != rt.id().index()) {
+            let envelope = Envelope::ToOwner(rt.id(), what());
+            rt.send_msg(ReactorId(whom as u16), Box::new(envelope));
         }
     }
 }
@@ -306,11 +306,11 @@ impl Reactor {
     /// Ends the segments of all lanes of all reactors: what was written before this is in segments that nobody appends
     /// to any more.
     pub(crate) async fn end_all_segments(self: &Rc<Self>) {
-        self.peers.ask_others(self, |ticket| ToOwner::EndSegments { ticket }).await;
+        self.peers.ask_others(&self.rt, |ticket| ToOwner::EndSegments { ticket }).await;
         // The checkpoint under way should not need more segments than it counted on.
-        while self.home().checkpointing.is_running() {
-            self.home().checkpoint_needed.set(true);
-            self.home().checkpointing.ended().await;
+        while self.home().checkpoints.rounds.is_running() {
+            self.home().checkpoints.needed.set(true);
+            self.home().checkpoints.rounds.ended().await;
         }
         self.end_segments();
         self.drain(&Lane::ALL).await;

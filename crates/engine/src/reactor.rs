@@ -194,7 +194,7 @@ impl Reactor {
         if self.is_home() {
             return self.grant_here(lane, self.rt.id()).await;
         }
-        self.peers.ask_home(self, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
+        self.peers.ask_home(&self.rt, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
     }
 
     /// A segment of this reactor is sealed now: perhaps a victim.

@@ -2,7 +2,7 @@
 
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
-use crate::care::membership::Spare;
+use crate::care::places::Spare;
 use crate::care::suspension::Suspended;
 use crate::care::trouble::Trouble;
 use crate::counters::{MemberCounters, read};
@@ -312,7 +312,11 @@ impl Reactor {
             suspended_for: suspended.as_ref().map_or(Nanos::ZERO, |of| self.rt.now().since(of.since)),
             suspended,
             requests_wait: shared.suspension.requests_wait(),
-            spares: state.spares.iter().map(|desc| SpareStatus::new(desc, &self.home().spares.borrow())).collect(),
+            spares: state
+                .spares
+                .iter()
+                .map(|desc| SpareStatus::new(desc, &self.home().places.spares.borrow()))
+                .collect(),
             name: state.name.clone(),
             uuid: self.home().uuid,
             preset: state.preset.clone(),

@@ -28,7 +28,6 @@ use cygnus_runtime::either;
 use cygnus_types::{BLOCK, MemberIx, Pba, VolumeId, counted};
 
 use crate::care::guardian::ASK_AWAITED;
-use crate::care::restore::Pin;
 use crate::counters::count;
 use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};
@@ -67,7 +66,7 @@ impl Reactor {
         loop {
             let answers = self.answers.wait();
             let is_there = state.device().is_some() && state.trouble().is_none();
-            if !is_there || self.shared.fault().is_some() || self.home().ended.get() {
+            if !is_there || self.shared.fault().is_some() || self.home().watch.ended.get() {
                 return false;
             }
             if planted::is(Bug::ComesBackUnseen) || self.look_at_member(member, below).await {
@@ -89,7 +88,7 @@ impl Reactor {
     async fn look_at_member(self: &Rc<Self>, member: MemberIx, below: u64) -> bool {
         let (group, _) = self.shared.layout.column_of(member);
         let mut stripes = self.unflushed.borrow().before(below);
-        let of_others = self.peers.answers_of_others(self, |ticket| ToOwner::Unflushed { ticket, below }).await;
+        let of_others = self.peers.answers_of_others(&self.rt, |ticket| ToOwner::Unflushed { ticket, below }).await;
         of_others.into_iter().map(Answer::unflushed).for_each(|theirs| stripes.extend(theirs));
         let origins = stripes.iter().flat_map(|stripe| self.origins_in(stripe)).collect();
         let look = Rc::new(Look { member, origins, written: Cell::new(0), waits: Cell::new(false) });
@@ -120,7 +119,7 @@ impl Reactor {
     /// Sees to it that a member has its column of a stripe.
     async fn see_to_stripe(self: &Rc<Self>, look: &Look, stripe: &Unflushed) -> Result<(), NotYet> {
         let (common, shared) = (stripe.common, &self.shared);
-        let _pin = Pin::new(self, stripe.seg);
+        let _pin = self.home().pins.pin(stripe.seg);
         if common.stripe_seq < shared.durable() {
             // Flushed by now, and perhaps given back.
             return Ok(());
@@ -137,7 +136,7 @@ impl Reactor {
             Err(_) => return Err(NotYet),
         };
         let mut columns = Columns::new(&common, self.read_stripe(&common).await);
-        let spoiled = self.home().spoiled.borrow().get(&common.stripe_seq).cloned();
+        let spoiled = self.home().spoils.stripes.borrow().get(&common.stripe_seq).cloned();
         let is_spoiled = spoiled.is_some();
         let mut entries = spoiled.unwrap_or_else(|| stripe.entries.clone());
         let by_column = by_column(&entries, stripe);
@@ -195,16 +194,16 @@ impl Reactor {
             }
         }
         // No await from here on.
-        if !self.is_all_there(stripe, silences) || home.spoiled.borrow().contains_key(&seq) {
+        if !self.is_all_there(stripe, silences) || home.spoils.stripes.borrow().contains_key(&seq) {
             return Err(NotYet);
         }
         copies.into_iter().for_each(|(entry, at, from)| self.goes_back(entry, at, from));
         self.count_lost(stripe, &lost);
         let durable = self.shared.durable();
-        let mut spoiled = home.spoiled.borrow_mut();
+        let mut spoiled = home.spoils.stripes.borrow_mut();
         spoiled.retain(|&seq, _| seq >= durable);
         spoiled.insert(seq, entries.clone());
-        home.spoils.set(home.spoils.get() + 1);
+        home.spoils.times.set(home.spoils.times.get() + 1);
         Ok(entries)
     }
 

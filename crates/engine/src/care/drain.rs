@@ -19,8 +19,9 @@ use cygnus_runtime::DeviceIx;
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 
 use crate::array::Array;
-use crate::care::membership::{Claim, Spare, Taken};
-use crate::care::rebuild::Fill;
+use crate::care::fill::Fill;
+use crate::care::membership::{Claim, Taken};
+use crate::care::places::Spare;
 use crate::error::{ArrayError, MemberError};
 use crate::job::JobKind;
 use crate::reactor::Reactor;
@@ -64,7 +65,7 @@ impl Array {
         let job = home.jobs.begin(&reactor.rt, JobKind::Drain, subject, 0);
         let id = job.id();
         reactor.shared.log(format!("{} is to take over from {}: drain begins", spare.device.name, state.name()));
-        home.fills.borrow_mut().push(Rc::new(Fill::of_successor(member, spare, job)));
+        home.fills.all.borrow_mut().push(Rc::new(Fill::of_successor(member, spare, job)));
         home.members_changed.notify();
         Ok(id)
     }
@@ -109,7 +110,7 @@ impl Reactor {
     /// Why a drain has to end before it is done, if it has to.
     pub(crate) fn why_drain_cannot_go_on(&self, fill: &Fill, spare: &Spare) -> Option<String> {
         let (state, name) = (&self.shared.members[fill.member.index()], &spare.device.name);
-        let is_spare = self.home().spares.borrow().iter().any(|s| s.uuid == spare.uuid);
+        let is_spare = self.home().places.spares.borrow().iter().any(|s| s.uuid == spare.uuid);
         match () {
             () if !state.is_online() => Some(format!(
                 "{} has left service before it was drained; what it held is restored from the other members",
@@ -144,7 +145,7 @@ impl Reactor {
         state.forget_errors();
         self.forget_spare(spare.uuid);
         self.change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
-        self.home().newcomers.borrow_mut().push(member);
+        self.home().records.newcomers.borrow_mut().push(member);
         self.shared.membership_changed();
         self.shared.log(format!("{} is member {} in the place of {name}", spare.device.name, member.0));
         Some((was, name))

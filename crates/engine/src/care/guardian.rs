@@ -14,19 +14,20 @@
 //! So a departure beyond redundancy is never recorded, whatever fails and in whatever order. Nothing is submitted to a device
 //! anew while anything submitted earlier is on its way: a late write could land on what has been written since.
 
+use crate::care::member::Departure;
+use crate::care::places::Returning;
+use crate::care::suspension::{Awaited, Suspended};
+use crate::care::trouble::Trouble;
+use crate::care::watch::Care;
+use crate::peers::{Answer, ToOwner};
+use crate::reactor::Reactor;
+use crate::recover::assemble::held_below;
+use crate::recover::slots::superblock_of;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, MemberState, PROBE_OFFSET, Superblock};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError, either};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
-
-use crate::care::member::Departure;
-use crate::care::suspension::{Awaited, Suspended};
-use crate::care::trouble::Trouble;
-use crate::peers::{Answer, ToOwner};
-use crate::reactor::Reactor;
-use crate::recover::assemble::{Returning, held_below};
-use crate::recover::slots::superblock_of;
 
 /// How often a member that is awaited is asked. Requests wait for it.
 pub(crate) const ASK_AWAITED: Nanos = Nanos::secs(1);
@@ -42,15 +43,6 @@ const LOOK: Nanos = Nanos::millis(10);
 /// How long a closing array waits for members.
 const CLOSING_WAITS: Nanos = Nanos::secs(10);
 
-/// A member that is looked after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Care {
-    /// The others of its group are being asked.
-    Doubted,
-    /// They are known to work, or to be in trouble too.
-    Judged,
-}
-
 /// What is to be done for a member.
 enum Standing {
     /// It is in service and in trouble.
@@ -64,7 +56,7 @@ enum Standing {
 impl Reactor {
     /// The guardian: looks after members from the beginning of the session until the array has ended.
     pub(crate) async fn guardian(self: Rc<Self>) {
-        while !self.home().ended.get() {
+        while !self.home().watch.ended.get() {
             let changed = self.home().members_changed.wait();
             self.begin_care();
             changed.await;
@@ -73,22 +65,23 @@ impl Reactor {
 
     /// Nobody is looked after any more.
     pub(crate) fn end_guardian(&self) {
-        self.home().ended.set(true);
+        self.home().watch.ended.set(true);
         self.home().members_changed.notify();
         self.answers.notify();
     }
 
     fn begin_care(self: &Rc<Self>) {
         for member in (0..self.shared.members.len()).map(|ix| MemberIx(ix as u16)) {
-            if matches!(self.standing_of(member), Standing::Settled) || self.home().care.borrow().contains_key(&member)
+            if matches!(self.standing_of(member), Standing::Settled)
+                || self.home().watch.care.borrow().contains_key(&member)
             {
                 continue;
             }
-            self.home().care.borrow_mut().insert(member, Care::Doubted);
+            self.home().watch.care.borrow_mut().insert(member, Care::Doubted);
             let reactor = self.clone();
             self.rt.spawn(async move {
                 reactor.look_after(member).await;
-                reactor.home().care.borrow_mut().remove(&member);
+                reactor.home().watch.care.borrow_mut().remove(&member);
                 // Should it have changed at the last moment.
                 reactor.begin_care();
             });
@@ -98,7 +91,7 @@ impl Reactor {
     fn standing_of(&self, member: MemberIx) -> Standing {
         let state = &self.shared.members[member.index()];
         match state.known_device() {
-            _ if self.home().ended.get() => Standing::Settled,
+            _ if self.home().watch.ended.get() => Standing::Settled,
             Some(_) if state.device().is_some() && state.trouble().is_some() => Standing::InTrouble,
             Some(dev) if state.device().is_none() && self.desc(member).state == MemberState::Missing => {
                 Standing::Missing(dev)
@@ -112,7 +105,7 @@ impl Reactor {
         if matches!(self.standing_of(member), Standing::InTrouble) {
             self.ask_others(member, group).await;
         }
-        self.home().care.borrow_mut().insert(member, Care::Judged);
+        self.home().watch.care.borrow_mut().insert(member, Care::Judged);
         self.judge(group);
         loop {
             match self.standing_of(member) {
@@ -140,7 +133,7 @@ impl Reactor {
 
     /// After how long a member that is missing is asked next.
     fn nap_of_missing(&self, member: MemberIx) -> Nanos {
-        let times = self.home().departures.borrow().get(&member).copied().unwrap_or(0);
+        let times = self.home().watch.departures.borrow().get(&member).copied().unwrap_or(0);
         ASK_MISSING * (1 << times.saturating_sub(1).min(DOUBLINGS))
     }
 
@@ -182,7 +175,7 @@ impl Reactor {
         let (mut doubted, mut concerned) = (false, Vec::new());
         for member in members {
             let state = &shared.members[member.index()];
-            let care = self.home().care.borrow().get(&member).copied();
+            let care = self.home().watch.care.borrow().get(&member).copied();
             // One that is just getting what it is owed is not back yet.
             let in_trouble = state.trouble().is_some() || state.is_awaited();
             match in_trouble && state.device().is_some() {
@@ -213,7 +206,7 @@ impl Reactor {
         // One that answers again stays, and is given what it lost: the others have it.
         let Some(trouble) = state.trouble() else { return };
         let times = {
-            let mut departures = self.home().departures.borrow_mut();
+            let mut departures = self.home().watch.departures.borrow_mut();
             let times = departures.entry(member).or_default();
             *times += 1;
             *times
@@ -223,7 +216,7 @@ impl Reactor {
         self.take_out(member, Departure::Trouble(trouble), &state.why());
         let reactor = self.clone();
         self.rt.spawn(async move {
-            if reactor.shared.membership() != reactor.home().recorded_membership.get() {
+            if reactor.shared.membership() != reactor.home().records.recorded_membership.get() {
                 // Should it fail, a flush says so.
                 let _ = reactor.commit_state().await;
             }
@@ -237,16 +230,16 @@ impl Reactor {
         for &member in concerned {
             shared.members[member.index()].set_awaited(suspended);
         }
-        let was = home.suspended.borrow().get(&group).copied();
+        let was = home.watch.suspended.borrow().get(&group).copied();
         match (was, suspended) {
             (None, true) => {
-                home.suspended.borrow_mut().insert(group, now);
+                home.watch.suspended.borrow_mut().insert(group, now);
                 self.publish_suspension();
                 let waits_for = self.shared.suspension.get().map_or_else(String::new, |all| all.words());
                 shared.log(format!("{group} is suspended: it waits for {waits_for}; nothing is given up meanwhile"));
             }
             (Some(since), false) => {
-                home.suspended.borrow_mut().remove(&group);
+                home.watch.suspended.borrow_mut().remove(&group);
                 self.publish_suspension();
                 shared.log(format!("{group} goes on after {}", now.since(since)));
             }
@@ -256,7 +249,7 @@ impl Reactor {
 
     /// Lets everybody know for whom the array waits.
     fn publish_suspension(&self) {
-        let (shared, groups) = (&self.shared, self.home().suspended.borrow().clone());
+        let (shared, groups) = (&self.shared, self.home().watch.suspended.borrow().clone());
         let awaited = |group: GroupId| {
             let columns = 0..shared.layout.geometry().width();
             columns
@@ -271,7 +264,7 @@ impl Reactor {
     }
 
     fn tell_everybody(&self) {
-        self.peers.tell_others(self, || ToOwner::MembersSettled);
+        self.peers.tell_others(&self.rt, || ToOwner::MembersSettled);
         self.members_settled();
         self.home().members_changed.notify();
     }
@@ -301,8 +294,8 @@ impl Reactor {
 
     /// Whether a device is idle, is the member that it was, and takes a write and a flush.
     async fn is_itself_again(&self, member: MemberIx, dev: DeviceIx) -> bool {
-        let known = self.home().behind.borrow().get(&member).copied();
-        let known = known.unwrap_or_else(|| self.home().generation.get());
+        let known = self.home().records.behind.borrow().get(&member).copied();
+        let known = known.unwrap_or_else(|| self.home().records.generation.get());
         let was_gone = self.shared.members[member.index()].trouble() == Some(Trouble::Gone);
         match self.superblock_if_idle(dev, was_gone).await {
             Some(own) => self.is_own(member, &own) && own.generation >= known && self.takes_writes(dev).await.is_ok(),
@@ -329,7 +322,7 @@ impl Reactor {
 
     /// Whether no reactor has anything on its way to a device.
     pub(crate) async fn is_idle(&self, dev: DeviceIx) -> bool {
-        let of_others = self.peers.answers_of_others(self, |ticket| ToOwner::InFlight { ticket, dev }).await;
+        let of_others = self.peers.answers_of_others(&self.rt, |ticket| ToOwner::InFlight { ticket, dev }).await;
         self.rt.in_flight(dev) == 0 && of_others.into_iter().map(Answer::count).all(|count| count == 0)
     }
 
@@ -337,7 +330,7 @@ impl Reactor {
         if self.rt.reopen(dev).await.is_err() {
             return false;
         }
-        let of_others = self.peers.answers_of_others(self, |ticket| ToOwner::Reopen { ticket, dev }).await;
+        let of_others = self.peers.answers_of_others(&self.rt, |ticket| ToOwner::Reopen { ticket, dev }).await;
         of_others.into_iter().map(Answer::count).all(|reopened| reopened == 1)
     }
 
@@ -361,7 +354,7 @@ impl Reactor {
         }
         let name = self.shared.members[member.index()].name();
         let device = DeviceInfo { ix: dev, name, size: desc.size_bytes, logical_block: BLOCK as u32, can_trim: true };
-        self.home().arrivals.borrow_mut().push(Returning { member, device, only_below });
+        self.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
         self.home().members_changed.notify();
     }
 
@@ -391,9 +384,9 @@ impl Reactor {
     /// While the array closes: gives up waiting for members after a while.
     pub(crate) async fn close_without_members(self: Rc<Self>) {
         let (home, begun) = (self.home(), self.rt.now());
-        while !home.ended.get() {
+        while !home.watch.ended.get() {
             let changed = self.answers.wait();
-            let suspended = home.suspended.borrow().values().min().copied();
+            let suspended = home.watch.suspended.borrow().values().min().copied();
             let Some(since) = suspended else {
                 changed.await;
                 continue;
@@ -416,7 +409,7 @@ impl Reactor {
              are there"
         );
         self.shared.log(&why);
-        self.home().given_up.replace(Some(why.clone()));
+        self.home().watch.given_up.replace(Some(why.clone()));
         self.shared.set_fault(why);
         self.tell_everybody();
         self.home().space_changed.notify();

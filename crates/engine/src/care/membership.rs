@@ -1,25 +1,17 @@
 //! Who is a member: stale members come back, spares and replacements take the place of lost ones. On the home reactor.
 
+use crate::care::fill::Fill;
+use crate::care::member_state;
+use crate::care::places::{Returning, Spare};
+use crate::job::JobKind;
+use crate::reactor::Reactor;
+use crate::read::parallel::for_each;
+use crate::recover::slots::write_empty;
 use std::rc::Rc;
 
 use cygnus_format::{Holdings, MemberDesc, MemberState};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError};
 use cygnus_types::{BLOCK, MemberIx, Uuid};
-
-use crate::care::member_state;
-use crate::care::rebuild::Fill;
-use crate::job::JobKind;
-use crate::reactor::Reactor;
-use crate::read::parallel::for_each;
-use crate::recover::assemble::Returning;
-use crate::recover::slots::write_empty;
-
-/// A device kept ready to take a lost member's place.
-#[derive(Clone, Debug)]
-pub(crate) struct Spare {
-    pub uuid: Uuid,
-    pub device: DeviceInfo,
-}
 
 /// The place of a member, wanted for a device that is being made ready; nobody else gets it meanwhile.
 pub(crate) struct Claim<'a>(&'a Reactor, MemberIx);
@@ -29,13 +21,13 @@ impl<'a> Claim<'a> {
     pub(crate) fn new(reactor: &'a Reactor, member: MemberIx) -> Option<Self> {
         let busy = reactor.desc(member).state == MemberState::Rebuilding || reactor.is_drained(member);
         // Made only if it is got: one that is dropped gives the place back.
-        (!busy && reactor.home().claimed.borrow_mut().insert(member)).then(|| Self(reactor, member))
+        (!busy && reactor.home().places.claimed.borrow_mut().insert(member)).then(|| Self(reactor, member))
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.0.home().claimed.borrow_mut().remove(&self.1);
+        self.0.home().places.claimed.borrow_mut().remove(&self.1);
     }
 }
 
@@ -45,14 +37,14 @@ pub(crate) struct Taken<'a>(&'a Reactor, Vec<DeviceIx>);
 impl<'a> Taken<'a> {
     /// The devices must not be in use; see [`Reactor::is_in_use`].
     pub(crate) fn new(reactor: &'a Reactor, devices: Vec<DeviceIx>) -> Self {
-        reactor.home().taken.borrow_mut().extend(&devices);
+        reactor.home().places.taken.borrow_mut().extend(&devices);
         Self(reactor, devices)
     }
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.0.home().taken.borrow_mut().retain(|dev| !self.1.contains(dev));
+        self.0.home().places.taken.borrow_mut().retain(|dev| !self.1.contains(dev));
     }
 }
 
@@ -67,11 +59,11 @@ pub(crate) struct Candidate {
 impl Reactor {
     /// Records who has left, lets in who has come back, and gives spares to lost members.
     pub(crate) async fn settle_members(self: &Rc<Self>) -> Result<(), String> {
-        let arrivals = std::mem::take(&mut *self.home().arrivals.borrow_mut());
+        let arrivals = std::mem::take(&mut *self.home().places.arrivals.borrow_mut());
         for returning in arrivals {
             self.let_in(returning);
         }
-        if self.shared.membership() != self.home().recorded_membership.get() {
+        if self.shared.membership() != self.home().records.recorded_membership.get() {
             self.commit_state().await?;
         }
         while let Some((member, spare)) = self.choose_spare() {
@@ -119,14 +111,14 @@ impl Reactor {
         match new_uuid {
             Some(_) => shared.forget_errors(),
             // Until it gets one, it has the superblock that it had when it left.
-            None => drop(home.behind.borrow_mut().insert(member, holds.generation)),
+            None => drop(home.records.behind.borrow_mut().insert(member, holds.generation)),
         }
         shared.begin_filling(&device);
         let kind = if holds == Holdings::default() { JobKind::Rebuild } else { JobKind::CatchUp };
         let job = home.jobs.begin(&self.rt, kind, device.name.as_str(), 0);
         let id = job.id();
         self.shared.log(format!("{} takes part as member {}: {} begins", device.name, member.0, kind.word()));
-        home.fills.borrow_mut().push(Rc::new(Fill::new(member, holds, job)));
+        home.fills.all.borrow_mut().push(Rc::new(Fill::new(member, holds, job)));
         home.members_changed.notify();
         id
     }
@@ -169,7 +161,7 @@ impl Reactor {
             let is_lost = matches!(desc.state, MemberState::Missing | MemberState::Failed);
             is_lost
                 && !state.has_left(*ix)
-                && !home.claimed.borrow().contains(ix)
+                && !home.places.claimed.borrow().contains(ix)
                 && lacking <= usize::from(geometry.parity)
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
@@ -180,7 +172,7 @@ impl Reactor {
     /// The smallest spare that is large enough for a member and not about to take over from another one.
     pub(crate) fn fitting_spare(&self, member: MemberIx) -> Option<Spare> {
         let need = self.bytes_needed(member);
-        let spares = self.home().spares.borrow();
+        let spares = self.home().places.spares.borrow();
         let fitting =
             spares.iter().filter(|spare| spare.device.size >= need && self.takes_over_from(spare.uuid).is_none());
         fitting.min_by_key(|spare| spare.device.size).cloned()
@@ -212,7 +204,7 @@ impl Reactor {
     /// A spare's device failed: it is none any more.
     pub(crate) fn spare_failed(&self, dev: DeviceIx, doing: &str, error: IoError) {
         let home = self.home();
-        let failed = home.spares.borrow().iter().find(|spare| spare.device.ix == dev).cloned();
+        let failed = home.places.spares.borrow().iter().find(|spare| spare.device.ix == dev).cloned();
         if let Some(spare) = failed {
             self.forget_spare(spare.uuid);
             self.shared.log(format!("spare {} is out of service: {doing} failed: {error}", spare.device.name));
@@ -223,7 +215,7 @@ impl Reactor {
 
     /// A device is no spare any more.
     pub(crate) fn forget_spare(&self, uuid: Uuid) {
-        self.home().spares.borrow_mut().retain(|spare| spare.uuid != uuid);
+        self.home().places.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
         self.home().state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
     }
 }

@@ -3,12 +3,18 @@
 use crate::care::member::MemberShared;
 use crate::care::trouble::Trouble;
 use crate::counters::count;
+use crate::error::VolumeError;
 use crate::peers::ToHome;
 use crate::reactor::Reactor;
 use cygnus_runtime::DeviceIx;
 use cygnus_runtime::IoClass;
 use cygnus_runtime::IoError;
+use cygnus_runtime::Raced;
+use cygnus_runtime::either;
+use cygnus_runtime::race;
 use cygnus_types::GroupId;
+use cygnus_types::Nanos;
+use std::pin::pin;
 
 impl Reactor {
     /// An operation of a device has failed.
@@ -48,7 +54,7 @@ impl Reactor {
     pub(crate) fn tell_home_of_members(&self) {
         match self.is_home() {
             true => self.home().members_changed.notify(),
-            false => self.peers.tell_home(self, ToHome::MembersChanged),
+            false => self.peers.tell_home(&self.rt, ToHome::MembersChanged),
         }
     }
 
@@ -86,5 +92,31 @@ impl Reactor {
 
     pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = &MemberShared> {
         (0..self.shared.layout.geometry().width()).map(move |column| self.shared.member(group, column).1)
+    }
+}
+
+impl Reactor {
+    /// Waits for something that somebody's request needs, unless the array is suspended and the request has waited for
+    /// members as long as it may.
+    pub(crate) async fn unless_suspended<T>(&self, work: impl Future<Output = T>) -> Result<T, VolumeError> {
+        let mut work = pin!(work);
+        loop {
+            // Whenever somebody falls silent or is back, there may be another time.
+            let changed = self.answers.wait();
+            let fail_at = self.shared.suspension.requests_fail_at();
+            if self.rt.now() >= fail_at {
+                let waits_for = self.shared.suspension.get().map_or_else(String::new, |suspended| suspended.words());
+                return Err(VolumeError::Suspended { waits_for });
+            }
+            let limit = async {
+                match fail_at {
+                    Nanos::MAX => changed.await,
+                    at => either(changed, self.rt.sleep_until(at)).await,
+                }
+            };
+            if let Raced::First(done) = race(work.as_mut(), limit).await {
+                return Ok(done);
+            }
+        }
     }
 }

@@ -11,51 +11,22 @@
 //! How far it has come is in the superblocks ([`Holdings`]): a rebuild that was cut short, even by the loss of the
 //! member for a while, goes on where it was, and a member that was only away gets what was written meanwhile.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use cygnus_format::{Holdings, MemberState};
-use cygnus_runtime::DeviceIx;
-use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
-
+use crate::care::fill::Fill;
 use crate::care::member::Departure;
 use crate::care::member_state;
-use crate::care::membership::Spare;
-use crate::job::{Job, JobState};
+use crate::job::JobState;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
+use std::rc::Rc;
+
+use cygnus_format::MemberState;
+use cygnus_runtime::DeviceIx;
+use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 /// Segments restored between two records of the progress, at most; each record costs a flush of everything.
 const RECORD_AFTER: u32 = 32;
 /// Longest time between two records.
 const RECORD_WITHIN: Nanos = Nanos::secs(10);
-
-/// A member being filled, or the device that is to take over from one.
-pub(crate) struct Fill {
-    pub member: MemberIx,
-    /// The spare that is filled to take over from the member, which is in service; `None`: the member itself is filled.
-    pub successor: Option<Spare>,
-    /// What it had when this began.
-    pub had: Holdings,
-    pub job: Job,
-    /// Whether every segment begun since has its column.
-    prepared: Cell<bool>,
-}
-
-impl Fill {
-    pub(crate) fn new(member: MemberIx, had: Holdings, job: Job) -> Self {
-        Self { member, successor: None, had, job, prepared: Cell::new(false) }
-    }
-
-    /// For a spare that is to take over from the member.
-    pub(crate) fn of_successor(member: MemberIx, spare: Spare, job: Job) -> Self {
-        Self { successor: Some(spare), ..Self::new(member, Holdings::default(), job) }
-    }
-
-    pub(crate) fn is_prepared(&self) -> bool {
-        self.prepared.get()
-    }
-}
 
 /// When the progress was last recorded.
 struct Recorded {
@@ -67,7 +38,7 @@ impl Reactor {
     /// The rebuilder: runs on the home reactor until the array closes.
     pub(crate) async fn rebuilder(self: Rc<Self>) {
         let home = self.home();
-        home.rebuilder_running.set(true);
+        home.fills.running.set(true);
         let mut recorded = Recorded { at: self.rt.now(), segments: 0 };
         while !home.stop.get() {
             let changed = home.members_changed.wait();
@@ -93,8 +64,8 @@ impl Reactor {
         }
         self.record_progress().await;
         // Their jobs end with them.
-        home.fills.borrow_mut().clear();
-        home.rebuilder_running.set(false);
+        home.fills.all.borrow_mut().clear();
+        home.fills.running.set(false);
         home.members_changed.notify();
     }
 
@@ -104,14 +75,14 @@ impl Reactor {
     }
 
     pub(crate) fn fills(&self) -> Vec<Rc<Fill>> {
-        self.home().fills.borrow().clone()
+        self.home().fills.all.borrow().clone()
     }
 
     /// Whether a member is about to be filled, or is being filled.
     pub(crate) fn is_filling_members(&self) -> bool {
         let home = self.home();
         let drains = |fill: &Rc<Fill>| fill.successor.is_some();
-        !home.arrivals.borrow().is_empty() || !home.fills.borrow().iter().all(drains)
+        !home.places.arrivals.borrow().is_empty() || !home.fills.all.borrow().iter().all(drains)
     }
 
     /// Whether the restoring of a segment should be left half done.
@@ -151,7 +122,7 @@ impl Reactor {
     }
 
     fn end_fill(&self, fill: &Rc<Fill>, end: JobState) {
-        self.home().fills.borrow_mut().retain(|f| !Rc::ptr_eq(f, fill));
+        self.home().fills.all.borrow_mut().retain(|f| !Rc::ptr_eq(f, fill));
         fill.job.end(end);
     }
 

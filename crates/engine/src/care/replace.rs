@@ -6,7 +6,8 @@ use cygnus_types::{ByteSize, MemberIx, Uuid};
 
 use crate::array::Array;
 use crate::care::member::Departure;
-use crate::care::membership::{Candidate, Claim, Spare, Taken};
+use crate::care::membership::{Candidate, Claim, Taken};
+use crate::care::places::Spare;
 use crate::error::{ArrayError, MemberError};
 use crate::recover::assemble::{Found, held_below, inspect};
 use crate::recover::slots::write_empty;
@@ -81,7 +82,7 @@ impl Array {
             }
             let uuid = array.new_uuid();
             home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
-            home.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
+            home.places.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
             reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             reactor.shared.log(format!("{} is a spare", device.name));
             home.members_changed.notify();
@@ -97,8 +98,13 @@ impl Array {
         let (array, name) = (self.clone(), name.to_owned());
         self.carry_out(async move {
             let home = array.reactor.home();
-            let present =
-                home.spares.borrow().iter().find(|s| s.device.name == name || s.uuid.to_string() == name).cloned();
+            let present = home
+                .places
+                .spares
+                .borrow()
+                .iter()
+                .find(|s| s.device.name == name || s.uuid.to_string() == name)
+                .cloned();
             let listed = home.state.borrow().spares.iter().find(|s| s.uuid.to_string() == name).map(|s| s.uuid);
             let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
                 return Err(MemberError::NoSpare(name));

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cygnus_format::{Entry, Stream, Summary};
 use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
-use crate::care::rebuild::Fill;
+use crate::care::fill::Fill;
 use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
@@ -25,28 +25,6 @@ struct Target {
     column: u8,
 }
 
-/// A segment under work: it is not given back meanwhile, so nothing old can land on something new.
-pub(crate) struct Pin<'a>(&'a Reactor, SegIx);
-
-impl<'a> Pin<'a> {
-    pub(crate) fn new(reactor: &'a Reactor, seg: SegIx) -> Self {
-        *reactor.home().pinned.borrow_mut().entry(seg).or_default() += 1;
-        Self(reactor, seg)
-    }
-}
-
-impl Drop for Pin<'_> {
-    fn drop(&mut self) {
-        let mut pinned = self.0.home().pinned.borrow_mut();
-        let pins = pinned.get_mut(&self.1).expect("it was pinned");
-        *pins -= 1;
-        if *pins == 0 {
-            pinned.remove(&self.1);
-            self.0.home().unpinned.notify();
-        }
-    }
-}
-
 impl Reactor {
     /// Restores the columns of a segment that members being filled lack.
     pub(crate) async fn restore_segment(self: &Rc<Self>, seg: SegIx) {
@@ -58,7 +36,7 @@ impl Reactor {
         }
         let live = u64::from(self.shared.segments.live(seg));
         let _look = self.looks.begin();
-        let _pin = Pin::new(self, seg);
+        let _pin = self.home().pins.pin(seg);
         let drains = targets.iter().all(|target| target.fill.successor.is_some());
         let _step = self.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
         let Ok((stripes, end_row)) = self.stripes_of(group, segment).await else { return };
@@ -92,7 +70,7 @@ impl Reactor {
     }
 
     fn targets(&self, group: GroupId, segment: SegmentId) -> Vec<Target> {
-        let fills = self.home().fills.borrow();
+        let fills = self.home().fills.all.borrow();
         let here = fills.iter().filter(|fill| fill.is_prepared()).filter_map(|fill| {
             let (of, column) = self.shared.layout.column_of(fill.member);
             let whole = self.shared.members[fill.member.index()].is_whole(segment);

@@ -14,13 +14,7 @@
 //!
 //! A scrub gives way to guests, at the pace that the policy gives all background work.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-use std::rc::Rc;
-
-use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
-use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
-
+use crate::care::report::{LostBlock, ScrubReport};
 use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
 use crate::clean::relocate::{Moved, Moving};
 use crate::counters::count;
@@ -30,6 +24,12 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::writer::{Appended, Publish};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
+use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 /// Blocks beyond redundancy that a report lists; more are only counted.
 const LISTED: usize = 1000;
@@ -37,57 +37,6 @@ const LISTED: usize = 1000;
 const LOOK: Nanos = Nanos::millis(10);
 /// Times that a superblock being written is looked at again before the scrub goes on without it.
 const LOOKS: u32 = 10;
-
-/// A block that no combination of devices yields.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LostBlock {
-    /// Name of its volume.
-    pub volume: String,
-    /// Which block.
-    pub lba: Lba,
-}
-
-/// What a scrub found and did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScrubReport {
-    /// When it began, in seconds since 1970 UTC as its caller said.
-    pub started_unix: u64,
-    /// How long it took.
-    pub took: Nanos,
-    /// Whether it got to the end.
-    pub complete: bool,
-    /// Segments, stripes and blocks verified, and bytes read for that.
-    pub segments: u64,
-    /// Stripes verified.
-    pub stripes: u64,
-    /// Blocks compared with their checksums.
-    pub blocks: u64,
-    /// Bytes read.
-    pub bytes: u64,
-    /// Blocks of data, or of checkpoints, that were not what had been written.
-    pub wrong_blocks: u64,
-    /// Parity blocks that were not what their row gives.
-    pub wrong_parity: u64,
-    /// Copies of stripe headers, and superblock slots, that were missing, damaged or contradicted the others.
-    pub wrong_headers: u64,
-    /// Blocks written anew because something was wrong with them or with their stripe.
-    pub moved: u64,
-    /// Blocks among them that had to be rebuilt.
-    pub rebuilt: u64,
-    /// Blocks that should have been written anew and found no room. The next scrub tries again.
-    pub without_room: u64,
-    /// Blocks beyond redundancy in all.
-    pub lost: u64,
-    /// The first thousand of them.
-    pub lost_blocks: Vec<LostBlock>,
-}
-
-impl ScrubReport {
-    /// How many things were found that are not as they should be.
-    pub fn found(&self) -> u64 {
-        self.wrong_blocks + self.wrong_parity + self.wrong_headers
-    }
-}
 
 /// A scrub under way.
 struct Scrub {
@@ -107,12 +56,12 @@ impl Reactor {
     /// Starts a scrub beside whatever goes on, unless one is under way; returns the number of its job.
     pub(crate) fn start_scrub(self: &Rc<Self>, now_unix: u64) -> u64 {
         let home = self.home();
-        if let Some(running) = home.scrubbing.get() {
+        if let Some(running) = home.scrubs.running.get() {
             return running;
         }
         let job = home.jobs.begin(&self.rt, JobKind::Scrub, home.state.borrow().name.clone(), 0);
         let id = job.id();
-        home.scrubbing.set(Some(id));
+        home.scrubs.running.set(Some(id));
         let report = ScrubReport { started_unix: now_unix, ..ScrubReport::default() };
         let (reactor, begun) = (self.clone(), self.rt.now());
         let scrub = Scrub {
@@ -163,9 +112,9 @@ impl Scrub {
         reactor.shared.log(describe(&report));
         job.end(ended);
         let home = reactor.home();
-        home.scrub_report.replace(Some(report));
-        home.scrubbing.set(None);
-        home.scrub_ended.notify();
+        home.scrubs.report.replace(Some(report));
+        home.scrubs.running.set(None);
+        home.scrubs.ended.notify();
     }
 
     async fn work(&mut self) -> JobState {
@@ -349,14 +298,14 @@ impl Reactor {
     /// How many copies of a member's superblock slots are not what was last written there.
     async fn wrong_slots(self: &Rc<Self>, member: MemberIx) -> u64 {
         for _ in 0..LOOKS {
-            let generation = self.home().generation.get();
+            let generation = self.home().records.generation.get();
             let mut wrong = self.wrong_copies(member, generation..=generation).await;
             // The write before this one may have been cut short by a crash, and then an older one is there.
             if generation > 1 {
                 wrong += self.wrong_copies(member, 1..=generation - 1).await;
             }
             // Nobody wrote meanwhile, so what was found counts.
-            if self.home().generation.get() == generation && !self.home().committing.is_running() {
+            if self.home().records.generation.get() == generation && !self.home().records.committing.is_running() {
                 count(&self.shared.members[member.index()].counters.corrupt, wrong);
                 return wrong;
             }

@@ -5,16 +5,12 @@
 //! ([`Array::set_suspended_for`](crate::Array::set_suspended_for)): then they fail, and so do those that come after, until
 //! the members are back.
 
-use std::pin::pin;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cygnus_runtime::{Raced, either, race};
 use cygnus_types::{GroupId, MemberIx, Nanos};
 
 use crate::care::trouble::Trouble;
-use crate::error::VolumeError;
-use crate::reactor::Reactor;
 
 /// A member that is awaited.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,36 +81,10 @@ impl Suspension {
     }
 
     /// When requests stop waiting; [`Nanos::MAX`]: they wait for as long as it takes.
-    fn requests_fail_at(&self) -> Nanos {
+    pub(crate) fn requests_fail_at(&self) -> Nanos {
         match self.since.load(Ordering::Acquire) {
             NOT => Nanos::MAX,
             since => Nanos(since).saturating_add(self.requests_wait()),
-        }
-    }
-}
-
-impl Reactor {
-    /// Waits for something that somebody's request needs, unless the array is suspended and the request has waited for
-    /// members as long as it may.
-    pub(crate) async fn unless_suspended<T>(&self, work: impl Future<Output = T>) -> Result<T, VolumeError> {
-        let mut work = pin!(work);
-        loop {
-            // Whenever somebody falls silent or is back, there may be another time.
-            let changed = self.answers.wait();
-            let fail_at = self.shared.suspension.requests_fail_at();
-            if self.rt.now() >= fail_at {
-                let waits_for = self.shared.suspension.get().map_or_else(String::new, |suspended| suspended.words());
-                return Err(VolumeError::Suspended { waits_for });
-            }
-            let limit = async {
-                match fail_at {
-                    Nanos::MAX => changed.await,
-                    at => either(changed, self.rt.sleep_until(at)).await,
-                }
-            };
-            if let Raced::First(done) = race(work.as_mut(), limit).await {
-                return Ok(done);
-            }
         }
     }
 }

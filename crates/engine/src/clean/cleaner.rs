@@ -37,7 +37,7 @@ impl Reactor {
     /// The cleaner: runs on the home reactor until the array closes.
     pub(crate) async fn cleaner(self: Rc<Self>) {
         let home = self.home();
-        home.cleaner_running.set(true);
+        home.cleaning.running.set(true);
         while !home.stop.get() && self.shared.fault().is_none() {
             let changed = home.space_changed.wait();
             if self.checkpoint_is_due() {
@@ -57,7 +57,9 @@ impl Reactor {
                         self.start_release();
                     }
                 }
-                None if !home.space.borrow().pending.is_empty() && !home.releasing.get() => self.start_release(),
+                None if !home.space.borrow().pending.is_empty() && !home.cleaning.releasing.get() => {
+                    self.start_release()
+                }
                 None if home.space.borrow().starving > 0 => {
                     if self.blocked_by_discards() {
                         self.start_checkpoint_at_once();
@@ -68,26 +70,26 @@ impl Reactor {
                 None => changed.await,
             }
         }
-        while home.releasing.get() {
+        while home.cleaning.releasing.get() {
             let changed = home.space_changed.wait();
-            if home.releasing.get() {
+            if home.cleaning.releasing.get() {
                 changed.await;
             }
         }
-        home.cleaner_running.set(false);
-        home.cleaner_ended.notify();
+        home.cleaning.running.set(false);
+        home.cleaning.ended.notify();
     }
 
     /// Gives back what was emptied while the cleaner goes on: the flush waits for all that users have written, which under
     /// load takes longer than to empty the next victims.
     fn start_release(self: &Rc<Self>) {
-        if self.home().releasing.replace(true) {
+        if self.home().cleaning.releasing.replace(true) {
             return;
         }
         let reactor = self.clone();
         self.rt.spawn(async move {
             reactor.release_pending().await;
-            reactor.home().releasing.set(false);
+            reactor.home().cleaning.releasing.set(false);
             reactor.home().space_changed.notify();
         });
     }
@@ -117,7 +119,7 @@ impl Reactor {
             SegState::Damaged => table.live(seg) == 0,
             _ => false,
         };
-        is_victim && self.may_be_given_back(seg) && !self.home().victims.borrow().contains(&seg)
+        is_victim && self.may_be_given_back(seg) && !self.home().cleaning.victims.borrow().contains(&seg)
     }
 
     /// Whether nothing but current blocks keeps a segment: nobody works on it, and its discards are covered by a
@@ -126,8 +128,8 @@ impl Reactor {
     pub(crate) fn may_be_given_back(&self, seg: SegIx) -> bool {
         let newest_discard = self.shared.segments.newest_discard(seg);
         self.shared.segments.rescues(seg) == 0
-            && !self.home().pinned.borrow().contains_key(&seg)
-            && (newest_discard == 0 || newest_discard < self.home().discard_horizon.get())
+            && !self.home().pins.has(seg)
+            && self.home().checkpoints.covers_discard(newest_discard)
     }
 
     fn blocked_by_discards(&self) -> bool {
@@ -144,7 +146,7 @@ impl Reactor {
         let beside = beside.into_iter().flat_map(|beside| of(Lane::Beside, beside));
         let (first, reactor) = (chosen.victims[0], self.clone());
         let victims: Vec<_> = of(Lane::Cleaning, chosen).chain(beside).collect();
-        self.home().victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
+        self.home().cleaning.victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
         for_each_of(&self.rt, victims.len(), victims, move |(lane, group, seg)| {
             let reactor = reactor.clone();
             async move {
@@ -153,7 +155,7 @@ impl Reactor {
                     false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
                 };
                 reactor.clean(group, seg, &moving).await;
-                reactor.home().victims.borrow_mut().retain(|&victim| victim != seg);
+                reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
             }
         })
         .await;
@@ -202,7 +204,7 @@ impl Reactor {
     pub(crate) async fn is_emptied(&self, seg: SegIx) -> bool {
         let mut looks = 0;
         while self.shared.segments.live(seg) > 0 && !self.home().stop.get() && !self.shared.is_stopped() {
-            if self.home().deleting.get() == 0 {
+            if self.home().regroup.deleting.get() == 0 {
                 looks += 1;
             }
             if looks > LAST_LOOKS {

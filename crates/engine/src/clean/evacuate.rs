@@ -6,37 +6,22 @@
 //! on, which takes stripes cut very short, it is given up: then segments go back one by one, as in any other array, and
 //! no other group is begun until somebody who writes has got one of them.
 
+use crate::counters::count;
+use crate::reactor::Reactor;
+use crate::shared::Shared;
+use crate::space::manager::{Space, group_id, segment_capacity};
+use crate::space::segments::{SegIx, SegState};
 use std::rc::Rc;
 
 use cygnus_policy::WholeGroupView;
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos};
 
-use crate::counters::count;
-use crate::reactor::Reactor;
-use crate::shared::Shared;
-use crate::space::manager::{Space, segment_capacity};
-use crate::space::segments::{SegIx, SegState, SegmentTable};
-
 /// How often to look whether what keeps a group is gone.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
 
 /// Checkpoints after which a group must be free of older ones: two are kept, and one may be under way.
 const MOST_CHECKPOINTS: u32 = 4;
-
-/// A group being emptied.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Evacuation {
-    pub group: usize,
-    /// Checkpoints begun for it.
-    checkpoints: u32,
-}
-
-impl Evacuation {
-    pub(crate) fn of(group: usize) -> Self {
-        Self { group, checkpoints: 0 }
-    }
-}
 
 /// What keeps a group from which everything was moved.
 enum Keeps {
@@ -46,22 +31,6 @@ enum Keeps {
     Checkpoint,
     /// Somebody is at work in it.
     Busy,
-}
-
-impl Space {
-    /// No room, or no way, to empty the group: its segments go back one by one.
-    pub(crate) fn give_up_evacuation(&mut self, shared: &Shared) {
-        if let Some(evacuation) = self.evacuation.take() {
-            self.by_segments = true;
-            count(&shared.totals.evacuations_given_up, 1);
-            shared
-                .log(format!("{} cannot be emptied as a whole: it is cleaned by segments", group_id(evacuation.group)));
-        }
-    }
-}
-
-fn group_id(group: usize) -> GroupId {
-    GroupId(group as u16)
 }
 
 /// For each group, the segments that its current blocks would fill, but for those that cannot be read.
@@ -94,11 +63,6 @@ pub(crate) fn keep_garbage(reactor: &Reactor) {
     }
     let next_segment_seq = reactor.home().space.borrow().next_segment_seq;
     *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);
-}
-
-/// Whether all of a group goes back at once.
-pub(crate) fn is_whole_group(table: &SegmentTable, group: GroupId, going: &[SegIx]) -> bool {
-    table.of_group(group).all(|seg| table.state(seg) == SegState::Free || going.contains(&seg))
 }
 
 impl Reactor {
@@ -179,11 +143,11 @@ impl Reactor {
     }
 
     fn checkpoint_lacks_room(&self) -> bool {
-        self.home().checkpointing.is_running() && self.home().space.borrow().for_meta(&self.shared).is_none()
+        self.home().checkpoints.rounds.is_running() && self.home().space.borrow().for_meta(&self.shared).is_none()
     }
 
     fn may_checkpoint_again(&self) -> bool {
-        if self.home().checkpointing.is_running() {
+        if self.home().checkpoints.rounds.is_running() {
             return true;
         }
         let mut space = self.home().space.borrow_mut();
@@ -196,7 +160,7 @@ impl Reactor {
     fn what_keeps(&self, group: GroupId) -> Option<Keeps> {
         let table = &self.shared.segments;
         let any = |is: &dyn Fn(SegIx) -> bool| table.of_group(group).any(is);
-        let busy = |seg| self.home().pinned.borrow().contains_key(&seg) || table.rescues(seg) > 0;
+        let busy = |seg| self.home().pins.has(seg) || table.rescues(seg) > 0;
         if any(&|seg| table.state(seg) == SegState::Open) {
             return Some(Keeps::Open);
         }

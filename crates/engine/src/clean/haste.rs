@@ -2,10 +2,10 @@
 //! (reads before writes before cleaning, SWAN section 3.2): then there are fewer victims at once, and of each of them one
 //! short piece is read after the other.
 
-use cygnus_types::{GroupId, Nanos};
-
+use crate::clean::cleaning::Guests;
 use crate::counters::read;
 use crate::reactor::Reactor;
+use cygnus_types::{GroupId, Nanos};
 
 /// Victims emptied at once in full haste. One by one, a group's devices would idle while headers are looked up, and cleaning
 /// could not keep up with a front-end that is written without a pause.
@@ -21,19 +21,6 @@ const REST: u64 = 127;
 const LONGEST_REST: Nanos = Nanos::millis(50);
 /// Guests that have asked for nothing for so long do not count.
 const LATELY: Nanos = Nanos::millis(10);
-
-/// What guests did lately in a group.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Guests {
-    group: GroupId,
-    since: Nanos,
-    reads_begun: u32,
-    written: u64,
-    /// They read from the group that is being cleaned.
-    read: bool,
-    /// They wrote.
-    write: bool,
-}
 
 impl Reactor {
     /// Victims to be emptied at once.
@@ -58,7 +45,7 @@ impl Reactor {
 
     fn guests(&self, group: GroupId) -> Guests {
         let now = self.rt.now();
-        let mut noted = self.home().guests.borrow_mut();
+        let mut noted = self.home().cleaning.guests.borrow_mut();
         // Of the groups that are cleaned side by side each has its own.
         let oldest = usize::from(noted[1].since < noted[0].since);
         let at = noted.iter().position(|noted| noted.group == group).unwrap_or(oldest);

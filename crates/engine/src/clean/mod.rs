@@ -1,6 +1,7 @@
 //! Cleaning: which group and which victims, what moves out of them, and how fast.
 
 pub(crate) mod cleaner;
+pub(crate) mod cleaning;
 pub(crate) mod evacuate;
 pub(crate) mod haste;
 pub(crate) mod relocate;

@@ -28,7 +28,6 @@
 //!   grant until its last stripe is on the devices, so those listed at the cut are all that are appended to, and some that
 //!   only wait for devices: naming these costs recovery a look at them, and nothing is missed.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use cygnus_format::{
@@ -37,6 +36,7 @@ use cygnus_format::{
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
 use crate::counters::{count, read};
+use crate::durable::checkpoints::Awaited;
 use crate::map::l2p::PAGE_ENTRIES;
 use crate::map::volume_state::VolumeState;
 use crate::peers::ToOwner;
@@ -91,21 +91,21 @@ impl Reactor {
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.
     pub(crate) fn start_checkpoint_at_once(self: &Rc<Self>) {
-        self.home().checkpoint_needed.set(true);
+        self.home().checkpoints.needed.set(true);
         self.start_checkpoint();
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way.
     pub(crate) fn start_checkpoint(self: &Rc<Self>) {
         if !self.home().space.borrow().recovering {
-            self.home().checkpointing.begin(&self.rt, || self.clone().checkpoint_round());
+            self.home().checkpoints.rounds.begin(&self.rt, || self.clone().checkpoint_round());
         }
     }
 
     /// Takes a checkpoint and waits for it.
     pub(crate) async fn checkpoint(self: &Rc<Self>) -> Result<(), String> {
-        let _awaited = Awaited::new(self);
-        self.home().checkpointing.next(&self.rt, || self.clone().checkpoint_round()).await
+        let _awaited = Awaited::new(&self.home().checkpoints);
+        self.home().checkpoints.rounds.next(&self.rt, || self.clone().checkpoint_round()).await
     }
 
     async fn checkpoint_round(self: Rc<Self>) -> Result<(), String> {
@@ -113,11 +113,11 @@ impl Reactor {
         self.shared.end_writing_maps();
         // Writers may have waited for what was unmapped meanwhile.
         self.progress.notify();
-        self.peers.tell_others(&self, || ToOwner::Wake);
+        self.peers.tell_others(&self.rt, || ToOwner::Wake);
         if let Err(why) = &result {
             self.shared.log(format!("no checkpoint: {why}"));
         }
-        self.home().checkpoint_needed.set(false);
+        self.home().checkpoints.needed.set(false);
         self.home().space_changed.notify();
         result
     }
@@ -126,14 +126,14 @@ impl Reactor {
         let _step = self.shared.during("checkpoint");
         let home = self.home();
         let (mut root, spoils) = loop {
-            let spoils = home.spoils.get();
+            let spoils = home.spoils.times.get();
             self.shared.begin_writing_maps();
             let mut root = self.cut().await;
             root.pages = self.write_maps(root.generation).await?;
             self.writer(Lane::Meta).borrow_mut().close_segment(self);
             self.drain(&[Lane::Meta]).await;
             self.flush_everything().await?;
-            if home.spoils.get() == spoils {
+            if home.spoils.times.get() == spoils {
                 break (root, spoils);
             }
             // Pages may be lost with the caches of devices, or point to what is.
@@ -156,8 +156,8 @@ impl Reactor {
             state.roots = [Some(root), newest];
         }
         self.commit_state().await?;
-        home.discard_horizon.set(barrier);
-        home.spoils_on_record.set(spoils);
+        home.checkpoints.discard_horizon.set(barrier);
+        home.spoils.on_record.set(spoils);
         count(&self.shared.totals.checkpoints, 1);
         self.drop_old_checkpoints().await;
         Ok(())
@@ -165,7 +165,7 @@ impl Reactor {
 
     /// Brings every reactor to a stripe boundary and notes where everything stands.
     async fn cut(self: &Rc<Self>) -> CheckpointRoot {
-        self.peers.ask_others(self, |ticket| ToOwner::Hold { ticket }).await;
+        self.peers.ask_others(&self.rt, |ticket| ToOwner::Hold { ticket }).await;
         // No await from here to the release: this reactor needs not be held.
         self.close_stripes();
         let home = self.home();
@@ -182,7 +182,7 @@ impl Reactor {
             pages: 0,
             segments: self.open_segments(),
         };
-        self.peers.tell_others(self, || ToOwner::Release);
+        self.peers.tell_others(&self.rt, || ToOwner::Release);
         root
     }
 
@@ -305,8 +305,7 @@ impl Reactor {
     async fn let_guests_write(&self, pages: u64) {
         let home = self.home();
         let since = self.rt.now();
-        while !home.checkpoint_needed.get()
-            && home.checkpoint_waiters.get() == 0
+        while home.checkpoints.has_time()
             && !self.is_ending()
             && home.space.borrow().starving == 0
             && read(&self.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
@@ -366,22 +365,5 @@ impl Reactor {
         // From here on its contents mean nothing, also to a scrub that is reading them.
         old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
         self.free_segments(old).await;
-    }
-}
-
-/// Somebody waits for a checkpoint, so it does not rest.
-struct Awaited<'a>(&'a Cell<u32>);
-
-impl<'a> Awaited<'a> {
-    fn new(reactor: &'a Reactor) -> Self {
-        let waiters = &reactor.home().checkpoint_waiters;
-        waiters.set(waiters.get() + 1);
-        Self(waiters)
-    }
-}
-
-impl Drop for Awaited<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
     }
 }

@@ -7,7 +7,7 @@ use cygnus_runtime::{DeviceIx, IoError};
 use cygnus_types::{GroupId, MemberIx, Uuid};
 
 use crate::care::member_state;
-use crate::care::membership::Spare;
+use crate::care::places::Spare;
 use crate::reactor::Reactor;
 use crate::recover::slots::{SlotError, write_superblocks};
 
@@ -24,7 +24,7 @@ impl Reactor {
     /// share a round, which goes on to its end whatever becomes of them. An error means that the state may or may not be
     /// what the next opening finds.
     pub(crate) async fn commit_state(self: &Rc<Self>) -> Result<(), String> {
-        self.home().committing.next(&self.rt, || self.clone().commit_round()).await
+        self.home().records.committing.next(&self.rt, || self.clone().commit_round()).await
     }
 
     async fn commit_round(self: Rc<Self>) -> Result<(), String> {
@@ -43,7 +43,7 @@ impl Reactor {
                 answers.await;
                 continue;
             }
-            self.home().recorded_membership.set(membership);
+            self.home().records.recorded_membership.set(membership);
             if self.shared.membership() == membership {
                 return Ok(());
             }
@@ -55,7 +55,7 @@ impl Reactor {
     /// be lost.
     fn is_on_record(&self) -> bool {
         let geometry = self.shared.layout.geometry();
-        let behind = self.home().behind.borrow();
+        let behind = self.home().records.behind.borrow();
         (0..self.shared.layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
             let members = (0..geometry.width()).map(|column| self.shared.member(group, column));
             let in_service = members.filter(|(_, state)| state.device().is_some()).map(|(member, _)| member);
@@ -71,7 +71,7 @@ impl Reactor {
             if let Some(why) = self.shared.fault() {
                 return Err(why);
             }
-            let behind: Vec<MemberIx> = self.home().behind.borrow().keys().copied().collect();
+            let behind: Vec<MemberIx> = self.home().records.behind.borrow().keys().copied().collect();
             let in_service = || {
                 let states = behind.iter().map(|member| &self.shared.members[member.index()]);
                 states.filter(|state| state.device().is_some())
@@ -85,17 +85,12 @@ impl Reactor {
         }
     }
 
-    /// A member did not get the superblocks of this generation.
-    fn falls_behind(&self, member: MemberIx, generation: u64) {
-        self.home().behind.borrow_mut().entry(member).or_insert(generation - 1);
-    }
-
     /// Members that have left service since the last superblocks, or were not there when the array was opened.
     pub(crate) fn note_departures(&self) {
         let home = self.home();
         let mut state = home.state.borrow_mut();
         // The round before this one reached whoever was in service then; the present one may have failed because of it.
-        let (generation, session) = (home.generation.get().saturating_sub(1), state.session);
+        let (generation, session) = (home.records.generation.get().saturating_sub(1), state.session);
         let members = state.groups.iter_mut().flat_map(|group| {
             let of = group.state;
             group.members.iter_mut().map(move |member| (of, member))
@@ -104,7 +99,7 @@ impl Reactor {
             let was_in_service =
                 group != GroupState::Retired && matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
             let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
-            let got = self.home().behind.borrow_mut().remove(&MemberIx(ix));
+            let got = self.home().records.is_not_behind(MemberIx(ix));
             member_state::depart(desc, to, below, got.map_or(generation, |got| got.min(generation)), session);
             self.shared.log(format!("{} is {}", shared.name(), to.word()));
             // Whoever is missing may come back.
@@ -123,16 +118,16 @@ impl Reactor {
 
     async fn write_superblocks(self: &Rc<Self>) -> Result<(), String> {
         let home = self.home();
-        let generation = home.generation.get() + 1;
-        home.generation.set(generation);
+        let generation = home.records.generation.get() + 1;
+        home.records.generation.set(generation);
         let state = home.state.borrow().clone();
-        let newcomers = home.newcomers.take();
+        let newcomers = home.records.newcomers.take();
         let is_new = |holder: &Holder| newcomers.contains(&holder.member);
         let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders(generation).into_iter().partition(is_new);
         // First those that have just become members. Did others know of it before them, a crash in this write and one in
         // the next would leave them with a superblock so old that it passes for a copy from when they were none.
         if let Err(why) = self.write_to(new, generation, &state).await {
-            home.newcomers.borrow_mut().extend(newcomers);
+            home.records.newcomers.borrow_mut().extend(newcomers);
             return Err(why);
         }
         self.write_to(others, generation, &state).await
@@ -150,7 +145,7 @@ impl Reactor {
         let written = write_superblocks(&self.rt, generation, superblocks).await;
         for (Holder { member, dev, .. }, written) in holders.into_iter().zip(written) {
             match written {
-                Ok(()) => drop(self.home().behind.borrow_mut().remove(&member)),
+                Ok(()) => drop(self.home().records.is_not_behind(member)),
                 Err(SlotError { doing, error, .. }) => self.not_taken(member, dev, generation, doing, error),
             }
         }
@@ -165,12 +160,12 @@ impl Reactor {
         let members = members.filter_map(|(member, desc)| {
             let dev = self.device_in_service(member)?;
             if self.shared.members[member.index()].trouble().is_some() {
-                self.falls_behind(member, generation);
+                self.home().records.falls_behind(member, generation);
                 return None;
             }
             Some(Holder { member, uuid: desc.uuid, dev })
         });
-        let spares = home.spares.borrow();
+        let spares = home.places.spares.borrow();
         let spare = |spare: &Spare| Holder { member: SPARE, uuid: spare.uuid, dev: spare.device.ix };
         members.chain(spares.iter().map(spare)).collect()
     }
@@ -179,7 +174,7 @@ impl Reactor {
         if member == SPARE {
             self.spare_failed(dev, doing, error)
         } else {
-            self.falls_behind(member, generation);
+            self.home().records.falls_behind(member, generation);
         }
     }
 }

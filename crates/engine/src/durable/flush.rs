@@ -21,7 +21,7 @@ impl Reactor {
         let result = if self.is_home() {
             self.flush_for_guests().await
         } else {
-            let answer = self.peers.ask_home(self, |ticket| ToHome::Flush { ticket }).await;
+            let answer = self.peers.ask_home(&self.rt, |ticket| ToHome::Flush { ticket }).await;
             answer.map_or_else(|| Err("the array is closing".into()), |a| a.flushed())
         };
         result.map_err(VolumeError::ReadOnly)
@@ -31,7 +31,7 @@ impl Reactor {
     /// that no flush had covered, and shows what was before; so a checkpoint says which blocks are lost.
     pub(crate) async fn flush_for_guests(self: &Rc<Self>) -> Result<(), String> {
         self.flush_here().await?;
-        while self.home().spoils.get() != self.home().spoils_on_record.get() {
+        while !self.home().spoils.are_on_record() {
             self.checkpoint().await?;
         }
         Ok(())
@@ -52,13 +52,13 @@ impl Reactor {
     async fn flush_round(self: Rc<Self>) -> Result<(), String> {
         let _step = self.shared.during("flush");
         self.begin_settling_maps();
-        self.peers.ask_others(&self, |ticket| ToOwner::Drain { ticket }).await;
+        self.peers.ask_others(&self.rt, |ticket| ToOwner::Drain { ticket }).await;
         self.end_settling_maps();
         self.drain(&[Lane::User]).await;
         let complete = self.shared.stripes.complete_below();
         self.flush_devices().await;
         // A member that has left must be known as such before anybody relies on what it did not get.
-        if self.shared.membership() != self.home().recorded_membership.get() {
+        if self.shared.membership() != self.home().records.recorded_membership.get() {
             self.commit_state().await?;
         }
         if let Some(why) = self.shared.fault() {

@@ -1,5 +1,7 @@
 //! What makes things durable, in growing order of weight: a flush, a commit of superblocks, a checkpoint.
 
 pub(crate) mod checkpoint;
+pub(crate) mod checkpoints;
 pub(crate) mod commit;
 pub(crate) mod flush;
+pub(crate) mod records;

@@ -10,12 +10,8 @@
 //! there is no atomic counter here, and nothing that reads pay for but two additions.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use cygnus_runtime::Event;
-
-use crate::peers::ToOwner;
-use crate::reactor::Reactor;
 
 /// The looks of one reactor.
 pub(crate) struct Looks {
@@ -67,18 +63,6 @@ impl Drop for Look<'_> {
         if left == 0 && count != looks.count_of_new.get() {
             looks.ended.notify();
         }
-    }
-}
-
-impl Reactor {
-    /// Waits until every look that any reactor has under way now has ended.
-    pub(crate) async fn grace(self: &Rc<Self>) {
-        self.home().grace.next(&self.rt, || self.clone().grace_round()).await;
-    }
-
-    async fn grace_round(self: Rc<Self>) {
-        self.peers.ask_others(&self, |ticket| ToOwner::EndLooks { ticket }).await;
-        self.looks.end().await;
     }
 }
 

@@ -6,3 +6,4 @@ pub(crate) mod parallel;
 pub(crate) mod path;
 pub(crate) mod reconstruct;
 pub(crate) mod scan;
+pub(crate) mod slow;

@@ -178,7 +178,7 @@ impl Reactor {
         let keeper = self.shared.segments.keeper(seg, row).filter(|&keeper| keeper != self.rt.id())?;
         count(&self.shared.totals.asked, 1);
         let count = blocks as u32;
-        Some(self.peers.ask(self, keeper, |ticket| ToOwner::Blocks { ticket, seg, column, row, count }))
+        Some(self.peers.ask(&self.rt, keeper, |ticket| ToOwner::Blocks { ticket, seg, column, row, count }))
     }
 
     fn start_run(self: &Rc<Self>, run: Run, into: &BufSlice) -> Reading {

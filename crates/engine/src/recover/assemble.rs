@@ -1,5 +1,9 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
+use crate::care::places::{Returning, Spare};
+use crate::error::ArrayError;
+use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
+use crate::work::Work;
 use std::collections::BTreeSet;
 
 use cygnus_format::{
@@ -8,11 +12,6 @@ use cygnus_format::{
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
-
-use crate::care::membership::Spare;
-use crate::error::ArrayError;
-use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
-use crate::work::Work;
 
 /// What a device turned out to be, and what is known of it if it is a member.
 #[derive(Debug)]
@@ -94,18 +93,6 @@ struct Findings {
     remarks: Vec<String>,
     lost: Vec<LostSlot>,
     mendable: Vec<(Uuid, Mendable)>,
-}
-
-/// A stale member.
-#[derive(Clone, Debug)]
-pub struct Returning {
-    /// Which.
-    pub member: MemberIx,
-    /// Its device.
-    pub device: DeviceInfo,
-    /// It was the member's device, but is a copy from before the member left: it has what was durable by then, which is
-    /// every stripe below this sequence.
-    pub only_below: Option<u64>,
 }
 
 /// Puts an array together from devices in any order.

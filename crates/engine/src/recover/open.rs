@@ -165,8 +165,8 @@ pub(crate) async fn open(
         if gave_up {
             reactor.clear_spoiled(&replayed.lost).await;
         }
-        *reactor.home().spares.borrow_mut() = assembly.spares;
-        reactor.home().arrivals.borrow_mut().extend(assembly.returning);
+        *reactor.home().places.spares.borrow_mut() = assembly.spares;
+        reactor.home().places.arrivals.borrow_mut().extend(assembly.returning);
         reactor.rt.spawn(reactor.clone().rebuilder());
         let geometry = *reactor.shared.layout.geometry();
         let released = |device: DeviceInfo| {
@@ -442,7 +442,7 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);
     // Of the checkpoint that was loaded, which need not be the newest.
     let barrier = reactor.home().state.borrow().roots[0].as_ref().map_or(0, |r| r.barrier);
-    reactor.home().discard_horizon.set(barrier);
+    reactor.home().checkpoints.discard_horizon.set(barrier);
     let (mapped, usable) = (shared.mapped(), shared.usable());
     steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
 }
@@ -464,7 +464,7 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
         }
     }
     reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-    reactor.home().counted_from.set(reactor.home().state.borrow().counted_from);
+    reactor.home().checkpoints.counted_from.set(reactor.home().state.borrow().counted_from);
     // What recovery read was flushed along with the superblocks.
     reactor.shared.set_durable(reactor.shared.stripes.next());
     steps.done("session", format!("number {} begun", reactor.shared.session));

@@ -83,7 +83,7 @@ impl Array {
             let usable_before = ByteSize::of_blocks(reactor.shared.usable());
             array.take_in(&groups, &planned, &devices);
             // All reactors know the group before anything can lie in it.
-            reactor.peers.ask_others(reactor, |ticket| ToOwner::Grown { ticket }).await;
+            reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::Grown { ticket }).await;
             reactor.commit_state().await.map_err(ArrayError::Faulted)?;
             for AddedGroup { group, segments, .. } in &added {
                 reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
@@ -167,7 +167,7 @@ impl Array {
         let (rt, home) = (&self.reactor.rt, self.reactor.home());
         let member_uuid = state.members().nth(member.index()).expect("it was just put there").uuid;
         // An open array has written at least two.
-        let newest = home.generation.get();
+        let newest = home.records.generation.get();
         for generation in [newest - 1, newest] {
             let state = state.clone();
             let block = Superblock { generation, array: home.uuid, member, member_uuid, read_only: false, state };
@@ -212,8 +212,8 @@ impl Reactor {
         let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));
         let home = self.home();
         in_service
-            || home.taken.borrow().contains(&dev)
-            || home.spares.borrow().iter().any(|spare| spare.device.ix == dev)
+            || home.places.taken.borrow().contains(&dev)
+            || home.places.spares.borrow().iter().any(|spare| spare.device.ix == dev)
     }
 
     /// What volumes may hold, after groups came or began to leave.
@@ -228,7 +228,7 @@ pub(crate) struct Turn<'a>(&'a Reactor);
 
 impl<'a> Turn<'a> {
     pub(crate) fn take(reactor: &'a Reactor) -> Result<Self, GroupError> {
-        match reactor.is_ending() || reactor.home().regrouping.replace(true) {
+        match reactor.is_ending() || reactor.home().regroup.running.replace(true) {
             true => Err(GroupError::Busy),
             false => Ok(Self(reactor)),
         }
@@ -237,7 +237,7 @@ impl<'a> Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.home().regrouping.set(false);
+        self.0.home().regroup.running.set(false);
         self.0.home().members_changed.notify();
     }
 }

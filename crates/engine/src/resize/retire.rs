@@ -141,7 +141,7 @@ impl Reactor {
             self.home().jobs.begin(&self.rt, JobKind::Retire, format!("R-group {}", group.0), self.left_in(group));
         let id = job.id();
         self.shared.log(format!("{group} retires: its data moves to the other groups"));
-        self.home().retirers.set(self.home().retirers.get() + 1);
+        self.home().regroup.retirers.set(self.home().regroup.retirers.get() + 1);
         let reactor = self.clone();
         self.rt.spawn(async move {
             let end = reactor.retire_group(group, &job).await;
@@ -149,7 +149,7 @@ impl Reactor {
                 reactor.shared.log(format!("{group} does not retire: {why}"));
             }
             job.end(end);
-            reactor.home().retirers.set(reactor.home().retirers.get() - 1);
+            reactor.home().regroup.retirers.set(reactor.home().regroup.retirers.get() - 1);
             reactor.home().members_changed.notify();
         });
         id
@@ -220,7 +220,7 @@ impl Reactor {
         if in_state(SegState::Open).next().is_some() {
             return Step::Close;
         }
-        let holds_data = |seg: &SegIx| table.live(*seg) > 0 && !home.pinned.borrow().contains_key(seg);
+        let holds_data = |seg: &SegIx| table.live(*seg) > 0 && !home.pins.has(*seg);
         if let Some(seg) = in_state(SegState::Sealed).chain(in_state(SegState::Damaged)).find(holds_data) {
             return Step::Empty(seg);
         }
@@ -232,7 +232,7 @@ impl Reactor {
         if in_state(SegState::Withheld).count() as u32 == self.shared.layout.segments(group) {
             return Step::Dismiss;
         }
-        let pinned = table.of_group(group).any(|seg| home.pinned.borrow().contains_key(&seg));
+        let pinned = table.of_group(group).any(|seg| home.pins.has(seg));
         if pinned { Step::Wait } else { Step::Checkpoint }
     }
 
@@ -259,9 +259,9 @@ impl Reactor {
         let is_here = |member: MemberIx| layout.column_of(member).0 == group;
         let mut members = (0..layout.geometry().width()).map(|column| self.shared.member(group, column).1);
         members.any(MemberShared::is_awaited)
-            || home.fills.borrow().iter().any(|fill| is_here(fill.member))
-            || home.claimed.borrow().iter().any(|&member| is_here(member))
-            || home.arrivals.borrow().iter().any(|returning| is_here(returning.member))
+            || home.fills.all.borrow().iter().any(|fill| is_here(fill.member))
+            || home.places.claimed.borrow().iter().any(|&member| is_here(member))
+            || home.places.arrivals.borrow().iter().any(|returning| is_here(returning.member))
     }
 
     /// Sees to it that nothing outside the maps refers to a group in which nothing is left: neither of the checkpoints that
@@ -283,7 +283,7 @@ impl Reactor {
 
     /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
     pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
-        let mut given_back = self.peers.ask_others_to_leave(self, group).await;
+        let mut given_back = self.peers.ask_others_to_leave(&self.rt, group).await;
         given_back.extend(self.leave_group(group));
         self.drain(&Lane::ALL).await;
         for grant in given_back {

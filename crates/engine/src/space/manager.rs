@@ -4,31 +4,25 @@
 //! (ScalaAFA section 3.3), and comes back when the cleaner has emptied a segment.
 
 use std::collections::VecDeque;
-use std::ops::Range;
-use std::rc::Rc;
 
 use cygnus_format::{GroupState, Layout, checkpoint_pages};
-use cygnus_policy::{GroupView, Policies, PressureView, destination, left_for_writers};
-use cygnus_runtime::{DeviceIx, either};
-use cygnus_types::{GroupId, MemberIx, Nanos, ReactorId, SegmentId};
+use cygnus_policy::GroupView;
+use cygnus_policy::Policies;
+use cygnus_policy::destination;
+use cygnus_policy::left_for_writers;
+use cygnus_types::GroupId;
+use cygnus_types::Nanos;
+use cygnus_types::ReactorId;
 
-use crate::clean::evacuate::{Evacuation, is_whole_group};
 use crate::clean::turn::CleaningTurn;
 use crate::counters::count;
 use crate::planted::{self, Bug};
-use crate::reactor::Reactor;
 use crate::shared::Shared;
+use crate::space::evacuation::Evacuation;
 use crate::space::role::GroupRole;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
-
-/// How long a writer waits for a group that has enough to give before it takes what there is.
-const PATIENCE: Nanos = Nanos::millis(50);
-
-/// Bytes that are discarded with one operation. A whole group's column at once may take a file system or a drive minutes, in
-/// which nobody can tell it from one that hangs; a GiB takes even a slow one seconds. Much smaller pieces would be many.
-const TRIM_PIECE: u64 = 1 << 30;
 
 /// See the module's text.
 pub(crate) struct Space {
@@ -216,7 +210,7 @@ impl Space {
 
     /// What writers should take for a segment, so that they do not fill the front-end before the next one is clean; zero:
     /// as little as they can.
-    fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
+    pub(crate) fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
         let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
         let is_for_them = shared.policies.front_end.is_exclusive()
             && self.fresh.is_none()
@@ -316,7 +310,7 @@ impl Space {
     }
 
     /// A segment for a lane, if the rules allow one now.
-    fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
+    pub(crate) fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
         let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
             Lane::User if self.recovering => self
@@ -366,135 +360,19 @@ impl Space {
     }
 }
 
-impl Reactor {
-    /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes.
-    pub(crate) async fn grant_here(self: &Rc<Self>, lane: Lane, owner: ReactorId) -> Option<Grant> {
-        let home = self.home();
-        let mut counted = false;
-        let urgent_at = self.rt.now() + PATIENCE;
-        loop {
-            let changed = home.space_changed.wait();
-            let urgent = self.rt.now() >= urgent_at;
-            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, owner, urgent);
-            // Closing still takes a last checkpoint.
-            let refused = self.shared.is_closed() && lane != Lane::Meta;
-            if granted.is_some() || refused {
-                home.space.borrow_mut().starving -= u32::from(counted);
-                self.update_pressure();
-                // The cleaner looks at what is left.
-                home.space_changed.notify();
-                return granted;
-            }
-            if lane != Lane::Beside && !std::mem::replace(&mut counted, true) {
-                home.space.borrow_mut().starving += 1;
-                self.update_pressure();
-                home.space_changed.notify();
-            }
-            match urgent {
-                true => changed.await,
-                false => either(changed, self.rt.sleep_until(urgent_at)).await,
-            }
-        }
-    }
+pub(crate) fn group_id(group: usize) -> GroupId {
+    GroupId(group as u16)
+}
 
-    /// Recomputes how much writers are slowed.
-    pub(crate) fn update_pressure(&self) {
-        let space = self.home().space.borrow();
-        let views = space.views(&self.shared);
-        let writable = views.iter().map(GroupView::left).sum();
-        let segments = views.iter().map(|g| g.segments).sum();
-        // As long as not all of the space is live data, there is garbage to be had.
-        let cleanable = space.cleaning.is_some() || space.starving > 0;
-        let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
-        let per_segment = space.writers_pace(&self.shared, &views);
-        let interval = Nanos(per_segment.0 / u64::from(segment_capacity(&self.shared.layout)));
-        self.shared.admission.set(delay, interval);
-    }
-
-    /// Gives segments that were emptied back to the free ones. The caller has made durable whatever replaced their
-    /// blocks; the devices are told that the old contents are worthless, in one large range per column (SWAN section
-    /// 3.2), before anything new is written there.
-    pub(crate) async fn free_segments(self: &Rc<Self>, segs: Vec<SegIx>) {
-        let geometry = *self.shared.layout.geometry();
-        // A block is current there again whose copy was lost with the caches of devices.
-        let (segs, needed): (Vec<_>, Vec<_>) = segs.into_iter().partition(|&seg| self.shared.segments.live(seg) == 0);
-        needed.into_iter().for_each(|seg| self.shared.segments.set_state(seg, SegState::Sealed));
-        // Nobody begins to restore a column of them now; who has begun ends first.
-        segs.iter().for_each(|&seg| self.shared.segments.set_state(seg, SegState::Pending));
-        loop {
-            let unpinned = self.home().unpinned.wait();
-            if !segs.iter().any(|seg| self.home().pinned.borrow().contains_key(seg)) {
-                break;
-            }
-            unpinned.await;
+impl Space {
+    /// No room, or no way, to empty the group: its segments go back one by one.
+    pub(crate) fn give_up_evacuation(&mut self, shared: &Shared) {
+        if let Some(evacuation) = self.evacuation.take() {
+            self.by_segments = true;
+            count(&shared.totals.evacuations_given_up, 1);
+            shared
+                .log(format!("{} cannot be emptied as a whole: it is cleaned by segments", group_id(evacuation.group)));
         }
-        if let Err(why) = self.forgo(&segs).await {
-            self.shared.log(format!("{} segments are not given back: {why}", segs.len()));
-            self.home().space.borrow_mut().pending.extend(segs);
-            return;
-        }
-        let mut ranges = Vec::new();
-        for (group, segment, segments) in self.ranges_of(&segs) {
-            let bytes = geometry.segment_bytes() * u64::from(segments);
-            for column in 0..geometry.width() {
-                let (member, state) = self.shared.member(group, column);
-                let offset = geometry.device_offset(segment.0, 0);
-                ranges.extend(state.devices_to_write().map(|dev| (member, dev, offset..offset + bytes)));
-            }
-        }
-        self.trim_in_pieces(ranges).await;
-        let home = self.home();
-        for seg in segs {
-            home.space.borrow_mut().put_free(&self.shared, seg);
-        }
-        self.update_pressure();
-        home.space_changed.notify();
-    }
-
-    /// Discards ranges, a piece of each at a time. A device in trouble is left alone, and one that will not discard still
-    /// takes new data.
-    async fn trim_in_pieces(&self, mut ranges: Vec<(MemberIx, DeviceIx, Range<u64>)>) {
-        while !ranges.is_empty() {
-            let mut trims = Vec::with_capacity(ranges.len());
-            for (member, dev, range) in &mut ranges {
-                let state = &self.shared.members[member.index()];
-                let bytes = (range.end - range.start).min(TRIM_PIECE);
-                if state.trouble().is_none() {
-                    count(&state.counters.trimmed, bytes);
-                    trims.push(self.rt.trim(*dev, range.start, bytes));
-                }
-                range.start += bytes;
-            }
-            for trim in trims {
-                let _ = trim.await;
-            }
-            ranges.retain(|(.., range)| !range.is_empty());
-        }
-    }
-
-    /// Puts on record that recovery cannot count on finding the stripes of these segments. Most are covered by a checkpoint,
-    /// and then it does not.
-    async fn forgo(self: &Rc<Self>, segs: &[SegIx]) -> Result<(), String> {
-        let home = self.home();
-        let counted_from = home.discard_horizon.get().max(home.counted_from.get());
-        if segs.iter().all(|&seg| self.shared.segments.newest_stripe(seg) < counted_from) {
-            return Ok(());
-        }
-        let next = self.shared.stripes.next();
-        home.state.borrow_mut().counted_from = next;
-        self.commit_state().await?;
-        home.counted_from.set(next.max(home.counted_from.get()));
-        Ok(())
-    }
-
-    /// What is to be discarded: group, first segment, number of segments. A group that was emptied as a whole is one range.
-    fn ranges_of(&self, segs: &[SegIx]) -> Vec<(GroupId, SegmentId, u32)> {
-        let shared = &self.shared;
-        let emptied = self.home().space.borrow().evacuation.map(|evacuation| GroupId(evacuation.group as u16));
-        let whole = emptied.filter(|&group| is_whole_group(&shared.segments, group, segs));
-        let single = segs.iter().map(|&seg| shared.segments.locate(seg)).filter(|&(group, _)| Some(group) != whole);
-        let all = whole.map(|group| (group, SegmentId(0), shared.layout.segments(group)));
-        all.into_iter().chain(single.map(|(group, segment)| (group, segment, 1))).collect()
     }
 }
 

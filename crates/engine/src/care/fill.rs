@@ -1,0 +1,45 @@
+//! Members being filled, and devices that are to take over from one.
+
+use crate::care::places::Spare;
+use crate::job::Job;
+use cygnus_format::Holdings;
+use cygnus_types::MemberIx;
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A member being filled, or the device that is to take over from one.
+pub(crate) struct Fill {
+    pub member: MemberIx,
+    /// The spare that is filled to take over from the member, which is in service; `None`: the member itself is filled.
+    pub successor: Option<Spare>,
+    /// What it had when this began.
+    pub had: Holdings,
+    pub job: Job,
+    /// Whether every segment begun since has its column.
+    pub prepared: Cell<bool>,
+}
+
+impl Fill {
+    pub(crate) fn new(member: MemberIx, had: Holdings, job: Job) -> Self {
+        Self { member, successor: None, had, job, prepared: Cell::new(false) }
+    }
+
+    /// For a spare that is to take over from the member.
+    pub(crate) fn of_successor(member: MemberIx, spare: Spare, job: Job) -> Self {
+        Self { successor: Some(spare), ..Self::new(member, Holdings::default(), job) }
+    }
+
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.prepared.get()
+    }
+}
+
+/// What the rebuilder keeps.
+#[derive(Default)]
+pub(crate) struct Fills {
+    /// Members being filled.
+    pub all: RefCell<Vec<Rc<Fill>>>,
+    /// Whether the rebuilder is there.
+    pub running: Cell<bool>,
+}

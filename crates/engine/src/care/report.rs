@@ -1,0 +1,69 @@
+//! What scrubs found, and the one that is under way.
+
+use std::cell::{Cell, RefCell};
+
+use cygnus_runtime::Event;
+use cygnus_types::Lba;
+use cygnus_types::Nanos;
+
+/// A block that no combination of devices yields.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LostBlock {
+    /// Name of its volume.
+    pub volume: String,
+    /// Which block.
+    pub lba: Lba,
+}
+
+/// What a scrub found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScrubReport {
+    /// When it began, in seconds since 1970 UTC as its caller said.
+    pub started_unix: u64,
+    /// How long it took.
+    pub took: Nanos,
+    /// Whether it got to the end.
+    pub complete: bool,
+    /// Segments, stripes and blocks verified, and bytes read for that.
+    pub segments: u64,
+    /// Stripes verified.
+    pub stripes: u64,
+    /// Blocks compared with their checksums.
+    pub blocks: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Blocks of data, or of checkpoints, that were not what had been written.
+    pub wrong_blocks: u64,
+    /// Parity blocks that were not what their row gives.
+    pub wrong_parity: u64,
+    /// Copies of stripe headers, and superblock slots, that were missing, damaged or contradicted the others.
+    pub wrong_headers: u64,
+    /// Blocks written anew because something was wrong with them or with their stripe.
+    pub moved: u64,
+    /// Blocks among them that had to be rebuilt.
+    pub rebuilt: u64,
+    /// Blocks that should have been written anew and found no room. The next scrub tries again.
+    pub without_room: u64,
+    /// Blocks beyond redundancy in all.
+    pub lost: u64,
+    /// The first thousand of them.
+    pub lost_blocks: Vec<LostBlock>,
+}
+
+impl ScrubReport {
+    /// How many things were found that are not as they should be.
+    pub fn found(&self) -> u64 {
+        self.wrong_blocks + self.wrong_parity + self.wrong_headers
+    }
+}
+
+/// What is kept of scrubs.
+#[derive(Default)]
+pub(crate) struct Scrubs {
+    /// The job of the scrub that is under way.
+    pub running: Cell<Option<u64>>,
+    /// What the last one found.
+    pub report: RefCell<Option<ScrubReport>>,
+    /// Notified when one has ended.
+    pub ended: Event,
+}

@@ -1,0 +1,141 @@
+//! Members that are slower than the others of their group: what reads do about them, and how it shows.
+
+use crate::care::trouble::Trouble;
+use crate::peers::ToOwner;
+use crate::reactor::Reactor;
+use crate::read::pace::{DevicePace, MemberPace, REFRESH, scaled};
+use cygnus_policy::Lag;
+use cygnus_policy::LatencyHistogram;
+use cygnus_runtime::DeviceIo;
+use cygnus_runtime::DeviceIx;
+use cygnus_runtime::DeviceWatch;
+use cygnus_runtime::IoError;
+use cygnus_types::BLOCK;
+use cygnus_types::GroupId;
+use cygnus_types::MemberIx;
+use cygnus_types::Nanos;
+
+/// A reactor that was kept from running for so long says so. A busy machine does less than that every day.
+pub(crate) const TELLING_STALL: Nanos = Nanos::secs(1);
+
+impl DeviceWatch for Reactor {
+    fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
+        match result {
+            Ok(()) => self.paces.ended(io, took, self.rt.now()),
+            Err(error) => self.io_failed(io.dev, io.class, error),
+        }
+    }
+
+    fn hung(&self, io: DeviceIo, waited: Nanos) {
+        let dev = io.dev;
+        self.note_trouble(dev, Trouble::Hung, &format!("it hangs: no answer to {} for {waited}", io.class.words()));
+        self.peers.tell_others(&self.rt, || ToOwner::GiveUp { dev });
+    }
+
+    fn stalled(&self, span: Nanos) {
+        if span >= TELLING_STALL {
+            self.shared.log(format!(
+                "reactor {} did not run for {span}: the process was stopped, the machine paused or overloaded, or a system call \
+                 did not return; no member is blamed for what took long meanwhile",
+                self.rt.id().0
+            ));
+        }
+    }
+}
+
+impl Reactor {
+    /// After how long a read of `blocks` from a device of this group is late.
+    pub(crate) fn late_after(&self, group: GroupId, dev: DeviceIx, blocks: usize) -> Nanos {
+        self.paces.budget.set(self.paces.rule.earn(self.paces.budget.get()));
+        let due = self.paces.with(dev, |_, device| {
+            device.until_refresh -= 1;
+            device.until_refresh == 0
+        });
+        if due {
+            self.refresh_late_after(group, dev);
+        }
+        self.paces.with(dev, |_, device| scaled(device.late_after, blocks as u64))
+    }
+
+    #[cold]
+    fn refresh_late_after(&self, group: GroupId, dev: DeviceIx) {
+        let devices = self.members_of(group).filter_map(|member| self.device_in_service(member));
+        let mut p99: Vec<Nanos> =
+            devices.filter_map(|dev| self.paces.with(dev, |_, device| device.reads.p99())).collect();
+        self.paces.with(dev, |rule, device| {
+            device.late_after = rule.late_after(&mut p99);
+            device.until_refresh = REFRESH;
+        });
+    }
+
+    /// Whether the blocks of a member of this group can be had without it and without waiting for another slow one.
+    pub(crate) fn can_do_without(&self, group: GroupId, member: MemberIx) -> bool {
+        let layout = &self.shared.layout;
+        let poor = |&other: &MemberIx| {
+            let state = &self.shared.members[other.index()];
+            other == member
+                || !state.is_online()
+                || !state.is_readable()
+                || state.device().is_none_or(|dev| self.paces.is_slow(dev))
+        };
+        let width = layout.geometry().width();
+        let poor = (0..width).map(|column| layout.member(group, column)).filter(poor).count();
+        poor <= usize::from(layout.geometry().parity)
+    }
+
+    /// Whether a device is slow by its reads.
+    pub(crate) fn is_slow(&self, dev: DeviceIx) -> bool {
+        self.paces.is_slow(dev)
+    }
+
+    /// Whether a read should leave this member alone because it is slow.
+    pub(crate) fn leaves_alone(&self, group: GroupId, member: MemberIx, dev: DeviceIx) -> bool {
+        self.paces.is_slow(dev) && self.can_do_without(group, member)
+    }
+
+    /// Reads a run from a slow member, for nobody, if it is time to see whether it is still slow.
+    pub(crate) fn probe(&self, dev: DeviceIx, offset: u64, blocks: usize) {
+        let now = self.rt.now();
+        if self.paces.with(dev, |rule, device| rule.probe(&mut device.pace, now)) {
+            let buf = self.rt.alloc(blocks * BLOCK);
+            drop(self.rt.read(dev, offset, buf.full()));
+        }
+    }
+
+    /// How a member keeps pace; nothing if it is out of service.
+    pub(crate) fn member_pace(&self, member: MemberIx) -> MemberPace {
+        let Some(dev) = self.device_in_service(member) else { return MemberPace::default() };
+        let write_lag = self.lag(member, dev, |device| &device.writes);
+        let flush_lag = self.lag(member, dev, |device| &device.flushes);
+        self.paces.with(dev, |_, device| MemberPace {
+            slow: device.pace.slow,
+            read_mean: device.reads.mean(),
+            read_p99: device.reads.percentile(990),
+            write_p99: device.writes.percentile(990),
+            late_after: device.late_after,
+            write_lag,
+            flush_lag,
+        })
+    }
+
+    /// Whether a member lags behind the others of its group in this.
+    fn lag(&self, member: MemberIx, dev: DeviceIx, of: impl Fn(&DevicePace) -> &LatencyHistogram) -> Option<Lag> {
+        let p99 = |dev| self.paces.with(dev, |_, device| of(device).p99());
+        let own = p99(dev)?;
+        let (group, _) = self.shared.layout.column_of(member);
+        let peers = self.members_of(group).filter(|&other| other != member);
+        let mut peers: Vec<Nanos> = peers.filter_map(|other| p99(self.device_in_service(other)?)).collect();
+        self.paces.rule.lag(own, &mut peers)
+    }
+
+    fn members_of(&self, group: GroupId) -> impl Iterator<Item = MemberIx> {
+        let layout = &self.shared.layout;
+        (0..layout.geometry().width()).map(move |column| layout.member(group, column))
+    }
+
+    /// How often a member's device has become slow, whether or not it is in service now.
+    pub(crate) fn turned_slow(&self, member: MemberIx) -> u64 {
+        let dev = self.shared.members[member.index()].known_device();
+        dev.map_or(0, |dev| self.paces.with(dev, |_, device| device.turned_slow))
+    }
+}

@@ -1,0 +1,61 @@
+//! Space is granted: on the home reactor, to the writers of all reactors.
+
+use crate::reactor::Reactor;
+use crate::space::manager::segment_capacity;
+use crate::write::grant::Grant;
+use crate::write::lane::Lane;
+use cygnus_policy::GroupView;
+use cygnus_policy::PressureView;
+use cygnus_runtime::either;
+use cygnus_types::Nanos;
+use cygnus_types::ReactorId;
+use std::rc::Rc;
+
+/// How long a writer waits for a group that has enough to give before it takes what there is.
+pub(crate) const PATIENCE: Nanos = Nanos::millis(50);
+
+impl Reactor {
+    /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes.
+    pub(crate) async fn grant_here(self: &Rc<Self>, lane: Lane, owner: ReactorId) -> Option<Grant> {
+        let home = self.home();
+        let mut counted = false;
+        let urgent_at = self.rt.now() + PATIENCE;
+        loop {
+            let changed = home.space_changed.wait();
+            let urgent = self.rt.now() >= urgent_at;
+            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, owner, urgent);
+            // Closing still takes a last checkpoint.
+            let refused = self.shared.is_closed() && lane != Lane::Meta;
+            if granted.is_some() || refused {
+                home.space.borrow_mut().starving -= u32::from(counted);
+                self.update_pressure();
+                // The cleaner looks at what is left.
+                home.space_changed.notify();
+                return granted;
+            }
+            if lane != Lane::Beside && !std::mem::replace(&mut counted, true) {
+                home.space.borrow_mut().starving += 1;
+                self.update_pressure();
+                home.space_changed.notify();
+            }
+            match urgent {
+                true => changed.await,
+                false => either(changed, self.rt.sleep_until(urgent_at)).await,
+            }
+        }
+    }
+
+    /// Recomputes how much writers are slowed.
+    pub(crate) fn update_pressure(&self) {
+        let space = self.home().space.borrow();
+        let views = space.views(&self.shared);
+        let writable = views.iter().map(GroupView::left).sum();
+        let segments = views.iter().map(|g| g.segments).sum();
+        // As long as not all of the space is live data, there is garbage to be had.
+        let cleanable = space.cleaning.is_some() || space.starving > 0;
+        let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
+        let per_segment = space.writers_pace(&self.shared, &views);
+        let interval = Nanos(per_segment.0 / u64::from(segment_capacity(&self.shared.layout)));
+        self.shared.admission.set(delay, interval);
+    }
+}
