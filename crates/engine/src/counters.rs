@@ -1,7 +1,6 @@
 //! What is counted while an array is open, and shown in its status.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What one member device did, and what went wrong with it, since the array was opened.
 #[derive(Default)]

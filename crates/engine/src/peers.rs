@@ -2,12 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use cygnus_runtime::{DeviceIx, Message, OneshotReceiver, OneshotSender, Runtime, oneshot};
-use cygnus_types::{BLOCK, GroupId, ReactorId};
+use cygnus_runtime::{DeviceIx, OneshotReceiver, OneshotSender, Runtime, oneshot};
+use cygnus_types::{GroupId, ReactorId};
 
-use crate::reactor::{HOME, Reactor};
 use crate::space::segments::SegIx;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
@@ -99,7 +97,7 @@ impl Answer {
     }
 }
 
-enum Envelope {
+pub(crate) enum Envelope {
     ToHome(ReactorId, ToHome),
     ToOwner(ReactorId, ToOwner),
     Answer(u64, Answer),
@@ -109,7 +107,7 @@ enum Envelope {
 pub(crate) struct Peers {
     reactors: Cell<usize>,
     next_ticket: Cell<u64>,
-    waiting: RefCell<BTreeMap<u64, OneshotSender<Answer>>>,
+    pub waiting: RefCell<BTreeMap<u64, OneshotSender<Answer>>>,
 }
 
 impl Peers {
@@ -187,139 +185,5 @@ impl Peers {
     }
 }
 
-impl Reactor {
-    /// Handles a message of another reactor. Gives back what is not the engine's.
-    pub(crate) fn handle_message(self: &Rc<Self>, message: Message) -> Option<Message> {
-        let envelope = match message.downcast::<Envelope>() {
-            Ok(envelope) => *envelope,
-            Err(foreign) => return Some(foreign),
-        };
-        match envelope {
-            Envelope::Answer(ticket, answer) => {
-                if let Some(sender) = self.peers.waiting.borrow_mut().remove(&ticket) {
-                    sender.send(answer);
-                }
-            }
-            Envelope::ToHome(from, question) => {
-                let reactor = self.clone();
-                self.rt.spawn(async move { reactor.answer_as_home(from, question).await });
-            }
-            Envelope::ToOwner(from, question) => self.answer_as_owner(from, question),
-        }
-        None
-    }
-
-    fn answer(&self, to: ReactorId, ticket: u64, answer: Answer) {
-        self.rt.send_msg(to, Box::new(Envelope::Answer(ticket, answer)));
-    }
-
-    async fn answer_as_home(self: &Rc<Self>, from: ReactorId, question: ToHome) {
-        match question {
-            ToHome::Grant { ticket, lane } => {
-                // Without an answer the asker waits; it only comes to that when the array closes.
-                if let Some(grant) = self.grant_here(lane, from).await {
-                    self.answer(from, ticket, Answer::Granted(grant));
-                }
-            }
-            ToHome::MembersChanged => self.home().members_changed.notify(),
-            ToHome::Flush { ticket } => {
-                let result = self.flush_for_guests().await;
-                self.answer(from, ticket, Answer::Flushed(result));
-            }
-        }
-    }
-
-    fn answer_as_owner(self: &Rc<Self>, from: ReactorId, question: ToOwner) {
-        match question {
-            ToOwner::Blocks { ticket, seg, column, row, count } => {
-                let blocks = Lane::OF_DATA.into_iter().find_map(|lane| {
-                    let writer = self.writer(lane).borrow();
-                    let mut blocks = Vec::with_capacity(count as usize * BLOCK);
-                    for row in row..row + count {
-                        blocks.extend_from_slice(writer.block(seg, column, row)?);
-                    }
-                    Some(blocks.into_boxed_slice())
-                });
-                self.answer(from, ticket, Answer::Blocks(blocks));
-            }
-            ToOwner::Grown { ticket } => self.answer(from, ticket, Answer::Done),
-            ToOwner::EndLooks { ticket } => {
-                let reactor = self.clone();
-                self.rt.spawn(async move {
-                    reactor.looks.end().await;
-                    reactor.answer(from, ticket, Answer::Done);
-                });
-            }
-            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Lane::User]),
-            ToOwner::Hold { ticket } => {
-                self.hold.set(true);
-                self.close_stripes();
-                self.answer(from, ticket, Answer::Done);
-            }
-            ToOwner::Release => {
-                self.hold.set(false);
-                self.progress.notify();
-            }
-            ToOwner::Wake => self.progress.notify(),
-            ToOwner::InFlight { ticket, dev } => self.answer(from, ticket, Answer::Count(self.rt.in_flight(dev))),
-            ToOwner::Reopen { ticket, dev } => {
-                let reactor = self.clone();
-                self.rt.spawn(async move {
-                    let reopened = reactor.rt.reopen(dev).await.is_ok();
-                    reactor.answer(from, ticket, Answer::Count(usize::from(reopened)));
-                });
-            }
-            ToOwner::Unflushed { ticket, below } => {
-                let stripes = self.unflushed.borrow().before(below);
-                self.answer(from, ticket, Answer::Unflushed(stripes));
-            }
-            ToOwner::MembersSettled => self.members_settled(),
-            ToOwner::GiveUp { dev } => self.rt.give_up(dev),
-            ToOwner::LeaveGroup { ticket, group } => {
-                let grants = self.leave_group(group);
-                let reactor = self.clone();
-                self.rt.spawn(async move {
-                    reactor.drain(&Lane::ALL).await;
-                    reactor.answer(from, ticket, Answer::GivenBack(grants));
-                });
-            }
-            ToOwner::EndSegments { ticket } => {
-                self.end_segments();
-                self.drain_and_answer(from, ticket, &Lane::ALL);
-            }
-        }
-    }
-
-    fn drain_and_answer(self: &Rc<Self>, to: ReactorId, ticket: u64, lanes: &'static [Lane]) {
-        let reactor = self.clone();
-        self.rt.spawn(async move {
-            reactor.drain(lanes).await;
-            reactor.answer(to, ticket, Answer::Done);
-        });
-    }
-
-    /// Ends this reactor's segments in a group; returns those that it had not begun.
-    pub(crate) fn leave_group(self: &Rc<Self>, group: GroupId) -> Vec<Grant> {
-        Lane::ALL.into_iter().filter_map(|lane| self.writer(lane).borrow_mut().leave(self, group)).collect()
-    }
-
-    /// Ends the segments of all lanes of all reactors: what was written before this is in segments that nobody appends
-    /// to any more.
-    pub(crate) async fn end_all_segments(self: &Rc<Self>) {
-        self.peers.ask_others(&self.rt, |ticket| ToOwner::EndSegments { ticket }).await;
-        // The checkpoint under way should not need more segments than it counted on.
-        while self.home().checkpoints.rounds.is_running() {
-            self.home().checkpoints.needed.set(true);
-            self.home().checkpoints.rounds.ended().await;
-        }
-        self.end_segments();
-        self.drain(&Lane::ALL).await;
-    }
-
-    /// Ends the segments of all lanes of this reactor.
-    pub(crate) fn end_segments(self: &Rc<Self>) {
-        for lane in Lane::ALL {
-            self.writer(lane).borrow_mut().close_segments(self);
-        }
-    }
-}
+/// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
+pub(crate) const HOME: usize = 0;

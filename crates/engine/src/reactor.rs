@@ -8,21 +8,18 @@ use std::sync::Arc;
 use cygnus_format::Rotation;
 use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, Runtime};
-use cygnus_types::{MemberIx, Nanos, SegmentId};
+use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::care::member::Departure;
 use crate::home::Home;
 use crate::map::looks::Looks;
-use crate::peers::{Peers, ToHome};
+use crate::peers::Peers;
 use crate::read::pace::Paces;
 use crate::shared::Shared;
-use crate::write::grant::Grant;
+use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::unflushed::UnflushedStripes;
 use crate::write::writer::{Writer, writers};
-
-/// The reactor that grants space, cleans, checkpoints and keeps the superblocks.
-pub(crate) const HOME: usize = 0;
 
 /// How long acknowledged writes stay in memory at most before they are made durable without being asked to. It bounds
 /// what a power cut can take from a client that never flushes, and the part of the log that recovery must read.
@@ -181,20 +178,11 @@ impl Reactor {
             reactor.rt.sleep(DESTAGE_AFTER).await;
             reactor.destaging.set(false);
             if !reactor.shared.is_stopped() {
-                // Whoever needs to know whether it worked flushes.
-                let _ = reactor.flush().await;
+                reactor.destage().await;
                 // Writers may have waited for it.
                 reactor.progress.notify();
             }
         });
-    }
-
-    /// A segment for a lane of this reactor; waits until there is one. `None` when the array closes.
-    pub(crate) async fn grant(self: &Rc<Self>, lane: Lane) -> Option<Grant> {
-        if self.is_home() {
-            return self.grant_here(lane, self.rt.id()).await;
-        }
-        self.peers.ask_home(&self.rt, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
     }
 
     /// A segment of this reactor is sealed now: perhaps a victim.
@@ -220,5 +208,31 @@ impl Reactor {
             self.shared.log(format!("{} is out of service: {why}", state.name()));
             home.members_changed.notify();
         }
+    }
+}
+
+impl Reactor {
+    /// Ends this reactor's segments in a group; returns those that it had not begun.
+    pub(crate) fn leave_group(self: &Rc<Self>, group: GroupId) -> Vec<Grant> {
+        Lane::ALL.into_iter().filter_map(|lane| self.writer(lane).borrow_mut().leave(self, group)).collect()
+    }
+
+    /// Ends the segments of all lanes of this reactor.
+    pub(crate) fn end_segments(self: &Rc<Self>) {
+        for lane in Lane::ALL {
+            self.writer(lane).borrow_mut().close_segments(self);
+        }
+    }
+}
+
+impl Reactor {
+    /// Whether nothing more is to be begun: the array closes, or takes no writes any more.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.home().stop.get() || self.shared.is_stopped()
+    }
+
+    /// Waits until so many more bytes may be dealt with. All background work shares one pace.
+    pub(crate) async fn throttle(&self, bytes: u64) {
+        self.home().throttle.wait(&self.rt, self.shared.policies.background, &self.shared.latencies, bytes).await;
     }
 }

@@ -1,6 +1,15 @@
 //! What all reactors of one array share: maps, segment table, counters. Everything here is atomic or written before the
 //! reactors start; there is no lock on the way of a read or a write.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors};
+use cygnus_policy::Policies;
+use cygnus_runtime::DeviceInfo;
+use cygnus_types::{GroupId, Lba, MemberIx, SegmentId, VolumeId};
+
 use crate::care::member::MemberShared;
 use crate::care::suspension::Suspension;
 use crate::clean::throttle::Latencies;
@@ -14,18 +23,6 @@ use crate::space::newest::NewestLayout;
 use crate::space::segments::SegmentTable;
 use crate::write::admission::Admission;
 use crate::write::numbers::StripeNumbers;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
-
-use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors};
-use cygnus_policy::Policies;
-use cygnus_runtime::DeviceInfo;
-use cygnus_types::GroupId;
-use cygnus_types::Lba;
-use cygnus_types::MemberIx;
-use cygnus_types::SegmentId;
-use cygnus_types::VolumeId;
 
 /// One read in the upper half of [`GroupShared::reads`].
 const ONE_BEGUN: u64 = 1 << 32;

@@ -1,5 +1,9 @@
 //! What an array says of itself.
 
+use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
+use cygnus_policy::Suspicion;
+use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
+
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
 use crate::care::places::Spare;
@@ -12,9 +16,6 @@ use crate::read::pace::MemberPace;
 use crate::space::manager::segment_capacity;
 use crate::space::role::GroupRole;
 use crate::space::segments::SegState;
-use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
-use cygnus_policy::Suspicion;
-use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]

@@ -25,7 +25,6 @@ const LARGEST_CIRCLE: usize = 3;
 /// of the day on which this test was written.
 const CROOKED: &[(&str, &[usize])] = &[
     ("cli", &[10, 4]),
-    ("engine", &[56]),
     ("format", &[4]),
     ("inplace", &[17]),
     ("lab", &[6]),

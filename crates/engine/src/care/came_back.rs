@@ -27,7 +27,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::either;
 use cygnus_types::{BLOCK, MemberIx, Pba, VolumeId, counted};
 
-use crate::care::guardian::ASK_AWAITED;
+use crate::care::watch::ASK_AWAITED;
 use crate::counters::count;
 use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};

@@ -1,12 +1,13 @@
 //! Members being filled, and devices that are to take over from one.
 
-use crate::care::places::Spare;
-use crate::job::Job;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
 use cygnus_format::Holdings;
 use cygnus_types::MemberIx;
-use std::cell::Cell;
-use std::cell::RefCell;
-use std::rc::Rc;
+
+use crate::care::places::Spare;
+use crate::job::Job;
 
 /// A member being filled, or the device that is to take over from one.
 pub(crate) struct Fill {

@@ -14,23 +14,22 @@
 //! So a departure beyond redundancy is never recorded, whatever fails and in whatever order. Nothing is submitted to a device
 //! anew while anything submitted earlier is on its way: a late write could land on what has been written since.
 
-use crate::care::member::Departure;
-use crate::care::places::Returning;
-use crate::care::suspension::{Awaited, Suspended};
-use crate::care::trouble::Trouble;
-use crate::care::watch::Care;
-use crate::peers::{Answer, ToOwner};
-use crate::reactor::Reactor;
-use crate::recover::assemble::held_below;
-use crate::recover::slots::superblock_of;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, MemberState, PROBE_OFFSET, Superblock};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError, either};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
-/// How often a member that is awaited is asked. Requests wait for it.
-pub(crate) const ASK_AWAITED: Nanos = Nanos::secs(1);
+use crate::care::member::Departure;
+use crate::care::places::Returning;
+use crate::care::suspension::{Awaited, Suspended};
+use crate::care::trouble::Trouble;
+use crate::care::watch::{ASK_AWAITED, Care};
+use crate::peers::{Answer, ToOwner};
+use crate::reactor::Reactor;
+use crate::recover::assemble::held_below;
+use crate::recover::slots::superblock_of;
+
 /// The same for one that is missing, at first: to fill it costs something, and a device that comes and goes is filled each
 /// time.
 const ASK_MISSING: Nanos = Nanos::secs(2);

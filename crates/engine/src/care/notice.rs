@@ -1,20 +1,16 @@
 //! Who notices that a member does not do its work, and who waits until it does: on whichever reactor.
 
+use std::pin::pin;
+
+use cygnus_runtime::{DeviceIx, IoClass, IoError, Raced, either, race};
+use cygnus_types::{GroupId, Nanos};
+
 use crate::care::member::MemberShared;
 use crate::care::trouble::Trouble;
 use crate::counters::count;
 use crate::error::VolumeError;
 use crate::peers::ToHome;
 use crate::reactor::Reactor;
-use cygnus_runtime::DeviceIx;
-use cygnus_runtime::IoClass;
-use cygnus_runtime::IoError;
-use cygnus_runtime::Raced;
-use cygnus_runtime::either;
-use cygnus_runtime::race;
-use cygnus_types::GroupId;
-use cygnus_types::Nanos;
-use std::pin::pin;
 
 impl Reactor {
     /// An operation of a device has failed.

@@ -3,10 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use cygnus_runtime::DeviceInfo;
-use cygnus_runtime::DeviceIx;
-use cygnus_types::MemberIx;
-use cygnus_types::Uuid;
+use cygnus_runtime::{DeviceInfo, DeviceIx};
+use cygnus_types::{MemberIx, Uuid};
 
 /// A device kept ready to take a lost member's place.
 #[derive(Clone, Debug)]

@@ -11,17 +11,17 @@
 //! How far it has come is in the superblocks ([`Holdings`]): a rebuild that was cut short, even by the loss of the
 //! member for a while, goes on where it was, and a member that was only away gets what was written meanwhile.
 
+use std::rc::Rc;
+
+use cygnus_format::MemberState;
+use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
+
 use crate::care::fill::Fill;
 use crate::care::member::Departure;
 use crate::care::member_state;
 use crate::job::JobState;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
-use std::rc::Rc;
-
-use cygnus_format::MemberState;
-use cygnus_runtime::DeviceIx;
-use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 /// Segments restored between two records of the progress, at most; each record costs a flush of everything.
 const RECORD_AFTER: u32 = 32;
@@ -74,22 +74,6 @@ impl Reactor {
         (self.shared.layout.segments(GroupId(0)) / 8).clamp(1, RECORD_AFTER)
     }
 
-    pub(crate) fn fills(&self) -> Vec<Rc<Fill>> {
-        self.home().fills.all.borrow().clone()
-    }
-
-    /// Whether a member is about to be filled, or is being filled.
-    pub(crate) fn is_filling_members(&self) -> bool {
-        let home = self.home();
-        let drains = |fill: &Rc<Fill>| fill.successor.is_some();
-        !home.places.arrivals.borrow().is_empty() || !home.fills.all.borrow().iter().all(drains)
-    }
-
-    /// Whether the restoring of a segment should be left half done.
-    pub(crate) fn rebuild_must_pause(&self, fill: &Fill) -> bool {
-        self.home().stop.get() || self.shared.fault().is_some() || fill.job.is_cancelled()
-    }
-
     /// Ends the jobs of devices that have left service, or all of them when the array takes no writes any more.
     async fn end_fills(self: &Rc<Self>, fault: Option<String>) {
         let mut drain_given_up = false;
@@ -131,15 +115,6 @@ impl Reactor {
         match &fill.successor {
             Some(spare) => self.why_drain_cannot_go_on(fill, spare),
             None => (!state.is_filling()).then(|| format!("{} is out of service", state.name())),
-        }
-    }
-
-    /// The device that is filled, while that can go on.
-    pub(crate) fn filled_device(&self, fill: &Fill) -> Option<DeviceIx> {
-        let state = &self.shared.members[fill.member.index()];
-        match &fill.successor {
-            Some(spare) => state.successor().filter(|&dev| dev == spare.device.ix && state.is_online()),
-            None => state.device().filter(|_| state.is_filling() && state.trouble().is_none()),
         }
     }
 

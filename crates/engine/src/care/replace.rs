@@ -6,8 +6,9 @@ use cygnus_types::{ByteSize, MemberIx, Uuid};
 
 use crate::array::Array;
 use crate::care::member::Departure;
-use crate::care::membership::{Candidate, Claim, Taken};
+use crate::care::membership::Candidate;
 use crate::care::places::Spare;
+use crate::care::seats::{Claim, Taken};
 use crate::error::{ArrayError, MemberError};
 use crate::recover::assemble::{Found, held_below, inspect};
 use crate::recover::slots::write_empty;

@@ -3,8 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use cygnus_runtime::Event;
-use cygnus_types::Lba;
-use cygnus_types::Nanos;
+use cygnus_types::{Lba, Nanos};
 
 /// A block that no combination of devices yields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use cygnus_format::{Entry, Stream, Summary};
+use cygnus_format::{Entry, Kind, Role, Stream, Summary};
+use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
 use crate::care::fill::Fill;
@@ -207,4 +208,30 @@ pub(crate) fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8])
         stripe.entries.iter().flat_map(|of_column| of_column.as_ref().unwrap_or(&void)).copied().collect();
     common.encode_into(header, column, Summary::new(&entries, common.rows), &stripe.discards);
     true
+}
+
+impl Reactor {
+    /// The blocks of a stripe's column as its own member has them; `None` if they cannot all be believed, or if nothing
+    /// tells: no checksum is known of parity.
+    pub(crate) async fn own_column(self: &Rc<Self>, stripe: &FoundStripe, column: u8) -> Option<Vec<u8>> {
+        let common = &stripe.common;
+        let entries = stripe.entries[usize::from(column)].as_ref()?;
+        let (member, _) = self.shared.member(common.group, column);
+        let dev = self.device_holding(member, common.segment).filter(|&dev| !self.is_slow(dev))?;
+        if matches!(common.rotation.role(column), Role::Parity(_)) {
+            return None;
+        }
+        let buf = self.rt.alloc(common.rows as usize * BLOCK);
+        let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
+        self.rt.read(dev, offset, buf.full()).await.ok()?;
+        let mut contents = buf.bytes().to_vec();
+        for (entry, block) in entries.iter().zip(contents.chunks_exact_mut(BLOCK)) {
+            match entry.kind() {
+                Kind::Void => block.fill(0),
+                _ if parity::checksum::crc32c(block) == entry.crc() => {}
+                _ => return None,
+            }
+        }
+        Some(contents)
+    }
 }

@@ -14,8 +14,18 @@
 //!
 //! A scrub gives way to guests, at the pace that the policy gives all background work.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
+use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
+
 use crate::care::report::{LostBlock, ScrubReport};
-use crate::check::{Checker, FindingKind, Matched, SegmentResult, unmatched};
+use crate::check::checker::Checker;
+use crate::check::findings::FindingKind;
+use crate::check::maps::{Matched, unmatched};
+use crate::check::result::SegmentResult;
 use crate::clean::relocate::{Moved, Moving};
 use crate::counters::count;
 use crate::job::{Job, JobKind, JobState};
@@ -24,12 +34,6 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::writer::{Appended, Publish};
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-use std::rc::Rc;
-
-use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
-use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 /// Blocks beyond redundancy that a report lists; more are only counted.
 const LISTED: usize = 1000;
@@ -91,11 +95,6 @@ impl Reactor {
     fn bytes_of_segment(&self) -> u64 {
         let geometry = self.shared.layout.geometry();
         geometry.segment_bytes() * u64::from(geometry.width())
-    }
-
-    /// Whether nothing more is to be begun: the array closes, or takes no writes any more.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.home().stop.get() || self.shared.is_stopped()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which members are suspect.
 
+use cygnus_policy::{HealthView, Suspicion};
+use cygnus_types::MemberIx;
+
 use crate::care::health::{Counts, HOUR, REMEMBERED};
 use crate::counters::read;
 use crate::reactor::Reactor;
-use cygnus_policy::HealthView;
-use cygnus_policy::Suspicion;
-use cygnus_types::MemberIx;
 
 impl Reactor {
     fn counts(&self, member: MemberIx) -> Counts {

@@ -13,8 +13,7 @@
 //! reactor's decision alone ([`crate::care::guardian`]).
 
 use cygnus_format::MemberState;
-use cygnus_runtime::IoClass;
-use cygnus_runtime::IoErrorKind;
+use cygnus_runtime::{IoClass, IoErrorKind};
 
 /// See the module's text. The greater one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use cygnus_types::{GroupId, MemberIx, Nanos};
+
 /// A member that is looked after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
@@ -27,3 +28,6 @@ pub(crate) struct Watch {
     /// Why the array was given up while it waited for members.
     pub given_up: RefCell<Option<String>>,
 }
+
+/// How often a member that is awaited is asked. Requests wait for it.
+pub(crate) const ASK_AWAITED: Nanos = Nanos::secs(1);

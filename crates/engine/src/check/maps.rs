@@ -8,7 +8,8 @@ use cygnus_format::{Geometry, MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, Lba};
 
-use super::{Finding, FindingKind, block_name};
+use crate::check::checker::block_name;
+use crate::check::findings::{Finding, FindingKind};
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
 use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
@@ -24,7 +25,7 @@ pub(crate) struct Matched {
 }
 
 impl Matched {
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
         let segment_blocks = geometry.segment_blocks as usize;
         let bits = vec![0; (segment_blocks * usize::from(geometry.width())).div_ceil(64)];
         Self { bits, segment_blocks, count: 0, chain_end: 0 }
@@ -35,7 +36,7 @@ impl Matched {
         (at / 64, 1 << (at % 64))
     }
 
-    pub(super) fn insert(&mut self, column: u8, row: u32) {
+    pub(crate) fn insert(&mut self, column: u8, row: u32) {
         let (word, bit) = self.bit(column, row);
         self.count += u32::from(self.bits[word] & bit == 0);
         self.bits[word] |= bit;
@@ -48,7 +49,7 @@ impl Matched {
 }
 
 /// Takes entries out of the maps that cannot be followed, and reports them.
-pub(super) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>) {
+pub(crate) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>) {
     for volume in reactor.shared.volumes() {
         let mut impossible = Vec::new();
         volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
@@ -95,7 +96,7 @@ pub(crate) fn unmatched(reactor: &Reactor, suspects: &BTreeMap<SegIx, Matched>) 
 }
 
 /// Looks at every mapped block that no summary confirmed.
-pub(super) async fn check_unmatched(
+pub(crate) async fn check_unmatched(
     reactor: &Rc<Reactor>,
     suspects: &BTreeMap<SegIx, Matched>,
     findings: &mut Vec<Finding>,

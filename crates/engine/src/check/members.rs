@@ -4,11 +4,11 @@ use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, Slots, Superblock, c
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 
-use super::{Finding, FindingKind};
+use crate::check::findings::{Finding, FindingKind};
 use crate::recover::assemble::{Found, look as look_at};
 
 /// What the superblocks say.
-pub(super) struct Looked {
+pub(crate) struct Looked {
     pub findings: Vec<Finding>,
     /// Members that take part, each with its newest superblock.
     pub usable: Vec<(DeviceInfo, Superblock)>,
@@ -22,7 +22,7 @@ struct Member {
 }
 
 /// Looks at all superblocks of all devices.
-pub(super) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uuid>) -> Looked {
+pub(crate) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uuid>) -> Looked {
     let mut findings = Vec::new();
     let mut members = Vec::new();
     for device in devices {

@@ -4,9 +4,10 @@ use cygnus_format::{Entry, Kind, Place, StripeCommon};
 use cygnus_parity as parity;
 use cygnus_types::BLOCK;
 
-use super::segment::SegmentResult;
-use super::window::Window;
-use super::{Checker, Finding, FindingKind, points_to};
+use crate::check::checker::{Checker, points_to};
+use crate::check::findings::{Finding, FindingKind};
+use crate::check::result::SegmentResult;
+use crate::check::window::Window;
 use crate::read::reconstruct::restore_block;
 use crate::read::scan::FoundStripe;
 use crate::write::stripe::physical_column;
@@ -14,7 +15,7 @@ use crate::write::stripe::physical_column;
 const ZERO_BLOCK: [u8; BLOCK] = [0; BLOCK];
 
 /// Checks all rows of a stripe that is in the window.
-pub(super) fn verify(checker: &Checker, window: &Window<'_>, stripe: &FoundStripe, result: &mut SegmentResult) {
+pub(crate) fn verify(checker: &Checker, window: &Window<'_>, stripe: &FoundStripe, result: &mut SegmentResult) {
     let common = &stripe.common;
     if common.rows == 0 {
         return;

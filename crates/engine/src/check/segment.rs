@@ -1,50 +1,19 @@
 //! One segment, stripe by stripe: headers, then what they say of the map, then the rows.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cygnus_format::{Entry, Kind, Place, Stream, StripeError, StripeHeader};
 use cygnus_types::{GroupId, SegmentId};
 
-use super::maps::Matched;
-use super::window::Window;
-use super::{Checker, Finding, FindingKind, points_to, rows};
+use crate::check::checker::{Checker, points_to};
+use crate::check::findings::{Finding, FindingKind};
+use crate::check::maps::Matched;
+use crate::check::result::SegmentResult;
+use crate::check::rows;
+use crate::check::window::Window;
 use crate::map::volume_state::VolumeState;
 use crate::read::scan::{FoundStripe, merge};
 use crate::space::segments::{SegIx, SegState};
-
-/// What checking a segment gave, and sums of it.
-#[derive(Default)]
-pub(crate) struct SegmentResult {
-    pub findings: Vec<Finding>,
-    pub segments: u64,
-    pub stripes: u64,
-    pub blocks: u64,
-    pub mapped: u64,
-    pub bytes: u64,
-    /// Pages of checkpoints by generation.
-    pub pages: BTreeMap<u64, u64>,
-    /// Segments to which more map entries point than summaries say.
-    pub suspects: BTreeMap<SegIx, Matched>,
-    /// Stripes with anything wrong in them, for whoever mends them.
-    pub damaged: Vec<FoundStripe>,
-}
-
-impl SegmentResult {
-    pub(super) fn add(&mut self, mut part: Self) {
-        self.findings.append(&mut part.findings);
-        self.segments += part.segments;
-        self.stripes += part.stripes;
-        self.blocks += part.blocks;
-        self.mapped += part.mapped;
-        self.bytes += part.bytes;
-        for (generation, pages) in part.pages {
-            *self.pages.entry(generation).or_default() += pages;
-        }
-        self.suspects.append(&mut part.suspects);
-        self.damaged.append(&mut part.damaged);
-    }
-}
 
 /// A copy of a header that is wrong: where it is, and what is wrong with it.
 struct BadCopy {
@@ -55,7 +24,7 @@ struct BadCopy {
 
 /// Checks a segment that holds something needed. Should it be emptied and used anew meanwhile, which happens beside a
 /// running scrub, this ends with what was found before.
-pub(super) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segment: SegmentId) -> SegmentResult {
+pub(crate) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segment: SegmentId) -> SegmentResult {
     let shared = &checker.reactor.shared;
     let geometry = *shared.layout.geometry();
     let use_of = || match shared.segments.state(seg) {
@@ -226,4 +195,32 @@ fn wrong_bits(checker: &Checker, place: Place, entry: &Entry) -> Finding {
         entry.crc()
     );
     Finding::new(FindingKind::Map, text).on(&device, offset).of_block(entry.volume(), entry.lba())
+}
+
+impl Checker {
+    /// Reads and judges one segment.
+    pub(crate) async fn segment(&self, seg: SegIx) -> SegmentResult {
+        let (group, segment) = self.reactor.shared.segments.locate(seg);
+        let needed = self.reactor.shared.segments.live(seg) > 0 || self.pages.contains_key(&seg);
+        match needed {
+            true => verify(self, seg, group, segment).await,
+            false => self.unneeded(group, segment).await,
+        }
+    }
+
+    /// A segment that nothing points to may hold anything, except stripes that nobody knows of.
+    async fn unneeded(&self, group: GroupId, segment: SegmentId) -> SegmentResult {
+        let mut result = SegmentResult::default();
+        let Some(horizon) = self.horizon else { return result };
+        let Some(first) = self.reactor.stripe_at(group, segment, 0, None).await else { return result };
+        if first.common.stripe_seq >= horizon && first.common.stream != Stream::Meta {
+            let seq = first.common.stripe_seq;
+            let text = format!(
+                "{group} {segment}: its first stripe has sequence {seq} and the newest checkpoint covers those below \
+                 {horizon}, though the array was stopped cleanly: a superblock from before was put back?"
+            );
+            result.findings.push(Finding::new(FindingKind::Unaccounted, text));
+        }
+        result
+    }
 }

@@ -6,12 +6,12 @@ use cygnus_format::Place;
 use cygnus_runtime::{Buf, DeviceIx};
 use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId};
 
-use super::Checker;
 use crate::care::member::MemberShared;
+use crate::check::checker::Checker;
 use crate::counters::count;
 
 /// See the module's text.
-pub(super) struct Window<'a> {
+pub(crate) struct Window<'a> {
     checker: &'a Checker,
     group: GroupId,
     segment: SegmentId,
@@ -30,7 +30,7 @@ pub(super) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub(super) fn new(checker: &'a Checker, group: GroupId, segment: SegmentId) -> Self {
+    pub(crate) fn new(checker: &'a Checker, group: GroupId, segment: SegmentId) -> Self {
         let width = usize::from(checker.reactor.shared.layout.geometry().width());
         let columns = (0..width).map(|_| None).collect();
         let member = |column| checker.reactor.shared.layout.member(group, column as u8);
@@ -39,7 +39,7 @@ impl<'a> Window<'a> {
     }
 
     /// Brings rows `from..to` into memory, and drops those before. Reads on to the size of the window if `ahead`.
-    pub(super) async fn cover(&mut self, from: u32, to: u32, ahead: bool) {
+    pub(crate) async fn cover(&mut self, from: u32, to: u32, ahead: bool) {
         if from >= self.from && to <= self.to {
             return;
         }
@@ -103,7 +103,7 @@ impl<'a> Window<'a> {
     }
 
     /// Whether a column is not to be had at all.
-    pub(super) fn is_absent(&self, column: u8) -> bool {
+    pub(crate) fn is_absent(&self, column: u8) -> bool {
         self.devices[usize::from(column)].is_none()
     }
 
@@ -116,7 +116,7 @@ impl<'a> Window<'a> {
     }
 
     /// Rows of a column that are in memory; `None` if its member does not have it.
-    pub(super) fn rows(&self, column: u8, from: u32, rows: u32) -> Option<&[u8]> {
+    pub(crate) fn rows(&self, column: u8, from: u32, rows: u32) -> Option<&[u8]> {
         debug_assert!(from >= self.from && from + rows <= self.to);
         let at = (from - self.from) as usize * BLOCK;
         let buf = self.columns[usize::from(column)].as_ref()?;
@@ -124,7 +124,7 @@ impl<'a> Window<'a> {
     }
 
     /// Whether the device refused to deliver any of these blocks.
-    pub(super) fn any_unreadable(&self, column: u8, from: u32, rows: u32) -> bool {
+    pub(crate) fn any_unreadable(&self, column: u8, from: u32, rows: u32) -> bool {
         self.unreadable.range((column, from)..(column, from + rows)).next().is_some()
     }
 }

@@ -5,14 +5,13 @@
 
 use std::rc::Rc;
 
-use cygnus_format::Place;
-use cygnus_runtime::{EventWait, either};
+use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, counted};
 
+use crate::clean::emptied::LOOK_AGAIN;
 use crate::clean::relocate::Moving;
 use crate::clean::victims::Chosen;
 use crate::counters::count;
-use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
 use crate::space::manager::segment_capacity;
@@ -28,10 +27,6 @@ const MOST_PENDING: usize = 4;
 /// How long a victim that is emptied beside another one waits for room before it is left for later. Only one may insist:
 /// several that have each taken a part of the room could wait for one another for ever.
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
-/// How often to look for new garbage while writers wait and nothing is worth cleaning.
-const LOOK_AGAIN: Nanos = Nanos::millis(5);
-/// How often the count of a segment is looked at before what is left counts as unreadable.
-const LAST_LOOKS: u32 = 2;
 
 impl Reactor {
     /// The cleaner: runs on the home reactor until the array closes.
@@ -94,12 +89,6 @@ impl Reactor {
         });
     }
 
-    /// Whether only emptied segments can give relocation in this group the segment it may need next.
-    fn is_tight(&self, group: GroupId) -> bool {
-        let space = self.home().space.borrow();
-        space.free_in(group.index()) == 0 && !space.pending.is_empty()
-    }
-
     /// Whether the emptied segments go back now. The flush that this takes cuts the relocation stripe short: done for
     /// less gain than that wastes, cleaning would go on for ever and get nowhere.
     fn should_release(&self, group: GroupId) -> bool {
@@ -109,27 +98,6 @@ impl Reactor {
         let wanted = space.starving > 0 || space.turn.is_over();
         let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
-    }
-
-    /// Whether a segment may be a victim: one that cleaning gave up may be when what it could not read is overwritten.
-    pub(crate) fn may_clean(&self, seg: SegIx) -> bool {
-        let table = &self.shared.segments;
-        let is_victim = match table.state(seg) {
-            SegState::Sealed => true,
-            SegState::Damaged => table.live(seg) == 0,
-            _ => false,
-        };
-        is_victim && self.may_be_given_back(seg) && !self.home().cleaning.victims.borrow().contains(&seg)
-    }
-
-    /// Whether nothing but current blocks keeps a segment: nobody works on it, and its discards are covered by a
-    /// checkpoint. (A discard lives in the stripe's header and cannot be moved; dropped too early, it would let old data
-    /// come back after a crash.)
-    pub(crate) fn may_be_given_back(&self, seg: SegIx) -> bool {
-        let newest_discard = self.shared.segments.newest_discard(seg);
-        self.shared.segments.rescues(seg) == 0
-            && !self.home().pins.has(seg)
-            && self.home().checkpoints.covers_discard(newest_discard)
     }
 
     fn blocked_by_discards(&self) -> bool {
@@ -198,28 +166,6 @@ impl Reactor {
         }
     }
 
-    /// Whether a victim whose every stripe was looked at holds nothing current any more. Its count may still fall for a
-    /// while: a volume that is being deleted counts until it is forgotten, and another reactor takes a block off the
-    /// count a moment after the map has changed.
-    pub(crate) async fn is_emptied(&self, seg: SegIx) -> bool {
-        let mut looks = 0;
-        while self.shared.segments.live(seg) > 0 && !self.home().stop.get() && !self.shared.is_stopped() {
-            if self.home().regroup.deleting.get() == 0 {
-                looks += 1;
-            }
-            if looks > LAST_LOOKS {
-                break;
-            }
-            self.rt.sleep(LOOK_AGAIN).await;
-        }
-        self.shared.segments.live(seg) == 0
-    }
-
-    /// Whether a group is being emptied as a whole.
-    fn is_evacuating(&self) -> bool {
-        self.home().space.borrow().evacuation.is_some()
-    }
-
     /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.
     fn aim_relocation_at(self: &Rc<Self>, group: GroupId, beside: Option<GroupId>) {
         if self.is_evacuating() {
@@ -239,51 +185,5 @@ impl Reactor {
         for spare in spares.into_iter().flatten() {
             self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
         }
-    }
-
-    /// Waits for something that may give a relocation room: `progress`, or victims that were emptied.
-    pub(crate) async fn room_for_relocation(self: &Rc<Self>, from: Place, progress: EventWait<'_>) {
-        if self.is_evacuating() {
-            // Unless that is given up, room comes from elsewhere.
-            either(progress, self.rt.sleep(LOOK_AGAIN)).await;
-            return;
-        }
-        self.collect_empty(from);
-        if self.is_tight(from.group) {
-            self.release_pending().await;
-        } else {
-            progress.await;
-        }
-    }
-
-    /// Segments that lost their last current block meanwhile need no cleaning: without this, a relocation that waits for
-    /// a segment could wait for one that is there. The victim in which `place` lies is left to whoever cleans it.
-    fn collect_empty(&self, place: Place) {
-        let table = &self.shared.segments;
-        let victim = table.index(place.group, place.segment);
-        let is_empty = |&seg: &SegIx| seg != victim && table.live(seg) == 0 && self.may_clean(seg);
-        for seg in table.all().filter(is_empty) {
-            table.set_state(seg, SegState::Pending);
-            self.home().space.borrow_mut().pending.push(seg);
-        }
-    }
-
-    /// Makes the moves durable and gives the emptied segments back.
-    pub(crate) async fn release_pending(self: &Rc<Self>) {
-        let _step = self.shared.during("release");
-        let pending = {
-            let mut space = self.home().space.borrow_mut();
-            space.reclaimed = 0;
-            space.releases += 1;
-            std::mem::take(&mut space.pending)
-        };
-        let skip = planted::is(Bug::VictimFreedUnflushed);
-        if skip || self.flush_everything().await.is_ok() {
-            self.free_segments(pending).await;
-        } else {
-            self.home().space.borrow_mut().pending.extend(pending);
-        }
-        self.home().space.borrow_mut().releases -= 1;
-        self.home().space_changed.notify();
     }
 }

@@ -3,10 +3,9 @@
 use std::cell::{Cell, RefCell};
 
 use cygnus_runtime::Event;
+use cygnus_types::{GroupId, Nanos};
 
 use crate::space::segments::SegIx;
-use cygnus_types::GroupId;
-use cygnus_types::Nanos;
 
 /// What guests did lately in a group.
 #[derive(Clone, Copy, Default)]

@@ -6,16 +6,17 @@
 //! on, which takes stripes cut very short, it is given up: then segments go back one by one, as in any other array, and
 //! no other group is begun until somebody who writes has got one of them.
 
-use crate::counters::count;
-use crate::reactor::Reactor;
-use crate::shared::Shared;
-use crate::space::manager::{Space, group_id, segment_capacity};
-use crate::space::segments::{SegIx, SegState};
 use std::rc::Rc;
 
 use cygnus_policy::WholeGroupView;
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos};
+
+use crate::counters::count;
+use crate::reactor::Reactor;
+use crate::shared::Shared;
+use crate::space::manager::{Space, group_id, segment_capacity};
+use crate::space::segments::{SegIx, SegState};
 
 /// How often to look whether what keeps a group is gone.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);

@@ -2,10 +2,11 @@
 //! (reads before writes before cleaning, SWAN section 3.2): then there are fewer victims at once, and of each of them one
 //! short piece is read after the other.
 
+use cygnus_types::{GroupId, Nanos};
+
 use crate::clean::cleaning::Guests;
 use crate::counters::read;
 use crate::reactor::Reactor;
-use cygnus_types::{GroupId, Nanos};
 
 /// Victims emptied at once in full haste. One by one, a group's devices would idle while headers are looked up, and cleaning
 /// could not keep up with a front-end that is written without a pause.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cleaner;
 pub(crate) mod cleaning;
+pub(crate) mod emptied;
 pub(crate) mod evacuate;
 pub(crate) mod haste;
 pub(crate) mod relocate;

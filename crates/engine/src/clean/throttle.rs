@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use cygnus_policy::Throttle;
+use cygnus_runtime::Runtime;
 use cygnus_types::Nanos;
-
-use crate::reactor::Reactor;
 
 /// How often the pace is decided on.
 const INTERVAL: Nanos = Nanos::millis(100);
@@ -67,24 +67,22 @@ pub(crate) struct ThrottleState {
     next: Cell<Nanos>,
 }
 
-impl Reactor {
-    /// Waits until so many more bytes may be dealt with. All background work shares one pace.
-    pub(crate) async fn throttle(&self, bytes: u64) {
-        let throttle = &self.home().throttle;
-        let now = self.rt.now();
-        let span = now.since(throttle.since.get());
+impl ThrottleState {
+    /// Waits until so many more bytes may be dealt with.
+    pub(crate) async fn wait(&self, rt: &Runtime, rule: Throttle, latencies: &Latencies, bytes: u64) {
+        let now = rt.now();
+        let span = now.since(self.since.get());
         if span >= INTERVAL {
-            let done = (throttle.done.replace(0) as f64 / span.as_secs_f64()) as u64;
-            let p99 = self.shared.latencies.take_p99();
-            throttle.rate.set(self.shared.policies.background.next(throttle.rate.get(), done, p99));
-            throttle.since.set(now);
+            let done = (self.done.replace(0) as f64 / span.as_secs_f64()) as u64;
+            self.rate.set(rule.next(self.rate.get(), done, latencies.take_p99()));
+            self.since.set(now);
         }
-        throttle.done.set(throttle.done.get() + bytes);
-        let Some(rate) = throttle.rate.get() else { return };
-        let begin = throttle.next.get().max(now);
-        throttle.next.set(begin.saturating_add(Nanos((bytes as f64 * 1e9 / rate as f64) as u64)));
+        self.done.set(self.done.get() + bytes);
+        let Some(rate) = self.rate.get() else { return };
+        let begin = self.next.get().max(now);
+        self.next.set(begin.saturating_add(Nanos((bytes as f64 * 1e9 / rate as f64) as u64)));
         if begin > now {
-            self.rt.sleep(begin.since(now)).await;
+            rt.sleep(begin.since(now)).await;
         }
     }
 }

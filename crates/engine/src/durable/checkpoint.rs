@@ -367,3 +367,18 @@ impl Reactor {
         self.free_segments(old).await;
     }
 }
+
+impl Reactor {
+    /// Ends the segments of all lanes of all reactors: what was written before this is in segments that nobody appends
+    /// to any more.
+    pub(crate) async fn end_all_segments(self: &Rc<Self>) {
+        self.peers.ask_others(&self.rt, |ticket| ToOwner::EndSegments { ticket }).await;
+        // The checkpoint under way should not need more segments than it counted on.
+        while self.home().checkpoints.rounds.is_running() {
+            self.home().checkpoints.needed.set(true);
+            self.home().checkpoints.rounds.ended().await;
+        }
+        self.end_segments();
+        self.drain(&Lane::ALL).await;
+    }
+}

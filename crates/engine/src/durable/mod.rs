@@ -4,4 +4,5 @@ pub(crate) mod checkpoint;
 pub(crate) mod checkpoints;
 pub(crate) mod commit;
 pub(crate) mod flush;
+pub(crate) mod guests;
 pub(crate) mod records;

@@ -1,8 +1,9 @@
 //! The grace period: when it is over, every look has ended that any reactor had under way ([`crate::map::looks`]).
 
+use std::rc::Rc;
+
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
-use std::rc::Rc;
 
 impl Reactor {
     /// Waits until every look that any reactor has under way now has ended.

@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex};
 use cygnus_format::MapEntry;
 use cygnus_runtime::Pages;
 use cygnus_types::{Lba, prefetch};
+use table::{Counts, Table};
 
 pub(crate) use memory::MapMemory;
 pub use memory::MapRule;
-use table::{Counts, Table};
 
 /// Entries per chunk: 1 GiB of volume.
 const CHUNK_ENTRIES: u64 = 1 << 18;

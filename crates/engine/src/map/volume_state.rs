@@ -1,15 +1,12 @@
 //! A volume as all reactors see it: its size, its map, and what became of its blocks.
 
-use crate::map::l2p::{Map, MapMemory};
-use cygnus_format::MapEntry;
-use cygnus_types::BLOCK;
-use cygnus_types::ByteSize;
-use cygnus_types::Lba;
-use cygnus_types::VolumeId;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cygnus_format::MapEntry;
+use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
+
+use crate::map::l2p::{Map, MapMemory};
 
 /// A volume as the reactors see it.
 pub(crate) struct VolumeState {

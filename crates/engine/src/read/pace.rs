@@ -6,11 +6,8 @@
 use std::cell::{Cell, RefCell};
 
 use cygnus_policy::{HedgeBudget, Lag, LatencyHistogram, LatencyRule, Pace};
-use cygnus_runtime::DeviceIo;
-use cygnus_runtime::DeviceIx;
-use cygnus_runtime::IoClass;
-use cygnus_types::BLOCK;
-use cygnus_types::Nanos;
+use cygnus_runtime::{DeviceIo, DeviceIx, IoClass};
+use cygnus_types::{BLOCK, Nanos};
 
 /// Reads up to this many blocks (64 KiB) tell how a device keeps pace; the time of longer ones tells of their length.
 /// A longer read is late after as many times the time as it has times this length.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cygnus_format::{MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
-use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Nanos};
+use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::counters::count;
 use crate::error::VolumeError;
@@ -13,7 +13,7 @@ use crate::map::volume_state::VolumeState;
 use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::read::reconstruct::{RowReads, Rows};
+use crate::read::reconstruct::{ReadMark, RowReads, Rows};
 use crate::space::segments::SegIx;
 use crate::write::lane::Lane;
 use crate::write::writer::Publish;
@@ -25,22 +25,6 @@ struct Run {
     /// First block of the request.
     first: usize,
     blocks: usize,
-}
-
-/// Counts a guest's read on its group while it lasts, so that cleaning there gives way.
-pub(crate) struct ReadMark(Rc<Reactor>, GroupId);
-
-impl ReadMark {
-    pub(crate) fn new(reactor: &Rc<Reactor>, group: GroupId) -> Self {
-        reactor.shared.read_begins(group);
-        Self(reactor.clone(), group)
-    }
-}
-
-impl Drop for ReadMark {
-    fn drop(&mut self) {
-        self.0.shared.read_ends(self.1);
-    }
 }
 
 /// A run being read.

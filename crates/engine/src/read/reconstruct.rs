@@ -5,11 +5,10 @@ use std::rc::Rc;
 use cygnus_format::{MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OpFuture};
-use cygnus_types::{BLOCK, MemberIx};
+use cygnus_types::{BLOCK, GroupId, MemberIx};
 
 use crate::counters::count;
 use crate::reactor::Reactor;
-use crate::read::path::ReadMark;
 
 /// The other columns of some rows, on their way.
 pub(crate) struct RowReads {
@@ -151,6 +150,22 @@ fn without<'a>(
         sources[suspect] = taken;
         found
     })
+}
+
+/// Counts a guest's read on its group while it lasts, so that cleaning there gives way.
+pub(crate) struct ReadMark(Rc<Reactor>, GroupId);
+
+impl ReadMark {
+    pub(crate) fn new(reactor: &Rc<Reactor>, group: GroupId) -> Self {
+        reactor.shared.read_begins(group);
+        Self(reactor.clone(), group)
+    }
+}
+
+impl Drop for ReadMark {
+    fn drop(&mut self) {
+        self.0.shared.read_ends(self.1);
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,13 @@
 //! Members that are slower than the others of their group: what reads do about them, and how it shows.
 
+use cygnus_policy::{Lag, LatencyHistogram};
+use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoError};
+use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
+
 use crate::care::trouble::Trouble;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::read::pace::{DevicePace, MemberPace, REFRESH, scaled};
-use cygnus_policy::Lag;
-use cygnus_policy::LatencyHistogram;
-use cygnus_runtime::DeviceIo;
-use cygnus_runtime::DeviceIx;
-use cygnus_runtime::DeviceWatch;
-use cygnus_runtime::IoError;
-use cygnus_types::BLOCK;
-use cygnus_types::GroupId;
-use cygnus_types::MemberIx;
-use cygnus_types::Nanos;
 
 /// A reactor that was kept from running for so long says so. A busy machine does less than that every day.
 pub(crate) const TELLING_STALL: Nanos = Nanos::secs(1);

@@ -1,9 +1,5 @@
 //! Finding an array among devices: by what their superblocks say, never by path or order.
 
-use crate::care::places::{Returning, Spare};
-use crate::error::ArrayError;
-use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
-use crate::work::Work;
 use std::collections::BTreeSet;
 
 use cygnus_format::{
@@ -12,6 +8,11 @@ use cygnus_format::{
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
+
+use crate::care::places::{Returning, Spare};
+use crate::error::ArrayError;
+use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
+use crate::work::Work;
 
 /// What a device turned out to be, and what is known of it if it is a member.
 #[derive(Debug)]

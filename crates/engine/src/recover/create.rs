@@ -10,12 +10,9 @@ use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 
 use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
-use crate::recover::open::usable_blocks;
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
+use crate::space::usable::{PARITY_FIXED, usable_blocks};
 use crate::work::Work;
-
-/// Policy parameter under which a fixed parity column is recorded.
-pub(crate) const PARITY_FIXED: &str = "parity-fixed";
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
 const MIN_SEGMENTS: u64 = 16;

@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod create;
+pub(crate) mod give_up;
 pub(crate) mod load;
 pub(crate) mod lost;
 pub(crate) mod open;

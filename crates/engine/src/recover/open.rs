@@ -4,28 +4,27 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, CheckpointRoot, GroupState, Layout, MemberDesc, Superblock};
-use cygnus_policy::{LatencyRule, ParityPlacement, Policies, Preset};
+use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, Superblock};
+use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::care::member::MemberShared;
+use crate::care::prepare::Released;
 use crate::clean::evacuate::keep_garbage;
 use crate::error::ArrayError;
 use crate::home::Home;
 use crate::log::{During, Log};
 use crate::map::l2p::{MapMemory, MapRule};
 use crate::map::volume_state::VolumeState;
-use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, assemble};
-use crate::recover::create::PARITY_FIXED;
 use crate::recover::lost;
 use crate::recover::replay::{Replayed, Rescue};
-use crate::resize::retire::Released;
 use crate::shared::{Shared, SharedParts};
-use crate::space::manager::{Space, checkpoint_segments, segment_capacity};
+use crate::space::manager::Space;
 use crate::space::segments::SegState;
+use crate::space::usable::{policies, usable_blocks};
 use crate::write::lane::Lane;
 use crate::write::writer::{Appended, Publish};
 
@@ -208,62 +207,6 @@ fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
         steps.log.line(&format!("open: {remark}"));
     }
     steps.report.remarks = assembly.remarks.clone();
-}
-
-fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
-    let preset: Preset = state.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| ArrayError::Format {
-        device: state.name.clone(),
-        why: error.to_string(),
-    })?;
-    let mut policies = preset.policies();
-    let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
-    policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
-    Ok(policies)
-}
-
-/// Bytes that the volumes of an array may hold in all, by what its superblocks say.
-///
-/// # Errors
-/// When they name a preset or a shape that this engine does not know.
-pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
-    usable_blocks(state, &policies(state)?, 1).map(ByteSize::of_blocks)
-}
-
-/// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
-/// at any time for the array to go on, whichever is less.
-pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
-    let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let in_service = state.groups.iter().filter(|group| group.state == GroupState::InService);
-    let groups: Vec<u32> = in_service.map(|group| group.segments()).collect();
-    Ok(usable_of(&layout, &groups, state.over_provisioning_permille, policies, reactors))
-}
-
-/// The same, of groups of so many segments.
-pub(crate) fn usable_of(
-    layout: &Layout,
-    groups: &[u32],
-    over_provisioning_permille: u16,
-    policies: &Policies,
-    reactors: usize,
-) -> u64 {
-    let capacity = u64::from(segment_capacity(layout));
-    let all: u64 = groups.iter().map(|&segments| u64::from(segments)).sum();
-    // A clean group stays in reserve where groups are emptied as a whole.
-    let largest = groups.iter().max().filter(|_| policies.cleaning.is_by_group());
-    let segments = all - u64::from(*largest.unwrap_or(&0));
-    let by_rule = segments * capacity * (1000 - u64::from(over_provisioning_permille)) / 1000;
-    let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
-        false => checkpoint_segments(layout, by_rule),
-        true => 0,
-    };
-    let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();
-    // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
-    let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
-    // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
-    // moving it costs the space it gains.
-    let geometry = layout.geometry();
-    let filled = capacity - u64::from(geometry.slots(geometry.stripe_rows)) / 4;
-    by_rule.min(segments.saturating_sub(in_use) * filled)
 }
 
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {

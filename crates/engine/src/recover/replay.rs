@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use cygnus_format::{CheckpointRoot, Discard, Entry, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
+use cygnus_format::{CheckpointRoot, Discard, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
 use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
 
 use crate::error::ArrayError;
@@ -18,7 +18,7 @@ use crate::recover::tail::Verdict;
 use crate::space::segments::SegIx;
 
 /// A block found behind the checkpoint.
-struct Candidate {
+pub(crate) struct Candidate {
     volume: VolumeId,
     lba: Lba,
     seq: u64,
@@ -32,8 +32,6 @@ struct Candidate {
 
 /// Blocks after which parts of the maps that were replaced are given back.
 const BLOCKS_PER_SETTLING: usize = 1 << 12;
-/// Bytes of memory for each block of the stripes found, while they are put into the maps.
-pub(crate) const BYTES_PER_BLOCK: u64 = (size_of::<Entry>() + size_of::<Candidate>()) as u64;
 
 /// A block that must be written anew before the array goes into service.
 pub(crate) struct Rescue {

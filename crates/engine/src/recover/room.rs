@@ -7,12 +7,13 @@
 
 use std::cell::Cell;
 
+use cygnus_format::Entry;
 use cygnus_types::{BLOCK, ByteSize};
 
 use crate::error::ArrayError;
 use crate::reactor::Reactor;
 use crate::read::scan::FoundStripe;
-use crate::recover::replay::BYTES_PER_BLOCK;
+use crate::recover::replay::Candidate;
 
 /// Bytes of memory for a record of a discard.
 const BYTES_PER_DISCARD: u64 = 128;
@@ -72,3 +73,6 @@ impl Reactor {
         blocks.saturating_mul(BLOCK as u64).max(pages * BLOCK as u64 * 4)
     }
 }
+
+/// Bytes of memory for each block of the stripes found, while they are put into the maps.
+pub(crate) const BYTES_PER_BLOCK: u64 = (size_of::<Entry>() + size_of::<Candidate>()) as u64;

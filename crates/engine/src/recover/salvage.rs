@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Standing, StripeHeader, Superblock};
+use cygnus_policy::LatencyRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, Lba, MemberIx, VolumeId};
 
@@ -21,12 +22,9 @@ use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Found, is_outdated, look as look_at, rank};
 use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, recount, replay};
 use crate::recover::replay::{Replayed, Rescue};
+use crate::recover::slots::PROBED;
 use crate::volume::Volume;
 use crate::work::Work;
-use cygnus_policy::LatencyRule;
-
-/// Segments of a device without a superblock in which a stripe header is looked for.
-pub(crate) const PROBED: u32 = 64;
 
 /// An array opened for salvage.
 pub struct Salvage {

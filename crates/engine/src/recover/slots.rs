@@ -204,3 +204,6 @@ pub(crate) async fn mend(rt: &Runtime, mendable: &Mendable, log: impl Fn(String)
 pub(crate) async fn superblock_of(rt: &Runtime, dev: DeviceIx) -> Option<Superblock> {
     slots_of(rt, dev).await.map(|slots| slots.newest)
 }
+
+/// Segments of a device without a superblock in which a stripe header is looked for.
+pub(crate) const PROBED: u32 = 64;

@@ -14,14 +14,13 @@ use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
 
 use crate::array::Array;
 use crate::care::member_state;
-use crate::care::membership::Taken;
+use crate::care::seats::Taken;
 use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
-use crate::reactor::Reactor;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::create::{check_sizes, describe_members, segments_on};
-use crate::recover::open::usable_blocks;
 use crate::recover::slots::write_superblock;
+use crate::resize::turn::Turn;
 use crate::work::Work;
 
 /// What was added.
@@ -203,41 +202,5 @@ impl Array {
                 None => state.groups.push(desc),
             }
         }
-    }
-}
-
-impl Reactor {
-    /// Whether a device is a member in service or a spare.
-    pub(crate) fn is_in_use(&self, dev: cygnus_runtime::DeviceIx) -> bool {
-        let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));
-        let home = self.home();
-        in_service
-            || home.places.taken.borrow().contains(&dev)
-            || home.places.spares.borrow().iter().any(|spare| spare.device.ix == dev)
-    }
-
-    /// What volumes may hold, after groups came or began to leave.
-    pub(crate) fn recompute_usable(&self) {
-        let usable = usable_blocks(&self.home().state.borrow(), &self.shared.policies, self.shared.stripes.reactors());
-        self.shared.set_usable(usable.expect("the state was valid with these groups"));
-    }
-}
-
-/// One change of the groups at a time.
-pub(crate) struct Turn<'a>(&'a Reactor);
-
-impl<'a> Turn<'a> {
-    pub(crate) fn take(reactor: &'a Reactor) -> Result<Self, GroupError> {
-        match reactor.is_ending() || reactor.home().regroup.running.replace(true) {
-            true => Err(GroupError::Busy),
-            false => Ok(Self(reactor)),
-        }
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.home().regroup.running.set(false);
-        self.0.home().members_changed.notify();
     }
 }

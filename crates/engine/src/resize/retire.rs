@@ -19,40 +19,24 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{DATA_START, GroupState};
-use cygnus_policy::Preset;
-use cygnus_runtime::DeviceIx;
-use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos};
+use cygnus_format::GroupState;
+use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
-use crate::array::Array;
 use crate::care::member::MemberShared;
 use crate::care::member_state;
-use crate::care::membership::Taken;
+use crate::care::prepare::Released;
+use crate::care::seats::Taken;
 use crate::clean::relocate::Moving;
-use crate::error::{ArrayError, GroupError};
 use crate::job::{Job, JobKind, JobState};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::recover::create::wipe_device;
-use crate::recover::open::usable_blocks;
-use crate::recover::salvage::PROBED;
-use crate::resize::grow::Turn;
 use crate::space::segments::{SegIx, SegState};
-use crate::work::Work;
-use crate::write::lane::Lane;
 
 /// How often to look whether what others have begun in the group has ended.
 const LOOK_AGAIN: Nanos = Nanos::millis(5);
 
 /// Checkpoints that the superblocks name, the newest ones.
 const CHECKPOINTS_KEPT: usize = 2;
-
-/// A device that is to forget that it was a member of a group of so many segments.
-pub(crate) struct Released {
-    pub dev: DeviceIx,
-    pub name: String,
-    pub segments: u32,
-}
 
 /// What is to be done next for a group that retires.
 enum Step {
@@ -66,52 +50,6 @@ enum Step {
     Wait,
     /// Nothing is left in it.
     Dismiss,
-}
-
-impl Array {
-    /// Begins to move the data of a group to the others; then the group leaves the array. Returns the number of the job.
-    /// Cancelled, the group stays.
-    ///
-    /// # Errors
-    /// See [`GroupError`]; then nothing has changed.
-    pub fn retire(&self, group: GroupId) -> Work<'_, Result<u64, GroupError>> {
-        let array = self.clone();
-        self.carry_out(async move {
-            let reactor = &array.reactor;
-            if let Some(why) = reactor.shared.fault() {
-                return Err(ArrayError::Faulted(why).into());
-            }
-            let _turn = Turn::take(reactor)?;
-            array.check_retirable(group)?;
-            reactor.regroup(group, GroupState::Retiring);
-            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-            Ok(reactor.begin_retiring(group))
-        })
-    }
-
-    fn check_retirable(&self, group: GroupId) -> Result<(), GroupError> {
-        let (shared, home) = (&self.reactor.shared, self.reactor.home());
-        if group.index() >= shared.layout.groups() {
-            return Err(GroupError::NoGroup { group, groups: shared.layout.groups() });
-        }
-        let state = shared.group_state(group);
-        if state != GroupState::InService {
-            return Err(GroupError::NotInService { group, state: state.word() });
-        }
-        let mut without = home.state.borrow().clone();
-        let needed = without.preset.parse::<Preset>().map_or(1, Preset::min_groups);
-        let left = shared.groups_in(GroupState::InService).count() - 1;
-        if left < needed {
-            return Err(GroupError::TooFewLeft { group, preset: without.preset, needed, left });
-        }
-        without.groups[group.index()].state = GroupState::Retiring;
-        let room = usable_blocks(&without, &shared.policies, shared.stripes.reactors())?;
-        if shared.mapped() > room {
-            let (held, room) = (ByteSize::of_blocks(shared.mapped()), ByteSize::of_blocks(room));
-            return Err(GroupError::DoesNotFit { group, held, room, over: ByteSize(held.0 - room.0) });
-        }
-        Ok(())
-    }
 }
 
 impl Reactor {
@@ -136,7 +74,7 @@ impl Reactor {
         }
     }
 
-    fn begin_retiring(self: &Rc<Self>, group: GroupId) -> u64 {
+    pub(crate) fn begin_retiring(self: &Rc<Self>, group: GroupId) -> u64 {
         let job =
             self.home().jobs.begin(&self.rt, JobKind::Retire, format!("R-group {}", group.0), self.left_in(group));
         let id = job.id();
@@ -281,18 +219,6 @@ impl Reactor {
         true
     }
 
-    /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
-    pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
-        let mut given_back = self.peers.ask_others_to_leave(&self.rt, group).await;
-        given_back.extend(self.leave_group(group));
-        self.drain(&Lane::ALL).await;
-        for grant in given_back {
-            self.home().space.borrow_mut().put_free(&self.shared, grant.seg);
-        }
-        // A grant may be on its way to a reactor still.
-        self.rt.sleep(LOOK_AGAIN).await;
-    }
-
     /// Moves every current block out of a segment; says how many cannot be.
     async fn evacuate(self: &Rc<Self>, seg: SegIx, job: &Job) -> u64 {
         let table = &self.shared.segments;
@@ -353,24 +279,5 @@ impl Reactor {
         let columns = 0..self.shared.layout.geometry().width();
         let members = columns.map(|column| self.shared.member(group, column).1);
         members.filter_map(|state| Some(Released { dev: state.release()?, name: state.name(), segments })).collect()
-    }
-
-    /// Has devices forget that they were members: in their superblocks, and in the headers by which salvage knows a device
-    /// that has no superblock.
-    pub(crate) async fn forget_released(self: &Rc<Self>, released: &[Released]) {
-        for Released { dev, name, segments } in released {
-            let forgotten = match wipe_device(&self.rt, *dev, name).await {
-                Ok(()) => {
-                    let cleared = self.clear_headers((*segments).min(PROBED), *dev).await;
-                    cleared.map_err(|error| ArrayError::Io { device: name.clone(), offset: DATA_START, error })
-                }
-                Err(error) => Err(error),
-            };
-            match forgotten {
-                Ok(()) => self.shared.log(format!("{name} is free for other use")),
-                // The superblocks of the others say that it is no member, whatever its own says.
-                Err(error) => self.shared.log(format!("{name} is no member any more: {error}")),
-            }
-        }
     }
 }

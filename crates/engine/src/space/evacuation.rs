@@ -1,7 +1,8 @@
 //! A group that is being emptied as a whole.
 
-use crate::space::segments::{SegIx, SegState, SegmentTable};
 use cygnus_types::GroupId;
+
+use crate::space::segments::{SegIx, SegState, SegmentTable};
 
 /// A group being emptied.
 #[derive(Clone, Copy, Debug)]

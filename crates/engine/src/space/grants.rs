@@ -1,15 +1,15 @@
 //! Space is granted: on the home reactor, to the writers of all reactors.
 
+use std::rc::Rc;
+
+use cygnus_policy::{GroupView, PressureView};
+use cygnus_runtime::either;
+use cygnus_types::{Nanos, ReactorId};
+
 use crate::reactor::Reactor;
 use crate::space::manager::segment_capacity;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
-use cygnus_policy::GroupView;
-use cygnus_policy::PressureView;
-use cygnus_runtime::either;
-use cygnus_types::Nanos;
-use cygnus_types::ReactorId;
-use std::rc::Rc;
 
 /// How long a writer waits for a group that has enough to give before it takes what there is.
 pub(crate) const PATIENCE: Nanos = Nanos::millis(50);

@@ -6,13 +6,8 @@
 use std::collections::VecDeque;
 
 use cygnus_format::{GroupState, Layout, checkpoint_pages};
-use cygnus_policy::GroupView;
-use cygnus_policy::Policies;
-use cygnus_policy::destination;
-use cygnus_policy::left_for_writers;
-use cygnus_types::GroupId;
-use cygnus_types::Nanos;
-use cygnus_types::ReactorId;
+use cygnus_policy::{GroupView, Policies, destination, left_for_writers};
+use cygnus_types::{GroupId, Nanos, ReactorId};
 
 use crate::clean::turn::CleaningTurn;
 use crate::counters::count;
@@ -383,7 +378,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::recover::open::usable_of;
+    use crate::space::usable::usable_of;
 
     fn geometries() -> impl Strategy<Value = Geometry> {
         (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {

@@ -9,3 +9,4 @@ pub(crate) mod pins;
 pub(crate) mod release;
 pub(crate) mod role;
 pub(crate) mod segments;
+pub(crate) mod usable;

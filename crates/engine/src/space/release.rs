@@ -1,15 +1,19 @@
 //! Space comes back: segments that were emptied are discarded and are free again.
 
+use std::ops::Range;
+use std::rc::Rc;
+
+use cygnus_runtime::DeviceIx;
+use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
+
 use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::space::evacuation::is_whole_group;
 use crate::space::segments::{SegIx, SegState};
-use cygnus_runtime::DeviceIx;
-use cygnus_types::GroupId;
-use cygnus_types::MemberIx;
-use cygnus_types::SegmentId;
-use std::ops::Range;
-use std::rc::Rc;
+use crate::write::lane::Lane;
+
+/// How long a grant may be on its way to a reactor.
+const GRANT_ARRIVES: Nanos = Nanos::millis(5);
 
 /// Bytes that are discarded with one operation. A whole group's column at once may take a file system or a drive minutes, in
 /// which nobody can tell it from one that hangs; a GiB takes even a slow one seconds. Much smaller pieces would be many.
@@ -100,5 +104,19 @@ impl Reactor {
         let single = segs.iter().map(|&seg| shared.segments.locate(seg)).filter(|&(group, _)| Some(group) != whole);
         let all = whole.map(|group| (group, SegmentId(0), shared.layout.segments(group)));
         all.into_iter().chain(single.map(|(group, segment)| (group, segment, 1))).collect()
+    }
+}
+
+impl Reactor {
+    /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
+    pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
+        let mut given_back = self.peers.ask_others_to_leave(&self.rt, group).await;
+        given_back.extend(self.leave_group(group));
+        self.drain(&Lane::ALL).await;
+        for grant in given_back {
+            self.home().space.borrow_mut().put_free(&self.shared, grant.seg);
+        }
+        // A grant may be on its way to a reactor still.
+        self.rt.sleep(GRANT_ARRIVES).await;
     }
 }

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cygnus_types::Nanos;
 
-use crate::reactor::Reactor;
-
 /// Nobody is kept at the door for longer; who would have to be waits for a segment then.
 const LONGEST: Nanos = Nanos::millis(20);
 
@@ -44,7 +42,7 @@ impl Admission {
     }
 
     /// How long the writer of so many blocks waits from now on.
-    fn wait_for(&self, blocks: u64, now: Nanos) -> Nanos {
+    pub(crate) fn wait_for(&self, blocks: u64, now: Nanos) -> Nanos {
         let delay = Nanos(self.delay() * blocks);
         let interval = self.interval();
         if interval == 0 {
@@ -55,19 +53,6 @@ impl Admission {
         let after = |next| Some(begin(next) + interval * blocks);
         let next = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
         delay + Nanos(next.map_or(now.0, begin)).since(now)
-    }
-}
-
-impl Reactor {
-    /// Waits until so many blocks may be written.
-    pub(crate) async fn wait_to_be_let_in(&self, blocks: usize) {
-        let admission = &self.shared.admission;
-        if !admission.is_open() {
-            let wait = admission.wait_for(blocks as u64, self.rt.now());
-            if wait > Nanos::ZERO {
-                self.rt.sleep(wait).await;
-            }
-        }
     }
 }
 

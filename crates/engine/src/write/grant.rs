@@ -1,8 +1,11 @@
 //! Room for a writer.
 
+use std::rc::Rc;
+
+use cygnus_types::{GroupId, SegmentId};
+
 use crate::space::segments::SegIx;
-use cygnus_types::GroupId;
-use cygnus_types::SegmentId;
+use crate::write::lane::Lane;
 
 /// A segment granted to a writer.
 #[derive(Clone, Copy, Debug)]
@@ -11,4 +14,14 @@ pub(crate) struct Grant {
     pub group: GroupId,
     pub segment: SegmentId,
     pub segment_seq: u64,
+}
+
+/// What gives writers room, and makes room for more: those who keep space and see to flushes, for whom writers need not
+/// know. Whoever has writers is that.
+pub(crate) trait Room {
+    /// A segment for a lane; waits until there is one. `None` when the array closes.
+    fn grant(self: &Rc<Self>, lane: Lane) -> impl Future<Output = Option<Grant>>;
+
+    /// Makes what was acknowledged durable, for nobody.
+    fn destage(self: &Rc<Self>) -> impl Future<Output = ()>;
 }

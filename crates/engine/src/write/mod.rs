@@ -6,6 +6,7 @@ pub(crate) mod lane;
 pub(crate) mod numbers;
 pub(crate) mod path;
 pub(crate) mod residence;
+pub(crate) mod room;
 pub(crate) mod stripe;
 pub(crate) mod unflushed;
 pub(crate) mod writer;

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use cygnus_format::Discard;
-use cygnus_types::{BLOCK, ByteSize, Lba};
+use cygnus_types::{BLOCK, ByteSize, Lba, Nanos};
 
 use crate::error::VolumeError;
 use crate::map::order::REGION_BLOCKS;
@@ -172,5 +172,18 @@ impl Reactor {
             return Err(VolumeError::Gone);
         }
         Ok(())
+    }
+}
+
+impl Reactor {
+    /// Waits until so many blocks may be written.
+    pub(crate) async fn wait_to_be_let_in(&self, blocks: usize) {
+        let admission = &self.shared.admission;
+        if !admission.is_open() {
+            let wait = admission.wait_for(blocks as u64, self.rt.now());
+            if wait > Nanos::ZERO {
+                self.rt.sleep(wait).await;
+            }
+        }
     }
 }

@@ -4,26 +4,23 @@
 //! the space manager (ScalaAFA section 3.3's permissions, with segments for hero groups). Closing a stripe submits its
 //! column writes at once and leaves the waiting to a task of its own.
 
-use crate::care::member::MemberShared;
-use crate::counters::count;
-use crate::map::volume_state::VolumeState;
-use crate::planted::{self, Bug};
-use crate::reactor::Reactor;
-use crate::space::segments::{SegIx, SegState};
-use crate::write::grant::Grant;
-use crate::write::lane::Lane;
-use crate::write::stripe::{Closing, Stripe, StripePlace};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{Discard, Kind, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
-use cygnus_types::BLOCK;
-use cygnus_types::GroupId;
-use cygnus_types::Lba;
-use cygnus_types::MemberIx;
-use cygnus_types::VolumeId;
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, VolumeId};
+
+use crate::care::member::MemberShared;
+use crate::counters::count;
+use crate::map::volume_state::VolumeState;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::space::segments::{SegIx, SegState};
+use crate::write::grant::{Grant, Room};
+use crate::write::lane::Lane;
+use crate::write::stripe::{Closing, Stripe, StripePlace};
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
 /// next stripe fills; few enough that a flush does not wait long.

@@ -1,0 +1,35 @@
+//! Flushes that guests ask for.
+
+use std::rc::Rc;
+
+use crate::error::VolumeError;
+use crate::peers::ToHome;
+use crate::reactor::Reactor;
+
+impl Reactor {
+    /// Makes every write and discard that was acknowledged before this call durable, on all reactors, unless the request
+    /// has waited for members as long as it may.
+    pub(crate) async fn flush(self: &Rc<Self>) -> Result<(), VolumeError> {
+        self.unless_suspended(self.flush_on_home()).await?
+    }
+
+    async fn flush_on_home(self: &Rc<Self>) -> Result<(), VolumeError> {
+        let result = if self.is_home() {
+            self.flush_for_guests().await
+        } else {
+            let answer = self.peers.ask_home(&self.rt, |ticket| ToHome::Flush { ticket }).await;
+            answer.map_or_else(|| Err("the array is closing".into()), |a| a.flushed())
+        };
+        result.map_err(VolumeError::ReadOnly)
+    }
+
+    /// The same, on the home reactor. Of stripes that no later one tells of, recovery takes what is not there for something
+    /// that no flush had covered, and shows what was before; so a checkpoint says which blocks are lost.
+    pub(crate) async fn flush_for_guests(self: &Rc<Self>) -> Result<(), String> {
+        self.flush_here().await?;
+        while !self.home().spoils.are_on_record() {
+            self.checkpoint().await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! An operator may ask that a group retires ([`crate::resize::retire`] carries it out).
+
+use cygnus_format::GroupState;
+use cygnus_policy::Preset;
+use cygnus_types::{ByteSize, GroupId};
+
+use crate::array::Array;
+use crate::error::{ArrayError, GroupError};
+use crate::resize::turn::Turn;
+use crate::space::usable::usable_blocks;
+use crate::work::Work;
+
+impl Array {
+    /// Begins to move the data of a group to the others; then the group leaves the array. Returns the number of the job.
+    /// Cancelled, the group stays.
+    ///
+    /// # Errors
+    /// See [`GroupError`]; then nothing has changed.
+    pub fn retire(&self, group: GroupId) -> Work<'_, Result<u64, GroupError>> {
+        let array = self.clone();
+        self.carry_out(async move {
+            let reactor = &array.reactor;
+            if let Some(why) = reactor.shared.fault() {
+                return Err(ArrayError::Faulted(why).into());
+            }
+            let _turn = Turn::take(reactor)?;
+            array.check_retirable(group)?;
+            reactor.regroup(group, GroupState::Retiring);
+            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Ok(reactor.begin_retiring(group))
+        })
+    }
+
+    fn check_retirable(&self, group: GroupId) -> Result<(), GroupError> {
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        if group.index() >= shared.layout.groups() {
+            return Err(GroupError::NoGroup { group, groups: shared.layout.groups() });
+        }
+        let state = shared.group_state(group);
+        if state != GroupState::InService {
+            return Err(GroupError::NotInService { group, state: state.word() });
+        }
+        let mut without = home.state.borrow().clone();
+        let needed = without.preset.parse::<Preset>().map_or(1, Preset::min_groups);
+        let left = shared.groups_in(GroupState::InService).count() - 1;
+        if left < needed {
+            return Err(GroupError::TooFewLeft { group, preset: without.preset, needed, left });
+        }
+        without.groups[group.index()].state = GroupState::Retiring;
+        let room = usable_blocks(&without, &shared.policies, shared.stripes.reactors())?;
+        if shared.mapped() > room {
+            let (held, room) = (ByteSize::of_blocks(shared.mapped()), ByteSize::of_blocks(room));
+            return Err(GroupError::DoesNotFit { group, held, room, over: ByteSize(held.0 - room.0) });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! Who gives a reactor's writers room: the home reactor grants segments, and flushes let stripes go.
+
+use std::rc::Rc;
+
+use crate::peers::ToHome;
+use crate::reactor::Reactor;
+use crate::write::grant::{Grant, Room};
+use crate::write::lane::Lane;
+
+impl Room for Reactor {
+    async fn grant(self: &Rc<Self>, lane: Lane) -> Option<Grant> {
+        if self.is_home() {
+            return self.grant_here(lane, self.rt.id()).await;
+        }
+        self.peers.ask_home(&self.rt, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
+    }
+
+    async fn destage(self: &Rc<Self>) {
+        // Whoever needs to know whether it worked flushes.
+        let _ = self.flush().await;
+    }
+}
