@@ -65,6 +65,18 @@ impl Care {
     }
 }
 
+/// What a device has of what it took since its last flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Cache {
+    /// All of it.
+    #[default]
+    Sound,
+    /// Some of it may be lost.
+    InDoubt,
+    /// The same, and so many others of its group were in doubt at once that nobody else has it for sure.
+    NobodyHas,
+}
+
 /// Something that a device is to get.
 pub(crate) enum Due {
     /// Bytes, at this byte of the device.
@@ -119,7 +131,9 @@ impl Core {
         let Some(at) = (0..self.layout.devices()).find(in_service) else { return };
         let Some(trouble) = Trouble::of_error(class, error.kind) else { return };
         let device = self.device(at);
-        device.cache_in_doubt.set(device.cache_in_doubt.get() || trouble == Trouble::Gone || class == IoClass::Flush);
+        if device.cache.get() == Cache::Sound && (trouble == Trouble::Gone || class == IoClass::Flush) {
+            device.cache.set(Cache::InDoubt);
+        }
         let before = device.trouble.get();
         if before >= Some(trouble) {
             return;

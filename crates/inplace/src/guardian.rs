@@ -15,6 +15,7 @@ use cygnus_runtime::{DeviceWatch, Event, IoError, OpFuture, either};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
 use crate::array::Inner;
+use crate::care::Cache;
 use crate::raid::Core;
 
 /// How often a member that is awaited is asked. Requests wait for it.
@@ -53,6 +54,16 @@ enum Standing {
     Missing,
     /// Nothing.
     Settled,
+}
+
+/// Whether the others of a group have what a member may have lost with its cache.
+enum Others {
+    /// It leaves, and comes back as one that is missing does: it gets everywhere what it may lack.
+    Have,
+    /// Some that have it do not answer: the member is awaited with them.
+    MayHave,
+    /// More may have lost theirs than the level survives: each block has what is left of it.
+    Lack,
 }
 
 impl Inner {
@@ -197,7 +208,10 @@ impl Inner {
         filling.into_iter().for_each(|member| self.leave(member));
         let lacking = members.filter(|&member| !core.is_whole(member)).count();
         let parity = usize::from(self.ledger().state.borrow().geometry.parity);
-        let expendable = lacking + whole.len() <= parity;
+        // Parity that was made of what is left of the others' caches does not give back what such a one holds.
+        let is_needed = |&member: &usize| core.device(member).cache.get() == Cache::NobodyHas;
+        let is_needed = !core.layout.is_mirrored() && whole.iter().any(is_needed);
+        let expendable = lacking + whole.len() <= parity && !is_needed;
         // Whoever was awaited with others that are back is asked once more before it has to leave: it may be back as well.
         let stays = |&other: &usize| {
             let device = core.device(other);
@@ -276,8 +290,18 @@ impl Inner {
         if !self.is_itself_again(member).await || !matches!(self.standing(member), Standing::InTrouble) {
             return false;
         }
-        if device.cache_in_doubt.take() {
-            self.resync_recent();
+        if device.cache.get() != Cache::Sound {
+            match self.who_has_what_it_lost(member) {
+                Others::Have => {
+                    self.leave(member);
+                    return true;
+                }
+                Others::MayHave => return false,
+                Others::Lack => {
+                    device.cache.set(Cache::Sound);
+                    self.resync_recent();
+                }
+            }
         }
         core.end_trouble(member);
         self.publish_suspension();
@@ -293,6 +317,27 @@ impl Inner {
         }
         self.publish_suspension();
         false
+    }
+
+    /// Who has what a member may have lost with its cache. A resync cannot know which of several copies is the newer one, and
+    /// makes parity of whatever data there is: so the member is not to be read from before it got that from the others.
+    fn who_has_what_it_lost(&self, member: usize) -> Others {
+        let core = self.core();
+        let members = || self.group_of(member).1;
+        let in_doubt = |&of: &usize| core.device(of).cache.get() != Cache::Sound;
+        let lost = members().filter(|of| !core.is_whole(*of) || in_doubt(of)).count();
+        let silent = members().filter(|of| core.device(*of).trouble.get().is_some() && !in_doubt(of)).count();
+        let parity = usize::from(self.ledger().state.borrow().geometry.parity);
+        let nobody_has = lost > parity || core.device(member).cache.get() == Cache::NobodyHas;
+        match () {
+            // That stays so for those that come back later.
+            () if nobody_has => {
+                members().filter(in_doubt).for_each(|of| core.device(of).cache.set(Cache::NobodyHas));
+                Others::Lack
+            }
+            () if lost + silent > parity => Others::MayHave,
+            () => Others::Have,
+        }
     }
 
     /// A member may have lost what was in its cache: copies and parity of what was written lately may not fit any more.

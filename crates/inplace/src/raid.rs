@@ -8,7 +8,7 @@ use cygnus_format::MemberState;
 use cygnus_runtime::{BufSlice, DeviceIx, IoClass, IoError, OpFuture, Rounds, Runtime};
 use cygnus_types::{BLOCK, Lba};
 
-use crate::care::{Care, Due, Given};
+use crate::care::{Cache, Care, Due, Given};
 use crate::error::RaidError;
 use crate::layout::{Layout, Level};
 use crate::ledger::Ledger;
@@ -75,8 +75,8 @@ pub(crate) struct Device {
     pub last_chance: Cell<bool>,
     /// How many operations wait to be given to it again.
     pub owed: Cell<u32>,
-    /// What it has taken since its last flush may be lost.
-    pub cache_in_doubt: Cell<bool>,
+    /// Whether it has what it has taken since its last flush.
+    pub cache: Cell<Cache>,
     /// What it became when it left service in this session.
     pub left_as: Cell<Option<MemberState>>,
     /// All that it lacks is marked in the write-intent log.
@@ -141,7 +141,7 @@ impl Raid {
             awaited: Cell::new(false),
             last_chance: Cell::new(false),
             owed: Cell::new(0),
-            cache_in_doubt: Cell::new(false),
+            cache: Cell::default(),
             left_as: Cell::new(None),
             in_log: Cell::new(false),
             generation: Cell::new(0),
@@ -365,7 +365,7 @@ impl Core {
     pub(crate) fn attach(&self, device: usize, ix: DeviceIx, whole_below: u64, in_log: bool) {
         let device = &self.devices[device];
         device.trouble.set(None);
-        device.cache_in_doubt.set(false);
+        device.cache.set(Cache::Sound);
         device.left_as.set(None);
         device.in_log.set(in_log);
         device.ix.set(ix);
