@@ -31,7 +31,7 @@ const CROOKED: &[(&str, &[usize])] = &[
     ("sim", &[4]),
     ("ssd", &[14]),
     ("target", &[7]),
-    ("torture", &[7, 5]),
+    ("torture", &[5]),
     ("workload", &[4]),
 ];
 

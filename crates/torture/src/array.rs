@@ -11,7 +11,7 @@ use cygnus_types::{BLOCK, ByteSize};
 
 use crate::coverage;
 use crate::journal;
-use crate::run::{PATIENCE, run_with_patience};
+use crate::patience::{PATIENCE, run_with_patience};
 use crate::story::Shape;
 use crate::target::{Failure, Target};
 use crate::truth::Truth;

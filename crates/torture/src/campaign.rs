@@ -6,41 +6,12 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cygnus_sim::{DiskId, World};
-
 use crate::coverage::Coverage;
 use crate::journal;
+use crate::plant::Plant;
 use crate::run::{Outcome, run_story};
 use crate::story::{Effort, Story, Tier, shrink};
 use crate::tally::Tally;
-
-/// A bug planted on purpose, to see that it is caught. All of them are in the devices' behaviour, so that no line of the
-/// engine knows of them: each makes the devices do what they would if the engine had the bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Plant {
-    /// Nothing is wrong.
-    #[default]
-    Nothing,
-    /// Every device acknowledges flushes and does nothing: as if the array skipped its flush barriers.
-    FlushesIgnored,
-}
-
-impl Plant {
-    /// Its name on the command line, if it is a bug.
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::Nothing => None,
-            Self::FlushesIgnored => Some("flushes-ignored"),
-        }
-    }
-
-    pub(crate) fn into_disk(self, world: &World, disk: DiskId) {
-        match self {
-            Self::Nothing => {}
-            Self::FlushesIgnored => world.ignore_flushes(disk, true),
-        }
-    }
-}
 
 /// What [`run_seeds`] is to do.
 #[derive(Clone, Debug)]

@@ -20,6 +20,8 @@ mod members;
 #[cfg(test)]
 mod memory;
 mod oracle;
+mod patience;
+mod plant;
 mod recovery;
 mod regroup;
 mod rot;
@@ -31,8 +33,9 @@ mod tally;
 mod target;
 mod truth;
 
-pub use campaign::{Options, Plant, Replay, Report, SeedFailure, Short, replay, run_seeds, shorten};
+pub use campaign::{Options, Replay, Report, SeedFailure, Short, replay, run_seeds, shorten};
 pub use coverage::Coverage;
 pub use oracle::Violation;
+pub use plant::Plant;
 pub use story::{Effort, Story, StoryError, Tier};
 pub use tally::Tally;

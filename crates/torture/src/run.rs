@@ -3,67 +3,19 @@
 mod operators;
 mod passing;
 mod session;
+mod state;
 mod verdict;
 mod volumes;
 
-use std::rc::Rc;
-use std::task::Poll;
-
-use cygnus_runtime::{DeviceInfo, Halt, Rng};
-use cygnus_sim::{Cluster, DiskId, World};
-use cygnus_types::Nanos;
-
-use crate::array::{Array, VolumeHandle};
-use crate::campaign::Plant;
-use crate::client::{Client, Shared};
 use crate::coverage::{self, Coverage};
 use crate::journal;
-use crate::members::{Done, Members};
+use crate::members::Done;
+use crate::plant::Plant;
 use crate::recovery;
 use crate::regroup;
 use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
 use crate::tally::Tally;
-use crate::truth::Truth;
-use volumes::{Change, Volume};
-
-/// After so much virtual time a request that has no answer is lost. Generous: the slowest honest one takes some seconds,
-/// those that a hung device is given among them.
-pub(crate) const PATIENCE: Nanos = Nanos::secs(120);
-
-/// How long the engine waits for a device: devices hang for less and for more than that.
-const HUNG_AFTER: Nanos = Nanos::secs(1);
-
-struct Run<'a> {
-    story: &'a Story,
-    /// For what a story does not say: the order in which devices are given, which bits of ruined blocks flip.
-    rng: Rng,
-    world: World,
-    members: Members,
-    truth: Truth,
-    shared: Rc<Shared>,
-    volumes: Vec<Volume>,
-    /// The change of a volume that was under way when the power went.
-    unsettled: Option<Change>,
-    /// Whether blocks lost more columns than the parity covers.
-    ruined: bool,
-    /// An opening was refused, and rightly so.
-    is_refused: bool,
-    tally: Tally,
-}
-
-/// A cluster with the array open on it.
-struct Session {
-    cluster: Cluster,
-    array: Array,
-    /// All that the opening was given.
-    devices: Vec<DeviceInfo>,
-}
-
-/// Either the power went, or something is wrong.
-enum Trouble {
-    PowerCut,
-    Failure(String),
-}
+use state::{Run, Session, Trouble};
 
 /// What a run that ended well went through.
 pub(crate) type Outcome = (Tally, Coverage);
@@ -95,32 +47,7 @@ pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, String> 
     Ok((run.tally, coverage))
 }
 
-impl<'a> Run<'a> {
-    fn new(story: &'a Story, plant: Plant) -> Self {
-        let mut rng = Rng::new(story.world);
-        let world = World::new(rng.next_u64());
-        let members = Members::new(&world, &story.shape);
-        let (width, parity) = (story.shape.width(), usize::from(story.shape.geometry.parity));
-        let truth = Truth::new(world.clone(), members.disks(), width, parity);
-        members.disks().iter().for_each(|&disk| plant.into_disk(&world, disk));
-        if story.shape.spares > 0 {
-            (0..story.shape.devices()).for_each(|device| truth.is_filled_from_now_on(device));
-        }
-        Self {
-            story,
-            rng,
-            world,
-            members,
-            truth,
-            shared: Rc::new(Shared::default()),
-            volumes: Vec::new(),
-            unsettled: None,
-            ruined: false,
-            is_refused: false,
-            tally: Tally::default(),
-        }
-    }
-
+impl Run<'_> {
     fn all_cycles(&mut self) -> Result<(), String> {
         self.make_array()?;
         let story = self.story;
@@ -130,7 +57,7 @@ impl<'a> Run<'a> {
         }
         // A last look, with nothing going on.
         let session = self.open(&Cycle::default())?;
-        self.verify(&session)?;
+        self.sweep_volumes(&session)?;
         let leaving = regroup::settled(session.cluster.reactor(0).clone(), session.array.home().clone());
         let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
         if self.story.cycles.iter().any(|cycle| !cycle.passing.is_empty()) {
@@ -146,17 +73,10 @@ impl<'a> Run<'a> {
             Trouble::PowerCut => "the power went unplanned".to_owned(),
             Trouble::Failure(text) => format!("waiting for R-groups to leave: {text}"),
         })?;
-        self.verify(&session)?;
+        self.sweep_volumes(&session)?;
         self.close(session, None)?;
-        self.check()?;
-        if story.salvage.is_empty() { Ok(()) } else { self.salvage(&story.salvage) }
-    }
-
-    fn cluster(&self, disks: &[DiskId]) -> Cluster {
-        let reactors = self.story.shape.reactors;
-        let cluster = Cluster::new(&self.world, reactors, disks);
-        (0..reactors).for_each(|n| cluster.reactor(n.into()).set_patience(HUNG_AFTER));
-        cluster
+        self.check_at_rest()?;
+        if story.salvage.is_empty() { Ok(()) } else { self.salvage_at_rest(&story.salvage) }
     }
 
     fn make_array(&mut self) -> Result<(), String> {
@@ -183,9 +103,9 @@ impl<'a> Run<'a> {
         }
         let session = self.open(cycle)?;
         if cycle.scrubs.first {
-            self.scrub(&session)?;
+            self.scrub_and_look(&session)?;
         }
-        self.verify(&session)?;
+        self.sweep_volumes(&session)?;
         self.ruin(&session, cycle);
         if let Ending::PowerCut(Some(steps)) = cycle.ending {
             self.world.cut_power_after(Some(steps));
@@ -290,46 +210,4 @@ impl<'a> Run<'a> {
         self.shared.spawn(session.cluster.reactor(reactor), client.work(script.requests.clone()));
         Ok(())
     }
-
-    fn client(&self, session: &Session, volume: &Volume, reactor: usize) -> Result<Client<VolumeHandle>, String> {
-        Ok(Client {
-            rt: session.cluster.reactor(reactor).clone(),
-            target: session.array.volume(reactor, &volume.name, &self.truth)?,
-            shared: self.shared.clone(),
-            volume: volume.number,
-            size: volume.size,
-        })
-    }
-
-    /// Runs the cluster until `main` is done; a client's complaint, a stall or a long silence is a failure.
-    fn wait<T: 'static>(&self, session: &Session, main: impl Future<Output = T> + 'static) -> Result<T, Trouble> {
-        let result = run_with_patience(&session.cluster, main);
-        if let Some(text) = self.shared.failure.borrow().clone() {
-            return Err(Trouble::Failure(text));
-        }
-        if matches!(result, Ok(None) | Err(Halt::Stalled)) {
-            journal::tell(format!("{} {}", self.world.now(), session.array.describe()));
-        }
-        match result {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(Trouble::Failure(format!("no end after {PATIENCE}: a request was never answered"))),
-            Err(Halt::PowerCut) => Err(Trouble::PowerCut),
-            Err(Halt::Stalled) => Err(Trouble::Failure("a stall: requests wait and nothing will ever happen".into())),
-        }
-    }
-}
-
-/// Runs the cluster until `main` is done; `None` if that takes longer than anything may.
-pub(crate) fn run_with_patience<T: 'static>(
-    cluster: &Cluster,
-    main: impl Future<Output = T> + 'static,
-) -> Result<Option<T>, Halt> {
-    let mut main = Box::pin(main);
-    let mut limit = Box::pin(cluster.reactor(0).sleep(PATIENCE));
-    cluster.run(std::future::poll_fn(move |cx| {
-        if let Poll::Ready(value) = main.as_mut().poll(cx) {
-            return Poll::Ready(Some(value));
-        }
-        limit.as_mut().poll(cx).map(|()| None)
-    }))
 }

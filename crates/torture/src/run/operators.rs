@@ -1,6 +1,6 @@
 //! What operators do while clients are at work: R-groups come and go, members get other devices.
 
-use super::{Run, Session};
+use super::state::{Run, Session};
 use crate::regroup::Regrouping;
 use crate::story::{Cycle, Regroup};
 

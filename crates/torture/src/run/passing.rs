@@ -7,7 +7,7 @@ use std::rc::Rc;
 use cygnus_sim::DiskId;
 use cygnus_types::Nanos;
 
-use super::{Run, Session, Trouble};
+use super::state::{Run, Session, Trouble};
 use crate::journal;
 use crate::recovery;
 use crate::story::{Cycle, Sort};

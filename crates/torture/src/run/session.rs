@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cygnus_runtime::Halt;
 
-use super::{Run, Session, Trouble};
+use super::state::{Run, Session, Trouble};
 use crate::array::Array;
 use crate::journal;
 use crate::story::{Cycle, Ending};

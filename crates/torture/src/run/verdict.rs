@@ -2,14 +2,14 @@
 
 use cygnus_engine::ScrubReport;
 
-use super::{Run, Session, Trouble};
+use super::state::{Run, Session, Trouble};
 use crate::coverage;
 use crate::journal;
 use crate::salvage;
 use crate::scrub::Judge;
 
 impl Run<'_> {
-    pub(super) fn verify(&mut self, session: &Session) -> Result<(), String> {
+    pub(super) fn sweep_volumes(&mut self, session: &Session) -> Result<(), String> {
         for volume in &self.volumes {
             let client = self.client(session, volume, 0)?;
             self.shared.spawn(session.cluster.reactor(0), client.verify());
@@ -23,7 +23,7 @@ impl Run<'_> {
     }
 
     /// Scrubs to the end and looks at the devices.
-    pub(super) fn scrub(&mut self, session: &Session) -> Result<(), String> {
+    pub(super) fn scrub_and_look(&mut self, session: &Session) -> Result<(), String> {
         journal::tell(format!("{} scrub", self.world.now()));
         let (array, geometry) = (session.array.home(), self.story.shape.geometry);
         let judge = Judge::new(array, &self.truth, geometry, self.members.reliable());
@@ -51,7 +51,7 @@ impl Run<'_> {
 
     /// Checks the stopped array from end to end: without harm nothing may be found; with harm within redundancy
     /// nothing that redundancy does not mend.
-    pub(super) fn check(&mut self) -> Result<(), String> {
+    pub(super) fn check_at_rest(&mut self) -> Result<(), String> {
         const NEVER: [&str; 6] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted"];
         let disks = self.members.left_without(&[]);
         let cluster = self.cluster(&disks);
@@ -71,7 +71,7 @@ impl Run<'_> {
     }
 
     /// Salvages the stopped array without some of its devices.
-    pub(super) fn salvage(&mut self, lost: &[usize]) -> Result<(), String> {
+    pub(super) fn salvage_at_rest(&mut self, lost: &[usize]) -> Result<(), String> {
         journal::tell(format!("{} salvage without {lost:?}", self.world.now()));
         let _step = coverage::During::new("salvage");
         let all = self.members.left_without(&[]);

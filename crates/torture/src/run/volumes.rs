@@ -1,39 +1,10 @@
 //! Volumes that come, go and change their size, also while the power goes.
 
-use std::fmt;
-
 use cygnus_types::BLOCK;
 
-use super::{Run, Session, Trouble};
+use super::state::{Change, Run, Session, Trouble, Volume};
 use crate::journal;
 use crate::story::Admin;
-
-/// A volume as the run knows it.
-#[derive(Clone, Debug)]
-pub(super) struct Volume {
-    pub(super) name: String,
-    /// The oracle's number.
-    pub(super) number: u32,
-    pub(super) size: u64,
-}
-
-/// A change of a volume under way: after a power cut it has happened or not.
-#[derive(Clone, Debug)]
-pub(super) enum Change {
-    Create(Volume),
-    Delete(Volume),
-    Resize(Volume, u64),
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Create(volume) => write!(f, "making {} of {} bytes", volume.name, volume.size),
-            Self::Delete(volume) => write!(f, "deleting {}", volume.name),
-            Self::Resize(volume, size) => write!(f, "resizing {} from {} to {size} bytes", volume.name, volume.size),
-        }
-    }
-}
 
 impl Run<'_> {
     /// Changes a volume, unless the change makes no sense any more.
@@ -67,12 +38,12 @@ impl Run<'_> {
         let result = self.wait(session, work)?;
         result.map_err(|why| Trouble::Failure(format!("{change}: {why}")))?;
         self.unsettled = None;
-        self.settle(&change);
+        self.take_note_of(&change);
         self.shared.inspect().map_err(Trouble::Failure)
     }
 
     /// The change has happened.
-    pub(super) fn settle(&mut self, change: &Change) {
+    pub(super) fn take_note_of(&mut self, change: &Change) {
         let mut oracle = self.shared.oracle.borrow_mut();
         match change {
             Change::Create(volume) => {
@@ -104,7 +75,7 @@ impl Run<'_> {
             let words = if happened { "happened" } else { "did not happen" };
             journal::tell(format!("{change} was under way: it {words}"));
             if happened {
-                self.settle(&change);
+                self.take_note_of(&change);
                 known = self.known_volumes();
             }
         }

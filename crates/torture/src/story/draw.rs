@@ -220,7 +220,7 @@ impl Story {
             requests,
         };
         let mut story = draw.story();
-        tier.narrow(&mut story);
+        story.narrow(tier);
         super::sparse::draw(&mut story, seed, tier);
         super::scrubs::draw(&mut story, seed, tier);
         super::growth::draw(&mut story, seed, tier);
@@ -233,6 +233,31 @@ impl Story {
         // Apart from the rest too.
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
+    }
+}
+
+/// Cycles that a story about one thing has at most, so that it is soon told.
+const CYCLES: usize = 3;
+
+impl Story {
+    /// Takes out what stories of a tier are not about, before anything else is drawn.
+    fn narrow(&mut self, tier: Tier) {
+        if tier == Tier::All {
+            return;
+        }
+        self.cycles.truncate(CYCLES);
+        if matches!(tier, Tier::Passing | Tier::Outages) {
+            self.cycles.iter_mut().for_each(Cycle::calm);
+        }
+    }
+}
+
+impl Cycle {
+    /// Nothing is lost for good.
+    fn calm(&mut self) {
+        self.ruins.clear();
+        self.at_rest.retain(|harm| harm.what.is_harmless());
+        self.during.retain(|(_, harm)| harm.what.is_harmless());
     }
 }
 

@@ -38,7 +38,7 @@ struct Sites {
 }
 
 impl Sites {
-    fn block(&self, n: u64) -> u64 {
+    fn nth_block(&self, n: u64) -> u64 {
         match self.places {
             Places::Strided => n * self.stride,
             Places::Runs => n / 3 * self.stride * 3 + n % 3,
@@ -47,7 +47,7 @@ impl Sites {
     }
 
     fn request(&self, rng: &mut Rng) -> Request {
-        let site = self.block(rng.below(self.count));
+        let site = self.nth_block(rng.below(self.count));
         let (kind, first, blocks) = match rng.below(64) {
             0 => (RequestKind::Flush, 0, 0),
             1..6 => (RequestKind::Read, site, 1),
@@ -110,7 +110,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
         let filled = (usable + usable / 8).min(MOST_FILLED).min(count);
         let write = |n| Request {
             kind: RequestKind::Write,
-            offset: sites.block(n) * B,
+            offset: sites.nth_block(n) * B,
             len: B,
             fua: false,
             pause: Nanos::ZERO,
