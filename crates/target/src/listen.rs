@@ -304,19 +304,6 @@ mod tests {
         dying.join().unwrap();
         assert!(!path.exists(), "a closed listener leaves no file");
 
-        // Nobody else may open it; neither may he who was careless with the umask.
-        for umask in [0o000, 0o777] {
-            // SAFETY: the call only swaps a number of the process; other tests make no sockets that depend on it.
-            let before = unsafe { libc::umask(umask) };
-            let bound = BoundListener::bind(&address);
-            // SAFETY: as above.
-            unsafe { libc::umask(before) };
-            let mode = std::fs::metadata(&path).unwrap().mode() & 0o777;
-            assert_eq!(mode, 0o600, "with umask {umask:o}");
-            UnixStream::connect(&path).unwrap();
-            drop(bound.unwrap());
-        }
-
         // A killed server leaves its file.
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
