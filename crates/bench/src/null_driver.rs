@@ -60,6 +60,9 @@ impl Driver for NullDriver {
         self.queue.push((id, op));
     }
 
+    /// It has no sockets.
+    fn end_receive(&mut self, _: OpId) {}
+
     fn post(&mut self, _: ReactorId, message: Message) {
         self.messages.push(message);
     }

@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
-use crate::{Buf, DeviceInfo, IoErrorKind, Rng, Runtime};
+use crate::executor::UNWANTED_TIMERS;
+use crate::{Buf, DeviceInfo, IoErrorKind, Rng, Runtime, either};
 
 /// Bytes every device given to the suite must have at least.
 pub const MIN_DEVICE: u64 = 4 << 20;
@@ -34,6 +35,7 @@ pub const CHECKS: &[Check] = &[
     ("a trimmed range can be written again", trim_then_write),
     ("a device is opened anew under its number", reopen),
     ("timers fire in order and never early", timers),
+    ("dropped sleeps leave few timers", dropped_sleeps),
     ("a dropped future keeps its buffer", dropped_future_keeps_buffer),
     ("I/O outside the device is a range error", out_of_range),
     ("a reactor can write to itself", message_to_self),
@@ -208,6 +210,22 @@ fn timers(fixture: &Fixture) {
     rt.run(rt.sleep_until(start + Nanos::millis(12))).expect("the reactor reaches the end");
     assert_eq!(*fired.borrow(), [1, 3, 3, 5, 7], "timers fire in the order of their times");
     rt.run(rt.sleep_until(start)).expect("a time in the past is no wait at all");
+}
+
+/// Whoever waits for something else as well sets a timer each time, and drops it when the other thing has come.
+fn dropped_sleeps(fixture: &Fixture) {
+    let rt = &fixture.rt;
+    let ended = rt.run(async {
+        let before = rt.timers();
+        for n in 0..100_000 {
+            let far = rt.sleep(Nanos::secs(10 + n % 7));
+            either(far, rt.yield_now()).await;
+        }
+        assert!(rt.timers() <= before + UNWANTED_TIMERS, "{} timers that nobody waits for", rt.timers());
+        rt.sleep(Nanos::millis(1)).await;
+        assert!(rt.timers() <= before + UNWANTED_TIMERS, "the timer of a sleep that has ended");
+    });
+    ended.expect("the reactor reaches the end");
 }
 
 fn dropped_future_keeps_buffer(fixture: &Fixture) {

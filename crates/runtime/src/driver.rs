@@ -46,6 +46,10 @@ pub trait Driver {
     /// Takes an operation. It may be queued until the next [`Driver::park`].
     fn submit(&mut self, id: OpId, op: Op);
 
+    /// Asks for the end of a receive that nothing has come for: it completes with [`Outcome::Done`](crate::Outcome::Done). If
+    /// something comes first, it brings that, as ever. Of other operations, and of one that has ended, nothing is changed.
+    fn end_receive(&mut self, id: OpId);
+
     /// Sends a message to another reactor (or to this one). Never blocks, never fails: a reactor that is gone drops it.
     fn post(&mut self, to: ReactorId, message: Message);
 

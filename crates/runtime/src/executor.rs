@@ -1,8 +1,7 @@
 //! The executor: polls ready tasks, hands operations to the driver, wakes whoever waits for what came back.
 
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::{Rc, Weak};
@@ -21,28 +20,11 @@ use crate::{
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
 const MAIN_TASK: u32 = 0;
 
-struct Timer {
-    at: Nanos,
-    order: u64,
-    waker: Waker,
-}
+/// Most timers that are kept although nobody waits for them any more.
+pub(crate) const UNWANTED_TIMERS: usize = 1024;
 
-impl PartialEq for Timer {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.order) == (other.at, other.order)
-    }
-}
-impl Eq for Timer {}
-impl PartialOrd for Timer {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Timer {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
-}
+/// When a timer fires, and its place among those that fire at the same time.
+type TimerKey = (Nanos, u64);
 
 struct Inner {
     id: ReactorId,
@@ -53,7 +35,10 @@ struct Inner {
     watch: RefCell<Option<Weak<dyn DeviceWatch>>>,
     tasks: RefCell<Tasks>,
     ready: Rc<ReadyQueue>,
-    timers: RefCell<BinaryHeap<Reverse<Timer>>>,
+    timers: RefCell<BTreeMap<TimerKey, Waker>>,
+    /// Timers that nobody waits for any more. They leave together: a connection sets several, for seconds, and may be gone after
+    /// a millisecond.
+    unwanted: RefCell<Vec<TimerKey>>,
     timer_order: Cell<u64>,
     turn: Cell<u64>,
     mailbox: Mailbox,
@@ -80,6 +65,7 @@ impl Runtime {
             tasks: RefCell::default(),
             ready,
             timers: RefCell::default(),
+            unwanted: RefCell::default(),
             timer_order: Cell::new(0),
             turn: Cell::new(0),
             mailbox: Mailbox::default(),
@@ -171,6 +157,12 @@ impl Runtime {
         self.0.ops.borrow().in_flight(dev)
     }
 
+    /// For how long a device has owed an answer, if that is a tenth of what [`Runtime::set_patience`] gives that operation or
+    /// more; of several operations the slowest.
+    pub fn slow_to_answer(&self, dev: DeviceIx) -> Option<Nanos> {
+        self.0.ops.borrow().slow_to_answer(dev, self.now())
+    }
+
     /// From now on a read or write of a device that has no answer `limit` after its submission is answered by
     /// [`IoErrorKind::Hung`](crate::IoErrorKind::Hung), together with everything else in flight on that device; a flush
     /// may take twice that, a trim four times that and 2 s for each GiB. Time in which the reactor was kept from running does
@@ -232,7 +224,7 @@ impl Runtime {
 
     /// Waits until `at`.
     pub fn sleep_until(&self, at: Nanos) -> Sleep {
-        Sleep { rt: self.clone(), at, armed: false }
+        Sleep { rt: self.clone(), at, armed: None }
     }
 
     /// Waits for `span`.
@@ -285,13 +277,18 @@ impl Runtime {
 
     /// When the earliest timer fires or an operation may be overdue, if there is such a time.
     pub fn next_timer(&self) -> Option<Nanos> {
-        let timer = self.0.timers.borrow().peek().map(|t| t.0.at);
+        let timer = self.0.timers.borrow().first_key_value().map(|(key, _)| key.0);
         timer.into_iter().chain(self.0.ops.borrow().look_at()).min()
     }
 
     /// How many tasks exist; for tests and status.
     pub fn tasks(&self) -> usize {
         self.0.tasks.borrow().live()
+    }
+
+    /// How many timers are set; for tests and status.
+    pub fn timers(&self) -> usize {
+        self.0.timers.borrow().len()
     }
 
     fn poll_ready(&self, turn: &mut Turn, mut main: impl FnMut()) {
@@ -341,8 +338,24 @@ impl Runtime {
         }
         self.look_for_overdue(now);
         let mut timers = self.0.timers.borrow_mut();
-        while timers.peek().is_some_and(|t| t.0.at <= now) {
-            timers.pop().expect("just peeked").0.waker.wake();
+        while let Some(first) = timers.first_entry().filter(|first| first.key().0 <= now) {
+            first.remove().wake();
+        }
+    }
+
+    /// Nobody waits for this timer any more.
+    fn forget_timer(&self, key: TimerKey) {
+        let mut unwanted = self.0.unwanted.borrow_mut();
+        unwanted.push(key);
+        if unwanted.len() < UNWANTED_TIMERS {
+            return;
+        }
+        let now = self.now();
+        unwanted.retain(|key| key.0 > now);
+        // Half of them at least, so that this costs each of them little.
+        if unwanted.len() > UNWANTED_TIMERS / 2 {
+            let mut timers = self.0.timers.borrow_mut();
+            unwanted.drain(..).for_each(|key| drop(timers.remove(&key)));
         }
     }
 
@@ -465,6 +478,16 @@ impl OpFuture {
     }
 }
 
+impl OpFuture {
+    /// Ends a receive for which nothing has come, so that its buffer is free for something else; see
+    /// [`Driver::end_receive`]. The future is awaited as before.
+    pub fn end_receive(&self) {
+        if !self.ended {
+            self.rt.0.driver.borrow_mut().end_receive(self.id);
+        }
+    }
+}
+
 impl Drop for OpFuture {
     fn drop(&mut self) {
         if self.ended {
@@ -478,11 +501,11 @@ impl Drop for OpFuture {
     }
 }
 
-/// See [`Runtime::sleep_until`].
+/// See [`Runtime::sleep_until`]. Once it is dropped its timer does nothing, and leaves with others or when its time has come.
 pub struct Sleep {
     rt: Runtime,
     at: Nanos,
-    armed: bool,
+    armed: Option<TimerKey>,
 }
 
 impl Future for Sleep {
@@ -490,15 +513,25 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.rt.now() >= self.at {
+            self.armed = None;
             return Poll::Ready(());
         }
-        if !std::mem::replace(&mut self.armed, true) {
+        if self.armed.is_none() {
             let inner = &self.rt.0;
             let order = inner.timer_order.get();
             inner.timer_order.set(order + 1);
-            let timer = Timer { at: self.at, order, waker: cx.waker().clone() };
-            inner.timers.borrow_mut().push(Reverse(timer));
+            let key = (self.at, order);
+            inner.timers.borrow_mut().insert(key, cx.waker().clone());
+            self.armed = Some(key);
         }
         Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(key) = self.armed {
+            self.rt.forget_timer(key);
+        }
     }
 }

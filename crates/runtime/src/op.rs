@@ -87,7 +87,8 @@ pub enum Op {
         /// Which listener.
         listener: ListenerId,
     },
-    /// Receive at least one byte into `buf`; answers [`Outcome::Bytes`], 0 when the peer has closed.
+    /// Receive at least one byte into `buf`; answers [`Outcome::Bytes`], 0 when the peer has closed. After
+    /// [`OpFuture::end_receive`](crate::OpFuture::end_receive) it may answer [`Outcome::Done`] instead: nothing has come.
     Recv {
         /// Which socket.
         sock: SocketId,

@@ -10,6 +10,10 @@ use cygnus_types::Nanos;
 
 use crate::{DeviceIo, DeviceIx, IoError, IoErrorKind, Op, OpId, Outcome, patience};
 
+/// An operation that has taken this part of what it may take is worth telling: 7.5 s of 75 s. A healthy device takes seconds at
+/// most, even behind a queue of its own.
+const SLOW_SHARE: u64 = 10;
+
 pub(crate) enum OpState {
     Free {
         next: Option<u32>,
@@ -150,6 +154,13 @@ impl OpSlab {
     /// Operations of a device that the driver holds.
     pub(crate) fn in_flight(&self, dev: DeviceIx) -> usize {
         self.slots.iter().filter(|slot| slot.io.is_some_and(|io| io.dev == dev)).count()
+    }
+
+    /// How long the device's slowest operation has gone without an answer, if that is a tenth of what it may take or more.
+    pub(crate) fn slow_to_answer(&self, dev: DeviceIx, now: Nanos) -> Option<Nanos> {
+        let waits = |slot: &&Slot| !slot.given_up && slot.io.is_some_and(|io| io.dev == dev);
+        let ages = self.slots.iter().filter(waits).map(|slot| (now.since(slot.began), slot.limit.since(slot.began)));
+        ages.filter(|(age, patience)| age.0 > 0 && age.0 >= patience.0 / SLOW_SHARE).map(|(age, _)| age).max()
     }
 
     /// For so long nobody saw what devices did: as if what is in flight had been submitted that much later. Only from the time

@@ -40,6 +40,10 @@ impl Driver for SimDriver {
         }
     }
 
+    fn end_receive(&mut self, id: OpId) {
+        self.world.0.borrow_mut().end_receive(self.port, id);
+    }
+
     fn post(&mut self, to: ReactorId, message: Message) {
         let mut state = self.world.0.borrow_mut();
         if state.ports[self.port].alive {

@@ -14,6 +14,10 @@ use crate::stats::SessionCounters;
 /// Bytes per second at which a request must come, once it has begun.
 const SLOWEST: u64 = 64 << 10;
 
+/// A session of which nothing was asked for so long gives back the memory that it keeps for the next requests. Looked at once a
+/// second, so that a client with a pause now and then is not made to begin small each time.
+const REST_AFTER: Nanos = Nanos::secs(2);
+
 pub(crate) struct Handle {
     pub(crate) id: u64,
     pub(crate) listener: String,
@@ -41,6 +45,18 @@ pub(crate) struct Client {
     due: Cell<Option<Nanos>>,
     /// When it was last heard of.
     heard: Cell<Nanos>,
+    rest: Cell<Rest>,
+}
+
+/// Whether the session holds memory that it does not need while nothing is asked of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// It may, for whatever comes next.
+    Awake,
+    /// It has been told to give that back.
+    Told,
+    /// It has done so, or is about to.
+    Resting,
 }
 
 impl Client {
@@ -62,6 +78,20 @@ impl Client {
 
     pub(crate) fn heard_of(&self, now: Nanos) {
         self.heard.set(now);
+        self.rest.set(Rest::Awake);
+    }
+
+    /// Whether the session was told to rest, and has not heard of it yet.
+    pub(crate) fn take_rest(&self) -> bool {
+        let told = self.rest.get() == Rest::Told;
+        if told {
+            self.rest.set(Rest::Resting);
+        }
+        told
+    }
+
+    pub(crate) fn is_resting(&self) -> bool {
+        self.rest.get() == Rest::Resting
     }
 
     /// Nobody could have done anything for so long: it does not count.
@@ -87,7 +117,12 @@ impl Handle {
             stop: RefCell::default(),
             wake: Event::new(),
             window: Cell::new(0),
-            client: Client { sending: Cell::new(None), due: Cell::new(None), heard: Cell::new(now) },
+            client: Client {
+                sending: Cell::new(None),
+                due: Cell::new(None),
+                heard: Cell::new(now),
+                rest: Cell::new(Rest::Awake),
+            },
         }
     }
 
@@ -105,7 +140,12 @@ impl Handle {
         self.export.borrow().is_none() && self.stop.borrow().is_none()
     }
 
-    /// Ends the session if its client has been waited for too long. Nobody looked for `missed` before `now`.
+    /// Whether the client has chosen its export and nothing of what it asked is under way.
+    fn is_idle(&self) -> bool {
+        self.window.get() == 0 && self.export.borrow().is_some()
+    }
+
+    /// Ends the session if its client has been waited for too long, and has one rest whose client asks nothing. Nobody looked for `missed` before `now`.
     pub(crate) fn look_after(&self, now: Nanos, missed: Nanos, stalled_after: Nanos, idle_after: Option<Nanos>) {
         let client = &self.client;
         client.excuse(missed);
@@ -115,11 +155,17 @@ impl Handle {
         } else if client.due.get().is_some_and(|due| now >= due) {
             self.stop(EndReason::Unfinished);
         } else if let Some(span) = idle_after
-            && self.window.get() == 0
-            && self.export.borrow().is_some()
+            && self.is_idle()
             && quiet >= span
         {
             self.stop(EndReason::Idle(span));
+        } else if self.is_idle()
+            && client.due.get().is_none()
+            && quiet >= REST_AFTER
+            && client.rest.get() == Rest::Awake
+        {
+            client.rest.set(Rest::Told);
+            self.wake.notify();
         }
     }
 }

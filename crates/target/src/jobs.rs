@@ -62,6 +62,8 @@ pub(crate) struct Jobs {
     idle: Cell<u128>,
     wakers: RefCell<Vec<Waker>>,
     workers: Cell<u32>,
+    /// Counts the times that all workers were sent home.
+    shift: Cell<u32>,
     /// How many workers there may be.
     most: u32,
     closed: Cell<bool>,
@@ -77,6 +79,7 @@ impl Jobs {
             idle: Cell::new(0),
             wakers: RefCell::default(),
             workers: Cell::new(0),
+            shift: Cell::new(0),
             most,
             closed: Cell::new(false),
         }
@@ -101,9 +104,33 @@ impl Jobs {
         })
     }
 
-    /// The next job for a worker; None once closed.
-    pub(crate) async fn next(&self, worker: u32) -> Option<Job> {
+    /// Sends all workers home if none of them has anything to do; tells how many of them had been started where more than the
+    /// first was allowed.
+    pub(crate) fn rest(&self) -> u32 {
+        let workers = self.workers.get();
+        if workers == 0 || self.idle.get().count_ones() != workers || !self.queue.borrow().is_empty() {
+            return 0;
+        }
+        self.shift.set(self.shift.get().wrapping_add(1));
+        self.workers.set(0);
+        self.idle.set(0);
+        // Empty, and its memory goes too.
+        *self.queue.borrow_mut() = VecDeque::new();
+        self.wakers.take().iter().for_each(Waker::wake_by_ref);
+        workers - 1
+    }
+
+    /// Which workers are at work now.
+    pub(crate) fn shift(&self) -> u32 {
+        self.shift.get()
+    }
+
+    /// The next job for a worker of this shift; None once that is over.
+    pub(crate) async fn next(&self, shift: u32, worker: u32) -> Option<Job> {
         poll_fn(|cx| {
+            if shift != self.shift.get() {
+                return Poll::Ready(None);
+            }
             if let Some(job) = self.queue.borrow_mut().pop_front() {
                 // It may have found the job without having been woken for it.
                 self.idle.set(self.idle.get() & !(1 << worker));

@@ -152,6 +152,14 @@ impl Outbox {
         self.streams.notify();
     }
 
+    /// Lets go of the memory that is kept for the next replies, if there are none on their way.
+    pub(crate) fn rest(&self) {
+        let pending = &mut *self.pending.borrow_mut();
+        if pending.parts.is_empty() && pending.used == pending.open && self.behind.borrow().is_none() {
+            *pending = Pending::default();
+        }
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.get()
     }

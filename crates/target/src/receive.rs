@@ -111,6 +111,15 @@ impl ReceiveBuffer {
         self.lean = if bytes * 4 <= self.buf.len() { self.lean.saturating_add(1) } else { 0 };
     }
 
+    /// Keeps what is enough for one request. Nothing is in it, and nobody receives into it.
+    pub(crate) fn rest(&mut self) {
+        assert!(self.filled().is_empty(), "a buffer with a request in it is needed");
+        if self.buf.len() > ENOUGH {
+            self.resize(ENOUGH);
+        }
+        (self.lean, self.filled_up) = (0, false);
+    }
+
     fn resize(&mut self, wanted: usize) -> bool {
         let len = self.buf.len();
         if wanted > len && !grow(&self.account, len, wanted) {

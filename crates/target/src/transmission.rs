@@ -154,8 +154,20 @@ impl<V: Volume> Transmission<V> {
             client.has_begun(self.rt.now(), missing, self.stalled_after);
         }
         receive(&self.rt, sock, input, &self.handle, None, || self.ended.borrow().clone()).await?;
-        client.heard_of(self.rt.now());
+        if client.is_resting() && input.filled().is_empty() {
+            self.rest(input);
+        } else {
+            client.heard_of(self.rt.now());
+        }
         Ok(())
+    }
+
+    /// Gives back what an idle connection does not need.
+    fn rest(&self, input: &mut ReceiveBuffer) {
+        input.rest();
+        self.outbox.rest();
+        let workers: u32 = [&self.reads, &self.long, &self.others].map(Jobs::rest).iter().sum();
+        self.handle.account.give(workers as usize * WORKER);
     }
 
     /// Takes units of work of this turn, or waits for one that has some left.
@@ -274,9 +286,9 @@ impl<V: Volume> Transmission<V> {
     pub(crate) fn queue(self: &Rc<Self>, job: Job) {
         let lane = Lane::of(&job);
         if let Some(worker) = self.jobs(lane).push(job, || self.handle.account.try_take(WORKER)) {
-            let session = self.clone();
+            let (session, shift) = (self.clone(), self.jobs(lane).shift());
             self.rt.spawn(async move {
-                while let Some(job) = session.jobs(lane).next(worker).await {
+                while let Some(job) = session.jobs(lane).next(shift, worker).await {
                     session.serve(job).await;
                 }
             });

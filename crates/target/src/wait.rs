@@ -26,7 +26,8 @@ pub(crate) async fn send_before(
     unless_ended(send, handle, Some(rt.sleep_until(deadline)), ended).await.map(|_| ())
 }
 
-/// Receives something, unless the session has to end before that. There is room in the buffer.
+/// Receives something, unless the session has to end before that. There is room in the buffer. If the session is told to rest
+/// meanwhile, this returns without having received anything.
 pub(crate) async fn receive(
     rt: &Runtime,
     sock: SocketId,
@@ -42,6 +43,8 @@ pub(crate) async fn receive(
             input.received(bytes as usize);
             Ok(())
         }
+        // It was ended, so that the buffer can be given back.
+        Outcome::Done => Ok(()),
         other => unreachable!("recv answered {other:?}"),
     }
 }
@@ -57,6 +60,9 @@ async fn unless_ended(
         let mut wake = handle.wake.wait();
         if let Some(reason) = ended().or_else(|| handle.stopped()) {
             return Err(reason);
+        }
+        if handle.client.take_rest() {
+            op.end_receive();
         }
         let outcome = poll_fn(|cx| {
             if let Poll::Ready(outcome) = Pin::new(&mut op).poll(cx) {

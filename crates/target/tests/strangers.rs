@@ -50,6 +50,46 @@ fn announcing_takes_no_memory() {
 }
 
 #[test]
+fn whoever_asks_nothing_more_holds_little() {
+    const CLIENTS: usize = 100;
+    let world = World::with(usize::MAX, 8 * MIB, ServerConfig::default());
+    world.run(async {
+        let mut clients = Vec::new();
+        for _ in 0..CLIENTS {
+            let mut client = world.client().await;
+            // As a busy client: enough at a time for the buffer to grow, and many reads that have to wait.
+            for n in 0..30 {
+                let data = bytes(60 << 10, n);
+                client.start(Command::Write, 0, 0, data.len() as u32, &data).await;
+            }
+            world.volume.0.slow.set(true);
+            for _ in 0..32 {
+                client.start(Command::Read, 0, 0, 4096, &[]).await;
+            }
+            for _ in 0..62 {
+                client.next().await.expect("the server answers");
+            }
+            world.volume.0.slow.set(false);
+            clients.push(client);
+        }
+        let small = CLIENTS * (64 << 10);
+        assert!(world.held() > small, "{} bytes of memory are held by the busy", world.held());
+        for _ in 0..6 {
+            world.rt.give_back_buffers();
+            world.rt.sleep(Nanos::secs(1)).await;
+        }
+        assert_eq!(world.held(), 0, "what they have to themselves is enough for that");
+        assert!(world.rt.buffer_bytes() < small, "{} bytes of buffers", world.rt.buffer_bytes());
+        for client in &mut clients {
+            let data = bytes(300 << 10, 7);
+            assert_eq!(client.write(4096, &data, 0).await, Answer::Done);
+            assert!(client.read(4096, 300 << 10).await == Answer::Data(data), "it is served as before");
+        }
+        assert_eq!(world.ends(), []);
+    });
+}
+
+#[test]
 fn long_writes_come_in_pieces() {
     for slow in [false, true] {
         let world = World::with(10_000, 8 * MIB, ServerConfig::default());

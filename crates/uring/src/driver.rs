@@ -44,7 +44,7 @@ mod tag {
     pub(super) const SEND: u32 = 1;
     /// The read of the bell.
     pub(super) const BELL: u32 = 2;
-    /// A cancellation of everything, at the end.
+    /// A cancellation: of everything, at the end, or of a receive.
     pub(super) const CANCEL: u32 = 3;
 
     pub(super) fn pack(tag: u32, ix: u32) -> u64 {
@@ -223,6 +223,17 @@ impl Core {
                     self.refuse(id, error.kind);
                 }
             }
+        }
+    }
+
+    /// Has the kernel let go of a receive. The cancellation goes to it before anything that has ended is looked at, so by then
+    /// the number still is that of this receive.
+    fn end_receive(&mut self, id: OpId) {
+        let is_receive = |flight: &InFlight| matches!(flight.op, Op::Recv { .. });
+        if self.in_flight.get(id.0 as usize).and_then(Option::as_ref).is_some_and(is_receive) {
+            let cancel = opcode::AsyncCancel::new(tag::pack(tag::OP, id.0)).build();
+            // SAFETY: a cancellation points to nothing.
+            unsafe { self.ring.push(cancel.user_data(tag::pack(tag::CANCEL, id.0))) };
         }
     }
 
@@ -433,6 +444,8 @@ impl Core {
         let result = match result {
             _ if socket.is_closing() => Err(IoError::new(IoErrorKind::Closed)),
             0.. => Ok(Outcome::Bytes(result as u32)),
+            // By `end_receive`.
+            _ if -result == libc::ECANCELED => Ok(Outcome::Done),
             _ => Err(IoError::of_socket(-result)),
         };
         done.push(Completion { id, result });
@@ -600,6 +613,10 @@ impl Driver for UringDriver {
 
     fn submit(&mut self, id: OpId, op: Op) {
         self.0.borrow_mut().submit(id, op);
+    }
+
+    fn end_receive(&mut self, id: OpId) {
+        self.0.borrow_mut().end_receive(id);
     }
 
     fn post(&mut self, to: ReactorId, message: Message) {

@@ -154,6 +154,14 @@ impl Driver for Loopback {
         }
     }
 
+    fn end_receive(&mut self, id: OpId) {
+        let network = &mut *self.0.borrow_mut();
+        let ended = |socket: &mut Socket| socket.receiving.take_if(|(receive, _)| *receive == id).is_some();
+        if network.sockets.iter_mut().any(ended) {
+            network.end(id, Ok(Outcome::Done));
+        }
+    }
+
     fn post(&mut self, _to: ReactorId, _message: Message) {
         panic!("this driver has one reactor");
     }
