@@ -63,6 +63,7 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     }
     sentences.extend(status.oddities.iter().map(|oddity| format!("{oddity}.")));
     sentences.extend(status.devices.iter().filter_map(|device| errors_sentence(&status.name, device)));
+    sentences.extend(status.devices.iter().filter_map(owing_sentence));
     sentences.extend(status.devices.iter().flat_map(slow_sentences));
     sentences.extend(status.scrub.report.as_ref().and_then(|report| report.loss()).map(|loss| format!("{loss}.")));
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
@@ -111,6 +112,11 @@ fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
              parity. Replace it: 'cygnus array replace {array} {index} DEVICE'."
         ),
     }
+}
+
+fn owing_sentence(device: &DeviceStatus) -> Option<String> {
+    let since = seconds(device.slow_to_answer_millis?);
+    Some(format!("{} is slow to answer: a request has waited for {since}.", device.path))
 }
 
 fn slow_sentences(device: &DeviceStatus) -> Vec<String> {

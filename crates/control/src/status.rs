@@ -409,6 +409,10 @@ pub struct DeviceStatus {
     /// What it did not do, in words: why it is missing, or in trouble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// For how long it has owed an answer, in milliseconds, if that is a tenth of what it is given or more; as the first
+    /// reactor sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_to_answer_millis: Option<u64>,
     /// The spare that is being filled to take over from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successor: Option<String>,

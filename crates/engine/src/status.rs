@@ -128,6 +128,8 @@ pub struct MemberStatus {
     pub trimmed: u64,
     /// How it keeps pace.
     pub pace: MemberPace,
+    /// For how long it has owed the home reactor an answer, if that is a sizeable part of what it is given.
+    pub slow_to_answer: Option<Nanos>,
     /// What went wrong with it since the array was opened.
     pub errors: ErrorCounts,
     /// What went wrong with it since it joined the array, as its superblock remembers it: never less than `errors` says,
@@ -402,6 +404,7 @@ impl Reactor {
             scrub_read: read(&state.counters.scrub_read),
             trimmed: read(&state.counters.trimmed),
             pace: self.member_pace(member),
+            slow_to_answer: self.device_in_service(member).and_then(|dev| self.rt.slow_to_answer(dev)),
             errors: error_counts(&state.counters),
             lifetime: state.errors(self.turned_slow(member)),
             suspect: self.suspicion(member),

@@ -60,6 +60,8 @@ pub struct MemberStatus {
     pub state: MemberState,
     /// What is the matter with it, while it is in service.
     pub trouble: Option<Trouble>,
+    /// For how long it has owed an answer, if that is a sizeable part of what it is given.
+    pub slow_to_answer: Option<Nanos>,
     /// Size of its device; 0 if that is not there.
     pub size: ByteSize,
     /// What was done with it since the array was opened.
@@ -137,6 +139,9 @@ impl Array {
             name: device.map(|device| device.name.clone()),
             state,
             trouble: core.device(ix).trouble.get().filter(|_| !core.is_failed(ix)),
+            slow_to_answer: device
+                .filter(|_| !core.is_failed(ix))
+                .and_then(|_| self.0.rt.slow_to_answer(core.device_ix(ix))),
             size: ByteSize(device.map_or(0, |device| device.size)),
             traffic: core.device(ix).traffic.get(),
         }

@@ -41,6 +41,34 @@ impl DeviceWatch for Told {
 }
 
 #[test]
+fn an_answer_that_is_long_in_coming_is_told_before_the_device_is_given_up() {
+    let (world, disk) = one_disk(1);
+    let rt = world.reactor(ReactorId(0), &[disk]);
+    let run = rt.run(async {
+        world.hang(disk, None);
+        let read = rt.read(DEV, 0, rt.alloc(BLOCK).full());
+        rt.sleep(Nanos::secs(100)).await;
+        assert_eq!(rt.slow_to_answer(DEV), None, "nobody has said how long it may take");
+        world.release(disk);
+        read.await.expect("it is answered in the end");
+        rt.set_patience(Nanos::secs(30));
+        world.hang(disk, None);
+        let flush = rt.flush(DEV);
+        rt.sleep(Nanos::secs(1)).await;
+        let read = rt.read(DEV, 0, rt.alloc(BLOCK).full());
+        rt.sleep(Nanos::millis(2_900)).await;
+        assert_eq!(rt.slow_to_answer(DEV), None, "3.9 s of the flush's 60 s, 2.9 s of the read's 30 s");
+        rt.sleep(Nanos::millis(200)).await;
+        let owed = rt.slow_to_answer(DEV).expect("a tenth of what the read may take has passed");
+        assert!(owed >= Nanos::millis(3_100) && owed < Nanos::millis(3_200), "of the read, not of the flush: {owed}");
+        read.await.expect_err("the device hangs");
+        assert_eq!(rt.slow_to_answer(DEV), None, "it is given up, which is told otherwise");
+        drop(flush);
+    });
+    assert_eq!(run, Ok(()));
+}
+
+#[test]
 fn a_device_that_hangs_is_given_up_and_keeps_its_buffers_until_it_answers() {
     let (world, disk) = one_disk(1);
     let rt = world.reactor(ReactorId(0), &[disk]);

@@ -264,6 +264,7 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
             MemberState::Rebuilding => DeviceState::Rebuilding,
         },
         trouble: member.trouble.map(|trouble| trouble.words().into()),
+        slow_to_answer_millis: member.slow_to_answer.map(|span| span.0 / 1_000_000),
         successor: member.successor.clone(),
         size_bytes: member.size.0,
         io: counters(member),

@@ -160,6 +160,7 @@ fn device(array: &Status, member: &MemberStatus, serving: &Serving<'_>) -> Devic
         group: (member.member.index() / width(array)) as u32,
         path: member.name.clone().unwrap_or_else(remembered),
         trouble: member.trouble.map(|trouble| trouble.words().into()),
+        slow_to_answer_millis: member.slow_to_answer.map(|span| span.0 / 1_000_000),
         state: match member.state {
             MemberState::Online => DeviceState::Online,
             MemberState::Failed => DeviceState::Failed,

@@ -95,6 +95,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
             group: (index / width) as u32,
             path: place(found.as_ref(), index, record),
             trouble: None,
+            slow_to_answer_millis: None,
             state: device_state(desc, found.as_ref()),
             successor: None,
             size_bytes: found.as_ref().map_or(0, |member| member.size),

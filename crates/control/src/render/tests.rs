@@ -7,6 +7,7 @@ use crate::status::*;
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
         trouble: None,
+        slow_to_answer_millis: None,
         index,
         group: index / 3,
         path: format!("/srv/d{index}"),
@@ -256,6 +257,15 @@ fn a_member_that_is_slow_at_writing_is_named_with_its_peers() {
     assert!(sentences.iter().any(|sentence| sentence == expected), "{sentences:?}");
     status.devices[4].pace = Some(DevicePace { flush_lag: Some(lag), ..DevicePace::default() });
     assert!(complaints(&status).iter().any(|sentence| sentence.contains("is slow at flushing: p99 41.0 ms")));
+}
+
+#[test]
+fn a_member_that_owes_an_answer_is_named_while_nothing_follows_yet() {
+    let mut status = tank(&[]);
+    status.devices[4].slow_to_answer_millis = Some(9_700);
+    let expected = "/srv/d4 is slow to answer: a request has waited for 9 s.";
+    assert!(complaints(&status).iter().any(|sentence| sentence == expected), "{:?}", complaints(&status));
+    assert_eq!(status.condition(), Condition::Well, "it may pass in a moment");
 }
 
 #[test]
