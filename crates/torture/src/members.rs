@@ -178,7 +178,7 @@ impl Members {
     pub(crate) fn harm(&mut self, harm: Harm, running: bool) -> Done {
         let Harm { member: n, what } = harm;
         if let What::Rots(part, decay, nth) = what {
-            return if running { Done::Refused } else { self.rot(n, part, decay, nth) };
+            return self.rot(n, part, decay, nth);
         }
         if !what.is_harmless() && !self.may_harm(n) || what == What::New && running {
             return Done::Refused;
@@ -221,7 +221,7 @@ impl Members {
         if matches!(what, What::Unreadable(_) | What::Flip(..)) { Done::Damaged } else { Done::Other }
     }
 
-    /// Lets something on a stopped device rot that is there once more than members may be away: that costs no parity.
+    /// Lets something on a device rot that is there once more than members may be away: that costs no parity.
     fn rot(&mut self, n: usize, part: Part, how: Decay, nth: u64) -> Done {
         let all: Vec<DiskId> = self.members.iter().filter(|m| !m.gone).map(|m| m.disk).collect();
         let member = &mut self.members[n];

@@ -1,4 +1,4 @@
-//! Where the devices of a stopped array hold what describes the data, and what becomes of it when it rots.
+//! Where the devices of an array hold what describes the data, and what becomes of it when it rots.
 
 use std::collections::BTreeSet;
 

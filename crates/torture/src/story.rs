@@ -138,8 +138,7 @@ pub(crate) enum What {
     Unreadable(u64),
     /// A bit flips; byte offset and bit.
     Flip(u64, u8),
-    /// Something that describes the data rots, in one place of those where it is; the number decides which place and bit. Only
-    /// while the array is stopped.
+    /// Something that describes the data rots, in one place of those where it is; the number decides which place and bit.
     Rots(Part, Decay, u64),
     /// Something goes wrong by itself from now on; so often in a million.
     Misbehaves(Manner, u32),

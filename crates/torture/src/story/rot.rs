@@ -3,6 +3,7 @@
 //! bear beside m members that came to harm, so nothing of it may be felt.
 
 use cygnus_runtime::Rng;
+use cygnus_types::Nanos;
 
 use super::{Harm, Story, Tier, What};
 
@@ -34,18 +35,47 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     if !tier.has(Tier::Rot, rng.chance(1, ONE_IN)) {
         return;
     }
-    let (members, width, parity) = (story.shape.members(), story.shape.width(), story.shape.geometry.parity);
-    let column = rng.below(width as u64) as usize;
+    let shape = &story.shape;
+    let rots = Rots {
+        members: shape.members(),
+        width: shape.width(),
+        parity: shape.geometry.parity,
+        column: rng.below(shape.width() as u64) as usize,
+    };
     for cycle in &mut story.cycles {
         for _ in 0..rng.below(6) {
-            let any = rng.below(members as u64) as usize;
-            let (member, part) = match rng.below(3) {
-                0 => (any, Part::Superblock),
-                1 if parity == 0 => (any, Part::Page),
-                _ => (any / width * width + column, Part::Header),
-            };
-            let decay = [Decay::Flipped, Decay::Unreadable, Decay::Zeroed][rng.below(3) as usize];
-            cycle.at_rest.push(Harm { member, what: What::Rots(part, decay, rng.below(1 << 16)) });
+            cycle.at_rest.push(rots.random(&mut rng));
         }
+    }
+    // Drawn last, so that what rots at rest does not depend on it.
+    for cycle in &mut story.cycles {
+        for _ in 0..rng.below(4) {
+            // Clients are done after some milliseconds.
+            let magnitude = 10 + rng.below(14);
+            let at = Nanos(rng.below(1 << magnitude));
+            cycle.during.push((at, rots.random(&mut rng)));
+        }
+    }
+}
+
+/// What may rot in a story.
+struct Rots {
+    members: usize,
+    width: usize,
+    parity: u8,
+    /// Of all groups.
+    column: usize,
+}
+
+impl Rots {
+    fn random(&self, rng: &mut Rng) -> Harm {
+        let any = rng.below(self.members as u64) as usize;
+        let (member, part) = match rng.below(3) {
+            0 => (any, Part::Superblock),
+            1 if self.parity == 0 => (any, Part::Page),
+            _ => (any / self.width * self.width + self.column, Part::Header),
+        };
+        let decay = [Decay::Flipped, Decay::Unreadable, Decay::Zeroed][rng.below(3) as usize];
+        Harm { member, what: What::Rots(part, decay, rng.below(1 << 16)) }
     }
 }
