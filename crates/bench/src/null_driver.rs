@@ -17,7 +17,7 @@ pub(crate) struct NullDriver {
 }
 
 impl NullDriver {
-    /// A driver of so many devices of `size` bytes, and what they are.
+    /// A driver of `devices` devices of `size` bytes, and their descriptions.
     pub(crate) fn new(devices: usize, size: u64) -> (Self, Vec<DeviceInfo>) {
         let info = |n| DeviceInfo {
             ix: DeviceIx(n as u16),

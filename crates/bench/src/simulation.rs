@@ -244,7 +244,7 @@ fn drives_alone(
     Ok(SimRow::new(name, requests, spent, mqsim).limited(requests as f64 / floor, "its events queued"))
 }
 
-/// So many commands, [`DEPTH`] at once.
+/// `count` commands, [`DEPTH`] at once.
 fn keep_busy(model: &mut Model, count: u64, seed: u64, command: impl Fn(u64, u32) -> Command) {
     let mut rng = Rng::new(seed);
     let blocks = model.blocks();
@@ -264,7 +264,7 @@ fn keep_busy(model: &mut Model, count: u64, seed: u64, command: impl Fn(u64, u32
     }
 }
 
-/// Puts so many events into a queue by time and takes them out again, [`DEPTH`] at once: what any simulation of as many
+/// Puts `count` events into a queue by time and takes them out again, [`DEPTH`] at once: what any simulation of as many
 /// events does.
 fn queue_events(count: u64) {
     let mut rng = Rng::new(1);

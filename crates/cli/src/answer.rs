@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// After so long without an answer it is said what is waited for.
+/// Time without an answer after which the command says what it waits for.
 const NOTICE: Duration = Duration::from_secs(3);
 /// And then it is not waited for any longer.
 const PATIENCE: Duration = Duration::from_secs(15);

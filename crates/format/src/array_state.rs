@@ -417,7 +417,7 @@ impl ArrayState {
         }
     }
 
-    /// Takes in a group of so many segments: gives it addresses and the lowest number that no group has. Returns that.
+    /// Takes in a group of `segments` segments: gives it addresses and the lowest number that no group has. Returns that.
     ///
     /// # Errors
     /// When there are no such addresses; nothing has changed then. That the numbers have not run out, and all else, is

@@ -117,7 +117,7 @@ const _: () = {
     assert!(MAX_STRIPE_ROWS + MAX_HEADER_BLOCKS <= MAX_SEGMENT_BLOCKS, "the tallest stripe fits in a segment");
 };
 
-/// Blocks of one copy of the tallest stripe's header, with the entries of so many columns.
+/// Blocks of one copy of the tallest stripe's header, with the entries of `tables` columns.
 const fn header_blocks(tables: usize) -> usize {
     (STRIPE_FIXED + (tables * MAX_STRIPE_ROWS as usize + MIN_DISCARDS) * ENTRY_BYTES).div_ceil(BLOCK)
 }

@@ -27,7 +27,7 @@ pub struct Geometry {
     pub data: u8,
     /// Parity columns (m), at most [`MAX_PARITY`].
     pub parity: u8,
-    /// Striping unit in blocks: consecutive slots of a stripe stay on one column for so long.
+    /// Striping unit in blocks: the number of consecutive slots of a stripe that lie on one column.
     pub chunk_blocks: u32,
     /// Rows of a full stripe; a multiple of `chunk_blocks`.
     pub stripe_rows: u32,
@@ -276,7 +276,7 @@ impl Rotation {
 
     /// Columns whose entries each copy of a stripe's header has: its own column's and those of the columns before it, round
     /// the group. With m + 2 of them, any m members can be away and one more copy be spoiled, and every entry is still
-    /// known. A group with one data column has not so many columns; each of its headers is there twice instead.
+    /// known. A group with one data column has fewer columns than that; each of its headers is there twice instead.
     #[inline]
     pub const fn tables(&self) -> u8 {
         tables(self.data, self.parity)

@@ -48,7 +48,7 @@ const _: () = {
     assert!(INTENT_OFFSET + blocks_for(MAX_SEGMENTS) as u64 * BLOCK as u64 <= PROBE_OFFSET, "the longest log fits");
 };
 
-/// Blocks of a log for so many regions.
+/// Blocks of a log for `regions` regions.
 pub const fn blocks_for(regions: u32) -> u32 {
     regions.div_ceil(INTENT_REGIONS)
 }

@@ -101,7 +101,7 @@ fn frames(geometry: &Geometry) -> u32 {
     addressable.min(MAX_SEGMENTS.into()) as u32
 }
 
-/// The lowest frames that are free beside those taken, for a group of so many segments.
+/// The lowest frames that are free beside those taken, for a group of this number of segments.
 ///
 /// # Errors
 /// When there are not as many.

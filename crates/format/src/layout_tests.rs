@@ -8,7 +8,7 @@ fn extent(first: u32, frames: u32) -> Extent {
     Extent { first, frames }
 }
 
-/// Groups of so many segments, come one after the other; a zero is a number without a group.
+/// Groups with these numbers of segments that come one after the other; a zero is a number without a group.
 fn layout(geometry: Geometry, segments: &[u32]) -> Result<Layout, LayoutError> {
     let mut groups: Vec<Vec<Extent>> = Vec::new();
     for &count in segments {

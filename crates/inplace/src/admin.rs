@@ -32,7 +32,7 @@ impl Inner {
         taken
     }
 
-    /// The first gap of so many MiB; else the largest gap there is.
+    /// The first gap of `mib` MiB; else the largest gap there is.
     fn gap(&self, mib: u64) -> Result<u64, u64> {
         let (mut at, mut largest) = (0, 0);
         for (start, end) in self.taken().into_iter().chain([(self.space_mib(), 0)]) {

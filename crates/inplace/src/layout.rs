@@ -128,7 +128,7 @@ impl Layout {
     /// An array over devices of `device_blocks` blocks of 4 KiB, with chunks of `chunk_blocks`.
     ///
     /// # Errors
-    /// When the level does not work with so many devices, or no chunk fits.
+    /// When the level does not work with this number of devices, or no chunk fits.
     pub fn new(level: Level, devices: usize, chunk_blocks: u32, device_blocks: u64) -> Result<Self, LayoutError> {
         level.fits(devices)?;
         let stripes = device_blocks.checked_div(u64::from(chunk_blocks)).unwrap_or(0);

@@ -139,7 +139,7 @@ mod tests {
         ended.unwrap_or_else(|halt| panic!("{halt}"));
     }
 
-    /// Writes so many blocks, one after the other.
+    /// Writes `blocks`, one after the other.
     async fn write(cache: &PageCache, blocks: std::ops::Range<u64>) {
         for block in blocks {
             cache.write(block * u64::from(BLOCK), BLOCK).await.expect("there is room, and drives that work");

@@ -44,7 +44,7 @@ pub(crate) enum Precondition {
 pub(crate) enum Drive {
     /// A modelled one.
     Modelled(Box<ModelConfig>),
-    /// One without flash, of so many bytes.
+    /// A drive without flash, of this number of bytes.
     Null(u64),
 }
 

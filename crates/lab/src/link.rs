@@ -37,7 +37,7 @@ impl Link {
         Self { rate, latency, directions: Default::default() }
     }
 
-    /// Sends a message with so much payload; returns when it has arrived.
+    /// Sends a message with `payload` bytes; returns when it has arrived.
     pub async fn send(&self, rt: &Runtime, way: Way, payload: u64) {
         let bytes = payload + ENVELOPE;
         let direction = &self.directions[way as usize];

@@ -222,7 +222,7 @@ pub(crate) fn milli(part: u64, whole: u64) -> u64 {
     (u128::from(part) * 1000).checked_div(u128::from(whole)).unwrap_or(0) as u64
 }
 
-/// So many per second, over a span in nanoseconds.
+/// `count` per second, over a span in nanoseconds.
 pub(crate) fn per_second(count: u64, span_ns: u64) -> u64 {
     (u128::from(count) * 1_000_000_000).checked_div(u128::from(span_ns)).unwrap_or(0) as u64
 }

@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for VolumeSize {
 pub(crate) struct AgingSection {
     /// Share of the volume that is written once, from its start.
     pub fill: Percent,
-    /// Then so many times the volume in uniformly random blocks of the filled part (of all of it, if none was filled).
+    /// Then this multiple of the volume in uniformly random blocks of the filled part (of all of it, if none was filled).
     pub overwrite: f64,
     /// Then the requests of this recording, as fast as the array answers [`REPLAY_DEPTH`] of them at once.
     pub recording: Option<&'static Shipped>,

@@ -73,11 +73,11 @@ pub struct Turn {
 
 /// The lead that writers may keep over cleaning, as a part of what is still to be freed: a burst goes through at once.
 const LEAD: f64 = 0.125;
-/// Writers with so many times as much room as is to be freed are left alone.
+/// Writers are not slowed while their room is at least this multiple of what is to be freed.
 const AT_LEISURE: f64 = 2.0;
 /// The least part of the cleaner's pace at which writers go on.
 const SLOWEST: f64 = 0.125;
-/// With so many times as much room for writers as is to be freed, cleaning has time.
+/// Cleaning has time while the writers' room is at least this multiple of what is to be freed.
 const AT_EASE: f64 = 1.5;
 
 impl Turn {

@@ -21,9 +21,9 @@ pub struct HealthView {
 pub enum Suspicion {
     /// It has had too many errors.
     Errors(u64),
-    /// Errors come faster: so many today, so many the day before.
+    /// Errors come faster: the count of today, and of the day before.
     Growing(u64, u64),
-    /// It becomes slow too often: so many times today.
+    /// It becomes slow too often: how often today.
     Slow(u64),
 }
 

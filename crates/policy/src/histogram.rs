@@ -10,9 +10,9 @@ const FIRST_OCTAVE: u32 = 10;
 const OCTAVES: u32 = 26;
 const BUCKETS: usize = (OCTAVES * PER_OCTAVE) as usize;
 
-/// After so many samples all counts are halved, so that the last few thousand decide.
+/// Samples after which all counts are halved, so that the last few thousand decide.
 const HALVE_AT: u32 = 4096;
-/// The 99th percentile is computed anew after so many samples.
+/// Samples after which the 99th percentile is computed anew.
 const REFRESH: u32 = 64;
 /// The moving mean gives the last sample a sixteenth.
 const MEAN_SHIFT: u32 = 4;
@@ -82,7 +82,7 @@ impl LatencyHistogram {
         unreachable!("the counts add up to the samples")
     }
 
-    /// The 99th percentile as of the last few dozen samples; `None` before there are so many.
+    /// The 99th percentile as of the last few dozen samples; `None` before that number of samples.
     #[inline]
     pub fn p99(&self) -> Option<Nanos> {
         (self.p99 != Nanos::ZERO).then_some(self.p99)

@@ -34,17 +34,17 @@ pub struct LatencyRule {
     pub latest: Nanos,
     /// A read that has ended counts against its member when it took this many times what makes it late.
     pub slow_factor: u64,
-    /// So many in a row make the member slow, and so many of the others make it good again.
+    /// Late reads in a row that make a member slow, and reads in time in a row that make it good again.
     pub streak: u8,
     /// A slow member is tried again this often.
     pub probe_every: Nanos,
-    /// Of a hundred reads, so many may be hedged.
+    /// Reads of a hundred that may be hedged.
     pub hedge_percent: u32,
     /// Unused hedges are saved up to this many.
     pub saved_hedges: u32,
-    /// A device without an answer for so long is hung.
+    /// A device that gives no answer during this time is hung.
     pub hung_after: Nanos,
-    /// A member lags in its writes or flushes when their 99th percentile is so many times that of its peers,
+    /// A member lags in its writes or flushes when their 99th percentile is this multiple of its peers',
     pub lag_factor: u64,
     /// but not below this: drives that collect their garbage at different times differ by as much.
     pub least_lag: Nanos,
@@ -120,7 +120,7 @@ impl LatencyRule {
         (own >= self.least_lag && own >= peers * self.lag_factor).then_some(Lag { own, peers })
     }
 
-    /// A read that ended `now` took so long where it was late after `late_after`.
+    /// A read that ended `now` took `took`, and would have been late after `late_after`.
     pub fn ended(&self, pace: Pace, took: Nanos, late_after: Nanos, now: Nanos) -> Pace {
         self.judge(pace, took > late_after * self.slow_factor, now)
     }

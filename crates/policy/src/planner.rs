@@ -73,7 +73,7 @@ impl Terms {
         self.cleaning() + 1.0
     }
 
-    /// How long it takes to clean as much as is written in a unit of time: so many groups would have to be cleaned at once.
+    /// Groups that would have to be cleaned at once to clean as much as is written.
     pub fn cleaning(self) -> f64 {
         self.erase + self.moves
     }
@@ -117,7 +117,7 @@ pub fn terms(device: &DeviceFigures, utilisation: f64, share_of_rate: f64) -> Te
 /// full, written without a pause, took 1.41 to 1.47 times what one group at a time leaves by these terms.
 pub const SIDE_BY_SIDE: f64 = 1.4;
 
-/// The same in an array of so many groups.
+/// The same in an array of `groups` groups.
 fn side_by_side(groups: u32) -> f64 {
     if groups > 2 { SIDE_BY_SIDE } else { 1.0 }
 }
@@ -139,13 +139,13 @@ fn live_among_garbage(utilisation: f64, groups: u32) -> f64 {
     (utilisation / ((1.0 - HEADERS) * (1.0 - clean))).min(FULLEST)
 }
 
-/// What cleaning has to do in an array of so many groups.
+/// What cleaning has to do in an array of `groups` groups.
 fn work(device: &DeviceFigures, utilisation: f64, groups: u32) -> Terms {
     terms(device, live_among_garbage(utilisation, groups), 1.0)
 }
 
 /// Fewest data devices of a group that take what the network brings (section 3.5, first step) and whose cleaning keeps up
-/// with it in an array of so many groups.
+/// with it in an array of `groups` groups.
 pub fn data_devices(device: &DeviceFigures, groups: u32, utilisation: f64, network_rate: f64) -> u32 {
     let needed = network_rate * (work(device, utilisation, groups).cleaning() / side_by_side(groups)).max(1.0);
     // A rounding error is no device.

@@ -161,7 +161,7 @@ impl Preset {
 const RESERVE_SHARE: u32 = 128;
 
 impl Policies {
-    /// Free segments that users leave alone in a group of so many.
+    /// Free segments that clients leave alone in a group of `segments`.
     pub fn reserve_of(&self, segments: u32) -> u32 {
         self.relocation_reserve + segments / RESERVE_SHARE
     }

@@ -48,7 +48,7 @@ impl Sustained {
 
 impl SerialArray {
     /// Share of an emptied group that is valid when live data fills `utilisation` of the array, under uniform random writes:
-    /// what is not in reserve is a log over the other groups. `None`: these cannot hold so much.
+    /// what is not in reserve is a log over the other groups. `None`: the other groups cannot hold that.
     pub fn victim_valid_share(&self, utilisation: f64) -> Option<f64> {
         let fill = utilisation * f64::from(self.groups) / f64::from(self.groups - 1);
         (fill < 1.0).then(|| valid_share(fill))

@@ -102,7 +102,7 @@ impl Chunk {
 #[derive(Default)]
 struct FreeList {
     chunks: Vec<NonNull<Chunk>>,
-    /// The shortest it was since [`BufPool::give_back`]: so many at the bottom were not used since.
+    /// The shortest length since [`BufPool::give_back`]: as many buffers at the bottom were not used since.
     unused: usize,
 }
 

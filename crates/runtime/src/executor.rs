@@ -373,7 +373,7 @@ impl Runtime {
         self.0.watch.borrow().as_ref().and_then(Weak::upgrade)
     }
 
-    /// Nobody here saw for so long what devices did.
+    /// This reactor did not see what devices did during `span`.
     #[cold]
     fn stalled(&self, span: Nanos) {
         self.0.ops.borrow_mut().forgive(span);

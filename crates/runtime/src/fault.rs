@@ -31,7 +31,7 @@ pub enum IoErrorKind {
     Path,
     /// Somebody does not let us: a device or file system that is read-only, a permission, a reservation.
     Refused,
-    /// The device gave no answer for so long that nobody waits for it any more.
+    /// The device gave no answer within the patience for it.
     Hung,
     /// The range lies outside the device or breaks its alignment: a bug of the caller.
     Range,

@@ -172,7 +172,7 @@ pub trait DeviceWatch {
     /// says, `waited`. Whoever waited for any of its operations is told so.
     fn hung(&self, io: DeviceIo, waited: Nanos);
 
-    /// The reactor was kept from running for so long. No deadline of a device counts this time.
+    /// The reactor was kept from running during `span`. No deadline of a device counts this time.
     fn stalled(&self, span: Nanos);
 }
 

@@ -163,8 +163,9 @@ impl OpSlab {
         ages.filter(|(age, patience)| age.0 > 0 && age.0 >= patience.0 / SLOW_SHARE).map(|(age, _)| age).max()
     }
 
-    /// For so long nobody saw what devices did: as if what is in flight had been submitted that much later. Only from the time
-    /// until a device hangs a turn's is taken all the same, lest a reactor whose turns are all too long never finds one that does.
+    /// The reactor did not see what devices did during `span`: operations in flight count as submitted that much later. The
+    /// time until a device hangs is taken from a turn all the same, lest a reactor whose turns are all too long never finds a
+    /// device that hangs.
     pub(crate) fn forgive(&mut self, span: Nanos) {
         let later = |at: &mut Nanos, span| *at = at.saturating_add(span);
         let but_a_turn = span.since(patience::LONGEST_TURN);

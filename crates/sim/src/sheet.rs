@@ -30,7 +30,7 @@ pub(crate) use contents::Contents;
 use quick::Quick;
 use small::Small;
 
-/// Devices of so many bytes are large. (The drives' own tables become runs from there on, too.)
+/// Devices of at least this number of bytes are large. (The drives' own tables become runs from there on, too.)
 const LARGE: u64 = 16 << 30;
 /// Neighbouring blocks, as many as a word has bits, are an area.
 const AREA: u64 = u64::BITS as u64;
@@ -77,7 +77,7 @@ fn is_real(bytes: &[u8]) -> bool {
 }
 
 impl Sheet {
-    /// An empty one for a device of so many bytes; a large one's blocks are in `contents`.
+    /// An empty sheet for a device of `size` bytes; the blocks of a large device are in `contents`.
     pub(crate) fn new(size: u64, contents: Rc<RefCell<Contents>>) -> Self {
         if size < LARGE { Self::Quick(Quick::default()) } else { Self::Small(Small::new(contents)) }
     }

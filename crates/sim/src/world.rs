@@ -24,7 +24,7 @@ use crate::sheet::Contents;
 /// What a turn of a reactor's loop costs when it does not sleep: without it a task that only yields would stop time.
 pub const TURN: Nanos = Nanos(100);
 
-/// So many turns in a row in which nothing but spinning happened count as a stall.
+/// This number of turns in a row in which reactors only spin counts as a stall.
 const MAX_SPIN: u32 = 1_000_000;
 
 /// Messages between reactors take from this to twice this.

@@ -153,7 +153,7 @@ impl Figure {
     }
 }
 
-/// Enough to leave the write cache behind, and not so much that an SLC buffer fills.
+/// Enough to leave the write cache behind, and too little to fill an SLC buffer.
 fn sequential_commands(slc_commands: u64) -> u64 {
     if slc_commands == 0 { 20_000 } else { (slc_commands * 3 / 4).min(20_000) }
 }

@@ -216,7 +216,7 @@ pub struct Suspend {
     /// Time added to the suspended operation, each time.
     #[serde(with = "units::time")]
     pub overhead: Nanos,
-    /// So many times at most per operation, so that it ends under any load.
+    /// Largest number of suspensions per operation, so that the operation ends under any load.
     pub limit: u32,
 }
 

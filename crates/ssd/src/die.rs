@@ -60,7 +60,7 @@ pub(crate) struct Die {
 }
 
 impl Die {
-    /// An idle die with room for so many open blocks.
+    /// An idle die with room for `open_blocks` open blocks.
     pub(crate) fn new(open_blocks: u32) -> Self {
         Self { open: vec![NO_BLOCK; open_blocks as usize], ..Self::default() }
     }

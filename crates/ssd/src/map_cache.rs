@@ -1,7 +1,7 @@
 //! The translation map in flash, with part of it in the controller's memory: demand paging, as DFTL (ASPLOS'09) has it.
 //!
 //! A map page holds the entries of neighbouring logical pages. Whoever needs an entry waits until its map page is in
-//! memory; whoever changes one makes the map page dirty. Without capacitors only so many may be dirty at a time, so that
+//! memory; a change of one makes the map page dirty. Without capacitors only a limited number may be dirty at a time, so that
 //! the map can be restored soon after a power cut; each further one has the oldest written back first. Fetches and
 //! write-backs go through a server of their own, because the blocks that hold the map are few: their time on the dies
 //! and their own collection, a few percent of the drive's work, are left out.

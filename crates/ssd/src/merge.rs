@@ -11,7 +11,7 @@ use crate::block_map::Log;
 use crate::ftl::{NO_BLOCK, Place};
 use crate::ssd::Ssd;
 
-/// After so many merges of a die one may be made for the sake of wear only, which bounds what levelling costs.
+/// Merges of a die after which one more may be made for the sake of wear only. This bounds the cost of levelling.
 const MERGES_PER_MOVE: u64 = 8;
 
 /// A merge under way.

@@ -6,9 +6,9 @@ use cygnus_types::prefetch;
 
 use crate::runs::{Runs, room_as_runs};
 
-/// Runs that take more than one in so many of what plain numbers would are not worth their while.
+/// Runs that take more than 1/`PLAIN_SHARE` of the memory of plain numbers become plain numbers.
 const PLAIN_SHARE: usize = 2;
-/// Numbers that would take one in so many as runs are not worth theirs.
+/// Plain numbers that would take at most 1/`RUNS_SHARE` of their memory as runs become runs.
 const RUNS_SHARE: usize = 3;
 /// Tables of fewer numbers are plain.
 const RUNS_FROM: usize = 1 << 22;
@@ -86,7 +86,7 @@ impl PageTable {
         }
     }
 
-    /// So many numbers were set since this was last told. Now and then, looks whether plain ones have become runs.
+    /// `count` numbers were set since the last call. Now and then, looks whether plain numbers have become runs.
     pub(crate) fn were_set(&mut self, count: u32) {
         self.left = self.left.saturating_sub(count as usize);
         if self.left > 0 {

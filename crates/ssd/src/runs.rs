@@ -15,11 +15,12 @@ const CLASSES: [usize; 8] = [2, 4, 8, 12, 16, 24, 32, GROUP];
 const FULL: usize = CLASSES.len() - 1;
 /// Numbers that a class's memory grows by, a multiple of all of them.
 const CHUNK: usize = 3 << 10;
-/// Groups kept in full because they are being written: one in so many, and so many more.
+/// Groups kept in full because they are being written: one in this number of groups ...
 const WRITTEN_SHARE: usize = 64;
+/// ... and this number more.
 const WRITTEN_LEAST: usize = 64;
 
-/// Where a group's runs begin, and their first numbers: the place of them in the class that has room for so many. A
+/// Where a group's runs begin, and their first numbers: their place in the class that has room for that number of runs. A
 /// single run's is here.
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -79,7 +80,7 @@ impl Class {
     }
 }
 
-/// The class with room for the first numbers of so many runs.
+/// The class with room for the first numbers of `runs` runs.
 fn class_for(runs: usize) -> usize {
     CLASSES.iter().position(|&room| runs <= room).expect("a group has no more runs than numbers")
 }
@@ -107,7 +108,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// So many zeros.
+    /// `len` zeros.
     pub(crate) fn zeros(len: usize) -> Self {
         Self {
             groups: vec![Group::ZEROS; len.div_ceil(GROUP)],

@@ -10,7 +10,7 @@ pub struct Counted<'a> {
     many: Option<&'a str>,
 }
 
-/// So many of what is called `one`, whose plural ends in "s".
+/// A count with its noun: `one` is the singular, and the plural ends in "s".
 pub fn counted<N: TryInto<u64>>(count: N, one: &str) -> Counted<'_> {
     Counted { count: count.try_into().unwrap_or(u64::MAX), one, many: None }
 }

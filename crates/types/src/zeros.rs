@@ -5,7 +5,7 @@ const LEN: usize = 1 << 20;
 
 static ZEROS: [u8; LEN] = [0; LEN];
 
-/// So many zeros, for which [`are_known`] says yes; `None` if there are not that many.
+/// `len` zeros, for which [`are_known`] says yes; `None` if that is more than there are.
 #[inline]
 pub fn of_len(len: usize) -> Option<&'static [u8]> {
     ZEROS.get(..len)

@@ -29,7 +29,7 @@ pub(crate) fn device_of(op: &Op) -> Option<DeviceIx> {
     }
 }
 
-/// Length of the next piece of a trim of which so much is done.
+/// Length of the next piece of a trim of which `done` bytes are done.
 pub(crate) fn trim_piece(len: u64, done: u64) -> u64 {
     (len - done).min(TRIM_PIECE)
 }

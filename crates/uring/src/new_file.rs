@@ -16,7 +16,7 @@ use crate::error::{OpenError, io_error, open_error, unsuitable};
 /// Set on files whose space was set aside.
 const KEEPS_ITS_SPACE: &std::ffi::CStr = c"user.cygnus.keeps_its_space";
 
-/// So much is set aside in one call, which may take a while.
+/// Bytes that one call sets aside; the call may take a while.
 const PIECE: u64 = 1 << 30;
 
 /// Makes a regular file of `size` bytes to serve as a device. It is sparse: space is taken as it is written.

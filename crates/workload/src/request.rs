@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// Somebody waits for a read of at most so many bytes; longer ones are read-ahead, merges, backups.
+/// Longest read, in bytes, that an application waits for; longer reads are read-ahead, merges, backups.
 pub const SHORT_READ: u32 = 64 << 10;
 
 /// One request of a client.

@@ -40,7 +40,7 @@ impl Latencies {
         self.sorted.iter().sum::<u64>() as f64 / 1e3 / (self.count().max(1)) as f64
     }
 
-    /// What so many of a thousand requests did not exceed, in microseconds; 0 if there were none.
+    /// Latency in microseconds that `permille` of a thousand requests did not exceed; 0 if there were no requests.
     pub(crate) fn permille(&self, permille: u64) -> f64 {
         let at = (self.count() * permille).div_ceil(1000).saturating_sub(1) as usize;
         self.sorted.get(at).map_or(0.0, |&ns| ns as f64 / 1e3)

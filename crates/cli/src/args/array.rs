@@ -226,7 +226,7 @@ pub struct CreateArgs {
     /// With --create: take space as it is written, and have writes wait if the file system is full by then
     #[arg(long, requires = "create")]
     pub sparse: bool,
-    /// Striping unit: so much consecutive data lies on one member; a power of two [default: 64KiB]
+    /// Striping unit, the length of consecutive data on one member; a power of two [default: 64KiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub chunk: Option<Size>,
     /// Size of a segment on each member, the unit of cleaning and TRIM: a size, or auto [default: auto]

@@ -174,7 +174,7 @@ pub struct NbdBenchArgs {
     /// Bytes of each request, at most 32 MiB
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = parse_whole_blocks)]
     pub size: Size,
-    /// Use only so many bytes from the beginning of the export [default: all]
+    /// Use only this number of bytes from the beginning of the export [default: all]
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub span: Option<Size>,
     /// How long to measure each export

@@ -22,7 +22,7 @@ pub struct TortureArgs {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub start: u64,
-    /// Begin no other seed when clients have made so many requests
+    /// Begin no other seed once clients have made this number of requests
     #[arg(long, value_name = "N")]
     pub requests: Option<u64>,
     /// A long run: 10 million requests unless --seeds or --requests say otherwise, with a table of which faults met

@@ -66,7 +66,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
 
 type Outcomes = Receiver<(usize, Result<Outcome, LabError>)>;
 
-/// Runs them on so many threads, in order as far as that goes, while `take` receives what comes out. Once it returns,
+/// Runs them on several threads, in order as far as that goes, while `take` receives what comes out. Once it returns,
 /// nothing new is begun.
 fn side_by_side(
     runs: &[(usize, Run)],

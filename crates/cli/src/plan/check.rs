@@ -12,9 +12,9 @@ use cygnus_lab::{LabError, Scenario};
 use cygnus_ssd::{Flash, Preset, SsdConfig};
 use serde::Serialize;
 
-/// A drive's blocks are made so many times smaller ...
+/// Factor by which a drive's blocks are made smaller.
 const SMALLER_BLOCKS: u32 = 16;
-/// ... and each of its dies keeps so many of them: enough for collection to have a choice.
+/// Blocks that each die keeps: enough for collection to have a choice.
 const BLOCKS_PER_DIE: u64 = 128;
 /// What counts as keeping up: 95 % of what the network brings.
 const KEEPING_UP: f64 = 0.95;

@@ -18,12 +18,12 @@ impl Bar {
         Bar { bar: output.bar(template, Some(whole)), requests: 0 }
     }
 
-    /// For a file of so many bytes.
+    /// For a file of `size` bytes.
     pub(super) fn bytes(output: Output, size: u64) -> Bar {
         Bar::new(output, "[{bar:30}] {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left", size)
     }
 
-    /// For so many requests.
+    /// For `count` requests.
     pub(super) fn requests(output: Output, count: u64) -> Bar {
         Bar::new(output, "[{bar:30}] {percent:>3} %  {human_pos} of {human_len} requests, {eta} left", count)
     }

@@ -115,7 +115,7 @@ impl Rivals {
 /// Label of the reads: they are the second job.
 const READS: u16 = 1;
 
-/// 99.99 % of the reads that groups of that role served took at most so long, in microseconds.
+/// Percentile 99.99 of the reads that groups of this role served, in microseconds.
 fn tail(outcome: &Outcome, role: &str) -> f64 {
     outcome.reads_of(role, READS).map_or(0.0, |row| row.p9999_ns as f64 / 1e3)
 }

@@ -134,7 +134,7 @@ fn utilisation(outcome: &Outcome) -> f64 {
     outcome.volume_bytes as f64 / (outcome.drives as f64 * outcome.drive_bytes as f64 * 64.0 / 65.0)
 }
 
-/// Share of its rate that a front-end sustains when so many groups are cleaned at a time: section 3.5 without erasing.
+/// Share of its rate that a front-end sustains when `at_once` groups are cleaned at a time: section 3.5 without erasing.
 fn sustained(utilisation: f64, at_once: f64) -> f64 {
     let u = valid_share(utilisation);
     (at_once * (1.0 - u) / (u * (1.0 + READ))).min(1.0)

@@ -47,7 +47,7 @@ impl Placed {
         self.from + (place(value) - low) / (high - low) * (self.to - self.from)
     }
 
-    /// Ticks and what stands beside them, about so many.
+    /// About `about` ticks, and the text beside each.
     pub(super) fn ticks(&self, about: usize) -> Vec<(f64, String)> {
         match self.division {
             Division::Linear => {

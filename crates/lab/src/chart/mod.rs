@@ -203,7 +203,7 @@ impl Chart {
         Self { name: name.into(), title: title.into(), columns: 1, plot: (640.0, 280.0), panels: vec![panel] }
     }
 
-    /// A chart of several panels, so many beside one another.
+    /// A chart of several panels, `columns` beside one another.
     pub fn grid(name: &str, title: &str, columns: usize, plot: (f64, f64), panels: Vec<Panel>) -> Self {
         Self { name: name.into(), title: title.into(), columns, plot, panels }
     }

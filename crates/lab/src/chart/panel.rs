@@ -5,7 +5,7 @@ use super::draw::{BELOW, LEFT};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
 use super::{Bars, Body, Line, Mark, Panel};
 
-/// A tick for about so many pixels.
+/// Pixels from one tick to the next, about.
 const TICK_X: f64 = 80.0;
 const TICK_Y: f64 = 48.0;
 /// Points of a curve closer together than this many pixels are drawn as the range that they span.

@@ -15,7 +15,7 @@ impl Scale {
     /// The paper's own size.
     pub const FULL: Scale = Scale(1.0);
 
-    /// So many times smaller, from 1 to 4096.
+    /// Factor by which everything is smaller, from 1 to 4096.
     ///
     /// # Errors
     /// In words, when it is not.
@@ -31,7 +31,7 @@ impl Scale {
         self.0
     }
 
-    /// So many times smaller again: for trials of more drives, or of more requests, than the rest.
+    /// Smaller again by the factor `times`: for trials of more drives, or of more requests, than the rest.
     pub fn smaller(self, times: f64) -> Scale {
         Self(self.0 * times)
     }

@@ -73,7 +73,7 @@ pub fn random_writes_to(scale: Scale, array: &str, percent: u32) -> String {
 
 /// What the drives write of users' data while cleaning moves the valid share `u` of each victim, by the terms of section
 /// 3.5 without erasing: all of them share their time between users' writes, and reading and writing what is moved. In
-/// MB/s, for so many drives of 400 MB/s (500 for reads) and headers of one block in 65.
+/// MB/s, for `drives` drives of 400 MB/s (500 for reads) and headers of one block in 65.
 pub fn cost_model(drives: f64, u: f64) -> f64 {
     drives * 400.0 * 64.0 / 65.0 * (1.0 - u) / (1.0 - u + u * (1.0 + 400.0 / 500.0))
 }

@@ -96,7 +96,7 @@ pub const PROTOTYPE: &str = "The paper's own terms for what cleaning costs (sect
     140 MB/s from each drive of Log-RAID even while nothing was cleaned, for reasons that are not told; what it lost to \
     cleaning from there, 33 to 73 %, is in keeping with ours.";
 
-/// What a paper calls "about" so much.
+/// The bound for a number that a paper calls "about".
 fn about(published: f64) -> Bound {
     Bound::Between(0.8 * published, 1.2 * published)
 }

@@ -38,7 +38,7 @@ impl Default for Scratch {
 /// A block of 4 KiB, packed: what is kept, differences, slack.
 pub(super) struct Packed(Box<[u8]>);
 
-/// Which bytes of a field's differences are kept: so many, behind so many that are zero in all of them.
+/// Which bytes of a field's differences are kept: how many, and how many before them are zero in all differences.
 #[derive(Clone, Copy)]
 struct Kept {
     skipped: usize,

@@ -14,7 +14,7 @@ use super::cells::{Cells, NONE};
 const WORD: usize = size_of::<u64>();
 /// Words in an entry of a stripe's header.
 const ENTRY: usize = 3;
-/// What a block's list begins with: that it is a header, or else a table of records of so many words.
+/// What a block's list begins with: that it is a header, or else the number of words of each record of a table.
 const HEADER: u8 = 0;
 /// Bytes of the fixed part of a header.
 const FIXED: usize = cygnus_format::STRIPE_FIXED;
@@ -110,7 +110,7 @@ impl Contents {
         self.cells.put(&mut self.packed)
     }
 
-    /// Keeps `words` as a part that has so many users, behind whose number it is packed.
+    /// Keeps `words` as a part with `users` users; the part is packed behind that number.
     fn pack(&mut self, stride: usize, users: u32) -> u32 {
         self.packed.clear();
         self.packed.extend_from_slice(&users.to_le_bytes());
@@ -225,7 +225,7 @@ impl Contents {
         self.list_of(blocks.iter().flat_map(|block| block.to_le_bytes()))
     }
 
-    /// Adds so many numbers of a list to `blocks`.
+    /// Adds `count` numbers of a list to `blocks`.
     pub(super) fn list(&mut self, list: u32, count: usize, blocks: &mut Vec<u32>) {
         self.cells.get(list, &mut self.packed);
         blocks.extend(numbers(&self.packed).take(count));

@@ -10,7 +10,7 @@ use crate::device::Command;
 use crate::disk::shingle::Way;
 use crate::disk::{Disk, Stage};
 
-/// A read that has waited so long goes next wherever it is.
+/// A read that has waited for this time goes next, wherever its track is.
 const PATIENCE: Nanos = Nanos::millis(500);
 
 /// Most blocks written in one access where tracks do not overlap: 1 MiB, so that reads get their turn.
@@ -156,7 +156,7 @@ impl Disk {
         self.quiet_since + time <= self.now
     }
 
-    /// Looks again when the host has been quiet for so long.
+    /// Looks again when the host has been quiet for `time`.
     fn set_alarm(&mut self, time: Nanos) {
         let at = self.quiet_since + time;
         if self.alarm.is_none_or(|alarm| alarm < self.now || alarm > at) {

@@ -82,7 +82,7 @@ pub struct Shingles {
     /// Time that each entry of the log costs besides its transfer: its header and padding.
     #[serde(with = "units::time")]
     pub entry: Nanos,
-    /// Bands are cleaned when the host has asked for nothing for so long.
+    /// Bands are cleaned when the host has asked for nothing during this time.
     #[serde(with = "units::time")]
     pub idle: Nanos,
 }

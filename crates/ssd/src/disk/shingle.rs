@@ -33,7 +33,7 @@ pub(crate) struct Shingled {
 /// Where a run of dirty blocks goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Straight into its band: so many blocks.
+    /// Straight into its band: the number of blocks.
     Band(u64),
     /// Into the log, at this place.
     Log(u64, u64),

@@ -63,7 +63,7 @@ pub struct Job {
     pub write_zeroes: Percent,
     /// Writes are durable when they are answered.
     pub fua: bool,
-    /// A flush after every so many writes; 0 for none.
+    /// Writes after which a flush follows; 0 for no flushes.
     pub flush_every: u64,
     /// Requests outstanding at once for each client; 1, or 1024 if there is a rate.
     pub depth: Option<u32>,
@@ -77,7 +77,7 @@ pub struct Job {
     pub requests: Option<u64>,
     /// Each client stops after this many bytes.
     pub bytes: Option<Size>,
-    /// Clients begin so long after the run's start.
+    /// Time from the run's start until clients begin.
     pub after: Span,
     /// Their first part, which is not measured.
     pub ramp: Span,

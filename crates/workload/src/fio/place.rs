@@ -54,7 +54,7 @@ impl Place {
         Place { footprint, align, walk }
     }
 
-    /// Where a request of `len` bytes goes; it ends within the footprint, which is at least so long.
+    /// Where a request of `len` bytes goes; it ends within the footprint, which has at least `len` bytes.
     pub(super) fn next(&mut self, len: u64, rng: &mut Rng) -> u64 {
         let Range { start, end } = self.footprint;
         let last = start + (end - start - len) / self.align * self.align;

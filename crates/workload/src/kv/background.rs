@@ -69,13 +69,13 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// Paces the jobs so that a debt of so many bytes is worked off while clients fill half a memtable: in bursts, as
+    /// Paces the jobs so that `debt` bytes are worked off while clients fill half a memtable: in bursts, as
     /// RocksDB without a rate limiter does it, and faster the farther it lags behind.
     pub(super) fn set_pace(&mut self, debt: u64, memtable: u64) {
         self.pace = 2.0 * debt as f64 / memtable as f64;
     }
 
-    /// Clients wrote so many bytes.
+    /// Clients wrote `bytes` bytes.
     pub(super) fn earn(&mut self, bytes: u64) {
         self.credit += bytes as f64 * self.pace;
     }

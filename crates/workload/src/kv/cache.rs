@@ -2,7 +2,7 @@
 
 use crate::shuffle::mix;
 
-/// Blocks that compete for one place are at most so many.
+/// Largest number of blocks that compete for one place.
 const WAYS: usize = 16;
 
 /// A set-associative cache with least-recently-used replacement: nearly as good as a list over all blocks, and the same
@@ -14,7 +14,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Room for so many blocks, rounded up to whole sets; none if 0.
+    /// Room for `blocks` blocks, rounded up to whole sets; no cache if 0.
     pub(super) fn new(blocks: u64) -> Cache {
         Cache { sets: vec![[0; WAYS]; blocks.div_ceil(WAYS as u64) as usize] }
     }

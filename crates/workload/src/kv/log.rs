@@ -18,7 +18,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Whether there is room for so many more bytes; takes it.
+    /// Whether there is room for `bytes` more; takes it.
     pub(super) fn reserve(&mut self, bytes: u64, space: &mut Space) -> bool {
         let wanted = (self.len + bytes).div_ceil(UNIT);
         let missing = wanted.saturating_sub(self.units.len() as u64);

@@ -80,13 +80,13 @@ pub struct Ycsb {
     pub popularity: Option<Popularity>,
     /// Records at the start, or to be loaded; a third of the space if not given.
     pub records: Option<u64>,
-    /// Records that may be there after inserts, which replace others once there are so many; a tenth more than at the
+    /// Records that may be there after inserts, the most there may be: later inserts replace other records; a tenth more than at the
     /// start if not given, for workloads with inserts.
     pub max_records: Option<u64>,
     /// Bytes of a record with its key. YCSB's have 10 fields of 100 bytes.
     #[serde(default = "defaults::record_size")]
     pub record_size: Size,
-    /// Ends after so many operations; endless if not given.
+    /// Operations after which the workload ends; endless if not given.
     pub operations: Option<u64>,
     /// Requests outstanding at once.
     #[serde(default = "defaults::depth")]
@@ -119,7 +119,7 @@ pub struct Ycsb {
     /// Whether there is a write-ahead log.
     #[serde(default = "defaults::yes")]
     pub log: bool,
-    /// The log is synced after so many writes, those of a group that commits together; 0 for never.
+    /// Writes after which the log is synced, those of a group that commits together; 0 for never.
     #[serde(default)]
     pub sync_every: u64,
     /// Whether the space of deleted files is trimmed.
@@ -286,7 +286,7 @@ impl Ycsb {
         Ok(())
     }
 
-    /// Bytes that a store of so many records may need at most, garbage of levels and files that are being made included.
+    /// Bytes that a store of `capacity` records may need at most, garbage of levels and files that are being made included.
     fn needs(&self, capacity: u64) -> u64 {
         let shape = self.shape(capacity);
         let (all, table) = (capacity * shape.entry, self.table.0 + UNIT);

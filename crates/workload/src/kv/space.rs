@@ -33,7 +33,7 @@ impl Space {
         !self.cooling.is_empty()
     }
 
-    /// Takes so many units, contiguous where the free ones are; `None` when there are not so many.
+    /// Takes `units` units, contiguous where the free ones are; `None` when fewer are free.
     pub(super) fn take(&mut self, units: u64) -> Option<Vec<u32>> {
         if units > self.count {
             return None;

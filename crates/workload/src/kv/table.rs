@@ -20,7 +20,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Units that a table of so many entries takes.
+    /// Units that a table of `entries` entries takes.
     pub(super) fn units_for(entries: u64, entry: u64) -> u64 {
         (entries * entry).div_ceil(UNIT)
     }

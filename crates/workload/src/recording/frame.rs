@@ -12,7 +12,7 @@ pub(super) const HEADER: usize = 32;
 pub(super) const MAGIC: [u8; 4] = *b"FRME";
 /// No frame is longer.
 pub(super) const LONGEST: usize = 1 << 20;
-/// A frame that has grown so long is full.
+/// A frame of this length in bytes is full.
 const FULL: usize = 60 << 10;
 
 /// The unit of offsets and lengths, where they are whole ones.

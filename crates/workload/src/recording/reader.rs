@@ -124,7 +124,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// The next `len` bytes, if the file has so many.
+    /// The next `len` bytes, if the file has them.
     fn peek(&mut self, len: usize) -> io::Result<Option<&[u8]>> {
         while self.buffer.len() - self.used < len {
             self.buffer.drain(..self.used);

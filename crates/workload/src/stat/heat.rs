@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub const REGIONS: usize = 64;
 /// The shares of the touched blocks that are reported.
 const HOTTEST: [f64; 3] = [1.0, 5.0, 20.0];
-/// Blocks are counted in groups of so many, since neighbours are mostly touched together.
+/// Blocks of a group that are counted together, since neighbours are mostly touched together.
 const GROUP: usize = 16;
 const BLOCK_BYTES: u64 = BLOCK as u64;
 const GROUP_BYTES: u64 = GROUP as u64 * BLOCK_BYTES;

@@ -88,7 +88,7 @@ pub(super) fn sectors(column: &'static str, text: &str) -> Result<u64, LineError
     number::<u64>(column, text)?.checked_mul(SECTOR).ok_or_else(|| no_number(column, text))
 }
 
-/// A time in ticks of so many nanoseconds.
+/// A time in ticks of `nanos` nanoseconds.
 pub(super) fn ticks(text: &str, nanos: u64) -> Result<Nanos, LineError> {
     number::<u64>("time", text)?.checked_mul(nanos).map(Nanos).ok_or_else(|| no_number("time", text))
 }

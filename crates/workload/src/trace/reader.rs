@@ -18,7 +18,7 @@ const SAMPLE: u64 = 64 << 10;
 /// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// So many.
+    /// This number.
     AtMost(u64),
     /// Any number.
     All,
@@ -210,7 +210,7 @@ impl Iterator for TraceReader<'_> {
 
 /// The parser of a text that begins with `sample`.
 fn parser(path: &Path, sample: &[u8], format: Option<Format>) -> Result<Parser, TraceError> {
-    // The last line of the sample is likely to be cut; it does not matter among so many.
+    // The last line of the sample is likely to be cut; one line among many does not matter.
     let beginning = String::from_utf8_lossy(sample);
     match format {
         Some(format) => Ok(Parser::new(format, &beginning)),

@@ -28,9 +28,9 @@ pub struct ReplayConfig {
     pub skip: Option<u64>,
     /// Only these volumes of the trace; all if not given.
     pub volumes: Option<Vec<u32>>,
-    /// Only so many requests from its beginning.
+    /// Only this number of requests, from the trace's beginning.
     pub requests: Option<u64>,
-    /// Time runs so many times faster.
+    /// Factor by which time runs faster.
     #[serde(default = "real_time")]
     pub speed: f64,
     /// As fast as the depth allows instead of at the recorded times.
@@ -41,7 +41,7 @@ pub struct ReplayConfig {
     /// What to do when the trace spans more than the volume.
     #[serde(default)]
     pub fit: Fit,
-    /// Begin again at the end, so many times in all.
+    /// How often the trace is played; after its end it begins again.
     #[serde(default = "once")]
     pub loops: u32,
     /// The first part of the run, which is not measured.

@@ -88,7 +88,7 @@ impl Watch {
     }
 }
 
-/// Goes on until so many operations are done.
+/// Goes on until `operations` operations are done.
 fn run(store: &mut Store, operations: u64, watch: &mut Watch) {
     let footprint = store.footprint();
     while store.done < operations {
