@@ -40,7 +40,7 @@ pub struct EngineReport {
     pub floor: Vec<Row>,
     /// What the engine does.
     pub engine: Vec<Row>,
-    /// Data blocks written per block of the users', in the steady state of uniform random overwrites.
+    /// Data blocks written per block of the clients', in the steady state of uniform random overwrites.
     pub cleaning_amplification: f64,
     /// What theory gives for the same share of live data.
     pub theoretical_amplification: f64,

@@ -94,7 +94,7 @@ pub struct SimReport {
     pub shape: String,
     /// The simulations, the whole one first.
     pub rows: Vec<SimRow>,
-    /// Data written by users and by cleaning for each block of users'.
+    /// Data written by clients and by cleaning for each block of clients'.
     pub cleaning_amplification: f64,
     /// Pages programmed in flash for each page that the array wrote.
     pub drive_amplification: f64,

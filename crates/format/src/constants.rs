@@ -91,7 +91,7 @@ pub const STRIPE_FIXED: usize = 128;
 /// Bytes of a summary entry and of a discard record. Equal, so that a header's room can serve either.
 pub const ENTRY_BYTES: usize = 24;
 
-/// Discards that every stripe header has room for, even in a stripe filled to its full height. A guest's TRIM thus
+/// Discards that every stripe header has room for, even in a stripe filled to its full height. A client's TRIM thus
 /// needs no stripe of its own while writes flow.
 pub const MIN_DISCARDS: usize = 16;
 

@@ -1,4 +1,4 @@
-//! Summary records: what each block of a stripe is, and which blocks a guest discarded.
+//! Summary records: what each block of a stripe is, and which blocks a client discarded.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use zerocopy::little_endian::{U32, U64};
 pub enum Kind {
     /// Nothing: never written, zeros for the parity.
     Void = 0,
-    /// A block a guest wrote.
+    /// A block a client wrote.
     Data = 1,
-    /// A guest's block moved here by cleaning; it keeps the sequence of the write it came from, so it never beats a
+    /// A client's block moved here by cleaning; it keeps the sequence of the write it came from, so it never beats a
     /// write that happened in between.
     Relocated = 2,
     /// A page of a volume's map, dumped by a checkpoint: the LBA field is the page's index, the sequence field the
@@ -143,7 +143,7 @@ impl fmt::Debug for Entry {
 }
 
 on_disk! {
-    /// A run of blocks that a guest discarded: they read as zeros from this sequence on.
+    /// A run of blocks that a client discarded: they read as zeros from this sequence on.
     pub struct Discard: 24 bytes {
         /// volume
         volume: U32,

@@ -31,7 +31,7 @@ pub const STRIPE_MAGIC: [u8; 8] = *b"CYGNUSST";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stream {
-    /// Writes of guests.
+    /// Writes of clients.
     User = 1,
     /// Blocks moved by cleaning.
     Relocation = 2,
@@ -91,11 +91,11 @@ on_disk! {
         parity: u8,
         /// physical column of the first parity column; data columns follow the parity columns round the group
         parity_start: u8,
-        /// 1 user, 2 relocation, 3 meta
+        /// 1 client, 2 relocation, 3 meta
         stream: u8,
         /// zero
         reserved_a: [u8; 7],
-        /// stripes closed, array-wide, when this one was opened: what users wrote to it came after all that is in those
+        /// stripes closed, array-wide, when this one was opened: what clients wrote to it came after all that is in those
         opened: U64,
         /// zero
         reserved_b: [u8; 32],
@@ -122,7 +122,7 @@ pub struct StripeCommon {
     pub session: u64,
     /// Every stripe of this session with a lower sequence, by any reactor, was durable when this was written.
     pub durable: u64,
-    /// Stripes that had been closed array-wide when this one was opened. Whatever users wrote to it is newer than what is in
+    /// Stripes that had been closed array-wide when this one was opened. Whatever clients wrote to it is newer than what is in
     /// those.
     pub opened: u64,
     /// Row of the segment where the headers begin.

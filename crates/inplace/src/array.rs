@@ -1,4 +1,4 @@
-//! An array as its users hold it: opened, asked, administered, closed.
+//! An array as its callers hold it: opened, asked, administered, closed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

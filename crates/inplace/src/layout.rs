@@ -168,7 +168,7 @@ impl Layout {
         }
     }
 
-    /// Blocks that users see.
+    /// Blocks that clients see.
     pub fn blocks(&self) -> u64 {
         self.stripes * u64::from(self.chunk_blocks) * self.data_columns() as u64
     }

@@ -19,7 +19,7 @@
 //! | `lock.rs` | who must wait for whom |
 //! | `intent.rs` | the write-intent log |
 //! | `ledger.rs` | superblocks: what must be on record before anything is answered |
-//! | `create.rs`, `open.rs`, `array.rs`, `admin.rs`, `replace.rs`, `status.rs` | the array as its users hold it |
+//! | `create.rs`, `open.rs`, `array.rs`, `admin.rs`, `replace.rs`, `status.rs` | the array as its callers hold it |
 //! | `volume.rs` | requests of any alignment to a run of the array's space |
 //! | `worker.rs` | resync, filling of devices, mending, clearing of bits |
 //! | `check.rs` | a stopped array verified |

@@ -1,4 +1,4 @@
-//! The array as its users see it.
+//! The array as its callers see it.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use crate::stripes::Stripes;
 /// What an array has done, in blocks of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Written by users.
+    /// Written by clients.
     pub written: u64,
     /// Written to devices, data and parity.
     pub device_written: u64,
@@ -31,7 +31,7 @@ pub struct Counters {
     pub read_modify: u64,
     /// Renewed by reconstruct-write.
     pub reconstruct: u64,
-    /// Blocks of users' reads that came from parity.
+    /// Blocks of clients' reads that came from parity.
     pub reconstructed: u64,
 }
 

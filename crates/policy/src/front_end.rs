@@ -1,4 +1,4 @@
-//! Which group takes the user writes, and how fast.
+//! Which group takes the client writes, and how fast.
 
 use cygnus_types::Nanos;
 
@@ -11,7 +11,7 @@ pub struct GroupView {
     pub segments: u32,
     /// Segments free for anybody.
     pub free: u32,
-    /// Free segments that user writes must leave alone.
+    /// Free segments that client writes must leave alone.
     pub reserve: u32,
 }
 
@@ -29,12 +29,12 @@ impl GroupView {
         self.is_present() && self.free >= self.segments
     }
 
-    /// Segments that user writes may open here.
+    /// Segments that client writes may open here.
     pub fn left(&self) -> u32 {
         self.free.saturating_sub(self.reserve)
     }
 
-    /// Whether a user write may open a segment here.
+    /// Whether a client write may open a segment here.
     pub fn writable(&self) -> bool {
         self.left() > 0
     }
@@ -50,7 +50,7 @@ impl GroupView {
 /// segments, and fall further behind.
 const TAKE_OVER_SHARE: u32 = 32;
 
-/// Rule for the group that takes user writes.
+/// Rule for the group that takes client writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontEnd {
     /// Every group, the emptiest first.
@@ -97,7 +97,7 @@ impl Turn {
         Nanos((cleaners.0 as f64 / faster) as u64)
     }
 
-    /// How much cleaning must hurry, from 0, there is time and guests' reads go first, to 1, as fast as it can go. It
+    /// How much cleaning must hurry, from 0, there is time and clients' reads go first, to 1, as fast as it can go. It
     /// hurries wholly before writers are held up for its sake ([`Turn::writers_pace`]), so that readers never slow
     /// writers down (reads before writes before cleaning, but cleaning in time: SWAN section 3.2).
     pub fn haste(self) -> f64 {
@@ -110,7 +110,7 @@ impl Turn {
 }
 
 impl FrontEnd {
-    /// Whether the users' writes have a group to themselves.
+    /// Whether the clients' writes have a group to themselves.
     pub fn is_exclusive(self) -> bool {
         self != FrontEnd::EveryGroup
     }
@@ -125,7 +125,7 @@ impl FrontEnd {
         self == FrontEnd::CleanGroup
     }
 
-    /// The group from which the next user segment is taken, given the present front-end and a group that was added and
+    /// The group from which the next client segment is taken, given the present front-end and a group that was added and
     /// has not had its turn. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
     /// have waited long, any room is enough.
     pub fn choose(self, groups: &[GroupView], current: usize, fresh: Option<usize>, urgent: bool) -> Option<usize> {

@@ -165,7 +165,7 @@ pub struct Prospect {
     pub cleaning: f64,
     /// What is cleaned at once, in groups: with more `cleaning` than that it falls behind.
     pub side_by_side: f64,
-    /// Bytes that devices write per user byte: relocation, parity and headers on top.
+    /// Bytes that devices write per client byte: relocation, parity and headers on top.
     pub write_amplification: f64,
     /// Live bytes at the given utilisation.
     pub usable: f64,

@@ -26,7 +26,7 @@ pub struct CheckpointRule {
 /// One choice for every policy point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policies {
-    /// Which groups take user writes.
+    /// Which groups take client writes.
     pub front_end: FrontEnd,
     /// Where cleaning may work.
     pub cleaning: CleaningScope,
@@ -38,7 +38,7 @@ pub struct Policies {
     pub pressure: Pressure,
     /// When the map is written out.
     pub checkpoint: CheckpointRule,
-    /// How fast rebuilds and scrubs go beside guests.
+    /// How fast rebuilds and scrubs go beside clients.
     pub background: Throttle,
     /// Free segments of each group that only relocation may take, so that cleaning can always proceed; see
     /// [`Policies::reserve_of`].
@@ -126,16 +126,16 @@ impl Preset {
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
-            // Some ten times what a solid state drive takes for a read: guests notice, and nobody's timer runs out.
+            // Some ten times what a solid state drive takes for a read: clients notice, and nobody's timer runs out.
             background: Throttle { objective: Nanos::millis(2), floor: 8 << 20 },
-            // Cleaning shares devices and processor with users: fewer requests are worth some dead blocks.
+            // Cleaning shares devices and processor with clients: fewer requests are worth some dead blocks.
             read_through: 4,
             latency: LatencyRule::default(),
             health: Health { errors: 64, growing: 8, slow: 24 },
         };
         match self {
             Preset::LogRaid => shared,
-            // SWAN section 3: user writes go to one R-group only; garbage collection stays inside another one.
+            // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,
                 cleaning: CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 8 },

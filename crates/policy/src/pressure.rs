@@ -5,7 +5,7 @@ use cygnus_types::Nanos;
 /// What the rule judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PressureView {
-    /// Free segments that user writes may take, over all groups.
+    /// Free segments that client writes may take, over all groups.
     pub writable: u32,
     /// Segments in all.
     pub segments: u32,

@@ -1,11 +1,11 @@
-//! How fast background work may go beside guests: as fast as their latency allows, but never slower than a floor.
+//! How fast background work may go beside clients: as fast as their latency allows, but never slower than a floor.
 
 use cygnus_types::Nanos;
 
 /// Rule for the pace of background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttle {
-    /// Latency that all but one in a hundred of the guests' requests should stay below.
+    /// Latency that all but one in a hundred of the clients' requests should stay below.
     pub objective: Nanos,
     /// Bytes per second below which it never falls: work that never ends protects nobody.
     pub floor: u64,
@@ -13,7 +13,7 @@ pub struct Throttle {
 
 impl Throttle {
     /// Bytes per second for the next interval, after one at `rate` (`None`: without limit) in which `done` bytes per
-    /// second were dealt with and guests saw this 99th percentile (`None`: no guest waited for anything).
+    /// second were dealt with and clients saw this 99th percentile (`None`: no client waited for anything).
     ///
     /// Quick to give way and slow to come back, as congestion control has it: a queue that has built up must drain before
     /// anybody can tell whether the new rate is right.

@@ -35,7 +35,7 @@ impl Array {
         self.places[place as usize].with(|data| unsafe { *data })
     }
 
-    /// A user's write; returns its sequence.
+    /// A client's write; returns its sequence.
     fn write(&self, place: u64, plant: Plant) -> u64 {
         self.put(place, place);
         if plant == Plant::Swapped {
