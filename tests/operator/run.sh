@@ -57,6 +57,7 @@ json() {
 
 # serve ARGS...: starts a server and waits for it.
 serve() {
+    : >"$DIR/ready"
     "$CYGNUS" serve tank --nbd "unix:$DIR/tank.sock" "$@" >"$DIR/ready" 2>"$DIR/server.log" &
     SERVER=$!
     local i
@@ -239,6 +240,26 @@ ends 4 "array forget tank" array status tank
 json 0 '.array == "tank"' array forget tank
 ends 1 "knows no array" array forget tank
 json 0 '.arrays == []' array list
+
+# One that was away, and then another one that does not come back: the first is re-admitted by force.
+ends 0 "" array create tank --preset log-raid --raid 2+1 --create 64MiB d0 d1 d2
+ends 0 "" volume create tank/a --size 8MiB
+mv d0 away
+serve
+gone 9
+mv away d0
+mv d1 away
+ends 4 "re-admit $DIR/d0 by force" serve tank
+ends 4 "array check tank" array status tank
+ends 4 "can be read" array check tank
+json 4 '.readmission.members[0].index == 0 and .readmission.volumes[0].volume == "a"' array check tank
+ends 1 "add --yes" serve tank --force
+serve --force --yes
+ends 3 "degraded" array status tank
+gone TERM
+ends 3 "degraded" array check tank
+rm -f d? away
+ends 0 "" array forget tank
 
 # Everything else, and the help of all of it.
 ends 0 "R-groups" plan --network 10Gbit --device 850-pro --utilisation 60%

@@ -2,8 +2,9 @@
 
 use crate::exit::Exit;
 use cygnus_control::paint::{Paint, Tone};
-use cygnus_engine::{CheckReport, Finding, LostBlock, Verdict};
-use cygnus_types::{BLOCK, ByteSize, counted};
+use cygnus_engine::{CheckReport, Finding, LostBlock, Readmitted, Verdict, VolumeAfter};
+use cygnus_format::{MAP_PAGE_ENTRIES, MemberState};
+use cygnus_types::{BLOCK, ByteSize, MemberIx, counted};
 use serde::Serialize;
 
 /// The answer of `array check`.
@@ -25,6 +26,9 @@ pub struct Report {
     findings: Vec<FindingLine>,
     /// Blocks that no combination of members yields: reading them is an error.
     unreadable: Vec<UnreadableRange>,
+    /// The array cannot be opened but by force, and this would come of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readmission: Option<Readmission>,
     /// Segments verified: those that hold anything needed.
     segments: u64,
     stripes: u64,
@@ -43,6 +47,63 @@ struct UnreadableRange {
     /// The first 4 KiB block.
     lba: u64,
     blocks: u64,
+}
+
+/// What would come of re-admitting members by force.
+#[derive(Debug, Serialize)]
+struct Readmission {
+    members: Vec<ReadmittedMember>,
+    volumes: Vec<VolumeAfterwards>,
+    /// Pages of the maps that nobody has, and what they stand for at most.
+    lost_pages: u64,
+    lost_pages_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct ReadmittedMember {
+    index: u16,
+    path: String,
+    /// What the superblocks call it.
+    state: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct VolumeAfterwards {
+    volume: String,
+    readable_bytes: u64,
+    unreadable_bytes: u64,
+    in_doubt: bool,
+}
+
+impl Readmission {
+    fn new(readmitted: Readmitted) -> Self {
+        let bytes = |blocks: u64| blocks * BLOCK as u64;
+        let member = |(index, path, was): (MemberIx, String, MemberState)| ReadmittedMember {
+            index: index.0,
+            path,
+            state: was.word(),
+        };
+        let volume = |after: VolumeAfter| VolumeAfterwards {
+            volume: after.name,
+            readable_bytes: bytes(after.readable),
+            unreadable_bytes: bytes(after.lost + after.given_up),
+            in_doubt: after.in_doubt,
+        };
+        Self {
+            lost_pages: readmitted.lost_pages,
+            lost_pages_bytes: bytes(readmitted.lost_pages * MAP_PAGE_ENTRIES as u64),
+            members: readmitted.members.into_iter().map(member).collect(),
+            volumes: readmitted.volumes.into_iter().map(volume).collect(),
+        }
+    }
+}
+
+/// What to run next for an array that can be opened by force only.
+fn next_by_force(array: &str) -> String {
+    format!(
+        "bring missing members back, which loses nothing, and check again; else 'cygnus serve {array} --force' re-admits the \
+         others, or 'cygnus array salvage {array}' copies what is left, which may be old"
+    )
 }
 
 fn ranges(lost: &[LostBlock]) -> Vec<UnreadableRange> {
@@ -95,8 +156,12 @@ impl Report {
         Self {
             verdict: report.verdict().name(),
             judged: report.verdict(),
-            next: report.verdict().next_step(&report.name),
+            next: match report.readmission {
+                Some(_) => Some(next_by_force(&report.name)),
+                None => report.verdict().next_step(&report.name),
+            },
             consistent: report.is_consistent(),
+            readmission: report.readmission.map(Readmission::new),
             name: report.name,
             uuid: report.uuid.to_string(),
             clean: report.clean,
@@ -155,6 +220,11 @@ impl Report {
         let damage = self.damage().map_or(String::new(), |damage| format!(", {damage}"));
         let verdict = format!("{}{damage}", self.judged.words());
         let verdict = paint.tone(tone(self.judged, Tone::Good), &verdict);
+        if self.readmission.is_some() {
+            let next = self.next.as_deref().unwrap_or_default();
+            out.push_str(&format!("{}: {verdict}; it cannot be opened but by force\nnext: {next}\n", self.name));
+            return out;
+        }
         let rate = self.bytes_read as f64 / self.seconds.max(1e-9);
         out.push_str(&format!(
             "{}: {verdict}; {}, {}, {} ({}) verified, {} mapped; read {} in {:.1} s, {}/s\n",

@@ -52,24 +52,35 @@ impl Array {
         devices: &'a [DeviceInfo],
         options: &'a OpenOptions,
     ) -> Work<'a, Result<Self, ArrayError>> {
-        Box::pin(async move {
-            let (reactor, report) = open(rt, devices, options, false).await?;
-            Ok(Self::of(reactor, report))
-        })
+        Self::open_with(rt, devices, options, false)
     }
 
     /// As [`Array::open`], also where something is lost that was durable. What may be concerned by that is given up: it is
     /// unreadable until it is written anew or discarded, also after further openings, and what was there before is garbage.
     ///
+    /// Where a group lacks too many members, those that are here and out of service, be they recorded as failed, are
+    /// re-admitted; what that comes to is in [`RecoveryReport::readmission`]. With `read_only` nothing is written, and the
+    /// report tells what would come of it.
+    ///
     /// # Errors
-    /// As [`Array::open`], except [`ArrayError::Lost`], [`ArrayError::LostCheckpoint`] and [`ArrayError::LostSuperblock`].
+    /// As [`Array::open`], except [`ArrayError::Lost`], [`ArrayError::LostCheckpoint`] and [`ArrayError::LostSuperblock`]; and
+    /// [`ArrayError::CannotReadmit`].
     pub fn open_by_force<'a>(
         rt: &'a Runtime,
         devices: &'a [DeviceInfo],
         options: &'a OpenOptions,
     ) -> Work<'a, Result<Self, ArrayError>> {
+        Self::open_with(rt, devices, options, true)
+    }
+
+    fn open_with<'a>(
+        rt: &'a Runtime,
+        devices: &'a [DeviceInfo],
+        options: &'a OpenOptions,
+        by_force: bool,
+    ) -> Work<'a, Result<Self, ArrayError>> {
         Box::pin(async move {
-            let (reactor, report) = open(rt, devices, options, true).await?;
+            let (reactor, report) = open(rt, devices, options, by_force).await?;
             Ok(Self::of(reactor, report))
         })
     }

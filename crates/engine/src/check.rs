@@ -19,6 +19,7 @@ pub(crate) mod window;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cygnus_format::{CheckpointRoot, Superblock};
 use cygnus_runtime::{DeviceInfo, Runtime};
@@ -31,8 +32,9 @@ use crate::check::result::SegmentResult;
 use crate::error::ArrayError;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
-use crate::recover::assemble::assemble_members;
-use crate::recover::open::{OpenOptions, build, load, recount};
+use crate::recover::assemble::{Outsiders, assemble, assemble_members};
+use crate::recover::gone::LostBlocks;
+use crate::recover::open::{OpenOptions, Silent, build, load, open, recount};
 use crate::recover::replay::Replayed;
 use crate::space::segments::SegIx;
 use crate::work::Work;
@@ -80,7 +82,10 @@ fn check_all<'a>(
         use FindingKind::{MemberStale, MemberTruncated, NotAMember};
         let unused = findings.iter().filter(|f| matches!(f.kind, NotAMember | MemberStale | MemberTruncated));
         let remarks = unused.map(|f| f.text.clone()).collect();
-        let assembly = assemble_members(looked.usable, options.array, remarks)?;
+        let assembly = match assemble_members(looked.usable, options.array, remarks) {
+            Err(ArrayError::TooManyMissing { .. }) => return foresee(rt, devices, options, findings).await,
+            assembly => assembly?,
+        };
         let Superblock { array, state, .. } = assembly.superblock.clone();
         let reactor = build(rt, &assembly, options)?;
         // Nothing may be repaired or cleaned from here on.
@@ -104,9 +109,50 @@ fn check_all<'a>(
             blocks: scanned.blocks,
             mapped: scanned.mapped,
             bytes: scanned.bytes,
+            readmission: None,
             took: rt.precise_now().since(begun),
         })
     })
+}
+
+/// What would come of opening an array by force that lacks too many members; its blocks are not looked at beyond that.
+async fn foresee(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    options: &OpenOptions,
+    findings: Vec<Finding>,
+) -> Result<CheckReport, ArrayError> {
+    let begun = rt.precise_now();
+    // As an opening refuses it, with all that it has to say of the members.
+    let refused = assemble(rt, devices, options.array, Outsiders::StayOut).await.map(drop);
+    let Err(ArrayError::TooManyMissing { readmittable, .. }) = &refused else {
+        return Err(refused.err().unwrap_or_else(|| ArrayError::NoArray("its members changed meanwhile".into())));
+    };
+    if readmittable.is_empty() {
+        return Err(refused.expect_err("as above"));
+    }
+    let options = OpenOptions { read_only: true, log: Arc::new(Silent), ..options.clone() };
+    let (reactor, opened) = open(rt, devices, &options, true).await?;
+    let state = reactor.home().state.borrow().clone();
+    let readmission = opened.readmission.unwrap_or_default();
+    let as_finding = |line: String| Finding::new(FindingKind::Readmittable, format!("by force: {line}"));
+    let mut report = CheckReport {
+        name: state.name,
+        uuid: reactor.home().uuid,
+        clean: opened.was_clean,
+        lost: readmission.blocks.iter().map(|(volume, lba)| LostBlock { volume: volume.clone(), lba: *lba }).collect(),
+        findings,
+        segments: 0,
+        stripes: 0,
+        blocks: 0,
+        mapped: 0,
+        bytes: 0,
+        readmission: None,
+        took: rt.precise_now().since(begun),
+    };
+    report.findings.extend(readmission.lines().into_iter().map(as_finding));
+    report.readmission = Some(readmission);
+    Ok(report)
 }
 
 fn lost_blocks(reactor: &Reactor, findings: &[Finding]) -> Vec<LostBlock> {
@@ -127,7 +173,7 @@ async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState
         return false;
     }
     if !state.clean {
-        let replayed = match crate::recover::open::replay(reactor, &mut steps).await {
+        let replayed = match crate::recover::open::replay(reactor, &mut steps, &LostBlocks::default()).await {
             Ok(replayed) => replayed,
             Err(error) => {
                 findings.push(Finding::new(FindingKind::Checkpoint, error.to_string()));

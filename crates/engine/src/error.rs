@@ -341,7 +341,9 @@ pub enum ArrayError {
         why: String,
     },
     /// More members of a group are missing than its parity covers.
-    #[error("{group} lacks {missing} and its parity covers {parity}: bring back at least {need}{remarks}")]
+    #[error(
+        "{group} lacks {missing} and its parity covers {parity}: bring back at least {need}{remarks}{readmittable}"
+    )]
     TooManyMissing {
         /// Which group.
         group: GroupId,
@@ -353,6 +355,19 @@ pub enum ArrayError {
         need: usize,
         /// Why devices that are here are not used, for people; empty or each behind "; ".
         remarks: String,
+        /// Whom force would re-admit, for people; empty if nobody.
+        readmittable: String,
+    },
+    /// A member cannot be re-admitted, since nobody can tell what it lacks.
+    #[error(
+        "{device} cannot be re-admitted by force: {why}, so nobody can tell what it lacks. Nothing was recorded. Bring the \
+         missing members back, or copy out what is left with 'cygnus array salvage'"
+    )]
+    CannotReadmit {
+        /// Path.
+        device: String,
+        /// What stands against it.
+        why: String,
     },
     /// Something that was durable cannot be found any more, so what it replaced would be shown in its place.
     #[error(

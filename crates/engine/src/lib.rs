@@ -50,10 +50,11 @@ pub use job::{Job, JobKind, JobState, JobStatus, Jobs};
 pub use log::Log;
 pub use map::l2p::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
-pub use recover::assemble::{Assembly, Found, assemble_in_place, inspect};
+pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect};
 pub use recover::create::{
     CreateOptions, create, describe_members, random_uuid, refuse_used, segments_on, wipe, write_first,
 };
+pub use recover::gone::{Readmitted, VolumeAfter};
 pub use recover::open::{OpenOptions, RecoveryReport};
 pub use recover::salvage::{Piece, Salvage};
 pub use recover::slots::{SlotError, write_superblocks};

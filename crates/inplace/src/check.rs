@@ -93,6 +93,7 @@ fn first_report(found: &Found) -> CheckReport {
         blocks: 0,
         mapped: 0,
         bytes: 0,
+        readmission: None,
         took: cygnus_types::Nanos::ZERO,
     }
 }

@@ -104,7 +104,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "INTERVAL")]
     pub idle_after: Option<Interval>,
     /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
-    /// concerned is given up: it is unreadable until it is written anew or discarded
+    /// concerned is given up: it is unreadable until it is written anew or discarded. Where too many members are missing, those
+    /// that are recorded as failed are re-admitted; 'cygnus array check' says what would be unreadable then
     #[arg(long)]
     pub force: bool,
     /// Do not ask before that

@@ -10,8 +10,8 @@ use crate::members::Assembly;
 use crate::state::ArrayRecord;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
-    Array, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, MapRule, OpenOptions, Salvage,
-    ScrubReport, VolumeAdminError,
+    Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, MapRule,
+    OpenOptions, Readmitted, Salvage, ScrubReport, VolumeAdminError,
 };
 use cygnus_types::{ByteSize, Nanos, Uuid};
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
@@ -223,6 +223,22 @@ pub fn check(
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
+    })
+}
+
+/// What would come of re-admitting members of a stopped array by force; `None`: nobody would be, or the array does not open
+/// either way, which serving it will tell. Writes nothing.
+pub fn foresee(assembly: &Assembly, log: Arc<dyn Log>) -> Result<Option<Readmitted>, Failure> {
+    let options =
+        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: true, map: MapRule::default(), log };
+    on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
+        match Array::open(&reactor.rt, &reactor.devices, &options).await {
+            Err(ArrayError::TooManyMissing { .. }) => {
+                let opened = Array::open_by_force(&reactor.rt, &reactor.devices, &options).await;
+                opened.map(|array| array.recovery().readmission.clone()).map_err(Failure::from)
+            }
+            _ => Ok(None),
+        }
     })
 }
 

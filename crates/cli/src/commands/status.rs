@@ -122,12 +122,17 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
             activity: None,
         })
         .collect();
+    let well = health(&groups, state.geometry.parity);
+    let mut oddities = assembly.oddities.clone();
+    if well == ArrayState::Failed && devices.iter().any(|device| device.state == DeviceState::Failed) {
+        oddities.push(advise_force(&state.name));
+    }
     ArrayStatus {
         name: state.name.clone(),
         uuid: assembly.newest.array.to_string(),
         preset: state.preset.clone(),
         served: false,
-        state: health(&groups, state.geometry.parity),
+        state: well,
         data_columns: state.geometry.data.into(),
         parity_columns: state.geometry.parity.into(),
         segment_bytes: state.geometry.segment_bytes(),
@@ -138,7 +143,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         repairs: None,
         patience: None,
         fault: None,
-        oddities: assembly.oddities.clone(),
+        oddities,
         suspended: None,
         recovery: None,
         listening: Vec::new(),
@@ -152,6 +157,15 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         clients: None,
         jobs: Vec::new(),
     }
+}
+
+/// What helps where too many members are out of service, and some of those are here.
+fn advise_force(array: &str) -> String {
+    format!(
+        "too many members are missing: bring them back, which loses nothing; or 'cygnus array check {array}' says whether \
+         those that are recorded as failed can be re-admitted, and what would be unreadable then, and 'cygnus serve {array} \
+         --force' does it"
+    )
 }
 
 /// Bytes that the volumes hold. Only the checkpoint of a clean stop tells of everything.

@@ -29,8 +29,9 @@ use crate::commands::{Context, status};
 use crate::config::Config;
 use crate::confirm::confirm;
 use crate::failure::Failure;
+use crate::members::Assembly;
 use crate::notify;
-use crate::output::{self, Output};
+use crate::output::{self, LogLines, Output};
 use crate::state::{ArrayRecord, StateDir};
 use cygnus_control::status::ClientsStatus;
 use cygnus_runtime::Runtime;
@@ -104,16 +105,12 @@ impl Plan {
 /// Does it; returns when the array has been stopped.
 pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
     config.complete_serve(&mut args);
-    if args.force {
-        let question = format!(
-            "Open {} by force? If something durable is lost, all blocks that may be concerned are given up for good, which may \
-             be all there are. Without --force, 'cygnus serve' tells what is lost; 'cygnus array salvage' copies out what is \
-             left.",
-            args.name
-        );
-        confirm(&question, args.yes)?;
-    }
     let record = context.state.load(&args.name)?;
+    if args.force {
+        // Before anybody can connect: whoever is asked may take his time.
+        context.require_stopped(&args.name, "serve")?;
+        confirm_force(&args, &status::assemble(&record)?, context)?;
+    }
     let control = bind_control(&args, context)?;
     let assembly = status::assemble(&record)?;
     let log = ServerLog::new(context.output, args.log_time.unwrap_or(LogTime::Auto).wanted());
@@ -173,6 +170,31 @@ pub fn run(mut args: ServeArgs, mut config: Config, context: &Context) -> Result
         }
     };
     spawn_reactors(&config, main).map_err(Failure::of)?.join().into_iter().collect()
+}
+
+/// Says what force would do, and asks.
+fn confirm_force(args: &ServeArgs, assembly: &Assembly, context: &Context) -> Result<(), Failure> {
+    let in_place = assembly.newest.state.in_place.is_some();
+    let log = Arc::new(LogLines::details(context.output));
+    let foreseen = if in_place { None } else { backend::foresee(assembly, log)? };
+    let Some(foreseen) = foreseen else {
+        let question = format!(
+            "Open {} by force? If something durable is lost, all blocks that may be concerned are given up for good, which may \
+             be all there are. Without --force, 'cygnus serve' tells what is lost; 'cygnus array salvage' copies out what is \
+             left.",
+            args.name
+        );
+        return confirm(&question, args.yes);
+    };
+    for line in foreseen.lines() {
+        context.output.remark(&line);
+    }
+    let question = format!(
+        "Open {} by force? What cannot be read then is given up for good. Missing members that are brought back before lose \
+         nothing.",
+        args.name
+    );
+    confirm(&question, args.yes)
 }
 
 /// A month: a sector that rots is found before a second one of its row does, and the reading, once a month, wears nothing

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | online | holds everything it should | missing, failed |
 //! | missing | its device was late, not there or without room; what it holds is old but good: it is caught up when it is back | rebuilding |
-//! | failed | errors of its medium; not believed until somebody says so | rebuilding |
+//! | failed | errors of its medium; not believed until somebody says so: a replacement by itself, or by force | rebuilding |
 //! | rebuilding | gets all writes, is read where its column is whole | online, missing, failed |
 //!
 //! A *spare* is no member yet: it takes a lost member's place as "rebuilding". Or it is filled beside a member that is

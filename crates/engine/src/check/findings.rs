@@ -3,6 +3,7 @@
 use cygnus_types::{Lba, Nanos, Uuid, VolumeId};
 
 use crate::care::report::LostBlock;
+use crate::recover::gone::Readmitted;
 
 /// What a finding weighs, and what a check comes to, which is the heaviest of its findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,9 +71,13 @@ impl FindingKind {
             | Self::Data
             | Self::Parity
             | Self::HeaderLost => Verdict::Repairable,
-            Self::SuperblockLost | Self::Lost | Self::LostStripe | Self::Map | Self::Count | Self::Unaccounted => {
-                Verdict::BeyondRedundancy
-            }
+            Self::SuperblockLost
+            | Self::Lost
+            | Self::LostStripe
+            | Self::Map
+            | Self::Count
+            | Self::Unaccounted
+            | Self::Readmittable => Verdict::BeyondRedundancy,
         }
     }
 }
@@ -147,6 +152,8 @@ pub enum FindingKind {
     Unaccounted,
     /// After a crash: what the next opening will recover.
     Unclean,
+    /// A group lacks too many members: what would come of re-admitting others by force.
+    Readmittable,
 }
 
 impl FindingKind {
@@ -172,6 +179,7 @@ impl FindingKind {
             Self::Count => "count",
             Self::Unaccounted => "unaccounted",
             Self::Unclean => "unclean",
+            Self::Readmittable => "readmittable",
         }
     }
 }
@@ -254,6 +262,8 @@ pub struct CheckReport {
     pub mapped: u64,
     /// Bytes read.
     pub bytes: u64,
+    /// The array cannot be opened but by force, and this is what would come of that; nothing else was checked.
+    pub readmission: Option<Readmitted>,
     /// How long it took.
     pub took: Nanos,
 }

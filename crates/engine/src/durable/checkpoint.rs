@@ -155,6 +155,7 @@ impl Reactor {
             let newest = state.roots[0].take();
             state.roots = [Some(root), newest];
         }
+        self.record_readmitted();
         self.commit_state().await?;
         home.checkpoints.discard_horizon.set(barrier);
         home.spoils.on_record.set(spoils);

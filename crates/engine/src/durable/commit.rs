@@ -107,6 +107,21 @@ impl Reactor {
         }
     }
 
+    /// A checkpoint knows what is lost: from the next superblocks on the members that were re-admitted are online.
+    pub(crate) fn record_readmitted(&self) {
+        let readmitted = self.home().records.readmitted.take();
+        let mut state = self.home().state.borrow_mut();
+        let members = (0..).map(MemberIx).zip(state.groups.iter_mut().flat_map(|group| &mut group.members));
+        for (_, desc) in members.filter(|(ix, _)| readmitted.contains(ix)) {
+            if matches!(desc.state, MemberState::Missing | MemberState::Failed) {
+                member_state::change(desc, MemberState::Rebuilding);
+            }
+            if desc.state == MemberState::Rebuilding {
+                member_state::change(desc, MemberState::Online);
+            }
+        }
+    }
+
     /// What went wrong with the members.
     fn note_errors(&self) {
         let mut state = self.home().state.borrow_mut();

@@ -18,6 +18,8 @@ pub(crate) struct Records {
     pub behind: RefCell<BTreeMap<MemberIx, u64>>,
     /// Spares that have become members, and of which no superblock says so yet.
     pub newcomers: RefCell<Vec<MemberIx>>,
+    /// Members that were re-admitted by force, which the superblocks call out of service until the next checkpoint.
+    pub readmitted: RefCell<Vec<MemberIx>>,
 }
 
 impl Records {

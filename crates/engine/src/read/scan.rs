@@ -79,6 +79,11 @@ impl Look {
     pub(crate) fn hides_a_stripe(&self) -> bool {
         self.stripe.is_none() && self.vacant == 0 && !self.spoiled.is_empty()
     }
+
+    /// Whether somebody has something else where a copy would be.
+    pub(crate) fn has_something_else(&self) -> bool {
+        self.vacant != 0
+    }
 }
 
 /// The bytes of one column's header, all copies of it, and which blocks of them its device cannot read.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use cygnus_format::{
-    ArrayState, GroupState, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots, Standing, Superblock,
-    SuperblockError,
+    ArrayState, GroupState, Holdings, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots, Standing,
+    Superblock, SuperblockError,
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
@@ -74,6 +74,10 @@ pub struct Assembly {
     pub devices: Vec<Option<DeviceInfo>>,
     /// Members that were away or were being rebuilt, and whose devices are good to be filled with what they lack.
     pub returning: Vec<Returning>,
+    /// Members recorded as failed whose devices are here: not believed, unless nobody else can take their part.
+    pub failed: Vec<Returning>,
+    /// Members to be re-admitted by force, since their groups lack too many others.
+    pub readmitted: Vec<Readmission>,
     /// Spares that are here.
     pub(crate) spares: Vec<Spare>,
     /// Devices of groups that have left, which do not know it yet.
@@ -96,13 +100,40 @@ struct Findings {
     mendable: Vec<(Uuid, Mendable)>,
 }
 
+/// A member that is out of service, and without which its group has too few.
+#[derive(Clone, Debug)]
+pub struct Readmission {
+    /// Which.
+    pub member: MemberIx,
+    /// Its device.
+    pub device: DeviceInfo,
+    /// What the superblocks say of it.
+    pub was: MemberState,
+    /// What it has for certain.
+    pub holds: Holdings,
+}
+
+/// What members out of service are for, where a group lacks too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outsiders {
+    /// They stay out.
+    StayOut,
+    /// As many as are needed are re-admitted.
+    Readmitted,
+}
+
 /// Puts an array together from devices in any order.
 ///
 /// # Errors
 /// When the devices belong to no array or to several, when a member is there twice, or when more members of a group
 /// are missing than its parity covers.
-pub(crate) async fn assemble(rt: &Runtime, given: &[DeviceInfo], wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
-    let assembly = find(rt, given).await.put_together(wanted)?;
+pub(crate) async fn assemble(
+    rt: &Runtime,
+    given: &[DeviceInfo],
+    wanted: Option<Uuid>,
+    outsiders: Outsiders,
+) -> Result<Assembly, ArrayError> {
+    let assembly = find(rt, given).await.put_together(wanted, outsiders)?;
     let state = &assembly.superblock.state;
     refuse_in_place(state)?;
     Ok(assembly)
@@ -118,7 +149,7 @@ pub fn assemble_in_place<'a>(
     wanted: Option<Uuid>,
 ) -> Work<'a, Result<Assembly, ArrayError>> {
     Box::pin(async move {
-        let assembly = find(rt, given).await.put_together(wanted)?;
+        let assembly = find(rt, given).await.put_together(wanted, Outsiders::StayOut)?;
         match assembly.superblock.state.in_place {
             Some(_) => Ok(assembly),
             None => Err(ArrayError::Invalid(format!("{} is log-structured", assembly.superblock.state.name))),
@@ -155,9 +186,9 @@ impl Findings {
         self.members.push((device.clone(), slots.newest));
     }
 
-    fn put_together(self, wanted: Option<Uuid>) -> Result<Assembly, ArrayError> {
+    fn put_together(self, wanted: Option<Uuid>, outsiders: Outsiders) -> Result<Assembly, ArrayError> {
         let present: BTreeSet<Uuid> = self.members.iter().map(|(_, superblock)| superblock.member_uuid).collect();
-        let mut assembly = put_together(self.members, wanted, self.remarks)?;
+        let mut assembly = put_together(self.members, wanted, self.remarks, outsiders)?;
         let array = &assembly.superblock.array;
         if hides_newer(&assembly.superblock, &self.lost, &present) {
             assembly.lost = self.lost;
@@ -216,7 +247,7 @@ pub(crate) fn assemble_members(
     wanted: Option<Uuid>,
     remarks: Vec<String>,
 ) -> Result<Assembly, ArrayError> {
-    let assembly = put_together(members, wanted, remarks)?;
+    let assembly = put_together(members, wanted, remarks, Outsiders::StayOut)?;
     let state = &assembly.superblock.state;
     refuse_in_place(state)?;
     Ok(assembly)
@@ -226,6 +257,7 @@ fn put_together(
     members: Vec<(DeviceInfo, Superblock)>,
     wanted: Option<Uuid>,
     remarks: Vec<String>,
+    outsiders: Outsiders,
 ) -> Result<Assembly, ArrayError> {
     let tell = members.iter().filter(|(_, superblock)| !superblock.is_joining());
     let Some((_, newest)) = tell.max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
@@ -240,6 +272,8 @@ fn put_together(
     let mut assembly = Assembly {
         devices: Vec::new(),
         returning: Vec::new(),
+        failed: Vec::new(),
+        readmitted: Vec::new(),
         spares: Vec::new(),
         released: Vec::new(),
         superblock,
@@ -250,6 +284,9 @@ fn put_together(
     assembly.devices.resize(assembly.superblock.state.members().count(), None);
     for (device, own) in members {
         assembly.place(device, &own)?;
+    }
+    if outsiders == Outsiders::Readmitted {
+        assembly.readmit();
     }
     check_redundancy(&assembly)?;
     Ok(assembly)
@@ -288,6 +325,51 @@ impl Assembly {
         }
     }
 
+    /// Has members that are out of service take part again, in each group that lacks too many others and has enough of them.
+    fn readmit(&mut self) {
+        let state = &self.superblock.state;
+        let width = usize::from(state.geometry.width());
+        for group in 0..state.groups.len() {
+            let here = self.devices[group * width..][..width].iter().flatten().count();
+            let need = usize::from(state.geometry.data).saturating_sub(here);
+            if state.groups[group].state != GroupState::Retired && need > 0 {
+                self.readmitted.extend(self.readmittable(GroupId(group as u16), need).into_iter().flatten());
+            }
+        }
+        let chosen: Vec<MemberIx> = self.readmitted.iter().map(|of| of.member).collect();
+        self.returning.retain(|of| !chosen.contains(&of.member));
+        self.failed.retain(|of| !chosen.contains(&of.member));
+    }
+
+    pub(crate) fn is_readmitted(&self, ix: usize) -> bool {
+        self.readmitted.iter().any(|of| of.member.index() == ix)
+    }
+
+    /// As many members of a group as it needs that are out of service and here, those that hold most first; `None` if there
+    /// are not enough. Somebody must have been there all the time: nobody else knows what the others lack.
+    fn readmittable(&self, group: GroupId, need: usize) -> Option<Vec<Readmission>> {
+        let state = &self.superblock.state;
+        let width = usize::from(state.geometry.width());
+        let members = group.index() * width..(group.index() + 1) * width;
+        let knows = self.devices[members.clone()].iter().any(Option::is_some);
+        let here = self.returning.iter().chain(&self.failed).filter(|of| members.contains(&of.member.index()));
+        let readmission = |of: &Returning| {
+            let desc = state.members().nth(of.member.index()).expect("it was found there");
+            let holds = match desc.state {
+                // It is an old copy of one that never left.
+                MemberState::Online => Holdings { below: of.only_below.unwrap_or(0), ..Holdings::default() },
+                _ => desc.holds.limited_to(of.only_below),
+            };
+            Readmission { member: of.member, device: of.device.clone(), was: desc.state, holds }
+        };
+        let mut all: Vec<Readmission> = here.map(readmission).collect();
+        all.sort_by_key(|of| std::cmp::Reverse((of.holds.below, of.holds.restored)));
+        // In place nothing tells what is old.
+        let enough = knows && all.len() >= need && state.in_place.is_none();
+        all.truncate(need);
+        enough.then_some(all)
+    }
+
     /// Finds out what a device is to the array.
     fn place(&mut self, device: DeviceInfo, own: &Superblock) -> Result<(), ArrayError> {
         let newest = &self.superblock;
@@ -322,9 +404,17 @@ impl Assembly {
             return Ok(());
         }
         if desc.state != MemberState::Online || is_outdated(own, newest) {
-            match coming_back(MemberIx(ix as u16), device, own, desc) {
-                Ok(returning) => self.returning.push(returning),
-                Err(why) => self.remarks.push(why),
+            let member = MemberIx(ix as u16);
+            match held_below(member, own, desc) {
+                Ok(only_below) if desc.state == MemberState::Failed => {
+                    self.remarks.push(words_of_failed(member, &device, desc));
+                    self.failed.push(Returning { member, device, only_below });
+                }
+                Ok(only_below) => self.returning.push(Returning { member, device, only_below }),
+                Err(why) => self.remarks.push(format!(
+                    "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
+                    device.name, member.0
+                )),
             }
             return Ok(());
         }
@@ -335,19 +425,20 @@ impl Assembly {
     }
 }
 
-/// Whether a stale device can be brought up to date, and from where on; else why not.
-fn coming_back(member: MemberIx, device: DeviceInfo, own: &Superblock, desc: &MemberDesc) -> Result<Returning, String> {
-    let refused = match desc.state {
-        MemberState::Failed => Err("it failed while the array was written to"),
-        _ => held_below(member, own, desc),
-    };
-    match refused {
-        Ok(only_below) => Ok(Returning { member, device, only_below }),
-        Err(why) => Err(format!(
-            "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
-            device.name, member.0
-        )),
-    }
+/// What there is to say of a device that is recorded as failed.
+fn words_of_failed(member: MemberIx, device: &DeviceInfo, desc: &MemberDesc) -> String {
+    let (errors, at_least) = (desc.errors, |count: u8| if count == u8::MAX { "at least " } else { "" });
+    format!(
+        "{} is recorded as failed, since session {} of the array, with {}{} failed reads and {}{} wrong blocks so far; it stays \
+         out of service: replace member {} by it, or by another device",
+        device.name,
+        desc.holds.session,
+        at_least(errors.read),
+        errors.read,
+        at_least(errors.wrong),
+        errors.wrong,
+        member.0
+    )
 }
 
 /// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
@@ -378,7 +469,7 @@ fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
         let missing: Vec<String> = members
             .iter()
             .enumerate()
-            .filter(|(_, device)| device.is_none())
+            .filter(|&(column, device)| device.is_none() && !assembly.is_readmitted(group * width + column))
             .map(|(column, _)| {
                 let uuid = state.groups[group].members[column].uuid;
                 format!("member {} ({uuid})", group * width + column)
@@ -389,8 +480,21 @@ fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
             let need = missing.len() - usize::from(parity);
             let group = GroupId(group as u16);
             let remarks: String = assembly.remarks.iter().map(|remark| format!("; {remark}")).collect();
-            return Err(ArrayError::TooManyMissing { group, missing: missing.join(", "), parity, need, remarks });
+            let readmittable =
+                assembly.readmittable(group, need).map_or(String::new(), |who| words_of_readmittable(&who));
+            let missing = missing.join(", ");
+            return Err(ArrayError::TooManyMissing { group, missing, parity, need, remarks, readmittable });
         }
     }
     Ok(())
+}
+
+/// How members that are here may help a group that lacks too many.
+fn words_of_readmittable(who: &[Readmission]) -> String {
+    let names: Vec<&str> = who.iter().map(|of| &*of.device.name).collect();
+    format!(
+        ". Or re-admit {} by force, which lacks what was written since it left: 'cygnus array check' says what would be \
+         unreadable then, and 'cygnus serve --force' does it",
+        names.join(", ")
+    )
 }

@@ -3,9 +3,11 @@
 pub(crate) mod assemble;
 pub(crate) mod create;
 pub(crate) mod give_up;
+pub(crate) mod gone;
 pub(crate) mod load;
 pub(crate) mod lost;
 pub(crate) mod open;
+pub(crate) mod readmit;
 pub(crate) mod replay;
 pub(crate) mod room;
 pub(crate) mod salvage;

@@ -18,7 +18,8 @@ use crate::log::{During, Log};
 use crate::map::l2p::{MapMemory, MapRule};
 use crate::map::volume_state::VolumeState;
 use crate::reactor::{Reactor, set_patience};
-use crate::recover::assemble::{Assembly, assemble};
+use crate::recover::assemble::{Assembly, Outsiders, assemble};
+use crate::recover::gone::{LostBlocks, Readmitted};
 use crate::recover::lost;
 use crate::recover::replay::{Replayed, Rescue};
 use crate::shared::{Shared, SharedParts};
@@ -66,6 +67,8 @@ pub struct RecoveryReport {
     pub replayed_blocks: usize,
     /// Members out of service, with the reason.
     pub remarks: Vec<String>,
+    /// What came of re-admitting members by force, or would.
+    pub readmission: Option<Readmitted>,
 }
 
 /// For steps that nobody needs to hear of.
@@ -107,7 +110,8 @@ pub(crate) async fn open(
     let mut steps = Steps::new(rt, &*options.log);
     set_patience(rt, &LatencyRule::default());
     let step = During::new(&*options.log, "open: assemble");
-    let assembly = assemble(rt, given, options.array).await?;
+    let outsiders = if by_force { Outsiders::Readmitted } else { Outsiders::StayOut };
+    let assembly = assemble(rt, given, options.array, outsiders).await?;
     drop(step);
     let may_be_old = match assembly.refuse_lost() {
         Err(why) if by_force => {
@@ -119,23 +123,25 @@ pub(crate) async fn open(
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
-    let mut gave_up = false;
+    let (mut gave_up, mut lost_pages) = (false, 0);
+    let given_up = readmit(&reactor, &assembly, options, &mut steps).await?;
     let loaded = load(&reactor, &state, &mut steps).await;
     reactor.maps_fit()?;
     if let Err(why) = loaded {
         if !by_force {
             return Err(why);
         }
-        load_some(&reactor, &state, &why).await?;
+        lost_pages = load_some(&reactor, &state, &why).await?;
         gave_up = true;
     }
     // Whoever went on after this state left stripes: what they covered is found to be lost.
-    let covered = state.clean && !gave_up && !may_be_old;
+    let covered = state.clean && !gave_up && !may_be_old && assembly.readmitted.is_empty();
     steps.report.was_clean = covered;
     // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
-    let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps).await? };
+    let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps, &given_up).await? };
     reactor.maps_fit()?;
+    let mapped = if assembly.readmitted.is_empty() { Vec::new() } else { reactor.mapped_by_volume() };
     if !replayed.lost.is_nothing() {
         if !by_force {
             return Err(replayed.lost.error(&reactor));
@@ -145,6 +151,11 @@ pub(crate) async fn open(
     }
     reactor.shared.maps.end_opening();
     recount(&reactor, &state, &mut steps);
+    if !assembly.readmitted.is_empty() {
+        let readmission = reactor.readmission(&assembly.readmitted, &given_up, &mapped, lost_pages);
+        readmission.lines().iter().for_each(|line| options.log.line(&format!("open: by force: {line}")));
+        steps.report.readmission = Some(readmission);
+    }
     // What they did not deliver may only be away: nothing may be concluded from it.
     settle_before_session(&reactor)?;
     if options.read_only {
@@ -195,11 +206,32 @@ fn settle_before_session(reactor: &Reactor) -> Result<(), ArrayError> {
     Ok(())
 }
 
+/// Has members take part again that are out of service, where force has to.
+async fn readmit(
+    reactor: &Rc<Reactor>,
+    assembly: &Assembly,
+    options: &OpenOptions,
+    steps: &mut Steps<'_>,
+) -> Result<LostBlocks, ArrayError> {
+    if assembly.readmitted.is_empty() {
+        return Ok(LostBlocks::default());
+    }
+    let _step = reactor.shared.during("open: readmit");
+    let lost = reactor.readmit(&assembly.readmitted, !options.read_only).await?;
+    let names: Vec<&str> = assembly.readmitted.iter().map(|of| &*of.device.name).collect();
+    steps.done(
+        "readmit",
+        format!("{} by force; {} blocks of stripes that they lack are lost", names.join(", "), lost.len()),
+    );
+    Ok(lost)
+}
+
 fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
     let state = &assembly.superblock.state;
     let is_member = |ix: &usize| !state.has_left(MemberIx(*ix as u16));
     let all = (0..assembly.devices.len()).filter(is_member).count();
-    let missing = (0..assembly.devices.len()).filter(is_member).filter(|&ix| assembly.devices[ix].is_none()).count();
+    let is_absent = |&ix: &usize| assembly.devices[ix].is_none() && !assembly.is_readmitted(ix);
+    let missing = (0..assembly.devices.len()).filter(is_member).filter(is_absent).count();
     let name = &assembly.superblock.state.name;
     let health = if missing == 0 { "all".to_string() } else { format!("degraded: {}", all - missing) };
     steps.done("assemble", format!("array {name:?}, {health} of {all} members present"));
@@ -300,14 +332,15 @@ pub(crate) async fn load_any(
     if why.is_empty() { Ok(true) } else { Err(ArrayError::NoCheckpoint(why.join("; "))) }
 }
 
-/// What can be read of the newest checkpoint. All volumes are in doubt then: what the rest of it had in their maps is not known.
-async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<(), ArrayError> {
-    let Some(root) = &state.roots[0] else { return Ok(()) };
+/// What can be read of the newest checkpoint; says how many pages cannot. All volumes are in doubt then: what these had in
+/// their maps is not known.
+async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<u64, ArrayError> {
+    let Some(root) = &state.roots[0] else { return Ok(0) };
     let pages = load_root(reactor, state, root, true).await.map_err(ArrayError::NoCheckpoint)?;
     reactor.shared.log(format!("open: by force: {why}"));
     reactor.doubt_all();
     reactor.shared.log(format!("open: by force: {pages} of the {} pages of the maps can be read", root.pages));
-    Ok(())
+    Ok(root.pages.saturating_sub(pages))
 }
 
 async fn load_root(
@@ -328,7 +361,11 @@ async fn load_root(
 ///
 /// # Errors
 /// When there is no memory for that.
-pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Result<Replayed, ArrayError> {
+pub(crate) async fn replay(
+    reactor: &Rc<Reactor>,
+    steps: &mut Steps<'_>,
+    given_up: &LostBlocks,
+) -> Result<Replayed, ArrayError> {
     let (root, counted_from) = {
         let state = reactor.home().state.borrow();
         let root = state.roots[0].clone();
@@ -340,7 +377,7 @@ pub(crate) async fn replay(reactor: &Rc<Reactor>, steps: &mut Steps<'_>) -> Resu
     let total = reactor.shared.layout.all_segments();
     steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
     let step = reactor.shared.during("open: replay");
-    let found = reactor.replay(scanned, counted_from).await;
+    let found = reactor.replay(scanned, counted_from, given_up).await;
     drop(step);
     steps.done(
         "replay",
@@ -397,6 +434,10 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
     let _step = reactor.shared.during("open: session");
     // These left in the session before: should one of them be opened without us, it will have a later one.
     reactor.note_departures();
+    for &member in reactor.home().records.readmitted.borrow().iter() {
+        // Its own superblock is of this session too from now on.
+        reactor.change_desc(member, |desc| desc.holds.session = reactor.shared.session);
+    }
     {
         let mut state = reactor.home().state.borrow_mut();
         state.session = reactor.shared.session;

@@ -12,6 +12,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::{FoundStripe, SpoiledCopy};
+use crate::recover::gone::LostBlocks;
 use crate::recover::lost::Lost;
 use crate::recover::room::Findings;
 use crate::recover::tail::Verdict;
@@ -164,7 +165,13 @@ impl Reactor {
     }
 
     /// Puts what was found into the maps. Every stripe from the sequence `counted_from` on that was durable should be there.
-    pub(crate) async fn replay(self: &Rc<Self>, scanned: Scanned, counted_from: u64) -> Replayed {
+    /// Blocks that are `given_up` are as if they had been found.
+    pub(crate) async fn replay(
+        self: &Rc<Self>,
+        scanned: Scanned,
+        counted_from: u64,
+        given_up: &LostBlocks,
+    ) -> Replayed {
         let Scanned { stripes, spoiled, beyond } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
         result.lost.count(&stripes, &beyond, counted_from);
@@ -188,7 +195,7 @@ impl Reactor {
                 None
             } else {
                 result.tail_stripes += 1;
-                let mut verdict = self.judge_stripe(&stripe).await;
+                let mut verdict = self.judge_stripe(&stripe, given_up).await;
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
                 // Stripes are found along their segment. What leads to those behind a torn one may be a single header.

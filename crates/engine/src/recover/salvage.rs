@@ -20,6 +20,7 @@ use crate::error::ArrayError;
 use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Found, is_outdated, look as look_at, rank};
+use crate::recover::gone::LostBlocks;
 use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, recount, replay};
 use crate::recover::replay::{Replayed, Rescue};
 use crate::recover::slots::PROBED;
@@ -79,6 +80,8 @@ impl Salvage {
             let mut assembly = Assembly {
                 devices: places,
                 returning: Vec::new(),
+                failed: Vec::new(),
+                readmitted: Vec::new(),
                 spares: Vec::new(),
                 released: Vec::new(),
                 superblock: newest,
@@ -321,7 +324,7 @@ async fn maps(
             if !newest {
                 remarks.push("the newest checkpoint is lost: blocks discarded since the one before may be back".into());
             }
-            replay(reactor, &mut steps).await
+            replay(reactor, &mut steps, &LostBlocks::default()).await
         }
         Err(error) => {
             remarks.push(format!(
@@ -329,7 +332,7 @@ async fn maps(
                  may be back"
             ));
             reactor.home().state.borrow_mut().roots = [None, None];
-            replay(reactor, &mut steps).await
+            replay(reactor, &mut steps, &LostBlocks::default()).await
         }
     };
     let replayed = found.unwrap_or_else(|error| {

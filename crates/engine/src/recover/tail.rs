@@ -8,14 +8,15 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Kind, StripeCommon};
+use cygnus_format::{Kind, Place, StripeCommon};
 use cygnus_parity as parity;
-use cygnus_runtime::Buf;
+use cygnus_runtime::{Buf, DeviceIx};
 use cygnus_types::BLOCK;
 
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::scan::{Ending, FoundStripe};
+use crate::recover::gone::LostBlocks;
 
 /// A block that exists: physical column, row below the header, and the data if it must be written anew.
 pub(crate) type Existing = (u8, u32, Option<Box<[u8]>>);
@@ -41,11 +42,24 @@ impl Reactor {
     /// Rows of all columns below the headers, by physical column; `None` where a column cannot be read. A block that its
     /// device cannot read is zeros, which its checksum tells, and costs its column no other.
     pub(crate) async fn read_stripe(self: &Rc<Self>, common: &StripeCommon) -> Vec<Option<Buf>> {
+        let member = |column| self.shared.layout.member(common.group, column);
+        let devices: Vec<_> =
+            (0..common.width()).map(|column| self.device_holding(member(column), common.segment)).collect();
+        self.read_columns(common, &devices).await
+    }
+
+    /// The same of these devices, by physical column.
+    pub(crate) async fn read_columns(
+        self: &Rc<Self>,
+        common: &StripeCommon,
+        devices: &[Option<DeviceIx>],
+    ) -> Vec<Option<Buf>> {
         let bytes = common.rows as usize * BLOCK;
         let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
-        let reads: Vec<_> = (0..common.width())
-            .map(|column| {
-                let dev = self.device_holding(self.shared.layout.member(common.group, column), common.segment)?;
+        let reads: Vec<_> = devices
+            .iter()
+            .map(|&dev| {
+                let dev = dev?;
                 (bytes > 0).then(|| {
                     let buf = self.rt.alloc(bytes);
                     let op = self.rt.read(dev, offset, buf.full());
@@ -54,12 +68,12 @@ impl Reactor {
             })
             .collect();
         let mut columns = Vec::with_capacity(reads.len());
-        for (column, read) in (0..).zip(reads) {
-            columns.push(match read {
-                None => None,
-                Some((buf, op)) => match op.await {
+        for (&dev, read) in devices.iter().zip(reads) {
+            columns.push(match (dev, read) {
+                (None, _) | (_, None) => None,
+                (Some(dev), Some((buf, op))) => match op.await {
                     Ok(_) => Some(buf),
-                    Err(error) if error.kind.is_of_range() => self.read_singly(common, column).await,
+                    Err(error) if error.kind.is_of_range() => Some(self.read_singly(common, dev).await),
                     Err(_) => None,
                 },
             });
@@ -82,8 +96,7 @@ impl Reactor {
     }
 
     /// The rows of a column, block by block.
-    async fn read_singly(self: &Rc<Self>, common: &StripeCommon, column: u8) -> Option<Buf> {
-        let dev = self.device_holding(self.shared.layout.member(common.group, column), common.segment)?;
+    async fn read_singly(&self, common: &StripeCommon, dev: DeviceIx) -> Buf {
         let mut whole = self.rt.alloc(common.rows as usize * BLOCK);
         for (row, into) in (common.first_data_row()..).zip(whole.bytes_mut().chunks_exact_mut(BLOCK)) {
             let buf = self.rt.alloc(BLOCK);
@@ -93,11 +106,11 @@ impl Reactor {
                 Err(_) => into.fill(0),
             }
         }
-        Some(whole)
+        whole
     }
 
-    /// Reads and judges a stripe.
-    pub(crate) async fn judge_stripe(self: &Rc<Self>, stripe: &FoundStripe) -> Verdict {
+    /// Reads and judges a stripe. Blocks that are `given_up` were there, and are lost.
+    pub(crate) async fn judge_stripe(self: &Rc<Self>, stripe: &FoundStripe, given_up: &LostBlocks) -> Verdict {
         let common = &stripe.common;
         let columns = self.read_stripe(common).await;
         let in_service = (0..common.width())
@@ -122,7 +135,12 @@ impl Reactor {
                 }
                 None => {
                     consistent = false;
-                    lost += 1;
+                    let row_below = common.first_data_row() + row;
+                    let place = Place { group: common.group, segment: common.segment, column, row: row_below };
+                    match given_up.contains(&place) {
+                        true => blocks.push((column, row, None)),
+                        false => lost += 1,
+                    }
                 }
             }
         }

@@ -8,6 +8,7 @@ mod grow;
 mod hung;
 mod life;
 mod reactors;
+mod readmit;
 mod rebuild;
 mod retire;
 mod reuse;
