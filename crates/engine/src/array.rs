@@ -7,7 +7,11 @@ use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
 
+use crate::care::guardian::Guardian;
 use crate::care::report::ScrubReport;
+use crate::durable::checkpoint::Checkpointer;
+use crate::durable::commit::Committer;
+use crate::durable::flush::Flusher;
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
 use crate::job::JobStatus;
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
@@ -321,7 +325,7 @@ impl Array {
         if let Some(why) = self.reactor.shared.fault() {
             return Err(ArrayError::Faulted(why));
         }
-        self.reactor.commit_state().await.map_err(ArrayError::Faulted)
+        Committer::of(&self.reactor).commit_state().await.map_err(ArrayError::Faulted)
     }
 
     /// Takes a checkpoint now.
@@ -329,7 +333,7 @@ impl Array {
     /// # Errors
     /// When it cannot be written.
     pub fn checkpoint(&self) -> Work<'_, Result<(), ArrayError>> {
-        Box::pin(async move { self.reactor.checkpoint().await.map_err(ArrayError::Faulted) })
+        Box::pin(async move { Checkpointer::of(&self.reactor).checkpoint().await.map_err(ArrayError::Faulted) })
     }
 
     /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
@@ -341,9 +345,9 @@ impl Array {
         let rt = self.reactor.rt.clone();
         let close = async move {
             let reactor = &self.reactor;
-            reactor.rt.spawn(reactor.clone().close_without_members());
+            reactor.rt.spawn(Guardian::of(reactor).close_without_members());
             let closed = self.close_all().await;
-            reactor.end_guardian();
+            Guardian::of(reactor).end_guardian();
             match reactor.home().watch.given_up.take() {
                 Some(why) => Err(ArrayError::Suspended(why)),
                 None => closed,
@@ -362,14 +366,14 @@ impl Array {
         self.scrub_end().await;
         reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::EndSegments { ticket }).await;
         reactor.end_segments();
-        reactor.flush_everything().await.map_err(ArrayError::Faulted)?;
+        Flusher::of(reactor).flush_everything().await.map_err(ArrayError::Faulted)?;
         // The checkpoint may need the space.
         reactor.release_pending().await;
-        reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+        Checkpointer::of(reactor).checkpoint().await.map_err(ArrayError::Faulted)?;
         // Of an array that ended cleanly an opening takes a member that lacks more than the last superblock for an old copy.
-        reactor.until_all_are_on_record().await.map_err(ArrayError::Faulted)?;
+        Committer::of(reactor).until_all_are_on_record().await.map_err(ArrayError::Faulted)?;
         reactor.home().state.borrow_mut().clean = true;
-        reactor.commit_state().await.map_err(ArrayError::Faulted)
+        Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)
     }
 
     /// For how long requests wait for members while the array is suspended; for ever if nobody says anything. Then they

@@ -1,9 +1,9 @@
 //! The array engine: volumes on R-groups of devices, log-structured, with spatially separated garbage collection.
 //!
-//! It knows neither which driver runs it nor which protocol its users speak. A reader who wants to follow a write goes
-//! from [`Volume::write`] to `write_path` (admission), `writer` (a lane's stripes) and `stripe` (memory, parity,
-//! header); a read goes through `read_path`. `space` grants segments, `cleaner` gives them back, `flush`, `checkpoint`
-//! and `commit` make things durable in growing order of weight, and `open` with its steps brings it all back.
+//! It knows neither which driver runs it nor which protocol its users speak. `ARCHITECTURE.md` has its rooms from the bottom
+//! up, and the files on the way of one write, one read, one cleaning and one recovery: `shared` is what all reactors have
+//! together, `home` what the services of the home reactor keep, `reactor` one reactor, which knows no service; the folders
+//! hold the services, each a struct over a reactor, and `array` and `volume` are what users call.
 //!
 //! Rules that hold throughout: state is decided on without awaiting, the I/O is awaited, and what was decided is
 //! checked again before it is published; nothing written to a device is ever overwritten inside a segment; a segment is

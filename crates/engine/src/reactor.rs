@@ -209,9 +209,7 @@ impl Reactor {
             home.members_changed.notify();
         }
     }
-}
 
-impl Reactor {
     /// Ends this reactor's segments in a group; returns those that it had not begun.
     pub(crate) fn leave_group(self: &Rc<Self>, group: GroupId) -> Vec<Grant> {
         Lane::ALL.into_iter().filter_map(|lane| self.writer(lane).borrow_mut().leave(self, group)).collect()
@@ -223,9 +221,7 @@ impl Reactor {
             self.writer(lane).borrow_mut().close_segments(self);
         }
     }
-}
 
-impl Reactor {
     /// Whether nothing more is to be begun: the array closes, or takes no writes any more.
     pub(crate) fn is_ending(&self) -> bool {
         self.home().stop.get() || self.shared.is_stopped()

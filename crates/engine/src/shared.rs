@@ -391,4 +391,22 @@ impl Shared {
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
+
+    /// Gives back parts of the maps that were replaced, while nobody else serves the array yet.
+    pub(crate) fn settle_maps(&self) {
+        self.begin_settling_maps();
+        self.end_settling_maps();
+    }
+
+    /// What was replaced in the maps until now can go when all reactors have answered a message from now on.
+    pub(crate) fn begin_settling_maps(&self) {
+        let volumes = self.volumes();
+        self.maps.begin_round(volumes.iter().map(|volume| &volume.map));
+    }
+
+    /// They have.
+    pub(crate) fn end_settling_maps(&self) {
+        let volumes = self.volumes();
+        self.maps.end_round(volumes.iter().map(|volume| &volume.map));
+    }
 }

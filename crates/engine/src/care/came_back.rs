@@ -56,27 +56,38 @@ struct Look {
     waits: Cell<bool>,
 }
 
-impl Reactor {
+/// Finds out what a member lost while it was away: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Inquiry {
+    reactor: Rc<Reactor>,
+}
+
+impl Inquiry {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Waits until a member that answers again has everything that was written to it in stripes closed before `below`, or
     /// what it lacks is lost. Then all of it is durable. `false`: it is in trouble again, or nobody waits for it any more.
-    pub(crate) async fn has_all_it_took(self: &Rc<Self>, member: MemberIx, below: u64) -> bool {
-        let state = &self.shared.members[member.index()];
-        let (group, _) = self.shared.layout.column_of(member);
-        let _step = self.shared.during("awaited: look");
+    pub(crate) async fn has_all_it_took(&self, member: MemberIx, below: u64) -> bool {
+        let state = &self.reactor.shared.members[member.index()];
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        let _step = self.reactor.shared.during("awaited: look");
         loop {
-            let answers = self.answers.wait();
+            let answers = self.reactor.answers.wait();
             let is_there = state.device().is_some() && state.trouble().is_none();
-            if !is_there || self.shared.fault().is_some() || self.home().watch.ended.get() {
+            if !is_there || self.reactor.shared.fault().is_some() || self.reactor.home().watch.ended.get() {
                 return false;
             }
             if planted::is(Bug::ComesBackUnseen) || self.look_at_member(member, below).await {
                 break;
             }
-            either(answers, self.rt.sleep(ASK_AWAITED)).await;
+            either(answers, self.reactor.rt.sleep(ASK_AWAITED)).await;
         }
         // Of a stripe that is spoiled the others got something too.
-        let devices: Vec<_> = self.of_group(group).filter(|of| of.trouble().is_none()).collect();
-        let flushes: Vec<_> = devices.iter().filter_map(|of| of.device()).map(|dev| self.rt.flush(dev)).collect();
+        let devices: Vec<_> = self.reactor.of_group(group).filter(|of| of.trouble().is_none()).collect();
+        let flushes: Vec<_> =
+            devices.iter().filter_map(|of| of.device()).map(|dev| self.reactor.rt.flush(dev)).collect();
         for flush in flushes {
             // Who does not do it is in trouble, and looked at in its turn.
             let _ = flush.await;
@@ -85,58 +96,59 @@ impl Reactor {
     }
 
     /// Looks at all stripes once; says whether nothing is left to be waited for.
-    async fn look_at_member(self: &Rc<Self>, member: MemberIx, below: u64) -> bool {
-        let (group, _) = self.shared.layout.column_of(member);
-        let mut stripes = self.unflushed.borrow().before(below);
-        let of_others = self.peers.answers_of_others(&self.rt, |ticket| ToOwner::Unflushed { ticket, below }).await;
+    async fn look_at_member(&self, member: MemberIx, below: u64) -> bool {
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        let mut stripes = self.reactor.unflushed.borrow().before(below);
+        let of_others =
+            self.reactor.peers.answers_of_others(&self.reactor.rt, |ticket| ToOwner::Unflushed { ticket, below }).await;
         of_others.into_iter().map(Answer::unflushed).for_each(|theirs| stripes.extend(theirs));
         let origins = stripes.iter().flat_map(|stripe| self.origins_in(stripe)).collect();
         let look = Rc::new(Look { member, origins, written: Cell::new(0), waits: Cell::new(false) });
         stripes.retain(|stripe| stripe.common.group == group);
-        let (reactor, shared_look) = (self.clone(), look.clone());
-        for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, move |stripe| {
-            let (reactor, look) = (reactor.clone(), shared_look.clone());
+        let (inquiry, shared_look) = (self.clone(), look.clone());
+        for_each_of(&self.reactor.rt, STRIPES_AT_ONCE, stripes, move |stripe| {
+            let (inquiry, look) = (inquiry.clone(), shared_look.clone());
             async move {
-                if reactor.see_to_stripe(&look, &stripe).await.is_err() {
+                if inquiry.see_to_stripe(&look, &stripe).await.is_err() {
                     look.waits.set(true);
                 }
             }
         })
         .await;
         if look.written.get() > 0 {
-            let (name, written) = (self.shared.members[member.index()].name(), look.written.get());
+            let (name, written) = (self.reactor.shared.members[member.index()].name(), look.written.get());
             let columns = counted(written, "column").or("columns");
-            self.shared.log(format!("{name} had lost what it took before: {columns} of stripes written anew"));
+            self.reactor.shared.log(format!("{name} had lost what it took before: {columns} of stripes written anew"));
         }
         !look.waits.get()
     }
 
     fn origins_in(&self, stripe: &Unflushed) -> Vec<(Pba, Pba)> {
-        let at = |column, row| self.shared.layout.pba(place_of(stripe, column, row));
+        let at = |column, row| self.reactor.shared.layout.pba(place_of(stripe, column, row));
         stripe.copies.iter().map(|copied| (at(copied.column, copied.row), copied.from)).collect()
     }
 
     /// Sees to it that a member has its column of a stripe.
-    async fn see_to_stripe(self: &Rc<Self>, look: &Look, stripe: &Unflushed) -> Result<(), NotYet> {
-        let (common, shared) = (stripe.common, &self.shared);
-        let _pin = self.home().pins.pin(stripe.seg);
+    async fn see_to_stripe(&self, look: &Look, stripe: &Unflushed) -> Result<(), NotYet> {
+        let (common, shared) = (stripe.common, &self.reactor.shared);
+        let _pin = self.reactor.home().pins.pin(stripe.seg);
         if common.stripe_seq < shared.durable() {
             // Flushed by now, and perhaps given back.
             return Ok(());
         }
         let state = &shared.members[look.member.index()];
         let (_, column) = shared.layout.column_of(look.member);
-        let silences = self.silences(common.group);
+        let silences = self.reactor.silences(common.group);
         let Some(dev) = state.device() else { return Err(NotYet) };
-        let has = self.rt.alloc((common.header_blocks + common.rows) as usize * BLOCK);
+        let has = self.reactor.rt.alloc((common.header_blocks + common.rows) as usize * BLOCK);
         let offset = shared.layout.geometry().device_offset(common.segment.0, common.start_row);
-        let read = match self.rt.read(dev, offset, has.full()).await {
+        let read = match self.reactor.rt.read(dev, offset, has.full()).await {
             Ok(_) => true,
             Err(error) if error.kind.is_of_range() => false,
             Err(_) => return Err(NotYet),
         };
-        let mut columns = Columns::new(&common, self.read_stripe(&common).await);
-        let spoiled = self.home().spoils.stripes.borrow().get(&common.stripe_seq).cloned();
+        let mut columns = Columns::new(&common, self.reactor.read_stripe(&common).await);
+        let spoiled = self.reactor.home().spoils.stripes.borrow().get(&common.stripe_seq).cloned();
         let is_spoiled = spoiled.is_some();
         let mut entries = spoiled.unwrap_or_else(|| stripe.entries.clone());
         let by_column = by_column(&entries, stripe);
@@ -166,25 +178,26 @@ impl Reactor {
     /// Whether nobody of a stripe's group is in trouble or owed anything, nor was since there were `silences`.
     fn is_all_there(&self, stripe: &Unflushed, silences: u64) -> bool {
         let group = stripe.common.group;
-        let has_all = self.of_group(group).all(|of| of.device().is_none() || of.trouble().is_none() && of.owed() == 0);
-        has_all && self.silences(group) == silences
+        let has_all =
+            self.reactor.of_group(group).all(|of| of.device().is_none() || of.trouble().is_none() && of.owed() == 0);
+        has_all && self.reactor.silences(group) == silences
     }
 
     /// Takes note that blocks of a stripe are lost: those that were copies go back to where they were, the others will be
     /// told of. Returns what the headers have to say from now on.
     async fn give_up_blocks(
-        self: &Rc<Self>,
+        &self,
         look: &Look,
         stripe: &Unflushed,
         wrong: &[(u8, u32)],
         silences: u64,
     ) -> Result<Vec<Entry>, NotYet> {
-        let (home, seq) = (self.home(), stripe.common.stripe_seq);
+        let (home, seq) = (self.reactor.home(), stripe.common.stripe_seq);
         let mut entries = stripe.entries.clone();
         let (mut copies, mut lost) = (Vec::new(), Vec::new());
         for &(column, row) in wrong {
             let entry = &mut entries[index(stripe, column, row)];
-            let at = self.shared.layout.pba(place_of(stripe, column, row));
+            let at = self.reactor.shared.layout.pba(place_of(stripe, column, row));
             if matches!(entry.kind(), Kind::Data | Kind::Relocated) {
                 match self.origin_of(at, *entry, look, stripe).await? {
                     // Did the headers name it, a recovery would take it for the newer one.
@@ -199,7 +212,7 @@ impl Reactor {
         }
         copies.into_iter().for_each(|(entry, at, from)| self.goes_back(entry, at, from));
         self.count_lost(stripe, &lost);
-        let durable = self.shared.durable();
+        let durable = self.reactor.shared.durable();
         let mut spoiled = home.spoils.stripes.borrow_mut();
         spoiled.retain(|&seq, _| seq >= durable);
         spoiled.insert(seq, entries.clone());
@@ -208,26 +221,21 @@ impl Reactor {
     }
 
     /// Where a block can be read of which a lost one is a copy, or a copy of a copy.
-    async fn origin_of(
-        self: &Rc<Self>,
-        at: Pba,
-        entry: Entry,
-        look: &Look,
-        stripe: &Unflushed,
-    ) -> Result<Option<Pba>, NotYet> {
+    async fn origin_of(&self, at: Pba, entry: Entry, look: &Look, stripe: &Unflushed) -> Result<Option<Pba>, NotYet> {
         let mut from = look.origins.get(&at).copied();
-        let block = self.rt.alloc(BLOCK).full();
+        let block = self.reactor.rt.alloc(BLOCK).full();
         let is_it = || parity::checksum::crc32c(block.bytes()) == entry.crc();
         while let Some(origin) = from {
-            let (current, silences) = (MapEntry::new(origin, entry.crc()), self.silences(self.place_at(origin).group));
+            let (current, silences) =
+                (MapEntry::new(origin, entry.crc()), self.reactor.silences(self.place_at(origin).group));
             let place = self.place_at(origin);
-            if self.read_column(&place, current, &block).await.is_ok() && is_it() {
+            if self.reactor.read_column(&place, current, &block).await.is_ok() && is_it() {
                 return Ok(from);
             }
-            if self.rebuild_block(&place, current, &block).await && is_it() {
+            if self.reactor.rebuild_block(&place, current, &block).await && is_it() {
                 return Ok(from);
             }
-            if place.group != stripe.common.group && self.was_disturbed(place.group, silences) {
+            if place.group != stripe.common.group && self.reactor.was_disturbed(place.group, silences) {
                 return Err(NotYet);
             }
             from = look.origins.get(&origin).copied();
@@ -236,12 +244,12 @@ impl Reactor {
     }
 
     fn place_at(&self, at: Pba) -> Place {
-        self.shared.layout.locate(at).expect("blocks were only copied within the array")
+        self.reactor.shared.layout.locate(at).expect("blocks were only copied within the array")
     }
 
     /// A block whose copy is lost is current again where it was copied from, unless it was written anew meanwhile.
     fn goes_back(&self, entry: Entry, at: Pba, from: Pba) {
-        let (shared, table) = (&self.shared, &self.shared.segments);
+        let (shared, table) = (&self.reactor.shared, &self.reactor.shared.segments);
         let Some(volume) = shared.volume(entry.volume()) else { return };
         let current = volume.map.get(entry.lba());
         if !current.is_mapped() || current.pba() != at {
@@ -256,7 +264,7 @@ impl Reactor {
         table.drop_live(at);
         if table.state(seg) == SegState::Pending {
             table.set_state(seg, SegState::Sealed);
-            self.home().space.borrow_mut().pending.retain(|&pending| pending != seg);
+            self.reactor.home().space.borrow_mut().pending.retain(|&pending| pending != seg);
         }
     }
 
@@ -264,7 +272,7 @@ impl Reactor {
     fn count_lost(&self, stripe: &Unflushed, lost: &[(Entry, Pba)]) {
         let mut by_volume: BTreeMap<VolumeId, u64> = BTreeMap::new();
         for (entry, at) in lost {
-            let Some(volume) = self.shared.volume(entry.volume()) else { continue };
+            let Some(volume) = self.reactor.shared.volume(entry.volume()) else { continue };
             let current = volume.map.get(entry.lba());
             if current.is_mapped() && current.pba() == *at {
                 *by_volume.entry(entry.volume()).or_default() += 1;
@@ -272,24 +280,19 @@ impl Reactor {
         }
         let group = stripe.common.group;
         for (volume, blocks) in by_volume {
-            let Some(volume) = self.shared.volume(volume) else { continue };
+            let Some(volume) = self.reactor.shared.volume(volume) else { continue };
             volume.loses(blocks);
             let (name, blocks) = (&volume.name, counted(blocks, "block").or("blocks"));
             let text = format!(
                 "volume {name}: {blocks} that no flush had covered are lost, as members of {group} have lost what they \
                  had taken; the next flush of the volume says so"
             );
-            self.shared.log_repeated("lost with the caches of devices", name, text);
+            self.reactor.shared.log_repeated("lost with the caches of devices", name, text);
         }
     }
 
     /// Writes all columns of a stripe as they should be.
-    async fn write_columns(
-        self: &Rc<Self>,
-        stripe: &Unflushed,
-        entries: &[Entry],
-        columns: &Columns<'_>,
-    ) -> Result<(), NotYet> {
+    async fn write_columns(&self, stripe: &Unflushed, entries: &[Entry], columns: &Columns<'_>) -> Result<(), NotYet> {
         let mut all = Ok(());
         for column in 0..stripe.common.width() {
             let written = self.write_column(stripe, column, &encoded(stripe, entries, columns, column)).await;
@@ -299,14 +302,14 @@ impl Reactor {
     }
 
     /// Writes a column, unless its member is out of service.
-    async fn write_column(self: &Rc<Self>, stripe: &Unflushed, column: u8, bytes: &[u8]) -> Result<(), NotYet> {
+    async fn write_column(&self, stripe: &Unflushed, column: u8, bytes: &[u8]) -> Result<(), NotYet> {
         let common = &stripe.common;
-        let (member, state) = self.shared.member(common.group, column);
-        let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
-        for dev in self.shared.members[member.index()].devices_to_write() {
-            let mut buf = self.rt.alloc(bytes.len());
+        let (member, state) = self.reactor.shared.member(common.group, column);
+        let offset = self.reactor.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
+        for dev in self.reactor.shared.members[member.index()].devices_to_write() {
+            let mut buf = self.reactor.rt.alloc(bytes.len());
             buf.bytes_mut().copy_from_slice(bytes);
-            self.rt.write(dev, offset, buf.full()).await.map_err(|_| NotYet)?;
+            self.reactor.rt.write(dev, offset, buf.full()).await.map_err(|_| NotYet)?;
             count(&state.counters.written, bytes.len() as u64);
             state.mark_dirty();
         }

@@ -17,6 +17,7 @@ use cygnus_types::{ByteSize, MemberIx};
 
 use crate::array::Array;
 use crate::care::fill::Fill;
+use crate::care::membership::Membership;
 use crate::care::seats::Claim;
 use crate::error::{ArrayError, MemberError};
 use crate::job::JobKind;
@@ -50,7 +51,7 @@ impl Array {
             // A spare that comes free is wanted in the place of the lost one.
             return Err(MemberError::GroupLacks { device: state.name(), group });
         }
-        let Some(spare) = reactor.fitting_spare(member) else {
+        let Some(spare) = Membership::of(reactor).fitting_spare(member) else {
             let need = ByteSize(reactor.bytes_needed(member));
             return Err(MemberError::NoFittingSpare { device: state.name(), need });
         };

@@ -20,11 +20,13 @@ use cygnus_format::{GroupState, MemberState, PROBE_OFFSET, Superblock};
 use cygnus_runtime::{DeviceInfo, DeviceIx, IoError, either};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
+use crate::care::came_back::Inquiry;
 use crate::care::member::Departure;
 use crate::care::places::Returning;
 use crate::care::suspension::{Awaited, Suspended};
 use crate::care::trouble::Trouble;
 use crate::care::watch::{ASK_AWAITED, Care};
+use crate::durable::commit::Committer;
 use crate::peers::{Answer, ToOwner};
 use crate::reactor::Reactor;
 use crate::recover::assemble::held_below;
@@ -52,11 +54,21 @@ enum Standing {
     Settled,
 }
 
-impl Reactor {
+/// Looks after members: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Guardian {
+    reactor: Rc<Reactor>,
+}
+
+impl Guardian {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// The guardian: looks after members from the beginning of the session until the array has ended.
-    pub(crate) async fn guardian(self: Rc<Self>) {
-        while !self.home().watch.ended.get() {
-            let changed = self.home().members_changed.wait();
+    pub(crate) async fn run(self) {
+        while !self.reactor.home().watch.ended.get() {
+            let changed = self.reactor.home().members_changed.wait();
             self.begin_care();
             changed.await;
         }
@@ -64,47 +76,47 @@ impl Reactor {
 
     /// Nobody is looked after any more.
     pub(crate) fn end_guardian(&self) {
-        self.home().watch.ended.set(true);
-        self.home().members_changed.notify();
-        self.answers.notify();
+        self.reactor.home().watch.ended.set(true);
+        self.reactor.home().members_changed.notify();
+        self.reactor.answers.notify();
     }
 
-    fn begin_care(self: &Rc<Self>) {
-        for member in (0..self.shared.members.len()).map(|ix| MemberIx(ix as u16)) {
+    fn begin_care(&self) {
+        for member in (0..self.reactor.shared.members.len()).map(|ix| MemberIx(ix as u16)) {
             if matches!(self.standing_of(member), Standing::Settled)
-                || self.home().watch.care.borrow().contains_key(&member)
+                || self.reactor.home().watch.care.borrow().contains_key(&member)
             {
                 continue;
             }
-            self.home().watch.care.borrow_mut().insert(member, Care::Doubted);
-            let reactor = self.clone();
-            self.rt.spawn(async move {
-                reactor.look_after(member).await;
-                reactor.home().watch.care.borrow_mut().remove(&member);
+            self.reactor.home().watch.care.borrow_mut().insert(member, Care::Doubted);
+            let guardian = self.clone();
+            self.reactor.rt.spawn(async move {
+                guardian.look_after(member).await;
+                guardian.reactor.home().watch.care.borrow_mut().remove(&member);
                 // Should it have changed at the last moment.
-                reactor.begin_care();
+                guardian.begin_care();
             });
         }
     }
 
     fn standing_of(&self, member: MemberIx) -> Standing {
-        let state = &self.shared.members[member.index()];
+        let state = &self.reactor.shared.members[member.index()];
         match state.known_device() {
-            _ if self.home().watch.ended.get() => Standing::Settled,
+            _ if self.reactor.home().watch.ended.get() => Standing::Settled,
             Some(_) if state.device().is_some() && state.trouble().is_some() => Standing::InTrouble,
-            Some(dev) if state.device().is_none() && self.desc(member).state == MemberState::Missing => {
+            Some(dev) if state.device().is_none() && self.reactor.desc(member).state == MemberState::Missing => {
                 Standing::Missing(dev)
             }
             _ => Standing::Settled,
         }
     }
 
-    async fn look_after(self: &Rc<Self>, member: MemberIx) {
-        let (group, _) = self.shared.layout.column_of(member);
+    async fn look_after(&self, member: MemberIx) {
+        let (group, _) = self.reactor.shared.layout.column_of(member);
         if matches!(self.standing_of(member), Standing::InTrouble) {
             self.ask_others(member, group).await;
         }
-        self.home().watch.care.borrow_mut().insert(member, Care::Judged);
+        self.reactor.home().watch.care.borrow_mut().insert(member, Care::Judged);
         self.judge(group);
         loop {
             match self.standing_of(member) {
@@ -132,25 +144,26 @@ impl Reactor {
 
     /// After how long a member that is missing is asked next.
     fn nap_of_missing(&self, member: MemberIx) -> Nanos {
-        let times = self.home().watch.departures.borrow().get(&member).copied().unwrap_or(0);
+        let times = self.reactor.home().watch.departures.borrow().get(&member).copied().unwrap_or(0);
         ASK_MISSING * (1 << times.saturating_sub(1).min(DOUBLINGS))
     }
 
     /// Waits for so long, or until something has become of the member.
     async fn wait_with(&self, member: MemberIx, span: Nanos) {
-        let until = self.rt.now() + span;
+        let until = self.reactor.rt.now() + span;
         let before = std::mem::discriminant(&self.standing_of(member));
-        while self.rt.now() < until && std::mem::discriminant(&self.standing_of(member)) == before {
-            let changed = self.home().members_changed.wait();
-            either(changed, self.rt.sleep_until(until)).await;
+        while self.reactor.rt.now() < until && std::mem::discriminant(&self.standing_of(member)) == before {
+            let changed = self.reactor.home().members_changed.wait();
+            either(changed, self.reactor.rt.sleep_until(until)).await;
         }
     }
 
     /// Has every other member of a group take a write. Whoever does not is in trouble afterwards.
     async fn ask_others(&self, member: MemberIx, group: GroupId) {
-        let width = self.shared.layout.geometry().width();
-        let others = (0..width).map(|column| self.shared.layout.member(group, column)).filter(|&other| other != member);
-        let state = |other: MemberIx| &self.shared.members[other.index()];
+        let width = self.reactor.shared.layout.geometry().width();
+        let others =
+            (0..width).map(|column| self.reactor.shared.layout.member(group, column)).filter(|&other| other != member);
+        let state = |other: MemberIx| &self.reactor.shared.members[other.index()];
         let asked = others.filter(|&other| state(other).trouble().is_none());
         let writes: Vec<_> = asked.filter_map(|other| state(other).device()).map(|dev| self.probe_write(dev)).collect();
         for write in writes {
@@ -161,20 +174,20 @@ impl Reactor {
 
     /// A write to a device where it does no harm.
     fn probe_write(&self, dev: DeviceIx) -> cygnus_runtime::OpFuture {
-        let buf = self.rt.alloc(BLOCK).full();
+        let buf = self.reactor.rt.alloc(BLOCK).full();
         buf.zero(0..BLOCK);
-        self.rt.write(dev, PROBE_OFFSET, buf)
+        self.reactor.rt.write(dev, PROBE_OFFSET, buf)
     }
 
     /// Decides about the members of a group that are in trouble.
-    pub(crate) fn judge(self: &Rc<Self>, group: GroupId) {
-        let shared = &self.shared;
+    pub(crate) fn judge(&self, group: GroupId) {
+        let shared = &self.reactor.shared;
         let width = shared.layout.geometry().width();
         let members = (0..width).map(|column| shared.layout.member(group, column));
         let (mut doubted, mut concerned) = (false, Vec::new());
         for member in members {
             let state = &shared.members[member.index()];
-            let care = self.home().watch.care.borrow().get(&member).copied();
+            let care = self.reactor.home().watch.care.borrow().get(&member).copied();
             // One that is just getting what it is owed is not back yet.
             let in_trouble = state.trouble().is_some() || state.is_awaited();
             match in_trouble && state.device().is_some() {
@@ -200,32 +213,32 @@ impl Reactor {
     }
 
     /// A member that the group can do without leaves, and comes back another time.
-    fn leave(self: &Rc<Self>, member: MemberIx) {
-        let state = &self.shared.members[member.index()];
+    fn leave(&self, member: MemberIx) {
+        let state = &self.reactor.shared.members[member.index()];
         // One that answers again stays, and is given what it lost: the others have it.
         let Some(trouble) = state.trouble() else { return };
         let times = {
-            let mut departures = self.home().watch.departures.borrow_mut();
+            let mut departures = self.reactor.home().watch.departures.borrow_mut();
             let times = departures.entry(member).or_default();
             *times += 1;
             *times
         };
         let lasts = trouble == Trouble::Erring && times >= ERRORS_LAST;
         let trouble = if lasts { Trouble::Failing } else { trouble };
-        self.take_out(member, Departure::Trouble(trouble), &state.why());
-        let reactor = self.clone();
-        self.rt.spawn(async move {
-            if reactor.shared.membership() != reactor.home().records.recorded_membership.get() {
+        self.reactor.take_out(member, Departure::Trouble(trouble), &state.why());
+        let guardian = self.clone();
+        self.reactor.rt.spawn(async move {
+            if guardian.reactor.shared.membership() != guardian.reactor.home().records.recorded_membership.get() {
                 // Should it fail, a flush says so.
-                let _ = reactor.commit_state().await;
+                let _ = Committer::of(&guardian.reactor).commit_state().await;
             }
         });
     }
 
     /// Notes whether a group waits for members.
     fn suspend(&self, group: GroupId, suspended: bool, concerned: &[MemberIx]) {
-        let (shared, home) = (&self.shared, self.home());
-        let now = self.rt.now();
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        let now = self.reactor.rt.now();
         for &member in concerned {
             shared.members[member.index()].set_awaited(suspended);
         }
@@ -234,7 +247,7 @@ impl Reactor {
             (None, true) => {
                 home.watch.suspended.borrow_mut().insert(group, now);
                 self.publish_suspension();
-                let waits_for = self.shared.suspension.get().map_or_else(String::new, |all| all.words());
+                let waits_for = self.reactor.shared.suspension.get().map_or_else(String::new, |all| all.words());
                 shared.log(format!("{group} is suspended: it waits for {waits_for}; nothing is given up meanwhile"));
             }
             (Some(since), false) => {
@@ -248,7 +261,7 @@ impl Reactor {
 
     /// Lets everybody know for whom the array waits.
     fn publish_suspension(&self) {
-        let (shared, groups) = (&self.shared, self.home().watch.suspended.borrow().clone());
+        let (shared, groups) = (&self.reactor.shared, self.reactor.home().watch.suspended.borrow().clone());
         let awaited = |group: GroupId| {
             let columns = 0..shared.layout.geometry().width();
             columns
@@ -263,27 +276,27 @@ impl Reactor {
     }
 
     fn tell_everybody(&self) {
-        self.peers.tell_others(&self.rt, || ToOwner::MembersSettled);
-        self.members_settled();
-        self.home().members_changed.notify();
+        self.reactor.peers.tell_others(&self.reactor.rt, || ToOwner::MembersSettled);
+        self.reactor.members_settled();
+        self.reactor.home().members_changed.notify();
     }
 
     /// Gives a member that answers again what it is owed; says whether it has taken it.
-    async fn gets_its_due(self: &Rc<Self>, member: MemberIx) -> bool {
-        let state = &self.shared.members[member.index()];
+    async fn gets_its_due(&self, member: MemberIx) -> bool {
+        let state = &self.reactor.shared.members[member.index()];
         let Some(dev) = state.device() else { return false };
         if !self.is_itself_again(member, dev).await || !matches!(self.standing_of(member), Standing::InTrouble) {
             return false;
         }
         // What is closed later is written to it later. Until it is known to have all the rest, it does not count as back.
-        let below = self.shared.stripes.next();
+        let below = self.reactor.shared.stripes.next();
         state.set_awaited(true);
         state.end_trouble();
         self.tell_everybody();
-        while state.owed() > 0 && state.trouble().is_none() && self.shared.fault().is_none() {
-            self.rt.sleep(LOOK).await;
+        while state.owed() > 0 && state.trouble().is_none() && self.reactor.shared.fault().is_none() {
+            self.reactor.rt.sleep(LOOK).await;
         }
-        if self.has_all_it_took(member, below).await && state.trouble().is_none() {
+        if Inquiry::of(&self.reactor).has_all_it_took(member, below).await && state.trouble().is_none() {
             state.set_awaited(false);
             return true;
         }
@@ -293,9 +306,9 @@ impl Reactor {
 
     /// Whether a device is idle, is the member that it was, and takes a write and a flush.
     async fn is_itself_again(&self, member: MemberIx, dev: DeviceIx) -> bool {
-        let known = self.home().records.behind.borrow().get(&member).copied();
-        let known = known.unwrap_or_else(|| self.home().records.generation.get());
-        let was_gone = self.shared.members[member.index()].trouble() == Some(Trouble::Gone);
+        let known = self.reactor.home().records.behind.borrow().get(&member).copied();
+        let known = known.unwrap_or_else(|| self.reactor.home().records.generation.get());
+        let was_gone = self.reactor.shared.members[member.index()].trouble() == Some(Trouble::Gone);
         match self.superblock_if_idle(dev, was_gone).await {
             Some(own) => self.is_own(member, &own) && own.generation >= known && self.takes_writes(dev).await.is_ok(),
             None => false,
@@ -303,9 +316,9 @@ impl Reactor {
     }
 
     fn is_own(&self, member: MemberIx, own: &Superblock) -> bool {
-        own.array == self.home().uuid
-            && own.member_uuid == self.desc(member).uuid
-            && own.state.session <= self.shared.session
+        own.array == self.reactor.home().uuid
+            && own.member_uuid == self.reactor.desc(member).uuid
+            && own.state.session <= self.reactor.shared.session
     }
 
     /// What a device says that it is, unless something submitted earlier is still on its way. With `anew` it is opened anew
@@ -314,53 +327,55 @@ impl Reactor {
         if !self.is_idle(dev).await || anew && !self.reopen_everywhere(dev).await {
             return None;
         }
-        let own = superblock_of(&self.rt, dev).await;
+        let own = superblock_of(&self.reactor.rt, dev).await;
         // A read that came too late is on its way itself.
-        own.filter(|_| self.rt.in_flight(dev) == 0)
+        own.filter(|_| self.reactor.rt.in_flight(dev) == 0)
     }
 
     /// Whether no reactor has anything on its way to a device.
     pub(crate) async fn is_idle(&self, dev: DeviceIx) -> bool {
-        let of_others = self.peers.answers_of_others(&self.rt, |ticket| ToOwner::InFlight { ticket, dev }).await;
-        self.rt.in_flight(dev) == 0 && of_others.into_iter().map(Answer::count).all(|count| count == 0)
+        let of_others =
+            self.reactor.peers.answers_of_others(&self.reactor.rt, |ticket| ToOwner::InFlight { ticket, dev }).await;
+        self.reactor.rt.in_flight(dev) == 0 && of_others.into_iter().map(Answer::count).all(|count| count == 0)
     }
 
     async fn reopen_everywhere(&self, dev: DeviceIx) -> bool {
-        if self.rt.reopen(dev).await.is_err() {
+        if self.reactor.rt.reopen(dev).await.is_err() {
             return false;
         }
-        let of_others = self.peers.answers_of_others(&self.rt, |ticket| ToOwner::Reopen { ticket, dev }).await;
+        let of_others =
+            self.reactor.peers.answers_of_others(&self.reactor.rt, |ticket| ToOwner::Reopen { ticket, dev }).await;
         of_others.into_iter().map(Answer::count).all(|reopened| reopened == 1)
     }
 
     async fn takes_writes(&self, dev: DeviceIx) -> Result<(), IoError> {
         self.probe_write(dev).await?;
-        self.rt.flush(dev).await.map(drop)
+        self.reactor.rt.flush(dev).await.map(drop)
     }
 
     /// Lets a member that is missing come back, if its device is there.
-    async fn ask_missing(self: &Rc<Self>, member: MemberIx, dev: DeviceIx) {
-        if self.shared.is_stopped() || self.home().stop.get() {
+    async fn ask_missing(&self, member: MemberIx, dev: DeviceIx) {
+        if self.reactor.shared.is_stopped() || self.reactor.home().stop.get() {
             return;
         }
-        let was_gone = self.shared.members[member.index()].departure() == Departure::Trouble(Trouble::Gone);
+        let was_gone = self.reactor.shared.members[member.index()].departure() == Departure::Trouble(Trouble::Gone);
         let own = self.superblock_if_idle(dev, was_gone).await;
         let Some(own) = own.filter(|own| self.is_own(member, own)) else { return };
-        let desc = self.desc(member);
+        let desc = self.reactor.desc(member);
         let Ok(only_below) = held_below(member, &own, &desc) else { return };
         if self.takes_writes(dev).await.is_err() || !matches!(self.standing_of(member), Standing::Missing(_)) {
             return;
         }
-        let name = self.shared.members[member.index()].name();
+        let name = self.reactor.shared.members[member.index()].name();
         let device = DeviceInfo { ix: dev, name, size: desc.size_bytes, logical_block: BLOCK as u32, can_trim: true };
-        self.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
-        self.home().members_changed.notify();
+        self.reactor.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
+        self.reactor.home().members_changed.notify();
     }
 
     /// Whether nobody of a group has done anything wrong that is still to be judged, as an opening that has read from it wants
     /// to know; those that it can do without leave. An error: for whom it would have to wait.
     pub(crate) fn settle_before_session(&self, group: GroupId) -> Result<(), String> {
-        let shared = &self.shared;
+        let shared = &self.reactor.shared;
         let columns = 0..shared.layout.geometry().width();
         let troubled: Vec<(MemberIx, Trouble)> = columns
             .map(|column| shared.member(group, column))
@@ -375,42 +390,42 @@ impl Reactor {
             return Err(words.collect::<Vec<_>>().join(", "));
         }
         for (member, trouble) in troubled {
-            self.take_out(member, Departure::Trouble(trouble), &of(member).why());
+            self.reactor.take_out(member, Departure::Trouble(trouble), &of(member).why());
         }
         Ok(())
     }
 
     /// While the array closes: gives up waiting for members after a while.
-    pub(crate) async fn close_without_members(self: Rc<Self>) {
-        let (home, begun) = (self.home(), self.rt.now());
+    pub(crate) async fn close_without_members(self) {
+        let (home, begun) = (self.reactor.home(), self.reactor.rt.now());
         while !home.watch.ended.get() {
-            let changed = self.answers.wait();
+            let changed = self.reactor.answers.wait();
             let suspended = home.watch.suspended.borrow().values().min().copied();
             let Some(since) = suspended else {
                 changed.await;
                 continue;
             };
             let until = since.max(begun) + CLOSING_WAITS;
-            if self.rt.now() >= until {
+            if self.reactor.rt.now() >= until {
                 return self.give_up_waiting();
             }
-            either(changed, self.rt.sleep_until(until)).await;
+            either(changed, self.reactor.rt.sleep_until(until)).await;
         }
     }
 
     /// Ends all waiting for members. What was acknowledged and is not on the devices is lost with the memory that holds it.
     fn give_up_waiting(&self) {
-        let waits_for = self.shared.suspension.get().map_or_else(String::new, |all| all.words());
-        let stripes = self.shared.stripes.next() - self.shared.durable();
+        let waits_for = self.reactor.shared.suspension.get().map_or_else(String::new, |all| all.words());
+        let stripes = self.reactor.shared.stripes.next() - self.reactor.shared.durable();
         let why = format!(
             "closed while it waited for {waits_for}: what was acknowledged since the last flush, up to {stripes} stripes, \
              may not be durable. Nothing was recorded against them: the next opening recovers as after a crash, once they \
              are there"
         );
-        self.shared.log(&why);
-        self.home().watch.given_up.replace(Some(why.clone()));
-        self.shared.set_fault(why);
+        self.reactor.shared.log(&why);
+        self.reactor.home().watch.given_up.replace(Some(why.clone()));
+        self.reactor.shared.set_fault(why);
         self.tell_everybody();
-        self.home().space_changed.notify();
+        self.reactor.home().space_changed.notify();
     }
 }

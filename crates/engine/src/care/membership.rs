@@ -10,6 +10,7 @@ use crate::care::fill::Fill;
 use crate::care::member_state;
 use crate::care::places::{Returning, Spare};
 use crate::care::seats::{Claim, Taken};
+use crate::durable::commit::Committer;
 use crate::job::JobKind;
 use crate::reactor::Reactor;
 
@@ -21,15 +22,25 @@ pub(crate) struct Candidate {
     pub holds: Holdings,
 }
 
-impl Reactor {
+/// Gives places to devices: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Membership {
+    reactor: Rc<Reactor>,
+}
+
+impl Membership {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Records who has left, lets in who has come back, and gives spares to lost members.
-    pub(crate) async fn settle_members(self: &Rc<Self>) -> Result<(), String> {
-        let arrivals = std::mem::take(&mut *self.home().places.arrivals.borrow_mut());
+    pub(crate) async fn settle_members(&self) -> Result<(), String> {
+        let arrivals = std::mem::take(&mut *self.reactor.home().places.arrivals.borrow_mut());
         for returning in arrivals {
             self.let_in(returning);
         }
-        if self.shared.membership() != self.home().records.recorded_membership.get() {
-            self.commit_state().await?;
+        if self.reactor.shared.membership() != self.reactor.home().records.recorded_membership.get() {
+            Committer::of(&self.reactor).commit_state().await?;
         }
         while let Some((member, spare)) = self.choose_spare() {
             self.promote(member, spare).await?;
@@ -39,28 +50,33 @@ impl Reactor {
 
     fn let_in(&self, Returning { member, device, only_below }: Returning) {
         // An operator may have been quicker.
-        let Some(_claim) = Claim::new(self, member) else { return };
-        if !matches!(self.desc(member).state, MemberState::Missing | MemberState::Failed) {
+        let Some(_claim) = Claim::new(&self.reactor, member) else { return };
+        if !matches!(self.reactor.desc(member).state, MemberState::Missing | MemberState::Failed) {
             return;
         }
-        let holds = self.desc(member).holds.limited_to(only_below);
+        let holds = self.reactor.desc(member).holds.limited_to(only_below);
         self.begin_fill(member, Candidate { device, new_uuid: None, holds });
     }
 
     /// Begins to fill a member that is out of service: from now on it gets all writes, and the rebuilder sees to the
     /// rest. Returns the number of the job.
     pub(crate) fn begin_fill(&self, member: MemberIx, candidate: Candidate) -> u64 {
-        let home = self.home();
+        let home = self.reactor.home();
         let Candidate { device, new_uuid, holds } = candidate;
-        self.change_desc(member, |desc| {
+        self.reactor.change_desc(member, |desc| {
             member_state::change(desc, MemberState::Rebuilding);
             desc.holds = holds;
             if let Some(uuid) = new_uuid {
                 (desc.uuid, desc.size_bytes) = (uuid, device.size);
             }
         });
-        let shared = &self.shared.members[member.index()];
-        assert_eq!(self.rt.in_flight(device.ix), 0, "what is on its way to {} could land too late", device.name);
+        let shared = &self.reactor.shared.members[member.index()];
+        assert_eq!(
+            self.reactor.rt.in_flight(device.ix),
+            0,
+            "what is on its way to {} could land too late",
+            device.name
+        );
         match new_uuid {
             Some(_) => shared.forget_errors(),
             // Until it gets one, it has the superblock that it had when it left.
@@ -68,9 +84,9 @@ impl Reactor {
         }
         shared.begin_filling(&device);
         let kind = if holds == Holdings::default() { JobKind::Rebuild } else { JobKind::CatchUp };
-        let job = home.jobs.begin(&self.rt, kind, device.name.as_str(), 0);
+        let job = home.jobs.begin(&self.reactor.rt, kind, device.name.as_str(), 0);
         let id = job.id();
-        self.shared.log(format!("{} takes part as member {}: {} begins", device.name, member.0, kind.word()));
+        self.reactor.shared.log(format!("{} takes part as member {}: {} begins", device.name, member.0, kind.word()));
         home.fills.all.borrow_mut().push(Rc::new(Fill::new(member, holds, job)));
         home.members_changed.notify();
         id
@@ -79,11 +95,11 @@ impl Reactor {
     /// A member that is lost for now, and the smallest spare that can take its place. Groups that lack most come first;
     /// one that lacks more than its parity covers cannot be helped.
     fn choose_spare(&self) -> Option<(MemberIx, Spare)> {
-        let home = self.home();
+        let home = self.reactor.home();
         let state = home.state.borrow();
-        let geometry = self.shared.layout.geometry();
+        let geometry = self.reactor.shared.layout.geometry();
         let lost = (0..).map(MemberIx).zip(state.members()).filter(|(ix, desc)| {
-            let lacking = self.shared.lacking_in(self.shared.layout.column_of(*ix).0);
+            let lacking = self.reactor.shared.lacking_in(self.reactor.shared.layout.column_of(*ix).0);
             let is_lost = matches!(desc.state, MemberState::Missing | MemberState::Failed);
             is_lost
                 && !state.has_left(*ix)
@@ -91,33 +107,36 @@ impl Reactor {
                 && lacking <= usize::from(geometry.parity)
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
-        lost.sort_by_key(|&ix| std::cmp::Reverse(self.shared.lacking_in(self.shared.layout.column_of(ix).0)));
+        lost.sort_by_key(|&ix| {
+            std::cmp::Reverse(self.reactor.shared.lacking_in(self.reactor.shared.layout.column_of(ix).0))
+        });
         lost.into_iter().find_map(|member| Some((member, self.fitting_spare(member)?)))
     }
 
     /// The smallest spare that is large enough for a member and not about to take over from another one.
     pub(crate) fn fitting_spare(&self, member: MemberIx) -> Option<Spare> {
-        let need = self.bytes_needed(member);
-        let spares = self.home().places.spares.borrow();
-        let fitting =
-            spares.iter().filter(|spare| spare.device.size >= need && self.takes_over_from(spare.uuid).is_none());
+        let need = self.reactor.bytes_needed(member);
+        let spares = self.reactor.home().places.spares.borrow();
+        let fitting = spares
+            .iter()
+            .filter(|spare| spare.device.size >= need && self.reactor.takes_over_from(spare.uuid).is_none());
         fitting.min_by_key(|spare| spare.device.size).cloned()
     }
 
-    async fn promote(self: &Rc<Self>, member: MemberIx, spare: Spare) -> Result<(), String> {
-        let Some(_claim) = Claim::new(self, member) else { return Ok(()) };
-        let _step = self.shared.during("spare: promote");
+    async fn promote(&self, member: MemberIx, spare: Spare) -> Result<(), String> {
+        let Some(_claim) = Claim::new(&self.reactor, member) else { return Ok(()) };
+        let _step = self.reactor.shared.during("spare: promote");
         // Whether it works or not, it is no spare any more.
-        self.forget_spare(spare.uuid);
-        let _taken = Taken::new(self, vec![spare.device.ix]);
-        let (group, _) = self.shared.layout.column_of(member);
-        match self.prepare(self.shared.layout.segments(group), &spare.device).await {
+        self.reactor.forget_spare(spare.uuid);
+        let _taken = Taken::new(&self.reactor, vec![spare.device.ix]);
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        match self.reactor.prepare(self.reactor.shared.layout.segments(group), &spare.device).await {
             Ok(()) => {
                 let new_uuid = Some(spare.uuid);
                 self.begin_fill(member, Candidate { device: spare.device, new_uuid, holds: Holdings::default() });
             }
-            Err(error) => self.shared.log(format!("spare {} cannot be used: {error}", spare.device.name)),
+            Err(error) => self.reactor.shared.log(format!("spare {} cannot be used: {error}", spare.device.name)),
         }
-        self.commit_state().await
+        Committer::of(&self.reactor).commit_state().await
     }
 }

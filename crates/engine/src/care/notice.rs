@@ -89,9 +89,7 @@ impl Reactor {
     pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = &MemberShared> {
         (0..self.shared.layout.geometry().width()).map(move |column| self.shared.member(group, column).1)
     }
-}
 
-impl Reactor {
     /// Waits for something that somebody's request needs, unless the array is suspended and the request has waited for
     /// members as long as it may.
     pub(crate) async fn unless_suspended<T>(&self, work: impl Future<Output = T>) -> Result<T, VolumeError> {

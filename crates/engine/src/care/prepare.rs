@@ -12,6 +12,13 @@ use crate::read::parallel::for_each;
 use crate::recover::create::wipe_device;
 use crate::recover::slots::{PROBED, write_empty};
 
+/// A device that is to forget that it was a member of a group of so many segments.
+pub(crate) struct Released {
+    pub dev: DeviceIx,
+    pub name: String,
+    pub segments: u32,
+}
+
 impl Reactor {
     /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a
     /// segment begins, that somebody could take for something current.
@@ -39,16 +46,7 @@ impl Reactor {
         });
         written.await.into_iter().collect()
     }
-}
 
-/// A device that is to forget that it was a member of a group of so many segments.
-pub(crate) struct Released {
-    pub dev: DeviceIx,
-    pub name: String,
-    pub segments: u32,
-}
-
-impl Reactor {
     /// Has devices forget that they were members: in their superblocks, and in the headers by which salvage knows a device
     /// that has no superblock.
     pub(crate) async fn forget_released(self: &Rc<Self>, released: &[Released]) {

@@ -19,6 +19,12 @@ use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 use crate::care::fill::Fill;
 use crate::care::member::Departure;
 use crate::care::member_state;
+use crate::care::membership::Membership;
+use crate::care::restore::Restorer;
+use crate::care::succession::Succession;
+use crate::durable::checkpoint::Checkpointer;
+use crate::durable::commit::Committer;
+use crate::durable::flush::Flusher;
 use crate::job::JobState;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
@@ -34,28 +40,42 @@ struct Recorded {
     segments: u32,
 }
 
-impl Reactor {
+/// Fills members: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Rebuilder {
+    reactor: Rc<Reactor>,
+    membership: Membership,
+    restorer: Restorer,
+}
+
+impl Rebuilder {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone(), membership: Membership::of(reactor), restorer: Restorer::of(reactor) }
+    }
+
     /// The rebuilder: runs on the home reactor until the array closes.
-    pub(crate) async fn rebuilder(self: Rc<Self>) {
-        let home = self.home();
+    pub(crate) async fn run(self) {
+        let home = self.reactor.home();
         home.fills.running.set(true);
-        let mut recorded = Recorded { at: self.rt.now(), segments: 0 };
+        let mut recorded = Recorded { at: self.reactor.rt.now(), segments: 0 };
         while !home.stop.get() {
             let changed = home.members_changed.wait();
-            self.end_fills(self.shared.fault()).await;
-            let settled = match self.shared.fault() {
-                None => self.settle_members().await,
+            self.end_fills(self.reactor.shared.fault()).await;
+            let settled = match self.reactor.shared.fault() {
+                None => self.membership.settle_members().await,
                 Some(why) => Err(why),
             };
             self.end_fills(settled.err()).await;
             self.prepare_fills().await;
             match self.most_endangered_segment() {
                 Some(seg) => {
-                    self.restore_segment(seg).await;
+                    self.restorer.restore_segment(seg).await;
                     recorded.segments += 1;
-                    if recorded.segments >= self.record_after() || self.rt.now().since(recorded.at) > RECORD_WITHIN {
+                    if recorded.segments >= self.record_after()
+                        || self.reactor.rt.now().since(recorded.at) > RECORD_WITHIN
+                    {
                         self.record_progress().await;
-                        recorded = Recorded { at: self.rt.now(), segments: 0 };
+                        recorded = Recorded { at: self.reactor.rt.now(), segments: 0 };
                     }
                 }
                 None if self.finish_fills().await => {}
@@ -71,13 +91,13 @@ impl Reactor {
 
     /// Small arrays record more often, large ones by their number of segments.
     fn record_after(&self) -> u32 {
-        (self.shared.layout.segments(GroupId(0)) / 8).clamp(1, RECORD_AFTER)
+        (self.reactor.shared.layout.segments(GroupId(0)) / 8).clamp(1, RECORD_AFTER)
     }
 
     /// Ends the jobs of devices that have left service, or all of them when the array takes no writes any more.
-    async fn end_fills(self: &Rc<Self>, fault: Option<String>) {
+    async fn end_fills(&self, fault: Option<String>) {
         let mut drain_given_up = false;
-        for fill in self.fills() {
+        for fill in self.reactor.fills() {
             let end = match &fault {
                 _ if fill.job.is_cancelled() => JobState::Cancelled,
                 Some(why) => JobState::Failed(why.clone()),
@@ -86,14 +106,14 @@ impl Reactor {
                     None => continue,
                 },
             };
-            let state = &self.shared.members[fill.member.index()];
+            let state = &self.reactor.shared.members[fill.member.index()];
             match (&fill.successor, state.device()) {
                 (Some(spare), _) => {
-                    self.give_up_drain(&fill, spare);
+                    Succession::of(&self.reactor).give_up_drain(&fill, spare);
                     drain_given_up = true;
                 }
                 (None, Some(_)) if fill.job.is_cancelled() => {
-                    self.take_out(fill.member, Departure::Dismissed, "filling it was cancelled");
+                    self.reactor.take_out(fill.member, Departure::Dismissed, "filling it was cancelled");
                 }
                 (None, _) => {}
             }
@@ -101,41 +121,41 @@ impl Reactor {
         }
         if drain_given_up {
             // What is on its way to that device must not land on what it will hold as somebody else's.
-            let _ = self.flush_everything().await;
+            let _ = Flusher::of(&self.reactor).flush_everything().await;
         }
     }
 
     fn end_fill(&self, fill: &Rc<Fill>, end: JobState) {
-        self.home().fills.all.borrow_mut().retain(|f| !Rc::ptr_eq(f, fill));
+        self.reactor.home().fills.all.borrow_mut().retain(|f| !Rc::ptr_eq(f, fill));
         fill.job.end(end);
     }
 
     fn why_it_cannot_go_on(&self, fill: &Fill) -> Option<String> {
-        let state = &self.shared.members[fill.member.index()];
+        let state = &self.reactor.shared.members[fill.member.index()];
         match &fill.successor {
-            Some(spare) => self.why_drain_cannot_go_on(fill, spare),
+            Some(spare) => Succession::of(&self.reactor).why_drain_cannot_go_on(fill, spare),
             None => (!state.is_filling()).then(|| format!("{} is out of service", state.name())),
         }
     }
 
     /// Ends the segments that were begun before a member was let in: from then on each segment either lacks its column
     /// for good, or has it from the first stripe on.
-    async fn prepare_fills(self: &Rc<Self>) {
-        let fresh: Vec<_> = self.fills().into_iter().filter(|fill| !fill.is_prepared()).collect();
+    async fn prepare_fills(&self) {
+        let fresh: Vec<_> = self.reactor.fills().into_iter().filter(|fill| !fill.is_prepared()).collect();
         if fresh.is_empty() {
             return;
         }
         let drains = fresh.iter().all(|fill| fill.successor.is_some());
-        let _step = self.shared.during(if drains { "drain: prepare" } else { "rebuild: prepare" });
+        let _step = self.reactor.shared.during(if drains { "drain: prepare" } else { "rebuild: prepare" });
         let mut begun = Vec::new();
         for fill in fresh {
             let begins = match &fill.successor {
-                Some(spare) => self.begin_succession(&fill, spare).await,
+                Some(spare) => Succession::of(&self.reactor).begin_succession(&fill, spare).await,
                 None => true,
             };
             begun.extend(begins.then_some(fill));
         }
-        self.end_all_segments().await;
+        Checkpointer::of(&self.reactor).end_all_segments().await;
         for fill in begun {
             fill.prepared.set(true);
             fill.job.set_left(self.left_for(fill.member));
@@ -144,27 +164,28 @@ impl Reactor {
 
     /// Bytes of live data that a member still lacks.
     fn left_for(&self, member: MemberIx) -> u64 {
-        let (group, _) = self.shared.layout.column_of(member);
-        let lacking = self.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg));
-        lacking.map(|seg| self.share_of_member(u64::from(self.shared.segments.live(seg)))).sum()
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        let lacking = self.reactor.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg));
+        lacking.map(|seg| self.restorer.share_of_member(u64::from(self.reactor.shared.segments.live(seg)))).sum()
     }
 
     /// Whether the device being filled in a member's place lacks its column of a segment that holds something.
     fn lacks(&self, member: MemberIx, seg: SegIx) -> bool {
         let holds_something =
-            matches!(self.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged);
-        holds_something && !self.shared.members[member.index()].is_whole(self.shared.segments.locate(seg).1)
+            matches!(self.reactor.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged);
+        holds_something
+            && !self.reactor.shared.members[member.index()].is_whole(self.reactor.shared.segments.locate(seg).1)
     }
 
     /// The segment to restore next: one of which most columns are lacking.
     fn most_endangered_segment(&self) -> Option<SegIx> {
-        let table = &self.shared.segments;
-        let fills = self.fills();
+        let table = &self.reactor.shared.segments;
+        let fills = self.reactor.fills();
         let filling = |group: GroupId| {
-            fills.iter().filter(move |f| f.is_prepared() && self.shared.layout.column_of(f.member).0 == group)
+            fills.iter().filter(move |f| f.is_prepared() && self.reactor.shared.layout.column_of(f.member).0 == group)
         };
         let mut best: Option<(usize, SegIx)> = None;
-        for group in (0..self.shared.layout.groups()).map(|g| GroupId(g as u16)) {
+        for group in (0..self.reactor.shared.layout.groups()).map(|g| GroupId(g as u16)) {
             if filling(group).next().is_none() {
                 continue;
             }
@@ -179,75 +200,83 @@ impl Reactor {
     }
 
     fn columns_lacking(&self, group: GroupId, segment: SegmentId) -> usize {
-        let width = self.shared.layout.geometry().width();
-        (0..width).filter(|&c| !self.shared.member(group, c).1.has(segment)).count()
+        let width = self.reactor.shared.layout.geometry().width();
+        (0..width).filter(|&c| !self.reactor.shared.member(group, c).1.has(segment)).count()
     }
 
     /// First segment of the group of which a member lacks its column; the number of segments if there is none.
     fn first_lacking(&self, member: MemberIx) -> u32 {
-        let (group, _) = self.shared.layout.column_of(member);
-        let first = self.shared.segments.of_group(group).find(|&seg| self.lacks(member, seg));
-        first.map_or(self.shared.layout.segments(group), |seg| self.shared.segments.locate(seg).1.0)
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        let first = self.reactor.shared.segments.of_group(group).find(|&seg| self.lacks(member, seg));
+        first.map_or(self.reactor.shared.layout.segments(group), |seg| self.reactor.shared.segments.locate(seg).1.0)
     }
 
     /// Makes what was restored durable, and writes down how far that goes.
-    async fn record_progress(self: &Rc<Self>) {
+    async fn record_progress(&self) {
         let reached: Vec<(MemberIx, u32)> = self
+            .reactor
             .fills()
             .iter()
             .filter(|fill| fill.is_prepared() && fill.successor.is_none())
             .map(|fill| (fill.member, self.first_lacking(fill.member)))
             .collect();
-        let _step = (!reached.is_empty()).then(|| self.shared.during("rebuild: record"));
-        if reached.is_empty() || self.flush_everything().await.is_err() {
+        let _step = (!reached.is_empty()).then(|| self.reactor.shared.during("rebuild: record"));
+        if reached.is_empty() || Flusher::of(&self.reactor).flush_everything().await.is_err() {
             return;
         }
-        let below = self.shared.durable();
+        let below = self.reactor.shared.durable();
         {
-            let mut state = self.home().state.borrow_mut();
+            let mut state = self.reactor.home().state.borrow_mut();
             let mut members: Vec<_> = state.groups.iter_mut().flat_map(|g| &mut g.members).collect();
             for (member, restored) in reached {
                 let desc = &mut *members[member.index()];
                 // One that goes on where it was has to come as far again first.
-                if self.shared.members[member.index()].is_filling() && restored >= desc.holds.restored {
+                if self.reactor.shared.members[member.index()].is_filling() && restored >= desc.holds.restored {
                     (desc.holds.restored, desc.holds.restored_below) = (restored, below);
                 }
             }
         }
         // Should it fail, the progress before counts.
-        let _ = self.commit_state().await;
+        let _ = Committer::of(&self.reactor).commit_state().await;
     }
 
     /// Members that lack nothing any more become online, and spares that lack nothing take over. Says whether any did.
-    async fn finish_fills(self: &Rc<Self>) -> bool {
+    async fn finish_fills(&self) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
-        let full: Vec<_> = self.fills().into_iter().filter(nothing_lacks).collect();
+        let full: Vec<_> = self.reactor.fills().into_iter().filter(nothing_lacks).collect();
         let drains = full.iter().any(|fill| fill.successor.is_some());
         let name = if drains { "drain: hand over" } else { "rebuild: finish" };
-        let _step = (!full.is_empty()).then(|| self.shared.during(name));
-        if full.is_empty() || self.flush_everything().await.is_err() {
+        let _step = (!full.is_empty()).then(|| self.reactor.shared.during(name));
+        if full.is_empty() || Flusher::of(&self.reactor).flush_everything().await.is_err() {
             return false;
         }
         let mut relieved = Vec::new();
         for fill in &full {
             // One that left service during the flush lacks what was begun since.
-            if self.filled_device(fill).is_some() {
+            if self.reactor.filled_device(fill).is_some() {
                 assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
             }
             match &fill.successor {
-                Some(spare) => relieved.extend(self.hand_over(fill.member, spare).map(|was| (fill.member, was))),
+                Some(spare) => relieved
+                    .extend(Succession::of(&self.reactor).hand_over(fill.member, spare).map(|was| (fill.member, was))),
                 None => self.come_online(fill.member),
             }
         }
-        let recorded = self.commit_state().await;
+        let recorded = Committer::of(&self.reactor).commit_state().await;
         if recorded.is_ok() && !relieved.is_empty() {
-            self.dismiss_relieved(relieved).await;
+            Succession::of(&self.reactor).dismiss_relieved(relieved).await;
         }
         for fill in full {
-            let state = &self.shared.members[fill.member.index()];
+            let state = &self.reactor.shared.members[fill.member.index()];
             let end = match &recorded {
                 // A drain that has not come to its end goes on, or ends elsewhere.
-                _ if fill.successor.as_ref().is_some_and(|spare| !self.has_taken_over(fill.member, spare)) => continue,
+                _ if fill
+                    .successor
+                    .as_ref()
+                    .is_some_and(|spare| !Succession::of(&self.reactor).has_taken_over(fill.member, spare)) =>
+                {
+                    continue;
+                }
                 Ok(()) if state.is_online() => JobState::Done,
                 Ok(()) => JobState::Failed(format!("{} left service at the end", state.name())),
                 Err(why) => JobState::Failed(why.clone()),
@@ -261,16 +290,16 @@ impl Reactor {
 
     /// A member that lacks nothing any more becomes online, unless it has left service.
     fn come_online(&self, member: MemberIx) {
-        let shared = &self.shared.members[member.index()];
+        let shared = &self.reactor.shared.members[member.index()];
         if !shared.end_filling() {
             return;
         }
-        self.change_desc(member, |desc| member_state::change(desc, MemberState::Online));
-        self.shared.log(format!("{} is online as member {}", shared.name(), member.0));
+        self.reactor.change_desc(member, |desc| member_state::change(desc, MemberState::Online));
+        self.reactor.shared.log(format!("{} is online as member {}", shared.name(), member.0));
     }
 
     fn left_segments(&self, member: MemberIx) -> usize {
-        let (group, _) = self.shared.layout.column_of(member);
-        self.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg)).count()
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        self.reactor.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg)).count()
     }
 }

@@ -5,10 +5,12 @@ use cygnus_runtime::DeviceInfo;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 
 use crate::array::Array;
+use crate::care::guardian::Guardian;
 use crate::care::member::Departure;
-use crate::care::membership::Candidate;
+use crate::care::membership::{Candidate, Membership};
 use crate::care::places::Spare;
 use crate::care::seats::{Claim, Taken};
+use crate::durable::commit::Committer;
 use crate::error::{ArrayError, MemberError};
 use crate::recover::assemble::{Found, held_below, inspect};
 use crate::recover::slots::write_empty;
@@ -39,7 +41,7 @@ impl Array {
             let _taken = Taken::new(reactor, vec![device.ix]);
             let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
             let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
-            if !reactor.is_idle(device.ix).await {
+            if !Guardian::of(reactor).is_idle(device.ix).await {
                 let why = format!("{} has not ended what was asked of it earlier: try again when it has", device.name);
                 return Err(ArrayError::Invalid(why).into());
             }
@@ -48,7 +50,7 @@ impl Array {
                 array.refuse_used(&device).await?;
             }
             array.make_way(member, force)?;
-            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
             let candidate = match own {
                 Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
                 None => {
@@ -58,7 +60,7 @@ impl Array {
                     Candidate { device: device.clone(), new_uuid: Some(array.new_uuid()), holds: Holdings::default() }
                 }
             };
-            Ok(reactor.begin_fill(member, candidate))
+            Ok(Membership::of(reactor).begin_fill(member, candidate))
         })
     }
 
@@ -84,7 +86,7 @@ impl Array {
             let uuid = array.new_uuid();
             home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
             home.places.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
-            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
             reactor.shared.log(format!("{} is a spare", device.name));
             home.members_changed.notify();
             Ok(())
@@ -115,7 +117,7 @@ impl Array {
                 return Err(MemberError::Successor { spare: name, member });
             }
             array.reactor.forget_spare(uuid);
-            array.reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(&array.reactor).commit_state().await.map_err(ArrayError::Faulted)?;
             if let Some(spare) = present {
                 crate::recover::create::wipe(&array.reactor.rt, &spare.device).await?;
             }

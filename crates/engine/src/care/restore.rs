@@ -10,6 +10,7 @@ use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
 use crate::care::fill::Fill;
+use crate::clean::relocate::Mover;
 use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
@@ -26,29 +27,39 @@ struct Target {
     column: u8,
 }
 
-impl Reactor {
+/// Restores segments: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Restorer {
+    reactor: Rc<Reactor>,
+}
+
+impl Restorer {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Restores the columns of a segment that members being filled lack.
-    pub(crate) async fn restore_segment(self: &Rc<Self>, seg: SegIx) {
-        let (group, segment) = self.shared.segments.locate(seg);
+    pub(crate) async fn restore_segment(&self, seg: SegIx) {
+        let (group, segment) = self.reactor.shared.segments.locate(seg);
         let targets: Rc<[Target]> = self.targets(group, segment).into();
         if targets.is_empty() {
             // It left service while the rebuilder waited for something else; its job ends when that comes round.
             return;
         }
-        let live = u64::from(self.shared.segments.live(seg));
-        let _look = self.looks.begin();
-        let _pin = self.home().pins.pin(seg);
+        let live = u64::from(self.reactor.shared.segments.live(seg));
+        let _look = self.reactor.looks.begin();
+        let _pin = self.reactor.home().pins.pin(seg);
         let drains = targets.iter().all(|target| target.fill.successor.is_some());
-        let _step = self.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
+        let _step = self.reactor.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
         let Ok((stripes, end_row)) = self.stripes_of(group, segment).await else { return };
         let interrupted = Rc::new(Cell::new(false));
-        for_each_of(&self.rt, STRIPES_AT_ONCE, stripes, {
-            let (reactor, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
+        for_each_of(&self.reactor.rt, STRIPES_AT_ONCE, stripes, {
+            let (restorer, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
             move |stripe| {
-                let (reactor, targets, interrupted) = (reactor.clone(), targets.clone(), interrupted.clone());
+                let (restorer, targets, interrupted) = (restorer.clone(), targets.clone(), interrupted.clone());
                 async move {
-                    let pauses = reactor.rebuild_must_pause(&targets[0].fill);
-                    if pauses || reactor.restore_stripe(&stripe, &targets).await.is_err() {
+                    let pauses = restorer.reactor.rebuild_must_pause(&targets[0].fill);
+                    if pauses || restorer.restore_stripe(&stripe, &targets).await.is_err() {
                         interrupted.set(true);
                     }
                 }
@@ -59,68 +70,64 @@ impl Reactor {
             return;
         }
         self.end_column(segment, end_row, &targets).await;
-        for Target { fill, .. } in targets.iter().filter(|t| self.filled_device(&t.fill).is_some()) {
-            self.shared.members[fill.member.index()].set_whole(segment, true);
+        for Target { fill, .. } in targets.iter().filter(|t| self.reactor.filled_device(&t.fill).is_some()) {
+            self.reactor.shared.members[fill.member.index()].set_whole(segment, true);
             fill.job.advance(self.share_of_member(live));
         }
     }
 
     /// What a member has of so many blocks in its group, in bytes.
     pub(crate) fn share_of_member(&self, live: u64) -> u64 {
-        live * BLOCK as u64 / u64::from(self.shared.layout.geometry().data)
+        live * BLOCK as u64 / u64::from(self.reactor.shared.layout.geometry().data)
     }
 
     fn targets(&self, group: GroupId, segment: SegmentId) -> Vec<Target> {
-        let fills = self.home().fills.all.borrow();
+        let fills = self.reactor.home().fills.all.borrow();
         let here = fills.iter().filter(|fill| fill.is_prepared()).filter_map(|fill| {
-            let (of, column) = self.shared.layout.column_of(fill.member);
-            let whole = self.shared.members[fill.member.index()].is_whole(segment);
-            let lacks = of == group && self.filled_device(fill).is_some() && !whole;
+            let (of, column) = self.reactor.shared.layout.column_of(fill.member);
+            let whole = self.reactor.shared.members[fill.member.index()].is_whole(segment);
+            let lacks = of == group && self.reactor.filled_device(fill).is_some() && !whole;
             lacks.then(|| Target { fill: fill.clone(), column })
         });
         here.collect()
     }
 
     /// All stripes of a segment, and the row behind them.
-    async fn stripes_of(
-        self: &Rc<Self>,
-        group: GroupId,
-        segment: SegmentId,
-    ) -> Result<(Vec<FoundStripe>, u32), Ending> {
+    async fn stripes_of(&self, group: GroupId, segment: SegmentId) -> Result<(Vec<FoundStripe>, u32), Ending> {
         let (mut stripes, mut row, mut life) = (Vec::new(), 0, None);
-        while let Some(stripe) = self.stripe_surely_at(group, segment, row, life).await? {
+        while let Some(stripe) = self.reactor.stripe_surely_at(group, segment, row, life).await? {
             (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
             stripes.push(stripe);
         }
         Ok((stripes, row))
     }
 
-    async fn restore_stripe(self: &Rc<Self>, stripe: &FoundStripe, targets: &[Target]) -> Result<(), Ending> {
+    async fn restore_stripe(&self, stripe: &FoundStripe, targets: &[Target]) -> Result<(), Ending> {
         let common = stripe.common;
         let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq);
-        let lacks = |t: &&Target| lacks(t) && self.filled_device(&t.fill).is_some();
+        let lacks = |t: &&Target| lacks(t) && self.reactor.filled_device(&t.fill).is_some();
         let targets: Vec<&Target> = targets.iter().filter(lacks).collect();
         if targets.is_empty() {
             return Ok(());
         }
         let rows = if self.is_needed(stripe) { common.rows } else { 0 };
         let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
-        self.throttle(column_bytes as u64).await;
+        self.reactor.throttle(column_bytes as u64).await;
         let contents = if rows > 0 { self.contents(stripe, &targets).await? } else { vec![Vec::new(); targets.len()] };
         let mut writes = Vec::new();
         for (target, contents) in targets.into_iter().zip(contents) {
-            let Some(dev) = self.filled_device(&target.fill) else { continue };
-            let mut buf = self.rt.alloc(column_bytes);
+            let Some(dev) = self.reactor.filled_device(&target.fill) else { continue };
+            let mut buf = self.reactor.rt.alloc(column_bytes);
             let (header, data) = buf.bytes_mut().split_at_mut(common.header_bytes());
             if !encode_header(stripe, target.column, header) {
                 header.fill(0);
             }
             data.copy_from_slice(&contents);
-            let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
-            writes.push((target.fill.member, self.rt.write(dev, offset, buf.full())));
+            let offset = self.reactor.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
+            writes.push((target.fill.member, self.reactor.rt.write(dev, offset, buf.full())));
         }
         for (member, write) in writes {
-            let state = &self.shared.members[member.index()];
+            let state = &self.reactor.shared.members[member.index()];
             // One that did not take it is in trouble, and leaves.
             if write.await.is_ok() {
                 count(&state.counters.written, column_bytes as u64);
@@ -132,14 +139,14 @@ impl Reactor {
 
     /// What the targets' columns should hold below their headers: as the member itself has it where that still works and
     /// can be believed, else as all columns together have it.
-    async fn contents(self: &Rc<Self>, stripe: &FoundStripe, targets: &[&Target]) -> Result<Vec<Vec<u8>>, Ending> {
+    async fn contents(&self, stripe: &FoundStripe, targets: &[&Target]) -> Result<Vec<Vec<u8>>, Ending> {
         let mut contents = Vec::new();
         for target in targets {
             let drained = target.fill.successor.is_some();
             contents.push(if drained { self.own_column(stripe, target.column).await } else { None });
         }
         if contents.iter().any(Option::is_none) {
-            let mut columns = Columns::new(&stripe.common, self.read_stripe_surely(&stripe.common).await?);
+            let mut columns = Columns::new(&stripe.common, self.reactor.read_stripe_surely(&stripe.common).await?);
             columns.fill_missing();
             self.report_lost(stripe, columns.heal(&stripe.entries));
             for (contents, target) in contents.iter_mut().zip(targets) {
@@ -152,7 +159,7 @@ impl Reactor {
     /// Whether a stripe holds anything that somebody may want to read.
     fn is_needed(&self, stripe: &FoundStripe) -> bool {
         let unknown = stripe.entries.iter().any(Option::is_none);
-        unknown || stripe.common.stream == Stream::Meta || !self.live_blocks(stripe).is_empty()
+        unknown || stripe.common.stream == Stream::Meta || !Mover::of(&self.reactor).live_blocks(stripe).is_empty()
     }
 
     /// Tells of current blocks that nothing restores. (Those of torn stripes were never there.)
@@ -161,33 +168,33 @@ impl Reactor {
             return;
         }
         let first = stripe.common.first_data_row();
-        let current = self.live_blocks(stripe);
+        let current = Mover::of(&self.reactor).live_blocks(stripe);
         let is_current = |&(column, row): &(u8, u32)| {
             current.iter().any(|block| block.place.column == column && block.place.row == first + row)
         };
         let lost = wrong.iter().filter(|at| is_current(at)).count();
         if lost > 0 {
-            count(&self.shared.totals.unreadable, lost as u64);
+            count(&self.reactor.shared.totals.unreadable, lost as u64);
             let (group, segment) = (stripe.common.group, stripe.common.segment);
             let lost = counted(lost, "block is").or("blocks are");
             let text = format!("{group} {segment}: {lost} beyond redundancy and could not be restored");
-            self.shared.log_repeated("beyond redundancy", &group.to_string(), text);
+            self.reactor.shared.log_repeated("beyond redundancy", &group.to_string(), text);
         }
     }
 
     /// Behind the last stripe there must be nothing that could pass for another one.
-    async fn end_column(self: &Rc<Self>, segment: SegmentId, end_row: u32, targets: &[Target]) {
-        let geometry = *self.shared.layout.geometry();
+    async fn end_column(&self, segment: SegmentId, end_row: u32, targets: &[Target]) {
+        let geometry = *self.reactor.shared.layout.geometry();
         if geometry.full_rows_at(end_row) == 0 {
             return;
         }
         for target in targets {
-            let state = &self.shared.members[target.fill.member.index()];
-            let Some(dev) = self.filled_device(&target.fill) else { continue };
-            let buf = self.rt.alloc(BLOCK).full();
+            let state = &self.reactor.shared.members[target.fill.member.index()];
+            let Some(dev) = self.reactor.filled_device(&target.fill) else { continue };
+            let buf = self.reactor.rt.alloc(BLOCK).full();
             buf.zero(0..BLOCK);
             let offset = geometry.device_offset(segment.0, end_row);
-            if self.rt.write(dev, offset, buf).await.is_ok() {
+            if self.reactor.rt.write(dev, offset, buf).await.is_ok() {
                 state.mark_dirty();
             }
         }
@@ -210,20 +217,20 @@ pub(crate) fn encode_header(stripe: &FoundStripe, column: u8, header: &mut [u8])
     true
 }
 
-impl Reactor {
+impl Restorer {
     /// The blocks of a stripe's column as its own member has them; `None` if they cannot all be believed, or if nothing
     /// tells: no checksum is known of parity.
-    pub(crate) async fn own_column(self: &Rc<Self>, stripe: &FoundStripe, column: u8) -> Option<Vec<u8>> {
+    pub(crate) async fn own_column(&self, stripe: &FoundStripe, column: u8) -> Option<Vec<u8>> {
         let common = &stripe.common;
         let entries = stripe.entries[usize::from(column)].as_ref()?;
-        let (member, _) = self.shared.member(common.group, column);
-        let dev = self.device_holding(member, common.segment).filter(|&dev| !self.is_slow(dev))?;
+        let (member, _) = self.reactor.shared.member(common.group, column);
+        let dev = self.reactor.device_holding(member, common.segment).filter(|&dev| !self.reactor.is_slow(dev))?;
         if matches!(common.rotation.role(column), Role::Parity(_)) {
             return None;
         }
-        let buf = self.rt.alloc(common.rows as usize * BLOCK);
-        let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
-        self.rt.read(dev, offset, buf.full()).await.ok()?;
+        let buf = self.reactor.rt.alloc(common.rows as usize * BLOCK);
+        let offset = self.reactor.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
+        self.reactor.rt.read(dev, offset, buf.full()).await.ok()?;
         let mut contents = buf.bytes().to_vec();
         for (entry, block) in entries.iter().zip(contents.chunks_exact_mut(BLOCK)) {
             match entry.kind() {

@@ -26,8 +26,11 @@ use crate::check::checker::Checker;
 use crate::check::findings::FindingKind;
 use crate::check::maps::{Matched, unmatched};
 use crate::check::result::SegmentResult;
-use crate::clean::relocate::{Moved, Moving};
+use crate::clean::relocate::{Moved, Mover, Moving};
 use crate::counters::count;
+use crate::durable::checkpoint::Checkpointer;
+use crate::durable::commit::Committer;
+use crate::durable::flush::Flusher;
 use crate::job::{Job, JobKind, JobState};
 use crate::map::volume_state::VolumeState;
 use crate::planted::{self, Bug};
@@ -121,7 +124,7 @@ impl Scrub {
             return end;
         }
         // What is damaged already must be found, wherever it lies.
-        self.reactor.end_all_segments().await;
+        Checkpointer::of(&self.reactor).end_all_segments().await;
         let segments = self.reactor.segments_to_scrub();
         self.job.set_left(segments.len() as u64 * self.reactor.bytes_of_segment());
         for seg in segments {
@@ -176,7 +179,7 @@ impl Scrub {
             return;
         }
         for stripe in result.damaged {
-            let moved = self.reactor.move_stripe(&stripe, &self.moving).await;
+            let moved = Mover::of(&self.reactor).move_stripe(&stripe, &self.moving).await;
             self.note(moved);
         }
         let table = &self.reactor.shared.segments;
@@ -258,8 +261,8 @@ impl Scrub {
         self.report.wrong_headers += wrong;
         if wrong > 0 && !self.reactor.is_ending() {
             // One for each slot; a failure shows in the last commit.
-            let _ = self.reactor.commit_state().await;
-            let _ = self.reactor.commit_state().await;
+            let _ = Committer::of(&self.reactor).commit_state().await;
+            let _ = Committer::of(&self.reactor).commit_state().await;
         }
     }
 
@@ -267,16 +270,16 @@ impl Scrub {
     async fn make_durable(&self) -> Result<(), String> {
         let reactor = &self.reactor;
         if self.report.found() > 0 {
-            reactor.flush_everything().await?;
+            Flusher::of(reactor).flush_everything().await?;
             // Discards in stripes with damaged headers are safe in a checkpoint. Two are kept, so it takes two to have
             // none that was damaged.
             for _ in 0..1 + u32::from(self.checkpoint_damaged) {
-                reactor.checkpoint().await?;
+                Checkpointer::of(reactor).checkpoint().await?;
             }
         }
         let took = reactor.rt.now().since(self.begun);
         reactor.home().state.borrow_mut().last_scrub_unix = self.report.started_unix + took.0 / 1_000_000_000;
-        reactor.commit_state().await
+        Committer::of(reactor).commit_state().await
     }
 }
 
@@ -290,7 +293,7 @@ impl Reactor {
             return Ok(false);
         }
         let (from, publish) = (self.place(entry), Publish::IfStill(entry));
-        let appended = self.append_moved(volume, lba, into.bytes(), publish, from, how).await;
+        let appended = Mover::of(self).append_moved(volume, lba, into.bytes(), publish, from, how).await;
         Ok(appended == Some(Appended::Done))
     }
 

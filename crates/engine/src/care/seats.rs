@@ -81,9 +81,7 @@ impl Reactor {
         self.home().places.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
         self.home().state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
     }
-}
 
-impl Reactor {
     /// Drains that are under way: whose member is in service.
     fn drains(&self) -> impl Iterator<Item = (MemberIx, Spare)> {
         let in_service = |fill: &Rc<Fill>| self.shared.members[fill.member.index()].is_online();
@@ -105,9 +103,7 @@ impl Reactor {
     pub(crate) fn successor_name(&self, member: MemberIx) -> Option<String> {
         self.drains().find(|(drained, _)| *drained == member).map(|(_, spare)| spare.device.name)
     }
-}
 
-impl Reactor {
     pub(crate) fn fills(&self) -> Vec<Rc<Fill>> {
         self.home().fills.all.borrow().clone()
     }
@@ -132,9 +128,7 @@ impl Reactor {
             None => state.device().filter(|_| state.is_filling() && state.trouble().is_none()),
         }
     }
-}
 
-impl Reactor {
     /// Whether a device is a member in service or a spare.
     pub(crate) fn is_in_use(&self, dev: cygnus_runtime::DeviceIx) -> bool {
         let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));

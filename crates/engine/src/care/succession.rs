@@ -9,26 +9,39 @@ use crate::care::fill::Fill;
 use crate::care::places::Spare;
 use crate::care::prepare::Released;
 use crate::care::seats::Taken;
+use crate::durable::commit::Committer;
 use crate::reactor::Reactor;
 
-impl Reactor {
+/// Has spares take over: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Succession {
+    reactor: Rc<Reactor>,
+}
+
+impl Succession {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Makes a spare ready and has it get all writes from now on; says whether that worked.
-    pub(crate) async fn begin_succession(self: &Rc<Self>, fill: &Fill, spare: &Spare) -> bool {
-        let (group, _) = self.shared.layout.column_of(fill.member);
-        if let Err(error) = self.clear_headers(self.shared.layout.segments(group), spare.device.ix).await {
-            self.spare_failed(spare.device.ix, "a write", error);
+    pub(crate) async fn begin_succession(&self, fill: &Fill, spare: &Spare) -> bool {
+        let (group, _) = self.reactor.shared.layout.column_of(fill.member);
+        if let Err(error) =
+            self.reactor.clear_headers(self.reactor.shared.layout.segments(group), spare.device.ix).await
+        {
+            self.reactor.spare_failed(spare.device.ix, "a write", error);
         }
         let goes_on = self.why_drain_cannot_go_on(fill, spare).is_none();
         if goes_on {
-            self.shared.members[fill.member.index()].begin_succession(spare.device.ix);
+            self.reactor.shared.members[fill.member.index()].begin_succession(spare.device.ix);
         }
         goes_on
     }
 
     /// Why a drain has to end before it is done, if it has to.
     pub(crate) fn why_drain_cannot_go_on(&self, fill: &Fill, spare: &Spare) -> Option<String> {
-        let (state, name) = (&self.shared.members[fill.member.index()], &spare.device.name);
-        let is_spare = self.home().places.spares.borrow().iter().any(|s| s.uuid == spare.uuid);
+        let (state, name) = (&self.reactor.shared.members[fill.member.index()], &spare.device.name);
+        let is_spare = self.reactor.home().places.spares.borrow().iter().any(|s| s.uuid == spare.uuid);
         match () {
             () if !state.is_online() => Some(format!(
                 "{} has left service before it was drained; what it held is restored from the other members",
@@ -44,46 +57,46 @@ impl Reactor {
 
     /// A drain has ended before it was done. A spare that failed meanwhile is none any more.
     pub(crate) fn give_up_drain(&self, fill: &Fill, spare: &Spare) {
-        let state = &self.shared.members[fill.member.index()];
+        let state = &self.reactor.shared.members[fill.member.index()];
         let failed = fill.is_prepared() && !state.end_succession(spare.device.ix);
-        self.shared.log(format!("{} does not take over from {}", spare.device.name, state.name()));
+        self.reactor.shared.log(format!("{} does not take over from {}", spare.device.name, state.name()));
         if failed {
-            self.forget_spare(spare.uuid);
+            self.reactor.forget_spare(spare.uuid);
             // So that it is recorded.
-            self.shared.membership_changed();
+            self.reactor.shared.membership_changed();
         }
     }
 
     /// The successor lacks nothing: it is the member from now on. Says which device was so before; `None` if either has
     /// failed meanwhile. A commit must follow; until then no flush is answered.
     pub(crate) fn hand_over(&self, member: MemberIx, spare: &Spare) -> Option<(DeviceIx, String)> {
-        let state = &self.shared.members[member.index()];
+        let state = &self.reactor.shared.members[member.index()];
         let name = state.name();
         let was = state.succeed(&spare.device)?;
         state.forget_errors();
-        self.forget_spare(spare.uuid);
-        self.change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
-        self.home().records.newcomers.borrow_mut().push(member);
-        self.shared.membership_changed();
-        self.shared.log(format!("{} is member {} in the place of {name}", spare.device.name, member.0));
+        self.reactor.forget_spare(spare.uuid);
+        self.reactor.change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
+        self.reactor.home().records.newcomers.borrow_mut().push(member);
+        self.reactor.shared.membership_changed();
+        self.reactor.shared.log(format!("{} is member {} in the place of {name}", spare.device.name, member.0));
         Some((was, name))
     }
 
     pub(crate) fn has_taken_over(&self, member: MemberIx, spare: &Spare) -> bool {
-        self.desc(member).uuid == spare.uuid
+        self.reactor.desc(member).uuid == spare.uuid
     }
 
     /// Has devices forget that they were members: others have their places, as the superblocks say by now.
-    pub(crate) async fn dismiss_relieved(self: &Rc<Self>, mut devices: Vec<(MemberIx, (DeviceIx, String))>) {
+    pub(crate) async fn dismiss_relieved(&self, mut devices: Vec<(MemberIx, (DeviceIx, String))>) {
         // The other slot of the new member still says that it is a spare. Should this fail, the next commit does it.
-        let _ = self.commit_state().await;
+        let _ = Committer::of(&self.reactor).commit_state().await;
         // If the new one fails so soon, what the old one holds may be wanted after all.
-        devices.retain(|(member, _)| self.shared.members[member.index()].is_online());
-        let _taken = Taken::new(self, devices.iter().map(|(_, (dev, _))| *dev).collect());
+        devices.retain(|(member, _)| self.reactor.shared.members[member.index()].is_online());
+        let _taken = Taken::new(&self.reactor, devices.iter().map(|(_, (dev, _))| *dev).collect());
         let released = |(member, (dev, name)): (MemberIx, _)| {
-            let segments = self.shared.layout.segments(self.shared.layout.column_of(member).0);
+            let segments = self.reactor.shared.layout.segments(self.reactor.shared.layout.column_of(member).0);
             Released { dev, name, segments }
         };
-        self.forget_released(&devices.into_iter().map(released).collect::<Vec<_>>()).await;
+        self.reactor.forget_released(&devices.into_iter().map(released).collect::<Vec<_>>()).await;
     }
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use cygnus_types::{GroupId, MemberIx, Nanos};
 
+/// How often a member that is awaited is asked. Requests wait for it.
+pub(crate) const ASK_AWAITED: Nanos = Nanos::secs(1);
+
 /// A member that is looked after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
@@ -28,6 +31,3 @@ pub(crate) struct Watch {
     /// Why the array was given up while it waited for members.
     pub given_up: RefCell<Option<String>>,
 }
-
-/// How often a member that is awaited is asked. Requests wait for it.
-pub(crate) const ASK_AWAITED: Nanos = Nanos::secs(1);

@@ -9,9 +9,11 @@ use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, counted};
 
 use crate::clean::emptied::LOOK_AGAIN;
-use crate::clean::relocate::Moving;
-use crate::clean::victims::Chosen;
+use crate::clean::evacuate::Evacuator;
+use crate::clean::relocate::{Mover, Moving};
+use crate::clean::victims::{Choice, Chosen};
 use crate::counters::count;
+use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
 use crate::space::manager::segment_capacity;
@@ -28,26 +30,44 @@ const MOST_PENDING: usize = 4;
 /// several that have each taken a part of the room could wait for one another for ever.
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 
-impl Reactor {
+/// Empties victims: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Cleaner {
+    reactor: Rc<Reactor>,
+    choice: Choice,
+    evacuator: Evacuator,
+    checkpointer: Checkpointer,
+}
+
+impl Cleaner {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self {
+            reactor: reactor.clone(),
+            choice: Choice::of(reactor),
+            evacuator: Evacuator::of(reactor),
+            checkpointer: Checkpointer::of(reactor),
+        }
+    }
+
     /// The cleaner: runs on the home reactor until the array closes.
-    pub(crate) async fn cleaner(self: Rc<Self>) {
-        let home = self.home();
+    pub(crate) async fn run(self) {
+        let home = self.reactor.home();
         home.cleaning.running.set(true);
-        while !home.stop.get() && self.shared.fault().is_none() {
+        while !home.stop.get() && self.reactor.shared.fault().is_none() {
             let changed = home.space_changed.wait();
-            if self.checkpoint_is_due() {
-                self.start_checkpoint();
+            if self.checkpointer.checkpoint_is_due() {
+                self.checkpointer.start_checkpoint();
             }
-            match self.choose_victims() {
-                Some(chosen) if chosen.victims.is_empty() => self.end_evacuation(chosen.group).await,
+            match self.choice.choose_victims() {
+                Some(chosen) if chosen.victims.is_empty() => self.evacuator.end_evacuation(chosen.group).await,
                 Some(chosen) => {
                     let group = chosen.group;
-                    let beside = self.choose_victims_beside(group);
+                    let beside = self.choice.choose_victims_beside(group);
                     self.clean_together(chosen, beside).await;
-                    if self.is_evacuating() {
-                        self.note_evacuation(group);
-                    } else if self.is_tight(group) {
-                        self.release_pending().await;
+                    if self.reactor.is_evacuating() {
+                        self.evacuator.note_evacuation(group);
+                    } else if self.reactor.is_tight(group) {
+                        self.reactor.release_pending().await;
                     } else if self.should_release(group) {
                         self.start_release();
                     }
@@ -57,9 +77,9 @@ impl Reactor {
                 }
                 None if home.space.borrow().starving > 0 => {
                     if self.blocked_by_discards() {
-                        self.start_checkpoint_at_once();
+                        self.checkpointer.start_checkpoint_at_once();
                     }
-                    let nap = self.rt.sleep(LOOK_AGAIN);
+                    let nap = self.reactor.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;
                 }
                 None => changed.await,
@@ -77,64 +97,68 @@ impl Reactor {
 
     /// Gives back what was emptied while the cleaner goes on: the flush waits for all that users have written, which under
     /// load takes longer than to empty the next victims.
-    fn start_release(self: &Rc<Self>) {
-        if self.home().cleaning.releasing.replace(true) {
+    fn start_release(&self) {
+        if self.reactor.home().cleaning.releasing.replace(true) {
             return;
         }
-        let reactor = self.clone();
-        self.rt.spawn(async move {
-            reactor.release_pending().await;
-            reactor.home().cleaning.releasing.set(false);
-            reactor.home().space_changed.notify();
+        let cleaner = self.clone();
+        self.reactor.rt.spawn(async move {
+            cleaner.reactor.release_pending().await;
+            cleaner.reactor.home().cleaning.releasing.set(false);
+            cleaner.reactor.home().space_changed.notify();
         });
     }
 
     /// Whether the emptied segments go back now. The flush that this takes cuts the relocation stripe short: done for
     /// less gain than that wastes, cleaning would go on for ever and get nowhere.
     fn should_release(&self, group: GroupId) -> bool {
-        let stripe = u64::from(self.shared.layout.geometry().slots(self.shared.layout.geometry().stripe_rows));
-        let batch = BATCH.max((self.shared.layout.segments(group) / BATCH_SHARE) as usize);
-        let space = self.home().space.borrow();
+        let stripe =
+            u64::from(self.reactor.shared.layout.geometry().slots(self.reactor.shared.layout.geometry().stripe_rows));
+        let batch = BATCH.max((self.reactor.shared.layout.segments(group) / BATCH_SHARE) as usize);
+        let space = self.reactor.home().space.borrow();
         let wanted = space.starving > 0 || space.turn.is_over();
         let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }
 
     fn blocked_by_discards(&self) -> bool {
-        let table = &self.shared.segments;
-        table.all().any(|seg| table.state(seg) == SegState::Sealed && !self.may_clean(seg))
+        let table = &self.reactor.shared.segments;
+        table.all().any(|seg| table.state(seg) == SegState::Sealed && !self.reactor.may_clean(seg))
     }
 
     /// Empties victims of one group, or of two, at once, so that devices always have something to do.
-    async fn clean_together(self: &Rc<Self>, chosen: Chosen, beside: Option<Chosen>) {
-        let _step = self.shared.during("cleaning");
+    async fn clean_together(&self, chosen: Chosen, beside: Option<Chosen>) {
+        let _step = self.reactor.shared.during("cleaning");
         self.aim_relocation_at(chosen.group, beside.as_ref().map(|beside| beside.group));
-        count(&self.shared.totals.victims_beside, beside.as_ref().map_or(0, |beside| beside.victims.len() as u64));
+        count(
+            &self.reactor.shared.totals.victims_beside,
+            beside.as_ref().map_or(0, |beside| beside.victims.len() as u64),
+        );
         let of = |lane, chosen: Chosen| chosen.victims.into_iter().map(move |seg| (lane, chosen.group, seg));
         let beside = beside.into_iter().flat_map(|beside| of(Lane::Beside, beside));
-        let (first, reactor) = (chosen.victims[0], self.clone());
+        let (first, cleaner) = (chosen.victims[0], self.clone());
         let victims: Vec<_> = of(Lane::Cleaning, chosen).chain(beside).collect();
-        self.home().cleaning.victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
-        for_each_of(&self.rt, victims.len(), victims, move |(lane, group, seg)| {
-            let reactor = reactor.clone();
+        self.reactor.home().cleaning.victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
+        for_each_of(&self.reactor.rt, victims.len(), victims, move |(lane, group, seg)| {
+            let cleaner = cleaner.clone();
             async move {
                 let moving = match seg == first {
                     true => Moving::cleaning(),
                     false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
                 };
-                reactor.clean(group, seg, &moving).await;
-                reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
+                cleaner.clean(group, seg, &moving).await;
+                cleaner.reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
             }
         })
         .await;
         // Writers may be waiting for the cleaner to get on.
-        self.home().space_changed.notify();
+        self.reactor.home().space_changed.notify();
     }
 
     /// Moves every current block out of a victim.
-    async fn clean(self: &Rc<Self>, group: GroupId, seg: SegIx, moving: &Moving) {
-        let _look = self.looks.begin();
-        let shared = &self.shared;
+    async fn clean(&self, group: GroupId, seg: SegIx, moving: &Moving) {
+        let _look = self.reactor.looks.begin();
+        let shared = &self.reactor.shared;
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
         count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
@@ -142,23 +166,23 @@ impl Reactor {
         let (_, segment) = shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
         while shared.segments.live(seg) > 0 {
-            let Ok(found) = self.stripe_surely_at(group, segment, row, life).await else { return };
+            let Ok(found) = self.reactor.stripe_surely_at(group, segment, row, life).await else { return };
             let Some(stripe) = found else { break };
-            self.give_way_to_reads(group).await;
-            moving.at_ease(self.has_time(group));
-            let moved = self.move_stripe(&stripe, moving).await;
+            self.reactor.give_way_to_reads(group).await;
+            moving.at_ease(self.reactor.has_time(group));
+            let moved = Mover::of(&self.reactor).move_stripe(&stripe, moving).await;
             if moved.stopped || moved.without_room > 0 {
                 return;
             }
             row = stripe.common.end_row();
             life = Some(stripe.common.segment_seq);
         }
-        if self.is_emptied(seg).await {
+        if self.reactor.is_emptied(seg).await {
             shared.segments.set_state(seg, SegState::Pending);
-            let mut space = self.home().space.borrow_mut();
+            let mut space = self.reactor.home().space.borrow_mut();
             space.pending.push(seg);
             space.reclaimed += u64::from(gain);
-        } else if !self.home().stop.get() && !shared.is_stopped() {
+        } else if !self.reactor.home().stop.get() && !shared.is_stopped() {
             shared.segments.set_state(seg, SegState::Damaged);
             let left = shared.segments.live(seg);
             let text = format!("{group} {segment}: {} cannot be read; it stays as it is", counted(left, "block"));
@@ -167,23 +191,23 @@ impl Reactor {
     }
 
     /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.
-    fn aim_relocation_at(self: &Rc<Self>, group: GroupId, beside: Option<GroupId>) {
-        if self.is_evacuating() {
-            return self.aim_relocation_away_from(group);
+    fn aim_relocation_at(&self, group: GroupId, beside: Option<GroupId>) {
+        if self.reactor.is_evacuating() {
+            return self.evacuator.aim_relocation_away_from(group);
         }
         let (mut first, mut second) =
-            (self.writer(Lane::Cleaning).borrow_mut(), self.writer(Lane::Beside).borrow_mut());
-        second.leave_to(&mut first, self, group);
+            (self.reactor.writer(Lane::Cleaning).borrow_mut(), self.reactor.writer(Lane::Beside).borrow_mut());
+        second.leave_to(&mut first, &self.reactor, group);
         let second_spare = match beside {
             Some(beside) => {
-                first.leave_to(&mut second, self, beside);
-                second.aim_at(self, beside)
+                first.leave_to(&mut second, &self.reactor, beside);
+                second.aim_at(&self.reactor, beside)
             }
             None => second.give_back_spare(),
         };
-        let spares = [first.aim_at(self, group), second_spare];
+        let spares = [first.aim_at(&self.reactor, group), second_spare];
         for spare in spares.into_iter().flatten() {
-            self.home().space.borrow_mut().put_free(&self.shared, spare.seg);
+            self.reactor.home().space.borrow_mut().put_free(&self.reactor.shared, spare.seg);
         }
     }
 }

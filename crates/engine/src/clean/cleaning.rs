@@ -7,17 +7,40 @@ use cygnus_types::{GroupId, Nanos};
 
 use crate::space::segments::SegIx;
 
+/// Guests that have asked for nothing for so long do not count.
+const LATELY: Nanos = Nanos::millis(10);
+
 /// What guests did lately in a group.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Guests {
-    pub group: GroupId,
-    pub since: Nanos,
-    pub reads_begun: u32,
-    pub written: u64,
+    group: GroupId,
+    since: Nanos,
+    reads_begun: u32,
+    written: u64,
     /// They read from the group that is being cleaned.
     pub read: bool,
     /// They wrote.
     pub write: bool,
+}
+
+/// The same of both groups that are cleaned side by side.
+#[derive(Default)]
+pub(crate) struct GuestsSeen([Guests; 2]);
+
+impl GuestsSeen {
+    /// What guests did lately in a group, by what they have begun to read there and written anywhere so far.
+    pub(crate) fn look(&mut self, group: GroupId, now: Nanos, reads_begun: u32, written: u64) -> Guests {
+        let noted = &mut self.0;
+        let oldest = usize::from(noted[1].since < noted[0].since);
+        let at = noted.iter().position(|noted| noted.group == group).unwrap_or(oldest);
+        let before = &mut noted[at];
+        if before.group == group && now.since(before.since) < LATELY {
+            return *before;
+        }
+        let (read, write) = (before.group == group && before.reads_begun != reads_begun, before.written != written);
+        *before = Guests { group, since: now, reads_begun, written, read, write };
+        *before
+    }
 }
 
 /// See the module's text.
@@ -26,11 +49,29 @@ pub(crate) struct Cleaning {
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
     /// What guests did lately in the groups being cleaned.
-    pub guests: RefCell<[Guests; 2]>,
+    pub guests: RefCell<GuestsSeen>,
     /// Segments that were emptied are being given back.
     pub releasing: Cell<bool>,
     /// Whether the cleaner is there.
     pub running: Cell<bool>,
     /// Notified when it has ended.
     pub ended: Event,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_count_for_as_long_as_they_asked_lately() {
+        let (mut seen, group, now) = (GuestsSeen::default(), GroupId(3), Nanos::secs(1));
+        seen.look(group, now, 7, 100);
+        let guests = seen.look(group, now + LATELY, 8, 100);
+        assert!(guests.read && !guests.write);
+        let guests = seen.look(group, now + LATELY + Nanos(1), 8, 200);
+        assert!(guests.read && !guests.write, "it is not looked again so soon");
+        let guests = seen.look(group, now + LATELY * 2, 8, 200);
+        assert!(!guests.read && guests.write);
+        assert!(!seen.look(GroupId(4), now + LATELY * 2, 9, 200).read, "each group has its own");
+    }
 }

@@ -6,6 +6,7 @@ use cygnus_format::Place;
 use cygnus_runtime::{EventWait, either};
 use cygnus_types::{GroupId, Nanos};
 
+use crate::durable::flush::Flusher;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
@@ -103,7 +104,7 @@ impl Reactor {
             std::mem::take(&mut space.pending)
         };
         let skip = planted::is(Bug::VictimFreedUnflushed);
-        if skip || self.flush_everything().await.is_ok() {
+        if skip || Flusher::of(self).flush_everything().await.is_ok() {
             self.free_segments(pending).await;
         } else {
             self.home().space.borrow_mut().pending.extend(pending);

@@ -13,6 +13,7 @@ use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos};
 
 use crate::counters::count;
+use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
 use crate::shared::Shared;
 use crate::space::manager::{Space, group_id, segment_capacity};
@@ -66,11 +67,21 @@ pub(crate) fn keep_garbage(reactor: &Reactor) {
     *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);
 }
 
-impl Reactor {
+/// Empties whole groups: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Evacuator {
+    reactor: Rc<Reactor>,
+}
+
+impl Evacuator {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// The group to empty as a whole: the one that is being emptied, or a new one.
     pub(crate) fn group_to_empty(&self) -> Option<GroupId> {
-        let shared = &self.shared;
-        let mut space = self.home().space.borrow_mut();
+        let shared = &self.reactor.shared;
+        let mut space = self.reactor.home().space.borrow_mut();
         let views = space.views(shared);
         if let Some(evacuation) = space.evacuation {
             if views[evacuation.group].is_present() {
@@ -95,63 +106,64 @@ impl Reactor {
 
     /// Says how much is left to be moved.
     pub(crate) fn note_evacuation(&self, group: GroupId) {
-        let live = live_segments(&self.shared)[group.index()];
-        let mut space = self.home().space.borrow_mut();
+        let live = live_segments(&self.reactor.shared)[group.index()];
+        let mut space = self.reactor.home().space.borrow_mut();
         let seq = space.next_segment_seq;
-        space.turn.goes_on(group.index(), live, seq, self.rt.now());
+        space.turn.goes_on(group.index(), live, seq, self.reactor.rt.now());
         drop(space);
-        self.update_pressure();
+        self.reactor.update_pressure();
     }
 
     /// Relocation has no place in the group any more.
-    pub(crate) fn aim_relocation_away_from(self: &Rc<Self>, group: GroupId) {
-        for grant in self.leave_group(group) {
-            self.home().space.borrow_mut().put_free(&self.shared, grant.seg);
+    pub(crate) fn aim_relocation_away_from(&self, group: GroupId) {
+        for grant in self.reactor.leave_group(group) {
+            self.reactor.home().space.borrow_mut().put_free(&self.reactor.shared, grant.seg);
         }
     }
 
     /// Nothing more can be moved out of a group: gives back all of it, or sees to what keeps it.
-    pub(crate) async fn end_evacuation(self: &Rc<Self>, group: GroupId) {
-        let changed = self.home().space_changed.wait();
+    pub(crate) async fn end_evacuation(&self, group: GroupId) {
+        let changed = self.reactor.home().space_changed.wait();
         match self.what_keeps(group) {
-            Some(Keeps::Open) => self.close_segments_of(group).await,
+            Some(Keeps::Open) => self.reactor.close_segments_of(group).await,
             // It would wait for room that only this group can give.
             Some(Keeps::Checkpoint) if self.checkpoint_lacks_room() => {
-                self.home().space.borrow_mut().give_up_evacuation(&self.shared);
-                self.release_pending().await;
+                self.reactor.home().space.borrow_mut().give_up_evacuation(&self.reactor.shared);
+                self.reactor.release_pending().await;
             }
             Some(Keeps::Checkpoint) if self.may_checkpoint_again() => {
-                self.start_checkpoint_at_once();
-                either(changed, self.rt.sleep(LOOK_AGAIN)).await;
+                Checkpointer::of(&self.reactor).start_checkpoint_at_once();
+                either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
             }
-            Some(Keeps::Checkpoint) => self.home().space.borrow_mut().give_up_evacuation(&self.shared),
+            Some(Keeps::Checkpoint) => self.reactor.home().space.borrow_mut().give_up_evacuation(&self.reactor.shared),
             Some(Keeps::Busy) => {
-                either(changed, self.rt.sleep(LOOK_AGAIN)).await;
+                either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
             }
             None => {
-                self.release_pending().await;
-                let mut space = self.home().space.borrow_mut();
+                self.reactor.release_pending().await;
+                let mut space = self.reactor.home().space.borrow_mut();
                 if space.evacuation.is_some_and(|evacuation| evacuation.group == group.index()) {
                     space.stop_evacuation();
                     space.sort_free(group.index());
-                    count(&self.shared.totals.evacuations, 1);
+                    count(&self.reactor.shared.totals.evacuations, 1);
                 }
                 drop(space);
-                self.update_pressure();
-                self.home().space_changed.notify();
+                self.reactor.update_pressure();
+                self.reactor.home().space_changed.notify();
             }
         }
     }
 
     fn checkpoint_lacks_room(&self) -> bool {
-        self.home().checkpoints.rounds.is_running() && self.home().space.borrow().for_meta(&self.shared).is_none()
+        self.reactor.home().checkpoints.rounds.is_running()
+            && self.reactor.home().space.borrow().for_meta(&self.reactor.shared).is_none()
     }
 
     fn may_checkpoint_again(&self) -> bool {
-        if self.home().checkpoints.rounds.is_running() {
+        if self.reactor.home().checkpoints.rounds.is_running() {
             return true;
         }
-        let mut space = self.home().space.borrow_mut();
+        let mut space = self.reactor.home().space.borrow_mut();
         space.evacuation.as_mut().is_some_and(|evacuation| {
             evacuation.checkpoints += 1;
             evacuation.checkpoints <= MOST_CHECKPOINTS
@@ -159,9 +171,9 @@ impl Reactor {
     }
 
     fn what_keeps(&self, group: GroupId) -> Option<Keeps> {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let any = |is: &dyn Fn(SegIx) -> bool| table.of_group(group).any(is);
-        let busy = |seg| self.home().pins.has(seg) || table.rescues(seg) > 0;
+        let busy = |seg| self.reactor.home().pins.has(seg) || table.rescues(seg) > 0;
         if any(&|seg| table.state(seg) == SegState::Open) {
             return Some(Keeps::Open);
         }

@@ -20,8 +20,6 @@ const LOOK: Nanos = Nanos::micros(20);
 const REST: u64 = 127;
 /// but not so long that it would be missed when writers come.
 const LONGEST_REST: Nanos = Nanos::millis(50);
-/// Guests that have asked for nothing for so long do not count.
-const LATELY: Nanos = Nanos::millis(10);
 
 impl Reactor {
     /// Victims to be emptied at once.
@@ -45,19 +43,8 @@ impl Reactor {
     }
 
     fn guests(&self, group: GroupId) -> Guests {
-        let now = self.rt.now();
-        let mut noted = self.home().cleaning.guests.borrow_mut();
-        // Of the groups that are cleaned side by side each has its own.
-        let oldest = usize::from(noted[1].since < noted[0].since);
-        let at = noted.iter().position(|noted| noted.group == group).unwrap_or(oldest);
-        let before = &mut noted[at];
-        if before.group == group && now.since(before.since) < LATELY {
-            return *before;
-        }
         let (reads_begun, written) = (self.shared.reads_begun(group), read(&self.shared.totals.user_written));
-        let (read, write) = (before.group == group && before.reads_begun != reads_begun, before.written != written);
-        *before = Guests { group, since: now, reads_begun, written, read, write };
-        *before
+        self.home().cleaning.guests.borrow_mut().look(group, self.rt.now(), reads_begun, written)
     }
 
     /// Cleaning has worked for so long, with time to spare: it rests if nobody needs what it makes room for.

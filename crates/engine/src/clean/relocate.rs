@@ -109,26 +109,36 @@ enum Source<'a> {
     Absent,
 }
 
-impl Reactor {
+/// Moves blocks: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Mover {
+    reactor: Rc<Reactor>,
+}
+
+impl Mover {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Moves the current blocks of a stripe.
-    pub(crate) async fn move_stripe(self: &Rc<Self>, stripe: &FoundStripe, how: &Moving) -> Moved {
+    pub(crate) async fn move_stripe(&self, stripe: &FoundStripe, how: &Moving) -> Moved {
         let live = self.live_blocks(stripe);
         let mut result = Moved::default();
-        let through = self.shared.policies.read_through;
+        let through = self.reactor.shared.policies.read_through;
         let runs = live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= through);
         let (longest, at_once) = if how.is_at_ease.get() { (SHORT_RUN, 1) } else { (usize::MAX, usize::MAX) };
         let mut coming = runs.flat_map(|run| run.chunks(longest));
         let mut reading = VecDeque::new();
-        let (mut begun, mut worked) = (self.rt.now(), Nanos::ZERO);
+        let (mut begun, mut worked) = (self.reactor.rt.now(), Nanos::ZERO);
         loop {
             while reading.len() < at_once
                 && let Some(run) = coming.next()
             {
                 if how.is_at_ease.get() {
-                    self.rest(stripe.common.group, worked).await;
-                    self.give_way_to_reads(stripe.common.group).await;
+                    self.reactor.rest(stripe.common.group, worked).await;
+                    self.reactor.give_way_to_reads(stripe.common.group).await;
                 }
-                begun = self.rt.now();
+                begun = self.reactor.rt.now();
                 reading.push_back((run, self.read_run(run)));
             }
             let Some((run, read)) = reading.pop_front() else { return result };
@@ -138,7 +148,7 @@ impl Reactor {
                 None => None,
             };
             // Copying a run takes some microseconds: what guests wait for comes first.
-            self.rt.yield_now().await;
+            self.reactor.rt.yield_now().await;
             for block in run {
                 let at = (block.place.row - run[0].place.row) as usize * BLOCK;
                 let data = bytes.as_ref().map(|b| b.part(at..at + BLOCK));
@@ -153,13 +163,13 @@ impl Reactor {
                     return result;
                 }
             }
-            worked = self.rt.now().since(begun);
+            worked = self.reactor.rt.now().since(begun);
         }
     }
 
     /// Blocks of a stripe to which the map still points, in the order of column and row.
     pub(crate) fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
-        let layout = &self.shared.layout;
+        let layout = &self.reactor.shared.layout;
         let mut volume: Option<Arc<VolumeState>> = None;
         let mut live = Vec::new();
         let mut coming = stripe.blocks().skip(AHEAD);
@@ -173,7 +183,7 @@ impl Reactor {
                 continue;
             }
             if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
-                volume = self.shared.volume(entry.volume());
+                volume = self.reactor.shared.volume(entry.volume());
             }
             let Some(volume) = &volume else { continue };
             let (group, segment) = (stripe.common.group, stripe.common.segment);
@@ -188,20 +198,20 @@ impl Reactor {
 
     fn read_run(&self, run: &[Live]) -> Option<(Buf, OpFuture)> {
         let place = run[0].place;
-        let (member, state) = self.shared.member(place.group, place.column);
-        let dev = self.device_holding(member, place.segment)?;
+        let (member, state) = self.reactor.shared.member(place.group, place.column);
+        let dev = self.reactor.device_holding(member, place.segment)?;
         let blocks = (run[run.len() - 1].place.row - place.row + 1) as usize;
-        let buf = self.rt.alloc(blocks * BLOCK);
-        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
+        let buf = self.reactor.rt.alloc(blocks * BLOCK);
+        let offset = self.reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
         count(&state.counters.cleaning_read, (blocks * BLOCK) as u64);
-        let op = self.rt.read(dev, offset, buf.full());
+        let op = self.reactor.rt.read(dev, offset, buf.full());
         Some((buf, op))
     }
 
     /// Moves one block, rebuilding it first if its column did not deliver it intact.
-    async fn move_block(self: &Rc<Self>, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
-        let rebuilt = self.rt.alloc(BLOCK).full();
-        let counters = &self.shared.member(block.place.group, block.place.column).1.counters;
+    async fn move_block(&self, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
+        let rebuilt = self.reactor.rt.alloc(BLOCK).full();
+        let counters = &self.reactor.shared.member(block.place.group, block.place.column).1.counters;
         let source = match source {
             Source::Error => self.read_again(block, &rebuilt).await,
             source => source,
@@ -215,15 +225,15 @@ impl Reactor {
                 }
                 count(&counters.corrupt, u64::from(is_bad && how.is_news));
                 let group = block.place.group;
-                let mut silences = self.silences(group);
-                while !self.rebuild_block(&block.place, block.current, &rebuilt).await {
-                    if self.was_disturbed(group, silences) && block.volume.map.get(block.lba) == block.current {
+                let mut silences = self.reactor.silences(group);
+                while !self.reactor.rebuild_block(&block.place, block.current, &rebuilt).await {
+                    if self.reactor.was_disturbed(group, silences) && block.volume.map.get(block.lba) == block.current {
                         // What is missing may only be away.
-                        if !self.until_it_answers(group).await {
+                        if !self.reactor.until_it_answers(group).await {
                             result.stopped = true;
                             return;
                         }
-                        silences = self.silences(group);
+                        silences = self.reactor.silences(group);
                         continue;
                     }
                     if block.volume.map.get(block.lba) == block.current {
@@ -232,7 +242,7 @@ impl Reactor {
                     }
                     return;
                 }
-                count(&self.shared.totals.reconstructed, 1);
+                count(&self.reactor.shared.totals.reconstructed, 1);
                 rebuilt.bytes()
             }
         };
@@ -243,7 +253,7 @@ impl Reactor {
                 if is_bad {
                     result.repaired += 1;
                     count(&counters.repaired, 1);
-                    count(&self.shared.totals.repaired, 1);
+                    count(&self.reactor.shared.totals.repaired, 1);
                 }
             }
             Some(Appended::Changed) => {}
@@ -253,8 +263,8 @@ impl Reactor {
     }
 
     /// Reads a block that could not be read together with others.
-    async fn read_again<'a>(self: &Rc<Self>, block: &Live, into: &'a BufSlice) -> Source<'a> {
-        match self.read_column(&block.place, block.current, into).await {
+    async fn read_again<'a>(&self, block: &Live, into: &'a BufSlice) -> Source<'a> {
+        match self.reactor.read_column(&block.place, block.current, into).await {
             Ok(()) if is_intact(block, into.bytes()) => Source::Intact(into.bytes()),
             Ok(()) | Err(Miss::Bad | Miss::Unread) => Source::Bad,
             Err(Miss::Absent) => Source::Absent,
@@ -263,7 +273,7 @@ impl Reactor {
 
     /// Writes a block to its new place as soon as there is room; `None` when the array stops.
     pub(crate) async fn append_moved(
-        self: &Rc<Self>,
+        &self,
         volume: &VolumeState,
         lba: Lba,
         data: &[u8],
@@ -271,26 +281,26 @@ impl Reactor {
         from: Place,
         how: &Moving,
     ) -> Option<Appended> {
-        let deadline = how.patience.get().map(|patience| self.rt.now() + patience);
+        let deadline = how.patience.get().map(|patience| self.reactor.rt.now() + patience);
         loop {
-            let progress = self.progress.wait();
-            if self.is_ending() {
+            let progress = self.reactor.progress.wait();
+            if self.reactor.is_ending() {
                 return None;
             }
-            if !self.hold.get() {
-                let mut writer = self.writer(how.lane).borrow_mut();
-                let appended = writer.append(self, volume, lba, data, publish);
+            if !self.reactor.hold.get() {
+                let mut writer = self.reactor.writer(how.lane).borrow_mut();
+                let appended = writer.append(&self.reactor, volume, lba, data, publish);
                 if appended != Appended::NoRoom {
                     return Some(appended);
                 }
             }
             match deadline {
-                None => self.room_for_relocation(from, progress).await,
-                Some(at) if self.rt.now() >= at => {
+                None => self.reactor.room_for_relocation(from, progress).await,
+                Some(at) if self.reactor.rt.now() >= at => {
                     how.patience.set(Some(Nanos::ZERO));
                     return Some(Appended::NoRoom);
                 }
-                Some(at) => either(progress, self.rt.sleep_until(at)).await,
+                Some(at) => either(progress, self.reactor.rt.sleep_until(at)).await,
             }
         }
     }

@@ -1,8 +1,11 @@
 //! Which segments are cleaned next: fills the views that the policies judge.
 
+use std::rc::Rc;
+
 use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim};
 use cygnus_types::GroupId;
 
+use crate::clean::evacuate::Evacuator;
 use crate::reactor::Reactor;
 use crate::space::manager::segment_capacity;
 use crate::space::segments::SegIx;
@@ -14,15 +17,30 @@ pub(crate) struct Chosen {
     pub victims: Vec<SegIx>,
 }
 
-impl Reactor {
+/// Chooses what is cleaned next.
+#[derive(Clone)]
+pub(crate) struct Choice {
+    reactor: Rc<Reactor>,
+}
+
+impl Choice {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// The victims to empty now; `None` to rest.
     pub(crate) fn choose_victims(&self) -> Option<Chosen> {
-        if let Some(group) = self.group_to_empty() {
-            let victims = self.shared.policies.victim.choose_several(self.sealed(group), self.victims_at_once(group));
+        if let Some(group) = Evacuator::of(&self.reactor).group_to_empty() {
+            let victims = self
+                .reactor
+                .shared
+                .policies
+                .victim
+                .choose_several(self.sealed(group), self.reactor.victims_at_once(group));
             return Some(self.chosen(group, victims));
         }
-        let policies = &self.shared.policies;
-        let starving = self.home().space.borrow().starving > 0;
+        let policies = &self.reactor.shared.policies;
+        let starving = self.reactor.home().space.borrow().starving > 0;
         let worth = |view: &SegmentView| policies.cleaning.may_take(view, starving);
         let chosen = self.choose_among(policies.victim, starving, worth);
         // While writers wait any gain will do, the greatest first.
@@ -31,25 +49,25 @@ impl Reactor {
 
     /// Victims in a second group, to be emptied beside those of the first one, if one group at a time might be too slow.
     pub(crate) fn choose_victims_beside(&self, first: GroupId) -> Option<Chosen> {
-        let policies = &self.shared.policies;
+        let policies = &self.reactor.shared.policies;
         // What can be cleaned in time goes without disturbing reads of a second group.
-        if self.has_time(first) {
+        if self.reactor.has_time(first) {
             return None;
         }
-        let space = self.home().space.borrow();
-        let groups = space.views_when_released(&self.shared);
+        let space = self.reactor.home().space.borrow();
+        let groups = space.views_when_released(&self.reactor.shared);
         let rotation = RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() };
         let beside = policies.cleaning.group_beside(rotation, first.index())?;
         let (group, starving) = (GroupId(beside as u16), space.starving > 0);
-        let room = space.room_to_move(&self.shared, beside);
+        let room = space.room_to_move(&self.reactor.shared, beside);
         drop(space);
         let worth = self.sealed(group).filter(|view| policies.cleaning.may_take(view, starving));
-        let mut victims = policies.victim.choose_several(worth, self.victims_at_once(group));
+        let mut victims = policies.victim.choose_several(worth, self.reactor.victims_at_once(group));
         victims.truncate(fitting(&victims, room));
         if victims.is_empty() {
             return None;
         }
-        let mut space = self.home().space.borrow_mut();
+        let mut space = self.reactor.home().space.borrow_mut();
         space.beside = Some(beside);
         let seq = space.next_segment_seq;
         space.turn.goes_beside(beside, seq);
@@ -57,20 +75,20 @@ impl Reactor {
     }
 
     fn chosen(&self, group: GroupId, victims: Vec<SegmentView>) -> Chosen {
-        let index = |view: SegmentView| self.shared.segments.index(group, view.id);
+        let index = |view: SegmentView| self.reactor.shared.segments.index(group, view.id);
         Chosen { group, victims: victims.into_iter().map(index).collect() }
     }
 
     fn choose_among(&self, rule: Victim, starving: bool, worth: impl Fn(&SegmentView) -> bool) -> Option<Chosen> {
-        let groups = self.home().space.borrow().views(&self.shared);
+        let groups = self.reactor.home().space.borrow().views(&self.reactor.shared);
         let candidates = |g: usize| {
             let present = groups[g].is_present();
             self.sealed(GroupId(g as u16)).filter(|view| present && worth(view)).collect::<Vec<_>>()
         };
         let best = (0..groups.len()).map(|g| rule.choose(candidates(g).into_iter()).map(|view| view.live_percent()));
         let best_victim_percent: Vec<_> = best.collect();
-        let mut space = self.home().space.borrow_mut();
-        space.cleaning = self.shared.policies.cleaning.choose(&CleaningView {
+        let mut space = self.reactor.home().space.borrow_mut();
+        space.cleaning = self.reactor.shared.policies.cleaning.choose(&CleaningView {
             rotation: RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() },
             cleaning: space.cleaning,
             best_victim_percent: &best_victim_percent,
@@ -83,23 +101,23 @@ impl Reactor {
         };
         drop(space);
         let candidates = candidates(g);
-        let mut space = self.home().space.borrow_mut();
-        let emptied = space.pending_in(&self.shared, GroupId(g as u16));
-        let to_free = self.shared.policies.cleaning.still_to_free(&groups[g]).saturating_sub(emptied);
+        let mut space = self.reactor.home().space.borrow_mut();
+        let emptied = space.pending_in(&self.reactor.shared, GroupId(g as u16));
+        let to_free = self.reactor.shared.policies.cleaning.still_to_free(&groups[g]).saturating_sub(emptied);
         let (to_free, seq) = (to_free.min(candidates.len() as u32), space.next_segment_seq);
-        space.turn.goes_on(g, to_free, seq, self.rt.now());
-        let room = space.room_to_move(&self.shared, g);
+        space.turn.goes_on(g, to_free, seq, self.reactor.rt.now());
+        let room = space.room_to_move(&self.reactor.shared, g);
         drop(space);
         let group = GroupId(g as u16);
-        let mut victims = rule.choose_several(candidates.into_iter(), self.victims_at_once(group));
+        let mut victims = rule.choose_several(candidates.into_iter(), self.reactor.victims_at_once(group));
         victims.truncate(fitting(&victims, room).max(1));
         Some(self.chosen(group, victims))
     }
 
     /// The segments of a group that may be victims.
     fn sealed(&self, group: GroupId) -> impl Iterator<Item = SegmentView> {
-        let (segments, capacity) = (&self.shared.segments, segment_capacity(&self.shared.layout));
-        let turn = self.home().space.borrow().turn.began(group.index());
+        let (segments, capacity) = (&self.reactor.shared.segments, segment_capacity(&self.reactor.shared.layout));
+        let turn = self.reactor.home().space.borrow().turn.began(group.index());
         let view = move |seg| SegmentView {
             id: segments.locate(seg).1,
             live: segments.live(seg),
@@ -107,7 +125,7 @@ impl Reactor {
             life: segments.seq(seg),
             of_this_turn: turn.is_some_and(|began| segments.seq(seg) >= began),
         };
-        segments.of_group(group).filter(|&seg| self.may_clean(seg)).map(view)
+        segments.of_group(group).filter(|&seg| self.reactor.may_clean(seg)).map(view)
     }
 }
 

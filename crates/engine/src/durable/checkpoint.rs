@@ -22,7 +22,7 @@
 //!   needs: a discard that it replays may only clear what it replays as well, or what is older than the discard.
 //! * *What lies below the cut is durable before anybody relies on it.* Replay skips it because the pages show it; so the
 //!   root, and nothing else, says that it may be skipped. The flush before the root is recorded waits for all of it, on all
-//!   reactors, holding nobody up, and [`Reactor::checkpoint_now`] checks that before it goes on. A crash earlier finds
+//!   reactors, holding nobody up, and [`Checkpointer::checkpoint_now`] checks that before it goes on. A crash earlier finds
 //!   the roots of before.
 //! * *The open segments that the root lists* are those that may hold stripes on both sides. A segment is open from its
 //!   grant until its last stripe is on the devices, so those listed at the cut are all that are appended to, and some that
@@ -37,6 +37,8 @@ use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
 use crate::counters::{count, read};
 use crate::durable::checkpoints::Awaited;
+use crate::durable::commit::Committer;
+use crate::durable::flush::Flusher;
 use crate::map::l2p::PAGE_ENTRIES;
 use crate::map::volume_state::VolumeState;
 use crate::peers::ToOwner;
@@ -78,61 +80,71 @@ struct OwnPage {
     bytes: Box<[u8; BLOCK]>,
 }
 
-impl Reactor {
+/// Takes checkpoints: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Checkpointer {
+    reactor: Rc<Reactor>,
+}
+
+impl Checkpointer {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Whether enough has been written since the last checkpoint.
     pub(crate) fn checkpoint_is_due(&self) -> bool {
-        let rule = self.shared.policies.checkpoint;
-        let last = self.home().state.borrow().roots[0].as_ref().map_or(0, |root| root.pages);
+        let rule = self.reactor.shared.policies.checkpoint;
+        let last = self.reactor.home().state.borrow().roots[0].as_ref().map_or(0, |root| root.pages);
         let by_size = last * BLOCK as u64 * u64::from(rule.write_factor);
         // A small array would otherwise be written over several times before its first checkpoint.
-        let least = rule.min_bytes.min(self.shared.usable() * BLOCK as u64 / 2);
-        read(&self.shared.since_checkpoint) >= by_size.max(least).min(self.recovery_allows(last))
+        let least = rule.min_bytes.min(self.reactor.shared.usable() * BLOCK as u64 / 2);
+        read(&self.reactor.shared.since_checkpoint) >= by_size.max(least).min(self.reactor.recovery_allows(last))
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.
-    pub(crate) fn start_checkpoint_at_once(self: &Rc<Self>) {
-        self.home().checkpoints.needed.set(true);
+    pub(crate) fn start_checkpoint_at_once(&self) {
+        self.reactor.home().checkpoints.needed.set(true);
         self.start_checkpoint();
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way.
-    pub(crate) fn start_checkpoint(self: &Rc<Self>) {
-        if !self.home().space.borrow().recovering {
-            self.home().checkpoints.rounds.begin(&self.rt, || self.clone().checkpoint_round());
+    pub(crate) fn start_checkpoint(&self) {
+        if !self.reactor.home().space.borrow().recovering {
+            self.reactor.home().checkpoints.rounds.begin(&self.reactor.rt, || self.clone().checkpoint_round());
         }
     }
 
     /// Takes a checkpoint and waits for it.
-    pub(crate) async fn checkpoint(self: &Rc<Self>) -> Result<(), String> {
-        let _awaited = Awaited::new(&self.home().checkpoints);
-        self.home().checkpoints.rounds.next(&self.rt, || self.clone().checkpoint_round()).await
+    pub(crate) async fn checkpoint(&self) -> Result<(), String> {
+        let _awaited = Awaited::new(&self.reactor.home().checkpoints);
+        self.reactor.home().checkpoints.rounds.next(&self.reactor.rt, || self.clone().checkpoint_round()).await
     }
 
-    async fn checkpoint_round(self: Rc<Self>) -> Result<(), String> {
+    async fn checkpoint_round(self) -> Result<(), String> {
         let result = self.checkpoint_now().await;
-        self.shared.end_writing_maps();
+        self.reactor.shared.end_writing_maps();
         // Writers may have waited for what was unmapped meanwhile.
-        self.progress.notify();
-        self.peers.tell_others(&self.rt, || ToOwner::Wake);
+        self.reactor.progress.notify();
+        self.reactor.peers.tell_others(&self.reactor.rt, || ToOwner::Wake);
         if let Err(why) = &result {
-            self.shared.log(format!("no checkpoint: {why}"));
+            self.reactor.shared.log(format!("no checkpoint: {why}"));
         }
-        self.home().checkpoints.needed.set(false);
-        self.home().space_changed.notify();
+        self.reactor.home().checkpoints.needed.set(false);
+        self.reactor.home().space_changed.notify();
         result
     }
 
-    async fn checkpoint_now(self: &Rc<Self>) -> Result<(), String> {
-        let _step = self.shared.during("checkpoint");
-        let home = self.home();
+    async fn checkpoint_now(&self) -> Result<(), String> {
+        let _step = self.reactor.shared.during("checkpoint");
+        let home = self.reactor.home();
         let (mut root, spoils) = loop {
             let spoils = home.spoils.times.get();
-            self.shared.begin_writing_maps();
+            self.reactor.shared.begin_writing_maps();
             let mut root = self.cut().await;
             root.pages = self.write_maps(root.generation).await?;
-            self.writer(Lane::Meta).borrow_mut().close_segment(self);
-            self.drain(&[Lane::Meta]).await;
-            self.flush_everything().await?;
+            self.reactor.writer(Lane::Meta).borrow_mut().close_segment(&self.reactor);
+            self.reactor.drain(&[Lane::Meta]).await;
+            Flusher::of(&self.reactor).flush_everything().await?;
             if home.spoils.times.get() == spoils {
                 break (root, spoils);
             }
@@ -141,12 +153,12 @@ impl Reactor {
         };
         let generation = root.generation;
         assert!(
-            self.shared.stripes.complete_below() >= root.barrier,
+            self.reactor.shared.stripes.complete_below() >= root.barrier,
             "the flush waited for what the root says may be skipped"
         );
         let written = self.meta_segments(generation);
         root.segments.extend(written.iter().map(|&(seg, segment_seq)| {
-            let (group, segment) = self.shared.segments.locate(seg);
+            let (group, segment) = self.reactor.shared.segments.locate(seg);
             RootSegment { group, segment, segment_seq, use_of: RootUse::Pages }
         }));
         let barrier = root.barrier;
@@ -155,41 +167,42 @@ impl Reactor {
             let newest = state.roots[0].take();
             state.roots = [Some(root), newest];
         }
-        self.record_readmitted();
-        self.commit_state().await?;
+        let committer = Committer::of(&self.reactor);
+        committer.record_readmitted();
+        committer.commit_state().await?;
         home.checkpoints.discard_horizon.set(barrier);
         home.spoils.on_record.set(spoils);
-        count(&self.shared.totals.checkpoints, 1);
+        count(&self.reactor.shared.totals.checkpoints, 1);
         self.drop_old_checkpoints().await;
         Ok(())
     }
 
     /// Brings every reactor to a stripe boundary and notes where everything stands.
-    async fn cut(self: &Rc<Self>) -> CheckpointRoot {
-        self.peers.ask_others(&self.rt, |ticket| ToOwner::Hold { ticket }).await;
+    async fn cut(&self) -> CheckpointRoot {
+        self.reactor.peers.ask_others(&self.reactor.rt, |ticket| ToOwner::Hold { ticket }).await;
         // No await from here to the release: this reactor needs not be held.
-        self.close_stripes();
-        let home = self.home();
+        self.reactor.close_stripes();
+        let home = self.reactor.home();
         let generation = home.state.borrow().roots[0].as_ref().map_or(1, |r| r.generation + 1);
-        let barrier = self.shared.stripes.next();
-        self.shared.since_checkpoint.store(0, std::sync::atomic::Ordering::Relaxed);
+        let barrier = self.reactor.shared.stripes.next();
+        self.reactor.shared.since_checkpoint.store(0, std::sync::atomic::Ordering::Relaxed);
         let root = CheckpointRoot {
             generation,
             barrier,
-            next_write_seq: self.shared.order.ceiling(),
+            next_write_seq: self.reactor.shared.order.ceiling(),
             next_stripe_seq: barrier,
             next_segment_seq: home.space.borrow().next_segment_seq,
-            mapped_blocks: self.shared.mapped(),
+            mapped_blocks: self.reactor.shared.mapped(),
             pages: 0,
             segments: self.open_segments(),
         };
-        self.peers.tell_others(&self.rt, || ToOwner::Release);
+        self.reactor.peers.tell_others(&self.reactor.rt, || ToOwner::Release);
         root
     }
 
     /// Every segment that some reactor may append to.
     fn open_segments(&self) -> Vec<RootSegment> {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         table
             .all()
             .filter(|&seg| table.state(seg) == SegState::Open)
@@ -201,14 +214,14 @@ impl Reactor {
     }
 
     /// Writes the maps of all volumes; returns in how many pages.
-    async fn write_maps(self: &Rc<Self>, generation: u64) -> Result<u64, String> {
-        let geometry = self.shared.layout.geometry();
+    async fn write_maps(&self, generation: u64) -> Result<u64, String> {
+        let geometry = self.reactor.shared.layout.geometry();
         let run = geometry.chunk_blocks as usize;
         let (packed, once) = (PackedPage::default(), Vec::new());
         let mut dump = Dump { generation, pages: 0, written: 0, packed, once, run };
-        for volume in self.shared.volumes() {
+        for volume in self.reactor.shared.volumes() {
             self.write_map(&volume, &mut dump).await?;
-            self.rt.yield_now().await;
+            self.reactor.rt.yield_now().await;
         }
         self.end_packed(&mut dump).await?;
         self.write_second_copies(&mut dump).await?;
@@ -216,7 +229,7 @@ impl Reactor {
     }
 
     /// Writes a volume's map: whole pages where it is dense, what is mapped where it is not.
-    async fn write_map(self: &Rc<Self>, volume: &VolumeState, dump: &mut Dump) -> Result<(), String> {
+    async fn write_map(&self, volume: &VolumeState, dump: &mut Dump) -> Result<(), String> {
         let (mut from, mut found) = (Lba(0), Vec::new());
         while let Some(next) = volume.map.next_mapped(from, Lba(volume.blocks()), &mut found) {
             for entries in found.chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES) {
@@ -239,12 +252,7 @@ impl Reactor {
     }
 
     /// Writes a page whole, of which these entries are mapped.
-    async fn write_page(
-        self: &Rc<Self>,
-        volume: VolumeId,
-        mapped: &[(Lba, MapEntry)],
-        dump: &mut Dump,
-    ) -> Result<(), String> {
+    async fn write_page(&self, volume: VolumeId, mapped: &[(Lba, MapEntry)], dump: &mut Dump) -> Result<(), String> {
         let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
         mapped.iter().for_each(|&(lba, entry)| entries[(lba.0 % PAGE_ENTRIES) as usize] = entry);
         let mut bytes = [0; BLOCK];
@@ -254,7 +262,7 @@ impl Reactor {
     }
 
     /// Writes the packed block, unless it is empty, and begins another one.
-    async fn end_packed(self: &Rc<Self>, dump: &mut Dump) -> Result<(), String> {
+    async fn end_packed(&self, dump: &mut Dump) -> Result<(), String> {
         if dump.packed.is_empty() {
             return Ok(());
         }
@@ -265,10 +273,10 @@ impl Reactor {
     }
 
     /// Writes a page that was not written yet.
-    async fn write_new(self: &Rc<Self>, page: OwnPage, dump: &mut Dump) -> Result<(), String> {
+    async fn write_new(&self, page: OwnPage, dump: &mut Dump) -> Result<(), String> {
         dump.pages += 1;
         self.write_copy(&page, dump).await?;
-        if self.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
+        if self.reactor.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
             dump.once.push(page);
             if dump.once.len() == dump.run {
                 self.write_second_copies(dump).await?;
@@ -279,14 +287,14 @@ impl Reactor {
 
     /// Writes the pages again that were written once: a chunk behind their first copies, which is on another column wherever
     /// there is one.
-    async fn write_second_copies(self: &Rc<Self>, dump: &mut Dump) -> Result<(), String> {
+    async fn write_second_copies(&self, dump: &mut Dump) -> Result<(), String> {
         for page in std::mem::take(&mut dump.once) {
             self.write_copy(&page, dump).await?;
         }
         Ok(())
     }
 
-    async fn write_copy(self: &Rc<Self>, page: &OwnPage, dump: &mut Dump) -> Result<(), String> {
+    async fn write_copy(&self, page: &OwnPage, dump: &mut Dump) -> Result<(), String> {
         let &OwnPage { kind, volume, first, ref bytes } = page;
         self.append_page(&Page { kind, volume, first, generation: dump.generation, bytes: &bytes[..] }).await?;
         self.count_page(dump).await;
@@ -297,32 +305,32 @@ impl Reactor {
     async fn count_page(&self, dump: &mut Dump) {
         dump.written += 1;
         if dump.written.is_multiple_of(PAGES_PER_TURN) {
-            self.rt.yield_now().await;
+            self.reactor.rt.yield_now().await;
             self.let_guests_write(dump.written).await;
         }
     }
 
     /// Rests until users have written their share since the barrier, unless somebody waits.
     async fn let_guests_write(&self, pages: u64) {
-        let home = self.home();
-        let since = self.rt.now();
+        let home = self.reactor.home();
+        let since = self.reactor.rt.now();
         while home.checkpoints.has_time()
-            && !self.is_ending()
+            && !self.reactor.is_ending()
             && home.space.borrow().starving == 0
-            && read(&self.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
-            && self.rt.now().since(since) < LONGEST_REST
+            && read(&self.reactor.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
+            && self.reactor.rt.now().since(since) < LONGEST_REST
         {
-            self.rt.sleep(LOOK).await;
+            self.reactor.rt.sleep(LOOK).await;
         }
     }
 
-    async fn append_page(self: &Rc<Self>, page: &Page<'_>) -> Result<(), String> {
+    async fn append_page(&self, page: &Page<'_>) -> Result<(), String> {
         loop {
-            let progress = self.progress.wait();
-            if let Some(why) = self.shared.fault() {
+            let progress = self.reactor.progress.wait();
+            if let Some(why) = self.reactor.shared.fault() {
                 return Err(why);
             }
-            if self.writer(Lane::Meta).borrow_mut().append_page(self, page) == Appended::Done {
+            if self.reactor.writer(Lane::Meta).borrow_mut().append_page(&self.reactor, page) == Appended::Done {
                 return Ok(());
             }
             progress.await;
@@ -331,7 +339,7 @@ impl Reactor {
 
     /// Segments that the checkpoint just written lies in, with their lives.
     fn meta_segments(&self, generation: u64) -> Vec<(SegIx, u64)> {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let named: Vec<SegIx> = self.named_meta_segments(generation);
         table
             .all()
@@ -342,44 +350,42 @@ impl Reactor {
 
     /// Segments of checkpoints older than `generation` that the state still names.
     fn named_meta_segments(&self, generation: u64) -> Vec<SegIx> {
-        let state = self.home().state.borrow();
+        let state = self.reactor.home().state.borrow();
         let roots = state.roots.iter().flatten().filter(|root| root.generation < generation);
         roots
             .flat_map(|root| &root.segments)
             .filter(|s| s.use_of == RootUse::Pages)
-            .map(|s| self.shared.segments.index(s.group, s.segment))
+            .map(|s| self.reactor.shared.segments.index(s.group, s.segment))
             .collect()
     }
 
     /// Frees the segments of checkpoints that no root names any more.
-    async fn drop_old_checkpoints(self: &Rc<Self>) {
+    async fn drop_old_checkpoints(&self) {
         let kept = self.named_meta_segments(u64::MAX);
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let old: Vec<SegIx> =
             table.all().filter(|&seg| table.state(seg) == SegState::Meta && !kept.contains(&seg)).collect();
-        if self.shared.policies.cleaning.is_by_group() {
+        if self.reactor.shared.policies.cleaning.is_by_group() {
             // Garbage like any other: it goes with its group.
             old.iter().for_each(|&seg| table.set_state(seg, SegState::Sealed));
-            self.home().space_changed.notify();
+            self.reactor.home().space_changed.notify();
             return;
         }
         // From here on its contents mean nothing, also to a scrub that is reading them.
         old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
-        self.free_segments(old).await;
+        self.reactor.free_segments(old).await;
     }
-}
 
-impl Reactor {
     /// Ends the segments of all lanes of all reactors: what was written before this is in segments that nobody appends
     /// to any more.
-    pub(crate) async fn end_all_segments(self: &Rc<Self>) {
-        self.peers.ask_others(&self.rt, |ticket| ToOwner::EndSegments { ticket }).await;
+    pub(crate) async fn end_all_segments(&self) {
+        self.reactor.peers.ask_others(&self.reactor.rt, |ticket| ToOwner::EndSegments { ticket }).await;
         // The checkpoint under way should not need more segments than it counted on.
-        while self.home().checkpoints.rounds.is_running() {
-            self.home().checkpoints.needed.set(true);
-            self.home().checkpoints.rounds.ended().await;
+        while self.reactor.home().checkpoints.rounds.is_running() {
+            self.reactor.home().checkpoints.needed.set(true);
+            self.reactor.home().checkpoints.rounds.ended().await;
         }
-        self.end_segments();
-        self.drain(&Lane::ALL).await;
+        self.reactor.end_segments();
+        self.reactor.drain(&Lane::ALL).await;
     }
 }

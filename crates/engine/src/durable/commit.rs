@@ -19,22 +19,32 @@ struct Holder {
     dev: DeviceIx,
 }
 
-impl Reactor {
+/// Writes superblocks: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Committer {
+    reactor: Rc<Reactor>,
+}
+
+impl Committer {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Writes the present state to the superblocks of all members in service and makes it durable. Concurrent callers
     /// share a round, which goes on to its end whatever becomes of them. An error means that the state may or may not be
     /// what the next opening finds.
-    pub(crate) async fn commit_state(self: &Rc<Self>) -> Result<(), String> {
-        self.home().records.committing.next(&self.rt, || self.clone().commit_round()).await
+    pub(crate) async fn commit_state(&self) -> Result<(), String> {
+        self.reactor.home().records.committing.next(&self.reactor.rt, || self.clone().commit_round()).await
     }
 
-    async fn commit_round(self: Rc<Self>) -> Result<(), String> {
-        let _step = self.shared.during("superblock");
+    async fn commit_round(self) -> Result<(), String> {
+        let _step = self.reactor.shared.during("superblock");
         loop {
-            let answers = self.answers.wait();
-            if let Some(why) = self.shared.fault() {
+            let answers = self.reactor.answers.wait();
+            if let Some(why) = self.reactor.shared.fault() {
                 return Err(why);
             }
-            let membership = self.shared.membership();
+            let membership = self.reactor.shared.membership();
             self.note_departures();
             self.note_errors();
             self.write_superblocks().await?;
@@ -43,8 +53,8 @@ impl Reactor {
                 answers.await;
                 continue;
             }
-            self.home().records.recorded_membership.set(membership);
-            if self.shared.membership() == membership {
+            self.reactor.home().records.recorded_membership.set(membership);
+            if self.reactor.shared.membership() == membership {
                 return Ok(());
             }
             // Another member left while we wrote: the others must know.
@@ -54,10 +64,10 @@ impl Reactor {
     /// Whether no opening can miss the newest superblocks: of some group all who are in service have them, or more than may
     /// be lost.
     fn is_on_record(&self) -> bool {
-        let geometry = self.shared.layout.geometry();
-        let behind = self.home().records.behind.borrow();
-        (0..self.shared.layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
-            let members = (0..geometry.width()).map(|column| self.shared.member(group, column));
+        let geometry = self.reactor.shared.layout.geometry();
+        let behind = self.reactor.home().records.behind.borrow();
+        (0..self.reactor.shared.layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
+            let members = (0..geometry.width()).map(|column| self.reactor.shared.member(group, column));
             let in_service = members.filter(|(_, state)| state.device().is_some()).map(|(member, _)| member);
             let (lack, have): (Vec<_>, Vec<_>) = in_service.partition(|member| behind.contains_key(member));
             !have.is_empty() && (lack.is_empty() || have.len() > usize::from(geometry.parity))
@@ -65,15 +75,15 @@ impl Reactor {
     }
 
     /// Waits until every member in service has the newest superblocks.
-    pub(crate) async fn until_all_are_on_record(self: &Rc<Self>) -> Result<(), String> {
+    pub(crate) async fn until_all_are_on_record(&self) -> Result<(), String> {
         loop {
-            let answers = self.answers.wait();
-            if let Some(why) = self.shared.fault() {
+            let answers = self.reactor.answers.wait();
+            if let Some(why) = self.reactor.shared.fault() {
                 return Err(why);
             }
-            let behind: Vec<MemberIx> = self.home().records.behind.borrow().keys().copied().collect();
+            let behind: Vec<MemberIx> = self.reactor.home().records.behind.borrow().keys().copied().collect();
             let in_service = || {
-                let states = behind.iter().map(|member| &self.shared.members[member.index()]);
+                let states = behind.iter().map(|member| &self.reactor.shared.members[member.index()]);
                 states.filter(|state| state.device().is_some())
             };
             match in_service().next() {
@@ -87,7 +97,7 @@ impl Reactor {
 
     /// Members that have left service since the last superblocks, or were not there when the array was opened.
     pub(crate) fn note_departures(&self) {
-        let home = self.home();
+        let home = self.reactor.home();
         let mut state = home.state.borrow_mut();
         // The round before this one reached whoever was in service then; the present one may have failed because of it.
         let (generation, session) = (home.records.generation.get().saturating_sub(1), state.session);
@@ -95,13 +105,13 @@ impl Reactor {
             let of = group.state;
             group.members.iter_mut().map(move |member| (of, member))
         });
-        for (((group, desc), shared), ix) in members.zip(self.shared.members.iter()).zip(0..) {
+        for (((group, desc), shared), ix) in members.zip(self.reactor.shared.members.iter()).zip(0..) {
             let was_in_service =
                 group != GroupState::Retired && matches!(desc.state, MemberState::Online | MemberState::Rebuilding);
             let Some((to, below)) = shared.departed().filter(|_| was_in_service) else { continue };
-            let got = self.home().records.is_not_behind(MemberIx(ix));
+            let got = self.reactor.home().records.is_not_behind(MemberIx(ix));
             member_state::depart(desc, to, below, got.map_or(generation, |got| got.min(generation)), session);
-            self.shared.log(format!("{} is {}", shared.name(), to.word()));
+            self.reactor.shared.log(format!("{} is {}", shared.name(), to.word()));
             // Whoever is missing may come back.
             home.members_changed.notify();
         }
@@ -109,8 +119,8 @@ impl Reactor {
 
     /// A checkpoint knows what is lost: from the next superblocks on the members that were re-admitted are online.
     pub(crate) fn record_readmitted(&self) {
-        let readmitted = self.home().records.readmitted.take();
-        let mut state = self.home().state.borrow_mut();
+        let readmitted = self.reactor.home().records.readmitted.take();
+        let mut state = self.reactor.home().state.borrow_mut();
         let members = (0..).map(MemberIx).zip(state.groups.iter_mut().flat_map(|group| &mut group.members));
         for (_, desc) in members.filter(|(ix, _)| readmitted.contains(ix)) {
             if matches!(desc.state, MemberState::Missing | MemberState::Failed) {
@@ -124,15 +134,15 @@ impl Reactor {
 
     /// What went wrong with the members.
     fn note_errors(&self) {
-        let mut state = self.home().state.borrow_mut();
+        let mut state = self.reactor.home().state.borrow_mut();
         let members = state.groups.iter_mut().flat_map(|g| &mut g.members);
-        for ((ix, desc), shared) in (0..).zip(members).zip(self.shared.members.iter()) {
-            desc.errors = shared.errors(self.turned_slow(MemberIx(ix)));
+        for ((ix, desc), shared) in (0..).zip(members).zip(self.reactor.shared.members.iter()) {
+            desc.errors = shared.errors(self.reactor.turned_slow(MemberIx(ix)));
         }
     }
 
-    async fn write_superblocks(self: &Rc<Self>) -> Result<(), String> {
-        let home = self.home();
+    async fn write_superblocks(&self) -> Result<(), String> {
+        let home = self.reactor.home();
         let generation = home.records.generation.get() + 1;
         home.records.generation.set(generation);
         let state = home.state.borrow().clone();
@@ -152,15 +162,15 @@ impl Reactor {
     async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<(), String> {
         let encode = |holder: &Holder| {
             let Holder { member, uuid: member_uuid, dev } = *holder;
-            let (array, state) = (self.home().uuid, state.clone());
+            let (array, state) = (self.reactor.home().uuid, state.clone());
             let block = Superblock { generation, array, member, member_uuid, read_only: false, state };
             block.encode().map(|bytes| (dev, bytes)).map_err(|error| error.to_string())
         };
         let superblocks = holders.iter().map(encode).collect::<Result<_, _>>()?;
-        let written = write_superblocks(&self.rt, generation, superblocks).await;
+        let written = write_superblocks(&self.reactor.rt, generation, superblocks).await;
         for (Holder { member, dev, .. }, written) in holders.into_iter().zip(written) {
             match written {
-                Ok(()) => drop(self.home().records.is_not_behind(member)),
+                Ok(()) => drop(self.reactor.home().records.is_not_behind(member)),
                 Err(SlotError { doing, error, .. }) => self.not_taken(member, dev, generation, doing, error),
             }
         }
@@ -169,13 +179,13 @@ impl Reactor {
 
     /// Spares, and the members in service but for those in trouble, which fall behind.
     fn superblock_holders(&self, generation: u64) -> Vec<Holder> {
-        let home = self.home();
+        let home = self.reactor.home();
         let state = home.state.borrow();
         let members = (0..).map(MemberIx).zip(state.members());
         let members = members.filter_map(|(member, desc)| {
-            let dev = self.device_in_service(member)?;
-            if self.shared.members[member.index()].trouble().is_some() {
-                self.home().records.falls_behind(member, generation);
+            let dev = self.reactor.device_in_service(member)?;
+            if self.reactor.shared.members[member.index()].trouble().is_some() {
+                self.reactor.home().records.falls_behind(member, generation);
                 return None;
             }
             Some(Holder { member, uuid: desc.uuid, dev })
@@ -187,9 +197,9 @@ impl Reactor {
 
     fn not_taken(&self, member: MemberIx, dev: DeviceIx, generation: u64, doing: &str, error: IoError) {
         if member == SPARE {
-            self.spare_failed(dev, doing, error)
+            self.reactor.spare_failed(dev, doing, error)
         } else {
-            self.home().records.falls_behind(member, generation);
+            self.reactor.home().records.falls_behind(member, generation);
         }
     }
 }

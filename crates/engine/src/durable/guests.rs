@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use crate::durable::checkpoint::Checkpointer;
+use crate::durable::flush::Flusher;
 use crate::error::VolumeError;
 use crate::peers::ToHome;
 use crate::reactor::Reactor;
@@ -26,9 +28,9 @@ impl Reactor {
     /// The same, on the home reactor. Of stripes that no later one tells of, recovery takes what is not there for something
     /// that no flush had covered, and shows what was before; so a checkpoint says which blocks are lost.
     pub(crate) async fn flush_for_guests(self: &Rc<Self>) -> Result<(), String> {
-        self.flush_here().await?;
+        Flusher::of(self).flush_here().await?;
         while !self.home().spoils.are_on_record() {
-            self.checkpoint().await?;
+            Checkpointer::of(self).checkpoint().await?;
         }
         Ok(())
     }

@@ -118,7 +118,7 @@ impl Reactor {
                 pages.borrow_mut().unread.insert(key_of(entry));
             }
         }
-        self.settle_maps();
+        self.shared.settle_maps();
         Ok(())
     }
 }

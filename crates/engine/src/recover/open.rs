@@ -9,9 +9,14 @@ use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
+use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
 use crate::care::prepare::Released;
+use crate::care::rebuild::Rebuilder;
+use crate::clean::cleaner::Cleaner;
 use crate::clean::evacuate::keep_garbage;
+use crate::durable::checkpoint::Checkpointer;
+use crate::durable::commit::Committer;
 use crate::error::ArrayError;
 use crate::home::Home;
 use crate::log::{During, Log};
@@ -22,6 +27,7 @@ use crate::recover::assemble::{Assembly, Outsiders, assemble};
 use crate::recover::gone::{LostBlocks, Readmitted};
 use crate::recover::lost;
 use crate::recover::replay::{Replayed, Rescue};
+use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
 use crate::space::manager::Space;
 use crate::space::segments::SegState;
@@ -164,20 +170,20 @@ pub(crate) async fn open(
     } else {
         assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
         keep_garbage(&reactor);
-        reactor.rt.spawn(reactor.clone().guardian());
-        begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| reactor.end_guardian())?;
+        reactor.rt.spawn(Guardian::of(&reactor).run());
+        begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
-        reactor.rt.spawn(reactor.clone().cleaner());
+        reactor.rt.spawn(Cleaner::of(&reactor).run());
         let finished = finish_recovery(&reactor, covered, std::mem::take(&mut replayed.rescues), &mut steps).await;
         reactor.home().stop.set(finished.is_err());
-        finished.inspect_err(|_| reactor.end_guardian())?;
+        finished.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         if gave_up {
             reactor.clear_spoiled(&replayed.lost).await;
         }
         *reactor.home().places.spares.borrow_mut() = assembly.spares;
         reactor.home().places.arrivals.borrow_mut().extend(assembly.returning);
-        reactor.rt.spawn(reactor.clone().rebuilder());
+        reactor.rt.spawn(Rebuilder::of(&reactor).run());
         let geometry = *reactor.shared.layout.geometry();
         let released = |device: DeviceInfo| {
             let segments = crate::recover::create::segments_on(std::slice::from_ref(&device), &geometry);
@@ -188,7 +194,7 @@ pub(crate) async fn open(
     }
     reactor.peers.set_reactors(options.reactors);
     if !options.read_only {
-        reactor.resume_retiring();
+        Retirement::of(&reactor).resume_retiring();
     }
     let report = steps.report;
     Ok((reactor, report))
@@ -196,10 +202,10 @@ pub(crate) async fn open(
 
 /// Members that fell silent while they were being read leave before anything is written, if their groups can do without
 /// them; else the array is not opened, and nothing has changed.
-fn settle_before_session(reactor: &Reactor) -> Result<(), ArrayError> {
+fn settle_before_session(reactor: &Rc<Reactor>) -> Result<(), ArrayError> {
     let layout = &reactor.shared.layout;
     for group in (0..layout.groups()).map(|group| GroupId(group as u16)) {
-        if let Err(waits_for) = reactor.settle_before_session(group) {
+        if let Err(waits_for) = Guardian::of(reactor).settle_before_session(group) {
             return Err(ArrayError::Silent { group, waits_for, parity: layout.geometry().parity });
         }
     }
@@ -433,7 +439,7 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
 async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
     let _step = reactor.shared.during("open: session");
     // These left in the session before: should one of them be opened without us, it will have a later one.
-    reactor.note_departures();
+    Committer::of(reactor).note_departures();
     for &member in reactor.home().records.readmitted.borrow().iter() {
         // Its own superblock is of this session too from now on.
         reactor.change_desc(member, |desc| desc.holds.session = reactor.shared.session);
@@ -447,7 +453,7 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
             state.counted_from = reactor.shared.stripes.next();
         }
     }
-    reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+    Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
     reactor.home().checkpoints.counted_from.set(reactor.home().state.borrow().counted_from);
     // What recovery read was flushed along with the superblocks.
     reactor.shared.set_durable(reactor.shared.stripes.next());
@@ -478,7 +484,7 @@ async fn finish_recovery(
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
-    reactor.checkpoint().await.map_err(ArrayError::Faulted)?;
+    Checkpointer::of(reactor).checkpoint().await.map_err(ArrayError::Faulted)?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())

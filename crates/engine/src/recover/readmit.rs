@@ -24,6 +24,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, DeviceIx};
 use cygnus_types::{BLOCK, GroupId, Pba, SegmentId};
 
+use crate::care::guardian::Guardian;
 use crate::care::restore::encode_header;
 use crate::error::ArrayError;
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
@@ -94,7 +95,11 @@ impl Reactor {
         let found: Result<Vec<_>, ArrayError> = found.await.into_iter().collect();
         if self.was_disturbed(group, silences) {
             let parity = self.shared.layout.geometry().parity;
-            self.settle_before_session(group).map_err(|waits_for| ArrayError::Silent { group, waits_for, parity })?;
+            Guardian::of(self).settle_before_session(group).map_err(|waits_for| ArrayError::Silent {
+                group,
+                waits_for,
+                parity,
+            })?;
         }
         Ok(found?.into_iter().flatten().collect())
     }

@@ -269,10 +269,10 @@ impl Reactor {
             self.apply_to_block(of_block, result);
             if n % BLOCKS_PER_SETTLING == 0 {
                 // Tables that were too small are kept until then.
-                self.settle_maps();
+                self.shared.settle_maps();
             }
         }
-        self.settle_maps();
+        self.shared.settle_maps();
     }
 
     /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when

@@ -15,6 +15,7 @@ use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
 use crate::array::Array;
 use crate::care::member_state;
 use crate::care::seats::Taken;
+use crate::durable::commit::Committer;
 use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
 use crate::recover::assemble::{Found, inspect};
@@ -83,7 +84,7 @@ impl Array {
             array.take_in(&groups, &planned, &devices);
             // All reactors know the group before anything can lie in it.
             reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::Grown { ticket }).await;
-            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
             for AddedGroup { group, segments, .. } in &added {
                 reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
                 reactor.shared.log(format!("{group} with {} was added", counted(*segments, "segment")));

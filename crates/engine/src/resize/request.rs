@@ -5,7 +5,9 @@ use cygnus_policy::Preset;
 use cygnus_types::{ByteSize, GroupId};
 
 use crate::array::Array;
+use crate::durable::commit::Committer;
 use crate::error::{ArrayError, GroupError};
+use crate::resize::retire::Retirement;
 use crate::resize::turn::Turn;
 use crate::space::usable::usable_blocks;
 use crate::work::Work;
@@ -25,9 +27,9 @@ impl Array {
             }
             let _turn = Turn::take(reactor)?;
             array.check_retirable(group)?;
-            reactor.regroup(group, GroupState::Retiring);
-            reactor.commit_state().await.map_err(ArrayError::Faulted)?;
-            Ok(reactor.begin_retiring(group))
+            Retirement::of(reactor).regroup(group, GroupState::Retiring);
+            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+            Ok(Retirement::of(reactor).begin_retiring(group))
         })
     }
 

@@ -26,7 +26,9 @@ use crate::care::member::MemberShared;
 use crate::care::member_state;
 use crate::care::prepare::Released;
 use crate::care::seats::Taken;
-use crate::clean::relocate::Moving;
+use crate::clean::relocate::{Mover, Moving};
+use crate::durable::checkpoint::Checkpointer;
+use crate::durable::commit::Committer;
 use crate::job::{Job, JobKind, JobState};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
@@ -52,61 +54,75 @@ enum Step {
     Dismiss,
 }
 
-impl Reactor {
+/// Has groups leave the array: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Retirement {
+    reactor: Rc<Reactor>,
+}
+
+impl Retirement {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Puts a group into a state, here and in what the next commit writes; its free space follows.
     pub(crate) fn regroup(&self, group: GroupId, to: GroupState) {
-        member_state::change_group(&mut self.home().state.borrow_mut().groups[group.index()], to);
-        self.shared.set_group_state(group, to);
+        member_state::change_group(&mut self.reactor.home().state.borrow_mut().groups[group.index()], to);
+        self.reactor.shared.set_group_state(group, to);
         match to {
-            GroupState::InService => self.home().space.borrow_mut().readmit(&self.shared, group),
-            _ => self.home().space.borrow_mut().withdraw(&self.shared, group),
+            GroupState::InService => self.reactor.home().space.borrow_mut().readmit(&self.reactor.shared, group),
+            _ => self.reactor.home().space.borrow_mut().withdraw(&self.reactor.shared, group),
         }
-        self.recompute_usable();
-        self.update_pressure();
-        self.home().space_changed.notify();
+        self.reactor.recompute_usable();
+        self.reactor.update_pressure();
+        self.reactor.home().space_changed.notify();
     }
 
     /// Goes on with groups that were retiring when the array was last closed, or crashed.
-    pub(crate) fn resume_retiring(self: &Rc<Self>) {
-        let retiring: Vec<GroupId> = self.shared.groups_in(GroupState::Retiring).collect();
+    pub(crate) fn resume_retiring(&self) {
+        let retiring: Vec<GroupId> = self.reactor.shared.groups_in(GroupState::Retiring).collect();
         for group in retiring {
             self.begin_retiring(group);
         }
     }
 
-    pub(crate) fn begin_retiring(self: &Rc<Self>, group: GroupId) -> u64 {
-        let job =
-            self.home().jobs.begin(&self.rt, JobKind::Retire, format!("R-group {}", group.0), self.left_in(group));
+    pub(crate) fn begin_retiring(&self, group: GroupId) -> u64 {
+        let job = self.reactor.home().jobs.begin(
+            &self.reactor.rt,
+            JobKind::Retire,
+            format!("R-group {}", group.0),
+            self.left_in(group),
+        );
         let id = job.id();
-        self.shared.log(format!("{group} retires: its data moves to the other groups"));
-        self.home().regroup.retirers.set(self.home().regroup.retirers.get() + 1);
-        let reactor = self.clone();
-        self.rt.spawn(async move {
-            let end = reactor.retire_group(group, &job).await;
+        self.reactor.shared.log(format!("{group} retires: its data moves to the other groups"));
+        self.reactor.home().regroup.retirers.set(self.reactor.home().regroup.retirers.get() + 1);
+        let retirement = self.clone();
+        self.reactor.rt.spawn(async move {
+            let end = retirement.retire_group(group, &job).await;
             if let JobState::Failed(why) = &end {
-                reactor.shared.log(format!("{group} does not retire: {why}"));
+                retirement.reactor.shared.log(format!("{group} does not retire: {why}"));
             }
             job.end(end);
-            reactor.home().regroup.retirers.set(reactor.home().regroup.retirers.get() - 1);
-            reactor.home().members_changed.notify();
+            retirement.reactor.home().regroup.retirers.set(retirement.reactor.home().regroup.retirers.get() - 1);
+            retirement.reactor.home().members_changed.notify();
         });
         id
     }
 
     /// Bytes of current data in a group.
     fn left_in(&self, group: GroupId) -> u64 {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let closed = table.of_group(group).filter(|&seg| table.state(seg) != SegState::Open);
         closed.map(|seg| u64::from(table.live(seg)) * BLOCK as u64).sum()
     }
 
-    async fn retire_group(self: &Rc<Self>, group: GroupId, job: &Job) -> JobState {
-        let _step = self.shared.during("retire");
+    async fn retire_group(&self, group: GroupId, job: &Job) -> JobState {
+        let _step = self.reactor.shared.during("retire");
         loop {
-            if let Some(why) = self.shared.fault() {
+            if let Some(why) = self.reactor.shared.fault() {
                 return JobState::Failed(why);
             }
-            if self.is_ending() {
+            if self.reactor.is_ending() {
                 return JobState::Failed("the array was closed; it goes on when that is opened again".into());
             }
             if job.is_cancelled() {
@@ -114,7 +130,7 @@ impl Reactor {
             }
             job.set_left(self.left_in(group));
             match self.next_step(group) {
-                Step::Close => self.close_segments_of(group).await,
+                Step::Close => self.reactor.close_segments_of(group).await,
                 Step::Empty(seg) => match self.evacuate(seg, job).await {
                     0 => {}
                     lost => {
@@ -127,13 +143,13 @@ impl Reactor {
                 },
                 Step::Checkpoint => {
                     // What keeps it from succeeding stops the array, or is over the next time.
-                    if self.checkpoint().await.is_err() {
-                        self.rt.sleep(LOOK_AGAIN).await;
+                    if Checkpointer::of(&self.reactor).checkpoint().await.is_err() {
+                        self.reactor.rt.sleep(LOOK_AGAIN).await;
                     }
                 }
                 Step::Wait => {
-                    self.home().space_changed.notify();
-                    self.rt.sleep(LOOK_AGAIN).await;
+                    self.reactor.home().space_changed.notify();
+                    self.reactor.rt.sleep(LOOK_AGAIN).await;
                 }
                 Step::Dismiss => {
                     if let Some(end) = self.dismiss(group).await {
@@ -145,9 +161,9 @@ impl Reactor {
     }
 
     fn next_step(&self, group: GroupId) -> Step {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let in_state = |wanted: SegState| table.of_group(group).filter(move |&seg| table.state(seg) == wanted);
-        let home = self.home();
+        let home = self.reactor.home();
         // Whoever empties or restores a segment of it ends that first, and so does whoever fills a member.
         if home.space.borrow().is_cleaned(group.index())
             || in_state(SegState::Pending).next().is_some()
@@ -167,7 +183,7 @@ impl Reactor {
             self.free_emptied(group);
             return Step::Wait;
         }
-        if in_state(SegState::Withheld).count() as u32 == self.shared.layout.segments(group) {
+        if in_state(SegState::Withheld).count() as u32 == self.reactor.shared.layout.segments(group) {
             return Step::Dismiss;
         }
         let pinned = table.of_group(group).any(|seg| home.pins.has(seg));
@@ -176,26 +192,26 @@ impl Reactor {
 
     /// Whether nothing of a segment is needed any more, and nobody works on it.
     fn is_superfluous(&self, seg: SegIx) -> bool {
-        self.shared.segments.live(seg) == 0 && self.may_be_given_back(seg)
+        self.reactor.shared.segments.live(seg) == 0 && self.reactor.may_be_given_back(seg)
     }
 
     /// Hands segments that are emptied to the cleaner, which gives them back after a flush of everything.
     fn free_emptied(&self, group: GroupId) {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let emptied =
             |&seg: &SegIx| matches!(table.state(seg), SegState::Sealed | SegState::Damaged) && self.is_superfluous(seg);
         for seg in table.of_group(group).filter(emptied) {
             table.set_state(seg, SegState::Pending);
-            self.home().space.borrow_mut().pending.push(seg);
+            self.reactor.home().space.borrow_mut().pending.push(seg);
         }
     }
 
     /// Whether a member of a group is awaited, is being filled or drained, or somebody is about to do that. (An array that
     /// waited for a member of a group that has left would wait for ever.)
     fn is_filled_or_claimed(&self, group: GroupId) -> bool {
-        let (home, layout) = (self.home(), &self.shared.layout);
+        let (home, layout) = (self.reactor.home(), &self.reactor.shared.layout);
         let is_here = |member: MemberIx| layout.column_of(member).0 == group;
-        let mut members = (0..layout.geometry().width()).map(|column| self.shared.member(group, column).1);
+        let mut members = (0..layout.geometry().width()).map(|column| self.reactor.shared.member(group, column).1);
         members.any(MemberShared::is_awaited)
             || home.fills.all.borrow().iter().any(|fill| is_here(fill.member))
             || home.places.claimed.borrow().iter().any(|&member| is_here(member))
@@ -204,36 +220,36 @@ impl Reactor {
 
     /// Sees to it that nothing outside the maps refers to a group in which nothing is left: neither of the checkpoints that
     /// are kept, and nobody who is under way. `false`: try again.
-    async fn forget_addresses(self: &Rc<Self>) -> bool {
+    async fn forget_addresses(&self) -> bool {
         if planted::is(Bug::GroupLeavesTooEarly) {
             return true;
         }
         for _ in 0..CHECKPOINTS_KEPT {
             // What keeps it from succeeding stops the array, or is over the next time.
-            if self.checkpoint().await.is_err() {
-                self.rt.sleep(LOOK_AGAIN).await;
+            if Checkpointer::of(&self.reactor).checkpoint().await.is_err() {
+                self.reactor.rt.sleep(LOOK_AGAIN).await;
                 return false;
             }
         }
-        self.grace().await;
+        self.reactor.grace().await;
         true
     }
 
     /// Moves every current block out of a segment; says how many cannot be.
-    async fn evacuate(self: &Rc<Self>, seg: SegIx, job: &Job) -> u64 {
-        let table = &self.shared.segments;
+    async fn evacuate(&self, seg: SegIx, job: &Job) -> u64 {
+        let table = &self.reactor.shared.segments;
         let (group, segment) = table.locate(seg);
         let (mut row, mut life, mut lost) = (0, None, 0);
         while table.live(seg) > 0 && !job.is_cancelled() {
-            let Ok(found) = self.stripe_surely_at(group, segment, row, life).await else { return 0 };
+            let Ok(found) = self.reactor.stripe_surely_at(group, segment, row, life).await else { return 0 };
             let Some(stripe) = found else {
                 // None but the blocks of a volume that is being deleted is left, or their headers are gone.
-                lost += if self.is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
+                lost += if self.reactor.is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
                 break;
             };
-            let live = self.live_blocks(&stripe).len() as u64 * BLOCK as u64;
-            self.throttle(live).await;
-            let moved = self.move_stripe(&stripe, &Moving::evacuating()).await;
+            let live = Mover::of(&self.reactor).live_blocks(&stripe).len() as u64 * BLOCK as u64;
+            self.reactor.throttle(live).await;
+            let moved = Mover::of(&self.reactor).move_stripe(&stripe, &Moving::evacuating()).await;
             job.advance(moved.moved * BLOCK as u64);
             lost += moved.lost.len() as u64;
             if moved.stopped || moved.without_room > 0 {
@@ -242,42 +258,42 @@ impl Reactor {
             }
             (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
         }
-        if self.is_ending() || job.is_cancelled() { 0 } else { lost }
+        if self.reactor.is_ending() || job.is_cancelled() { 0 } else { lost }
     }
 
     /// The group stays in service after all.
-    async fn stay(self: &Rc<Self>, group: GroupId, end: JobState) -> JobState {
+    async fn stay(&self, group: GroupId, end: JobState) -> JobState {
         self.regroup(group, GroupState::InService);
-        match self.commit_state().await {
+        match Committer::of(&self.reactor).commit_state().await {
             Ok(()) => end,
             Err(why) => JobState::Failed(why),
         }
     }
 
     /// Lets go of a group in which nothing is left; `None` if it has to be looked at again first.
-    async fn dismiss(self: &Rc<Self>, group: GroupId) -> Option<JobState> {
-        let may_leave = self.forget_addresses().await && !self.is_ending();
+    async fn dismiss(&self, group: GroupId) -> Option<JobState> {
+        let may_leave = self.forget_addresses().await && !self.reactor.is_ending();
         // From here to the end of its addresses at one go: nobody finds half of it.
         if !may_leave || !matches!(self.next_step(group), Step::Dismiss) {
             return None;
         }
         let released = self.release_members(group);
-        let _taken = Taken::new(self, released.iter().map(|released| released.dev).collect());
+        let _taken = Taken::new(&self.reactor, released.iter().map(|released| released.dev).collect());
         self.regroup(group, GroupState::Retired);
-        self.shared.drop_group(group);
-        if let Err(why) = self.commit_state().await {
+        self.reactor.shared.drop_group(group);
+        if let Err(why) = Committer::of(&self.reactor).commit_state().await {
             return Some(JobState::Failed(why));
         }
-        self.shared.log(format!("{group} has left the array"));
-        self.forget_released(&released).await;
+        self.reactor.shared.log(format!("{group} has left the array"));
+        self.reactor.forget_released(&released).await;
         Some(JobState::Done)
     }
 
     /// Takes the members of a group out of service; says which devices they had.
     fn release_members(&self, group: GroupId) -> Vec<Released> {
-        let segments = self.shared.layout.segments(group);
-        let columns = 0..self.shared.layout.geometry().width();
-        let members = columns.map(|column| self.shared.member(group, column).1);
+        let segments = self.reactor.shared.layout.segments(group);
+        let columns = 0..self.reactor.shared.layout.geometry().width();
+        let members = columns.map(|column| self.reactor.shared.member(group, column).1);
         members.filter_map(|state| Some(Released { dev: state.release()?, name: state.name(), segments })).collect()
     }
 }

@@ -7,6 +7,7 @@ use cygnus_runtime::DeviceIx;
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::counters::count;
+use crate::durable::commit::Committer;
 use crate::reactor::Reactor;
 use crate::space::evacuation::is_whole_group;
 use crate::space::segments::{SegIx, SegState};
@@ -91,7 +92,7 @@ impl Reactor {
         }
         let next = self.shared.stripes.next();
         home.state.borrow_mut().counted_from = next;
-        self.commit_state().await?;
+        Committer::of(self).commit_state().await?;
         home.checkpoints.counted_from.set(next.max(home.checkpoints.counted_from.get()));
         Ok(())
     }
@@ -105,9 +106,7 @@ impl Reactor {
         let all = whole.map(|group| (group, SegmentId(0), shared.layout.segments(group)));
         all.into_iter().chain(single.map(|(group, segment)| (group, segment, 1))).collect()
     }
-}
 
-impl Reactor {
     /// Has all reactors end the segments that they have in a group, and give back those that they have not begun.
     pub(crate) async fn close_segments_of(self: &Rc<Self>, group: GroupId) {
         let mut given_back = self.peers.ask_others_to_leave(&self.rt, group).await;

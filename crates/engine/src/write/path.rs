@@ -173,9 +173,7 @@ impl Reactor {
         }
         Ok(())
     }
-}
 
-impl Reactor {
     /// Waits until so many blocks may be written.
     pub(crate) async fn wait_to_be_let_in(&self, blocks: usize) {
         let admission = &self.shared.admission;
