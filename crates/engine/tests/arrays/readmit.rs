@@ -3,7 +3,7 @@
 
 use cygnus_engine::{Array, ArrayError, ArrayHealth, Readmitted, Verdict, VolumeError, check};
 use cygnus_format::MemberState;
-use cygnus_runtime::IoErrorKind;
+use cygnus_runtime::{DeviceInfo, IoErrorKind, Rng, Runtime};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::MemberIx;
 
@@ -34,8 +34,7 @@ impl Story {
         session(&world, &disks, |rt, devices| {
             let (world, first) = (world.clone(), disks[0]);
             async move {
-                let array = Array::open(&rt, &devices, &options()).await.unwrap();
-                let volume = array.volume("v").unwrap();
+                let (array, volume) = open(&rt, &devices).await;
                 fill(&rt, &volume, 0).await;
                 world.fail_writes(first, Some(IoErrorKind::Medium));
                 for at in (0..BLOCKS).step_by(step as usize) {
@@ -274,31 +273,20 @@ fn whatever_was_going_on_nothing_old_is_shown() {
 }
 
 /// Has the first disk fail at some time; returns what each block may hold in the end.
-async fn chance(
-    seed: u64,
-    world: World,
-    first: DiskId,
-    rt: cygnus_runtime::Runtime,
-    devices: Vec<cygnus_runtime::DeviceInfo>,
-) -> Vec<May> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut below = |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
-    let array = Array::open(&rt, &devices, &options()).await.unwrap();
-    let volume = array.volume("v").unwrap();
+async fn chance(seed: u64, world: World, first: DiskId, rt: Runtime, devices: Vec<DeviceInfo>) -> Vec<May> {
+    let mut rng = Rng::new(seed);
+    let (array, volume) = open(&rt, &devices).await;
     fill(&rt, &volume, 0).await;
     let mut may: Vec<May> = (0..BLOCKS).map(|at| May(vec![Some(at)])).collect();
-    let (requests, fails_at) = (4000, below(4000));
+    let (requests, fails_at) = (4000, rng.below(4000));
     // Of some seeds no checkpoint is taken after the member has failed, so that all of the maps is there.
     let checkpoints = seed.is_multiple_of(2);
     for n in 0..requests {
         if n == fails_at {
             world.fail_writes(first, Some(IoErrorKind::Medium));
         }
-        let at = if below(3) == 0 { below(BLOCKS) } else { below(BLOCKS / 10) };
-        match below(1000) {
+        let at = if rng.below(3) == 0 { rng.below(BLOCKS) } else { rng.below(BLOCKS / 10) };
+        match rng.below(1000) {
             0..20 => {
                 volume.flush().await.unwrap();
                 may.iter_mut().for_each(|May(tags)| drop(tags.drain(..tags.len() - 1)));
