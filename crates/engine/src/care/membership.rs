@@ -77,11 +77,11 @@ impl Membership {
             "what is on its way to {} could land too late",
             device.name
         );
-        match new_uuid {
-            Some(_) => shared.forget_errors(),
-            // Until it gets one, it has the superblock that it had when it left.
-            None => drop(home.records.behind.borrow_mut().insert(member, holds.generation)),
+        if new_uuid.is_some() {
+            shared.forget_errors();
         }
+        // Until it gets one, it has the superblock that it had when it left; a new device has none that says anything.
+        home.records.behind.borrow_mut().insert(member, holds.generation);
         shared.begin_filling(&device);
         let kind = if holds == Holdings::default() { JobKind::Rebuild } else { JobKind::CatchUp };
         let job = home.jobs.begin(&self.reactor.rt, kind, device.name.as_str(), 0);

@@ -224,15 +224,18 @@ impl Rebuilder {
         if reached.is_empty() || Flusher::of(&self.reactor).flush_everything().await.is_err() {
             return;
         }
-        let below = self.reactor.shared.durable();
+        let (below, generation) = (self.reactor.shared.durable(), self.reactor.home().records.generation.get());
         {
             let mut state = self.reactor.home().state.borrow_mut();
             let mut members: Vec<_> = state.groups.iter_mut().flat_map(|g| &mut g.members).collect();
             for (member, restored) in reached {
-                let desc = &mut *members[member.index()];
-                // One that goes on where it was has to come as far again first.
-                if self.reactor.shared.members[member.index()].is_filling() && restored >= desc.holds.restored {
-                    (desc.holds.restored, desc.holds.restored_below) = (restored, below);
+                let holds = &mut members[member.index()].holds;
+                // One that goes on where it was has to come as far again first. And only a device that has these superblocks
+                // has what was restored by then: a copy of it from before has not.
+                let has_superblocks = !self.reactor.home().records.behind.borrow().contains_key(&member);
+                let is_filling = self.reactor.shared.members[member.index()].is_filling();
+                if is_filling && has_superblocks && restored >= holds.restored {
+                    (holds.restored, holds.restored_below, holds.generation) = (restored, below, generation);
                 }
             }
         }

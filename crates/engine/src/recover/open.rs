@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, Superblock};
+use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
@@ -433,11 +433,24 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
 }
 
+/// The newest superblocks may be the first that say of a member that it is being filled. If it is not here, it perhaps never got
+/// them, nor those before: known is what it had when its progress was recorded.
+fn note_absent_fills(reactor: &Reactor) {
+    let (home, shared) = (reactor.home(), &reactor.shared);
+    let state = home.state.borrow();
+    let members = (0..).map(MemberIx).zip(state.members());
+    let absent = |member: &MemberIx| shared.members[member.index()].device().is_none();
+    for (member, desc) in members.filter(|(member, desc)| desc.state == MemberState::Rebuilding && absent(member)) {
+        home.records.behind.borrow_mut().insert(member, desc.holds.generation);
+    }
+}
+
 /// Records that the array is open, and which members are not there, before anything else is written.
 ///
 /// Where something was given up, that is no secret to the next opening until a checkpoint has been taken.
 async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
     let _step = reactor.shared.during("open: session");
+    note_absent_fills(reactor);
     // These left in the session before: should one of them be opened without us, it will have a later one.
     Committer::of(reactor).note_departures();
     for &member in reactor.home().records.readmitted.borrow().iter() {
