@@ -54,7 +54,7 @@ fn headline(status: &ArrayStatus, paint: Paint) -> String {
 /// What somebody should know, as sentences: which devices are gone, what that means, and what to do.
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
-    let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(&status.name, device)).collect();
+    let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(status, device)).collect();
     if status.parity_columns == 0 {
         sentences.insert(0, "NO REDUNDANCY: the loss of any one device loses data, and the array with it.".into());
     }
@@ -97,9 +97,13 @@ fn seconds(millis: u64) -> String {
     format!("{} s", millis / 1000)
 }
 
-fn gone_sentence(array: &str, device: &DeviceStatus) -> String {
-    let (index, group, path) = (device.index, device.group, &device.path);
+fn gone_sentence(status: &ArrayStatus, device: &DeviceStatus) -> String {
+    let (array, index, group, path) = (&status.name, device.index, device.group, &device.path);
     match device.state {
+        DeviceState::Missing if !status.served && device.is_back() => format!(
+            "Member {index} of R-group {group} at {path} was away while the array was written to. It is here: once the array is \
+             served, it gets what it lacks."
+        ),
         DeviceState::Missing => format!(
             "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back and run \
              'cygnus array scan' on the place where it is now, or 'cygnus array replace {array} {index} DEVICE'."

@@ -375,9 +375,9 @@ pub struct GroupActivity {
 pub enum DeviceState {
     /// In use.
     Online,
-    /// Not found when the array was opened.
+    /// It was away when the array was written to, or is away now.
     Missing,
-    /// Taken out after it failed an I/O or missed writes; a rebuild has to fill it.
+    /// Its medium is not to be believed, or it is too short; another device has to take its place.
     Failed,
     /// Gets all writes, while what it lacks is being restored.
     Rebuilding,
@@ -431,6 +431,13 @@ pub struct DeviceStatus {
     /// Why it should be replaced although it works, if it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<String>,
+}
+
+impl DeviceStatus {
+    /// Whether it is missing by record, but its device is here again. Of an array that is not served.
+    pub fn is_back(&self) -> bool {
+        self.state == DeviceState::Missing && self.size_bytes > 0
+    }
 }
 
 /// What went wrong with a device since it joined the array; 255 stands for that many or more.

@@ -124,7 +124,8 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         .collect();
     let well = health(&groups, state.geometry.parity);
     let mut oddities = assembly.oddities.clone();
-    if well == ArrayState::Failed && devices.iter().any(|device| device.state == DeviceState::Failed) {
+    let is_here_and_out = |device: &DeviceStatus| device.state == DeviceState::Failed || device.is_back();
+    if well == ArrayState::Failed && devices.iter().any(is_here_and_out) {
         oddities.push(advise_force(&state.name));
     }
     ArrayStatus {
@@ -163,7 +164,7 @@ pub fn of_stopped(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
 fn advise_force(array: &str) -> String {
     format!(
         "too many members are missing: bring them back, which loses nothing; or 'cygnus array check {array}' says whether \
-         those that are recorded as failed can be re-admitted, and what would be unreadable then, and 'cygnus serve {array} \
+         those that are here can be re-admitted, and what would be unreadable then, and 'cygnus serve {array} \
          --force' does it"
     )
 }
@@ -204,8 +205,7 @@ fn device_state(desc: &MemberDesc, found: Option<&Member>) -> DeviceState {
     match (desc.state, found) {
         (_, Some(member)) if member.is_short(desc) => DeviceState::Failed,
         (MemberState::Failed, _) => DeviceState::Failed,
-        (MemberState::Missing, Some(_)) => DeviceState::Failed,
-        (MemberState::Missing | MemberState::Rebuilding | MemberState::Online, None) => DeviceState::Missing,
+        (MemberState::Missing, _) | (MemberState::Rebuilding | MemberState::Online, None) => DeviceState::Missing,
         (MemberState::Rebuilding, Some(_)) => DeviceState::Rebuilding,
         (MemberState::Online, Some(_)) => DeviceState::Online,
     }
