@@ -51,6 +51,15 @@ impl Fuse {
     }
 }
 
+/// Stops a child. Its threads go on for a moment after the signal, on a busy machine for longer.
+fn stop(child: libc::pid_t) {
+    signal(child, libc::SIGSTOP);
+    let mut status = 0;
+    // SAFETY: the pointer is to a variable of this function.
+    let stopped = unsafe { libc::waitpid(child, &raw mut status, libc::WUNTRACED) };
+    assert!(stopped == child && libc::WIFSTOPPED(status), "the server of the file system has stopped");
+}
+
 fn signal(pid: libc::pid_t, signal: libc::c_int) {
     // SAFETY: no pointers involved.
     unsafe { libc::kill(pid, signal) };
@@ -98,7 +107,7 @@ fn a_file_system_that_gives_no_answer_holds_up_neither_the_reactor_nor_other_mem
         for op in ask(&rt, hanging, 2) {
             op.await.expect("it works");
         }
-        signal(pid, libc::SIGSTOP);
+        stop(pid);
         let stuck = ask(&rt, hanging, 100);
         let again = rt.reopen(hanging);
         for round in 0..20 {
