@@ -98,8 +98,8 @@ target_exec() {
 # array_status DIR ARGS...: status of an array that may lack something, which its exit status 3 tells too.
 array_status() { cygnus "$1" "${@:2}" array status tank || (($? == 3)); }
 
-# target_check DIR: verifies the stopped array offline, where the target can do that. That a member is missing is damage
-# to `array check`, but not to us if we removed it: then anything else it finds still is.
+# target_check DIR: verifies the stopped array offline, where the target can do that. `array check` calls an array degraded
+# whose members we removed; they must be all that it finds.
 target_check() {
     [[ $TARGET == cygnus ]] || return 0
     local report member absent=0
@@ -109,7 +109,8 @@ target_check() {
     echo "$report"
     for member in $(members "$1"); do [[ -e $member ]] || ((absent += 1)); done
     jq -se --argjson absent "$absent" \
-        '[.[0].findings[] | select(.damage).kind] | length == $absent and all(. == "member-missing")' <<<"$report" >/dev/null
+        '[.[0].findings[] | select(.weight != "consistent").kind] | length == $absent and all(. == "member-missing")' \
+        <<<"$report" >/dev/null
 }
 
 # target_lose DIR INDEX...: destroys members of the stopped array.
