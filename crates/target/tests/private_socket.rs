@@ -12,10 +12,11 @@ fn nobody_else_may_open_it_and_neither_is_the_owner_shut_out() {
     let path = dir.join("x.sock");
     let address: ListenAddress = format!("unix:{}", path.display()).parse().unwrap();
     for umask in [0o000, 0o777] {
-        // SAFETY: the call only swaps a number of the process.
+        // SAFETY: the call takes and returns a number and touches no memory of ours. It concerns the whole process, in which
+        // this is the only test.
         let before = unsafe { libc::umask(umask) };
         let bound = BoundListener::bind(&address);
-        // SAFETY: as above.
+        // SAFETY: as above; the mask becomes what it was.
         unsafe { libc::umask(before) };
         let mode = std::fs::metadata(&path).unwrap().mode() & 0o777;
         assert_eq!(mode, 0o600, "with umask {umask:o}");

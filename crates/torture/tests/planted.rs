@@ -14,7 +14,7 @@ use cygnus_torture::{Effort, Options, Plant, Story, Tier, replay, run_seeds, sho
 
 /// Seeds after which a bug must have been caught.
 const SEEDS: u64 = 400;
-/// So many are run at a time, and the shortest story that fails is made shorter: a few seeds more cost less than that.
+/// Seeds run at a time. The shortest story that fails is made shorter: a few more seeds cost less than making a long one short.
 const BATCH: u64 = 32;
 /// The same where stories need not be short.
 const FEW: u64 = 2;

@@ -55,7 +55,8 @@ impl Fuse {
 fn stop(child: libc::pid_t) {
     signal(child, libc::SIGSTOP);
     let mut status = 0;
-    // SAFETY: the pointer is to a variable of this function.
+    // SAFETY: the kernel writes one C int through the pointer, which is to a live variable of this type that nothing else
+    // borrows. The process is our child and nobody has waited for it yet, so its number is not another one's.
     let stopped = unsafe { libc::waitpid(child, &raw mut status, libc::WUNTRACED) };
     assert!(stopped == child && libc::WIFSTOPPED(status), "the server of the file system has stopped");
 }

@@ -24,7 +24,7 @@ use crate::write::lane::Lane;
 const BATCH: usize = 4;
 /// In a large group more of them may wait, one in this many of its segments: flushes are rarer then.
 const BATCH_SHARE: u32 = 32;
-/// So many times as many victims go back whatever that costs.
+/// Most emptied victims that wait, as a multiple of the batch: beyond it they go back even if that wastes stripe space.
 const MOST_PENDING: usize = 4;
 /// How long a victim that is emptied beside another one waits for room before it is left for later. Only one may insist:
 /// several that have each taken a part of the room could wait for one another for ever.
