@@ -359,7 +359,11 @@ impl Guardian {
             return;
         }
         let was_gone = self.reactor.shared.members[member.index()].departure() == Departure::Trouble(Trouble::Gone);
-        let own = self.superblock_if_idle(dev, was_gone).await;
+        let mut own = self.superblock_if_idle(dev, was_gone).await;
+        if own.is_none() && !was_gone {
+            // It may have left for another reason and be gone since: what was opened then leads nowhere.
+            own = self.superblock_if_idle(dev, true).await;
+        }
         let Some(own) = own.filter(|own| self.is_own(member, own)) else { return };
         let desc = self.reactor.desc(member);
         let Ok(only_below) = held_below(member, &own, &desc) else { return };
