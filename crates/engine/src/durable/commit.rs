@@ -49,8 +49,10 @@ impl Committer {
             self.note_errors();
             self.write_superblocks().await?;
             if !self.is_on_record() {
-                // Who did not take it leaves, or is back one day.
-                answers.await;
+                // A member in trouble leaves, or is back one day. One that was let in during this round gets the next.
+                if self.in_service_behind().any(|member| self.is_in_trouble(member)) {
+                    answers.await;
+                }
                 continue;
             }
             self.reactor.home().records.recorded_membership.set(membership);
@@ -81,18 +83,23 @@ impl Committer {
             if let Some(why) = self.reactor.shared.fault() {
                 return Err(why);
             }
-            let behind: Vec<MemberIx> = self.reactor.home().records.behind.borrow().keys().copied().collect();
-            let in_service = || {
-                let states = behind.iter().map(|member| &self.reactor.shared.members[member.index()]);
-                states.filter(|state| state.device().is_some())
-            };
-            match in_service().next() {
+            match self.in_service_behind().next() {
                 None => return Ok(()),
                 // Who is in trouble leaves, or is back one day.
-                Some(_) if in_service().any(|state| state.trouble().is_some()) => answers.await,
+                Some(_) if self.in_service_behind().any(|member| self.is_in_trouble(member)) => answers.await,
                 Some(_) => self.commit_state().await?,
             }
         }
+    }
+
+    /// Members in service that do not have the newest superblocks.
+    fn in_service_behind(&self) -> impl Iterator<Item = MemberIx> {
+        let behind: Vec<MemberIx> = self.reactor.home().records.behind.borrow().keys().copied().collect();
+        behind.into_iter().filter(|member| self.reactor.shared.members[member.index()].device().is_some())
+    }
+
+    fn is_in_trouble(&self, member: MemberIx) -> bool {
+        self.reactor.shared.members[member.index()].trouble().is_some()
     }
 
     /// Members that have left service since the last superblocks, or were not there when the array was opened.
