@@ -97,7 +97,9 @@ fn headers(world: &World, disk: DiskId) -> Vec<Place> {
 /// The first copies of the pages of the newest checkpoint.
 fn pages(world: &World, all: &[DiskId]) -> Vec<Place> {
     let own = all.iter().filter_map(|&disk| Some((disk, slots_of(world, disk)?.newest)));
-    let members: Vec<(DiskId, Superblock)> = own.filter(|(_, own)| own.member != SPARE).collect();
+    let mut members: Vec<(DiskId, Superblock)> = own.filter(|(_, own)| own.member != SPARE).collect();
+    // Whatever device takes over from another one: the first copy stays the first.
+    members.sort_by_key(|(_, own)| own.member);
     let newest = members.iter().map(|(_, own)| own).max_by_key(|own| own.generation);
     let Some(root) = newest.and_then(|newest| newest.state.roots[0].clone()) else { return Vec::new() };
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
