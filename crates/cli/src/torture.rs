@@ -215,6 +215,10 @@ impl Outcome {
                 out.push_str(&format!("ends with: {}\nagain: {}\n\n", short.failure, short.replay));
             }
         }
+        for failure in self.failures.iter().skip(TOLD) {
+            out.push_str(&format!("seed {} fails too: {}\n", failure.seed, one_line(&failure.failure)));
+            out.push_str(&format!("again: {}\n", failure.replay));
+        }
         if let Some(table) = &self.table {
             out.push_str(table);
             out.push('\n');
