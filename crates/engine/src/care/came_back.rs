@@ -262,9 +262,12 @@ impl Inquiry {
             return;
         }
         table.drop_live(at);
-        if table.state(seg) == SegState::Pending {
+        // One that is being given back already stays with who does that, and is kept there if the block is still current. Did
+        // cleaning choose it anew meanwhile, it would be given back twice.
+        let mut space = self.reactor.home().space.borrow_mut();
+        if let Some(waiting) = space.pending.iter().position(|&pending| pending == seg) {
+            space.pending.remove(waiting);
             table.set_state(seg, SegState::Sealed);
-            self.reactor.home().space.borrow_mut().pending.retain(|&pending| pending != seg);
         }
     }
 
