@@ -23,40 +23,50 @@ pub enum LineError {
 #[derive(Debug)]
 pub struct LineBuffer {
     bytes: Vec<u8>,
+    /// Where what was not handed out begins.
+    start: usize,
+    /// Up to here there is no line end behind `start`, so that no byte is looked at twice, however small the parts are in which
+    /// a line comes.
+    searched: usize,
     limit: usize,
 }
 
 impl LineBuffer {
     /// An empty buffer that refuses lines of more than `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), limit }
+        Self { bytes: Vec::new(), start: 0, searched: 0, limit }
     }
 
     /// Adds what has arrived.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Whether part of a line is there.
     pub fn has_begun(&self) -> bool {
-        !self.bytes.is_empty()
+        self.start < self.bytes.len()
     }
 
     /// Takes the next whole line, without its end; `None` when more bytes are needed.
     ///
     /// After [`LineError::TooLong`] the connection must be closed: where the next line begins is unknown.
     pub fn next_line(&mut self) -> Result<Option<String>, LineError> {
-        let Some(end) = self.bytes.iter().position(|&byte| byte == b'\n') else {
-            return if self.bytes.len() > self.limit { Err(LineError::TooLong(self.limit)) } else { Ok(None) };
-        };
-        if end > self.limit {
+        let found = self.bytes[self.searched..].iter().position(|&byte| byte == b'\n');
+        let end = found.map_or(self.bytes.len(), |at| self.searched + at);
+        if end - self.start > self.limit {
             return Err(LineError::TooLong(self.limit));
         }
-        let mut line: Vec<u8> = self.bytes.drain(..=end).collect();
-        line.pop();
-        if line.last() == Some(&b'\r') {
-            line.pop();
+        if found.is_none() {
+            self.searched = end;
+            return Ok(None);
         }
+        let line = &self.bytes[self.start..end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line).to_vec();
+        self.start = end + 1;
+        self.searched = self.start;
         String::from_utf8(line).map(Some).map_err(|_| LineError::NotUtf8)
     }
 }
@@ -82,6 +92,24 @@ mod tests {
         assert_eq!(buffer.next_line(), Err(LineError::NotUtf8));
         assert_eq!(buffer.next_line(), Ok(Some("fine".into())));
         assert_eq!(buffer.next_line(), Ok(None));
+    }
+
+    #[test]
+    fn no_byte_is_searched_twice() {
+        let mut buffer = LineBuffer::new(MAX_REQUEST);
+        buffer.feed(b"one\n");
+        for n in 1..=100 {
+            buffer.feed(b"xyz");
+            if n == 1 {
+                assert_eq!(buffer.next_line(), Ok(Some("one".into())));
+            }
+            assert_eq!(buffer.next_line(), Ok(None));
+            assert_eq!(buffer.searched, buffer.bytes.len(), "the next search begins where this one ended");
+        }
+        buffer.feed(b"\r\ntwo\n");
+        assert_eq!(buffer.next_line(), Ok(Some("xyz".repeat(100))));
+        assert_eq!(buffer.next_line(), Ok(Some("two".into())));
+        assert!(!buffer.has_begun());
     }
 
     proptest! {

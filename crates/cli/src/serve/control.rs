@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::home::Home;
+use super::share::Share;
 use crate::backend;
 use crate::failure::{Failure, is_unavailable};
 use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
@@ -42,6 +43,7 @@ pub trait Control: 'static {
 pub async fn accept<C: Control>(home: Rc<C>, listener: ListenerId) {
     let rt = home.rt();
     let open = Open::default();
+    let share = Rc::new(Share::new(rt));
     loop {
         match rt.accept(listener).await {
             Ok(socket) => {
@@ -49,7 +51,7 @@ pub async fn accept<C: Control>(home: Rc<C>, listener: ListenerId) {
                 // Closing goes on without us.
                 open.make_room().into_iter().for_each(|other| drop(rt.close(other)));
                 open.0.borrow_mut().push((socket, due.clone()));
-                rt.spawn(session(home.clone(), socket, due, open.clone()));
+                rt.spawn(session(home.clone(), socket, due, open.clone(), share.clone()));
             }
             Err(_) => rt.sleep(REST).await,
         }
@@ -86,7 +88,7 @@ async fn watch(rt: Runtime, socket: SocketId, due: Due) {
     }
 }
 
-async fn session<C: Control>(home: Rc<C>, socket: SocketId, due: Due, open: Open) {
+async fn session<C: Control>(home: Rc<C>, socket: SocketId, due: Due, open: Open, share: Rc<Share>) {
     let mut lines = LineBuffer::new(MAX_REQUEST);
     let rt = home.rt();
     let chunk = rt.alloc(CHUNK);
@@ -94,18 +96,15 @@ async fn session<C: Control>(home: Rc<C>, socket: SocketId, due: Due, open: Open
     'connection: while let Ok(received @ 1..) = rt.recv(socket, chunk.full()).await {
         lines.feed(&chunk.bytes()[..received]);
         loop {
-            let (response, go_on) = match lines.next_line() {
+            let line = match lines.next_line() {
                 Ok(None) => break,
-                Ok(Some(line)) => {
-                    // What was asked takes as long as it takes.
-                    due.set(Some(Nanos::MAX));
-                    (answer(&*home, &line).await, true)
-                }
-                Err(error) => {
-                    let response = Response::error(ErrorKind::BadRequest, error.to_string());
-                    (response, error == LineError::NotUtf8)
-                }
+                Ok(Some(line)) => Ok(line),
+                Err(error) => Err(error),
             };
+            let go_on = !matches!(line, Err(LineError::TooLong(_)));
+            // What was asked takes as long as it takes.
+            due.set(Some(Nanos::MAX));
+            let response = share.have_done(answer(&*home, line)).await;
             due.set(Some(rt.now() + PATIENCE));
             if !send(rt, socket, &response).await || !go_on {
                 break 'connection;
@@ -123,18 +122,23 @@ async fn session<C: Control>(home: Rc<C>, socket: SocketId, due: Due, open: Open
     let _ = rt.close(socket).await;
 }
 
-async fn send(rt: &Runtime, socket: SocketId, response: &Response) -> bool {
-    let line = encode_response(response);
+async fn send(rt: &Runtime, socket: SocketId, line: &str) -> bool {
     let buffer = rt.alloc(line.len());
     buffer.full().copy_from(0, line.as_bytes());
     rt.send(socket, vec![buffer.slice(0..line.len())]).await.is_ok()
 }
 
-async fn answer(home: &impl Control, line: &str) -> Response {
-    match decode_request(line) {
+/// The response to a line, as a line.
+async fn answer(home: &impl Control, line: Result<String, LineError>) -> String {
+    let request = match &line {
+        Ok(line) => decode_request(line),
+        Err(error) => Err(Response::error(ErrorKind::BadRequest, error.to_string())),
+    };
+    let response = match request {
         Ok(request) => home.carry_out(request).await,
         Err(response) => response,
-    }
+    };
+    encode_response(&response)
 }
 
 /// How often to look whether commands can still find the control socket.

@@ -7,6 +7,7 @@
 //! | `inplace.rs` | the only reactor of an array that updates in place |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
+//! | `share.rs` | how much of a reactor's time the control socket may take |
 //! | `log.rs` | what is said on standard error, and how often |
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
@@ -22,6 +23,7 @@ mod members;
 mod memory;
 mod peer;
 mod record;
+mod share;
 
 use crate::args::serve::{LogTime, RecordTo, ServeArgs};
 use crate::backend;
