@@ -10,6 +10,8 @@ use std::pin::pin;
 /// After each piece of work the socket rests for so many times as long as that took. So clients keep fifteen sixteenths of the
 /// reactor under any load of requests, and one request after a rest is answered at once.
 const REST: u64 = 15;
+/// No rest is longer than after this: a server that is stopped in the midst of a request was not at work.
+const LONGEST_WORK: Nanos = Nanos::millis(10);
 
 /// See the module's text. Requests have their turns in the order in which they came, whatever connection they came on.
 pub struct Share {
@@ -63,7 +65,7 @@ impl Share {
 
     fn charge(&self, took: Nanos) {
         let from = self.free_at.get().max(self.rt.now());
-        self.free_at.set(from + Nanos(took.0.saturating_mul(1 + REST)));
+        self.free_at.set(from + took.min(LONGEST_WORK) * (1 + REST));
     }
 }
 
@@ -81,6 +83,18 @@ mod tests {
         while begun.elapsed() < Duration::from_millis(1) {
             std::hint::spin_loop();
         }
+    }
+
+    #[test]
+    fn a_request_of_long_is_not_held_against_the_next_for_long() {
+        on_reactor(Vec::new(), async |reactor| {
+            let share = Share::new(&reactor.rt);
+            share.charge(Nanos::secs(33));
+            let rest = share.free_at.get().since(reactor.rt.now());
+            assert!(rest <= Nanos::millis(160), "{rest}");
+            Ok(())
+        })
+        .unwrap();
     }
 
     #[test]
