@@ -37,6 +37,8 @@ frozen-beyond-patience frozen PATIENCE=8s
 one-hangs hangs HANGING=1
 two-hang hangs HANGING=2
 two-gone gone
+absent-at-start absent
+absent-hangs-at-start absent AWAY=hangs
 two-loops-full loops
 mapped-away mapped AWAY=error
 mapped-stopped mapped AWAY=suspend

@@ -104,6 +104,15 @@ fn gone_sentence(status: &ArrayStatus, device: &DeviceStatus) -> String {
             "Member {index} of R-group {group} at {path} was away while the array was written to. It is here: once the array is \
              served, it gets what it lacks."
         ),
+        // Of arrays in place nobody looks for a member that was absent at the start.
+        DeviceState::Missing if status.served && (status.in_place.is_none() || device.trouble.is_some()) => {
+            let why = device.trouble.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+            format!(
+                "Member {index} of R-group {group}, last seen at {path}, is missing{why}: it is looked for there, and when it is \
+                 back it takes part again by itself and gets what it lacks. If it is lost: 'cygnus array replace {array} {index} \
+                 DEVICE'."
+            )
+        }
         DeviceState::Missing => format!(
             "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back and run \
              'cygnus array scan' on the place where it is now, or 'cygnus array replace {array} {index} DEVICE'."

@@ -41,6 +41,7 @@ pub use array::{Array, ArrayHandle, ArrayPeer};
 pub use care::member_state::{ArrayHealth, change as change_member, depart};
 pub use care::places::Returning;
 pub use care::report::{LostBlock, ScrubReport};
+pub use care::sought::{NotLetIn, Sought};
 pub use care::suspension::{Awaited, Suspended};
 pub use care::trouble::Trouble;
 pub use check::findings::{CheckReport, Finding, FindingKind, Verdict};

@@ -1,5 +1,6 @@
 //! Running a story: an array made, tormented, cut off, opened again and verified, several times over.
 
+mod absent;
 mod operators;
 mod passing;
 mod session;
@@ -60,7 +61,7 @@ impl Run<'_> {
         self.sweep_volumes(&session)?;
         let leaving = regroup::settled(session.cluster.reactor(0).clone(), session.array.home().clone());
         let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
-        if self.story.cycles.iter().any(|cycle| !cycle.passing.is_empty()) {
+        if self.story.cycles.iter().any(|cycle| !cycle.passing.is_empty() || cycle.absent.is_some()) {
             // Who was away is still being brought up to date.
             let over = self.world.now();
             let whole = self.wait(&session, recovery::serves_again(rt, array, over));
@@ -156,6 +157,7 @@ impl Run<'_> {
         self.shared.may_fill.set(promised > session.array.usable() || shrinks);
         self.regroup(session, cycle);
         self.let_pass(session, cycle);
+        self.comes_back(session, cycle);
         let begun = self.world.now();
         for script in &cycle.clients {
             self.start(session, script).map_err(Trouble::Failure)?;

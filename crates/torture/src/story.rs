@@ -5,6 +5,7 @@
 //! decides for itself (how long an operation takes, which cached blocks survive a power cut) follows from the seed that
 //! the story carries.
 
+mod absent;
 mod draw;
 mod growth;
 mod passing;
@@ -22,6 +23,7 @@ use cygnus_format::{DATA_START, Geometry};
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_types::Nanos;
 
+pub(crate) use absent::Absent;
 #[cfg(test)]
 pub(crate) use draw::Habits;
 pub(crate) use growth::Regroup;
@@ -105,6 +107,8 @@ pub(crate) struct Cycle {
     pub(crate) at_rest: Vec<Harm>,
     /// Members that were lost are given too, and must not be believed.
     pub(crate) stale: bool,
+    /// A member that is not there when it is opened, and comes later.
+    pub(crate) absent: Option<Absent>,
     /// Power cuts while it is being opened: after so many steps each.
     pub(crate) cuts: Vec<u64>,
     /// Blocks that lose more columns than the parity covers, once the array is open.

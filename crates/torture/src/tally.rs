@@ -21,6 +21,8 @@ pub struct Tally {
     pub cuts_in_transit: u64,
     /// Times that members were in trouble for a while.
     pub passing: u64,
+    /// Openings without a member that came back later.
+    pub absent: u64,
     /// Arrays closed while they waited for members.
     pub given_up: u64,
     /// Members removed, or dead while the array ran.
@@ -104,6 +106,7 @@ impl Tally {
             clean_stops,
             cuts_in_transit,
             passing,
+            absent,
             given_up,
             members_lost,
             blocks_damaged,

@@ -11,7 +11,7 @@ use cygnus_control::status::{
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::{GroupState, MemberState};
-use cygnus_types::{BLOCK, ByteSize, Nanos};
+use cygnus_types::{BLOCK, ByteSize, MemberIx, Nanos};
 
 /// What only `serve` knows of the array.
 pub struct Serving<'a> {
@@ -27,6 +27,8 @@ pub struct Serving<'a> {
     pub scrub: ScrubStatus,
     /// What is wrong with the file at a member's path, given the member's size.
     pub odd_file: &'a dyn Fn(&str, ByteSize) -> Option<String>,
+    /// Why a member that is looked for has not come back.
+    pub why_not_back: &'a dyn Fn(MemberIx) -> Option<String>,
     /// Who has how much memory.
     pub memory: MemoryStatus,
     /// The connections.
@@ -263,7 +265,7 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
             MemberState::Missing => DeviceState::Missing,
             MemberState::Rebuilding => DeviceState::Rebuilding,
         },
-        trouble: member.trouble.map(|trouble| trouble.words().into()),
+        trouble: member.trouble.map(|trouble| trouble.words().into()).or_else(|| (serving.why_not_back)(member.member)),
         slow_to_answer_millis: member.slow_to_answer.map(|span| span.0 / 1_000_000),
         successor: member.successor.clone(),
         size_bytes: member.size.0,

@@ -4,6 +4,7 @@ use super::files::Files;
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::record::{self, Recorder};
+use super::seek::{Searches, seek};
 use super::{Plan, announce, clients, control, start_server};
 use crate::backend::{
     self,
@@ -44,6 +45,8 @@ pub struct Home {
     peer_failure: RefCell<Option<String>>,
     changed: Event,
     files: Files,
+    /// Members that are looked for.
+    pub searches: Searches,
     /// Devices of this process, and what the peers say of new ones.
     pub devices: Devices,
 }
@@ -138,10 +141,12 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
         peer_failure: RefCell::new(None),
         changed: Event::new(),
         files: Files::default(),
+        searches: Searches::default(),
         devices: Devices::new(reactor),
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
+    home.rt.spawn(seek(home.clone()));
     if let Some(every) = plan.scrub_every {
         home.rt.spawn(scrub_on_schedule(home.clone(), every));
     }
@@ -253,8 +258,9 @@ impl Home {
         let memory = self.plan.memory.status(self.array.map_bytes());
         let clients = clients(&self.nbd_stats(), &self.plan);
         let odd_file = &|path: &str, size| self.files.odd(path, size);
+        let why_not_back = &|member| self.searches.why(member);
         let (record, listening, jobs) = (&record, &listening, &jobs);
-        let serving = Serving { record, listening, rates, jobs, scrub, odd_file, memory, clients };
+        let serving = Serving { record, listening, rates, jobs, scrub, odd_file, why_not_back, memory, clients };
         convert::status(&status, self.array.recovery(), serving, |name| self.connections(name))
     }
 

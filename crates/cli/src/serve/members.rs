@@ -16,9 +16,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What tells a file or block device from all others, whatever its path.
-type FileId = (u64, u64);
+pub type FileId = (u64, u64);
 
-fn file_id(path: &Path) -> std::io::Result<FileId> {
+/// The file or block device at a path; blocking.
+pub fn file_id(path: &Path) -> std::io::Result<FileId> {
     std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
@@ -80,9 +81,18 @@ impl Devices {
     async fn known_at(&self, rt: &Runtime, path: &str) -> Result<Result<DeviceInfo, FileId>, String> {
         let identify = |place: &Path| file_id(place).map_err(|error| format!("{}: {error}", place.display()));
         let id = ask(rt, path, identify).await?;
+        Ok(self.known_as(id).ok_or(id))
+    }
+
+    /// What tells the devices that are open from others.
+    pub fn known_ids(&self) -> Vec<FileId> {
+        self.known.borrow().iter().filter_map(|(id, _)| *id).collect()
+    }
+
+    /// The device that is open and is this one.
+    pub fn known_as(&self, id: FileId) -> Option<DeviceInfo> {
         let known = self.known.borrow();
-        let known = known.iter().find(|(known, _)| *known == Some(id));
-        Ok(known.map(|(_, info)| info.clone()).ok_or(id))
+        known.iter().find(|(known, _)| *known == Some(id)).map(|(_, info)| info.clone())
     }
 
     pub fn peer_answered(&self, result: Result<DeviceIx, String>) {
@@ -93,15 +103,18 @@ impl Devices {
 impl Home {
     /// The device at a path, opened if it is not open yet.
     async fn device(&self, path: &str) -> Result<DeviceInfo, String> {
+        match self.devices.known_at(&self.rt, path).await? {
+            Ok(info) => Ok(info),
+            Err(id) => self.take_in(id, &ask(&self.rt, path, open).await?).await,
+        }
+    }
+
+    /// Lets all reactors know a device that has been opened.
+    pub async fn take_in(&self, id: FileId, device: &Device) -> Result<DeviceInfo, String> {
         let devices = &self.devices;
-        let id = match devices.known_at(&self.rt, path).await? {
-            Ok(info) => return Ok(info),
-            Err(id) => id,
-        };
-        let device = ask(&self.rt, path, open).await?;
         self.until(|home| !home.devices.adding.get()).await;
         devices.adding.set(true);
-        let added = self.add_everywhere(&device).await;
+        let added = self.add_everywhere(device).await;
         devices.adding.set(false);
         self.wake();
         let info = added?;
@@ -192,6 +205,13 @@ impl Home {
         let remembered = record.members.iter().find(|member| member.path.as_os_str() == name).map(|m| m.index as u16);
         let present = members.iter().find(|member| member.name == name).map(|member| member.member);
         present.or(remembered.map(MemberIx)).ok_or_else(|| format!("{name} is no member: see 'cygnus array status'"))
+    }
+
+    /// Where a member was last seen.
+    pub fn remembered(&self, member: MemberIx) -> Option<PathBuf> {
+        let record = self.plan.record.lock().expect("no holder panics");
+        let of_it = record.members.iter().find(|known| known.index == u32::from(member.0));
+        of_it.map(|known| known.path.clone())
     }
 
     /// Writes down where devices are that will belong to the array.

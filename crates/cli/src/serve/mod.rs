@@ -12,6 +12,7 @@
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `members.rs` | devices that come while the array is served |
+//! | `seek.rs` | members that were absent at the start, looked for where they were |
 
 mod aside;
 mod control;
@@ -23,6 +24,7 @@ mod members;
 mod memory;
 mod peer;
 mod record;
+mod seek;
 mod share;
 
 use crate::args::serve::{LogTime, RecordTo, ServeArgs};

@@ -136,11 +136,24 @@ tank/vol0  4 GiB  80 MiB        2
 
 #[test]
 fn a_degraded_array_names_the_device_and_the_remedy() {
-    let text = array(&tank(&[4]), Paint::Plain);
+    let mut status = tank(&[4]);
+    status.served = false;
+    let text = array(&status, Paint::Plain);
     assert!(text.contains(
         "Member 4 of R-group 1, last seen at /srv/d4, is missing: bring it back and run 'cygnus array scan'"
     ));
     assert!(text.contains("R-group 1 has no redundancy left"));
+}
+
+#[test]
+fn a_served_array_says_that_it_looks_for_a_missing_member_and_what_it_found() {
+    let mut status = tank(&[4]);
+    assert!(array(&status, Paint::Plain).contains(
+        "Member 4 of R-group 1, last seen at /srv/d4, is missing: it is looked for there, and when it is back it takes part \
+         again by itself"
+    ));
+    status.devices[4].trouble = Some("there is nothing at its path".into());
+    assert!(array(&status, Paint::Plain).contains("is missing (there is nothing at its path): it is looked for there"));
 }
 
 #[test]

@@ -323,7 +323,7 @@ impl Guardian {
 
     /// What a device says that it is, unless something submitted earlier is still on its way. With `anew` it is opened anew
     /// first.
-    async fn superblock_if_idle(&self, dev: DeviceIx, anew: bool) -> Option<Superblock> {
+    pub(crate) async fn superblock_if_idle(&self, dev: DeviceIx, anew: bool) -> Option<Superblock> {
         if !self.is_idle(dev).await || anew && !self.reopen_everywhere(dev).await {
             return None;
         }
@@ -348,14 +348,16 @@ impl Guardian {
         of_others.into_iter().map(Answer::count).all(|reopened| reopened == 1)
     }
 
-    async fn takes_writes(&self, dev: DeviceIx) -> Result<(), IoError> {
+    pub(crate) async fn takes_writes(&self, dev: DeviceIx) -> Result<(), IoError> {
         self.probe_write(dev).await?;
         self.reactor.rt.flush(dev).await.map(drop)
     }
 
     /// Lets a member that is missing come back, if its device is there.
     async fn ask_missing(&self, member: MemberIx, dev: DeviceIx) {
-        if self.reactor.shared.is_stopped() || self.reactor.home().stop.get() {
+        // One that has been found is not asked again while the rebuilder is busy elsewhere: nothing may be on its way to it
+        // when it is let in.
+        if self.reactor.shared.is_stopped() || self.reactor.home().stop.get() || self.reactor.arrives(member) {
             return;
         }
         let was_gone = self.reactor.shared.members[member.index()].departure() == Departure::Trouble(Trouble::Gone);

@@ -54,6 +54,10 @@ impl Membership {
         if !matches!(self.reactor.desc(member).state, MemberState::Missing | MemberState::Failed) {
             return;
         }
+        if self.reactor.is_in_use(device.ix) || self.reactor.rt.in_flight(device.ix) > 0 {
+            // Somebody else has got it, or asks it something. If it is free later, it is found again.
+            return;
+        }
         let holds = self.reactor.desc(member).holds.limited_to(only_below);
         self.begin_fill(member, Candidate { device, new_uuid: None, holds });
     }

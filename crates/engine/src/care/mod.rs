@@ -18,6 +18,7 @@ pub(crate) mod restore;
 pub(crate) mod scrub;
 pub(crate) mod seats;
 pub(crate) mod service;
+pub(crate) mod sought;
 pub(crate) mod spoils;
 pub(crate) mod succession;
 pub(crate) mod suspect;

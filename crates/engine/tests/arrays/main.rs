@@ -1,5 +1,6 @@
 //! Whole arrays on simulated disks. One program, so that the engine is compiled into its tests once.
 
+mod absent;
 mod check;
 mod common;
 mod drain;

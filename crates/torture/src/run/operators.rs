@@ -33,7 +33,11 @@ impl Run<'_> {
                 width: self.story.shape.width(),
                 places: self.story.shape.places(),
                 force,
-                harmed: self.ruined || self.members.any_spoiled() || spoils || !cycle.passing.is_empty(),
+                harmed: self.ruined
+                    || self.members.any_spoiled()
+                    || spoils
+                    || !cycle.passing.is_empty()
+                    || cycle.absent.is_some(),
             };
             match what {
                 // Waited for like a client: it takes longer than these.

@@ -47,7 +47,8 @@ impl Run<'_> {
 
     /// When trouble is over, the array serves again without anybody's help, and whoever was away is brought up to date.
     pub(super) fn serves_again(&mut self, session: &Session, cycle: &Cycle, since: Nanos) -> Result<(), Trouble> {
-        let over = cycle.passing.iter().map(|(at, trouble)| since + *at + trouble.span).max();
+        let passing = cycle.passing.iter().map(|(at, trouble)| since + *at + trouble.span);
+        let over = passing.chain(cycle.absent.map(|absent| since + absent.until)).max();
         let Some(over) = over else { return Ok(()) };
         self.shared.may_suspend.set(false);
         session.array.home().set_suspended_for(Nanos::MAX);

@@ -12,14 +12,20 @@ use crate::story::{Cycle, Ending};
 /// What a refusal says that has its cause in a superblock of which nothing is left.
 const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
 
+/// What a refusal says when a group lacks too many members.
+const TOO_MANY: &str = "and its parity covers";
+
 impl Run<'_> {
     pub(super) fn open(&mut self, cycle: &Cycle) -> Result<Session, String> {
         let disks = self.members.given(cycle.stale, &mut self.rng);
+        let mut absent = cycle.absent;
         let mut cuts = cycle.cuts.iter();
         loop {
             self.world.cut_power_after(cuts.next().copied());
             let cluster = self.cluster(&disks);
-            let opened = Array::open(&cluster, &self.world.infos(&disks), usize::from(self.story.shape.reactors));
+            let mut here = self.world.infos(&disks);
+            here.retain(|device| absent.is_none_or(|absent| device.name != format!("d{}", absent.member)));
+            let opened = Array::open(&cluster, &here, usize::from(self.story.shape.reactors));
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {
@@ -33,6 +39,10 @@ impl Run<'_> {
                         return Ok(session);
                     }
                     self.after_power_cut(session, "power cut just after opening");
+                }
+                // Its group lacks another one, which was away when the last session ended: an operator brings this one.
+                Ok(Err(text)) if text.contains(TOO_MANY) && absent.take().is_some() => {
+                    journal::tell(format!("{} not opened: {text}", self.world.now()));
                 }
                 Ok(Err(text)) => {
                     // More has rotted of a device than is promised to be survived: it is right to refuse, and the story ends.

@@ -230,6 +230,7 @@ impl Story {
         super::passing::draw_outages(&mut story, seed, tier);
         super::salvage::draw(&mut story, seed, tier);
         super::rot::draw(&mut story, seed, tier);
+        super::absent::draw(&mut story, seed, tier);
         // Apart from the rest too.
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story

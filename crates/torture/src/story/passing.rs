@@ -136,7 +136,7 @@ fn random(rng: &mut Rng, members: usize, width: usize, sort: impl Fn(&mut Rng) -
 
 impl Story {
     /// Whether no device and nothing on a device is ever lost for good.
-    fn loses_nothing(&self) -> bool {
+    pub(super) fn loses_nothing(&self) -> bool {
         let harmless = |cycle: &super::Cycle| {
             cycle.ruins.is_empty()
                 && cycle.at_rest.iter().all(|harm| harm.what.is_harmless())

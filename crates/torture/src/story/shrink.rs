@@ -84,6 +84,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
             self.thin(|story| &mut story.cycles[n].during);
             self.thin(|story| &mut story.cycles[n].regroups);
             self.thin(|story| &mut story.cycles[n].passing);
+            self.attempt(|story| story.cycles[n].absent = None);
             self.attempt(|story| story.cycles[n].suspended_for = None);
             for trouble in 0..self.best.story.cycles[n].passing.len() {
                 self.thin(|story| &mut story.cycles[n].passing[trouble].1.members);
@@ -214,6 +215,7 @@ impl Story {
         let sets = self.shape.sets();
         self.salvage.retain(|device| *device < devices);
         for cycle in &mut self.cycles {
+            cycle.absent.take_if(|absent| absent.member >= devices);
             cycle.at_rest.retain(|harm| harm.member < devices);
             cycle.during.retain(|(_, harm)| harm.member < devices);
             cycle.passing.iter_mut().for_each(|(_, trouble)| trouble.members.retain(|member| *member < devices));

@@ -8,6 +8,7 @@
 //! cycle
 //!   rest d3 lost
 //!   open cut 512
+//!   absent d5 until 70000
 //!   client v0 reactor 0
 //!     write 8192 4096 fua pause 12000
 //!     flush 0 0
@@ -29,8 +30,8 @@ use cygnus_policy::ParityPlacement;
 use cygnus_types::Nanos;
 
 use super::{
-    Admin, Cycle, Decay, Ending, Harm, Manner, Part, Passing, Regroup, Request, RequestKind, Ruin, Script, Scrubs,
-    Shape, Sort, Story, What,
+    Absent, Admin, Cycle, Decay, Ending, Harm, Manner, Part, Passing, Regroup, Request, RequestKind, Ruin, Script,
+    Scrubs, Shape, Sort, Story, What,
 };
 
 const TITLE: &str = "cygnus torture story 1";
@@ -118,6 +119,9 @@ impl Display for Cycle {
         write!(f, "  open{}", if self.stale { " stale" } else { "" })?;
         self.cuts.iter().try_for_each(|steps| write!(f, " cut {steps}"))?;
         writeln!(f)?;
+        if let Some(Absent { member, until }) = self.absent {
+            writeln!(f, "  absent d{member} until {}", until.0)?;
+        }
         for Ruin { volume, block, columns } in &self.ruins {
             writeln!(f, "  ruin {volume} block {block} columns {columns}")?;
         }
@@ -354,6 +358,10 @@ impl Cycle {
                         other => return Err(format!("{other:?} is not known here")),
                     }
                 }
+            }
+            "absent" => {
+                let member = parse_device(words.next()?, members)?;
+                self.absent = Some(Absent { member, until: Nanos(words.named("until")?) });
             }
             "ruin" => self.ruins.push(Ruin {
                 volume: words.value()?,

@@ -1,0 +1,159 @@
+//! Looking for members that were absent when the array was opened, or gave no answer then, where they were last seen.
+//!
+//! What stands there may be anything: another array's member, a stranger's file, a file system that gives no answer. So a
+//! thread of its own looks, which reads only, and claims nothing before a superblock says that this is the member. One that
+//! does not come back is left there, and nobody is sent after it. The array judges once more, and lets the member in.
+
+use super::home::Home;
+use super::members::{FileId, file_id};
+use crate::members::{Found, look};
+use cygnus_engine::Sought;
+use cygnus_types::{MemberIx, Nanos};
+use cygnus_uring::{Access, Device};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+/// How often to see whether somebody is to be sent, or is back.
+const TURN: Nanos = Nanos::secs(1);
+/// After how long the first look at a place is followed by the next.
+const FIRST: Nanos = Nanos::secs(2);
+/// It is doubled with each look that finds nothing, up to this.
+const LONGEST: Nanos = Nanos::secs(60);
+
+const SILENT: &str = "what is at its path gives no answer";
+
+/// What a look at a place brought.
+enum Brought {
+    /// A device that this process has open already.
+    Known(FileId),
+    /// The member, opened.
+    Opened(FileId, Device),
+    /// Why the member is not there, in words.
+    Nothing(String),
+}
+
+/// A member that is looked for.
+struct Search {
+    /// When to look next.
+    due: Nanos,
+    /// How long to wait after that.
+    nap: Nanos,
+    /// Somebody is looking.
+    out: Option<Receiver<Brought>>,
+}
+
+/// Why members that are looked for are not there.
+#[derive(Default)]
+pub struct Searches {
+    why: RefCell<BTreeMap<MemberIx, String>>,
+}
+
+impl Searches {
+    /// Why a member that is looked for has not come back, as far as that is known.
+    pub fn why(&self, member: MemberIx) -> Option<String> {
+        self.why.borrow().get(&member).cloned()
+    }
+
+    /// Remembers it; says whether it is news.
+    fn note(&self, member: MemberIx, why: &str) -> bool {
+        self.why.borrow_mut().insert(member, why.to_owned()).is_none_or(|before| before != why)
+    }
+
+    fn keep(&self, sought: &[Sought]) {
+        self.why.borrow_mut().retain(|member, _| sought.iter().any(|of| of.member == *member));
+    }
+}
+
+/// Looks for members as long as the array is served.
+pub async fn seek(home: Rc<Home>) {
+    let mut searches: BTreeMap<MemberIx, Search> = BTreeMap::new();
+    loop {
+        home.rt.sleep(TURN).await;
+        let all = home.array.sought();
+        home.searches.keep(&all);
+        // Whoever has not come back is waited for, also when the member is not looked for any more: it may be again.
+        searches.retain(|member, search| search.out.is_some() || all.iter().any(|sought| sought.member == *member));
+        for sought in all {
+            let now = home.rt.now();
+            let new = Search { due: now, nap: FIRST, out: None };
+            turn(&home, searches.entry(sought.member).or_insert(new), sought).await;
+        }
+    }
+}
+
+/// Sends somebody to look for a member if it is time for that, or hears what was found.
+async fn turn(home: &Home, search: &mut Search, sought: Sought) {
+    let Some(place) = home.remembered(sought.member) else { return };
+    let member = sought.member;
+    match search.out.as_ref().map(Receiver::try_recv) {
+        None if home.rt.now() < search.due => {}
+        None => search.out = send(place, home.devices.known_ids(), sought),
+        // A second one would be held up like the first.
+        Some(Err(TryRecvError::Empty)) => drop(home.searches.note(member, SILENT)),
+        Some(brought) => {
+            search.out = None;
+            if let Err(why) = shown(home, member, brought.ok()).await {
+                if home.searches.note(member, &why) {
+                    home.plan.log.detail(&format!("member {} is looked for at {}: {why}", member.0, place.display()));
+                }
+            }
+            search.due = home.rt.now() + search.nap;
+            search.nap = (search.nap * 2).min(LONGEST);
+        }
+    }
+}
+
+/// Shows the array what was found.
+async fn shown(home: &Home, member: MemberIx, brought: Option<Brought>) -> Result<(), String> {
+    let device = match brought.ok_or(SILENT)? {
+        Brought::Nothing(why) => return Err(why),
+        Brought::Known(id) => home.devices.known_as(id).ok_or("its device is being opened")?,
+        Brought::Opened(id, device) => home.take_in(id, &device).await?,
+    };
+    home.array.show(member, &device).await.map_err(|error| error.to_string())
+}
+
+fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<Brought>> {
+    let (sender, receiver) = channel();
+    // If the server has ended meanwhile, nobody wants it any more.
+    let errand = move || drop(sender.send(find(&place, &known, &sought)));
+    // Without a thread there is another time.
+    thread::Builder::new().name("seek".into()).spawn(errand).ok().map(|_| receiver)
+}
+
+/// What is at a place, opened if it is the member; blocking.
+fn find(place: &Path, known: &[FileId], sought: &Sought) -> Brought {
+    let Ok(id) = file_id(place) else { return Brought::Nothing("there is nothing at its path".into()) };
+    let found = match look(place) {
+        Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop),
+        Found::Nothing => Err("holds nothing".into()),
+        Found::Other(what) => Err(format!("holds {what}")),
+        Found::Unreadable(why) => return Brought::Nothing(why),
+    };
+    match found {
+        Err(why) => Brought::Nothing(format!("what is at its path {why}")),
+        Ok(()) if known.contains(&id) => Brought::Known(id),
+        Ok(()) => match Device::open(place, Access::Exclusive) {
+            Ok(device) => Brought::Opened(id, device),
+            Err(error) => Brought::Nothing(error.to_string()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_news_is_told_once() {
+        let searches = Searches::default();
+        assert!(searches.note(MemberIx(1), "a") && !searches.note(MemberIx(1), "a") && searches.note(MemberIx(1), "b"));
+        assert_eq!(searches.why(MemberIx(1)).as_deref(), Some("b"));
+        searches.keep(&[]);
+        assert_eq!(searches.why(MemberIx(1)), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! Members that were absent when the array was opened, or gave no answer then, and come while it is served.
+//!
+//! The engine knows no paths. Whoever serves the array looks where such a member was last seen ([`Array::sought`]), and shows
+//! what is there ([`Array::show`]). The array believes a device only if its superblock says that it is this very member, as it
+//! was when it left or before, and if it takes a write and a flush. Then it is filled with what it lacks, as one that was away
+//! during a session is ([`crate::care::guardian`]), and from then on that looks after it.
+
+use std::rc::Rc;
+
+use cygnus_format::{MemberDesc, MemberState, Superblock};
+use cygnus_runtime::{DeviceInfo, IoError};
+use cygnus_types::{ByteSize, MemberIx, Uuid};
+use thiserror::Error;
+
+use crate::array::Array;
+use crate::care::guardian::Guardian;
+use crate::care::places::Returning;
+use crate::care::seats::Taken;
+use crate::reactor::Reactor;
+use crate::recover::assemble::held_below;
+use crate::work::Work;
+
+/// A member that is looked for, and all that tells it from others.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// Which.
+    pub member: MemberIx,
+    array: Uuid,
+    desc: MemberDesc,
+    /// Of the newest superblocks.
+    generation: u64,
+}
+
+/// Why a device that was shown is not let in.
+#[derive(Debug, Error)]
+pub enum NotLetIn {
+    /// The member has a device, or its place is another one's, or nobody takes part again because the array ends.
+    #[error("member {0} is not looked for")]
+    NotSought(MemberIx),
+    /// The device is a member already, or is being made ready for some use.
+    #[error("{0} is in use")]
+    InUse(String),
+    /// Something asked of it earlier has not ended, or its superblock cannot be read.
+    #[error("{0} gives no answer, or has no superblock that can be read")]
+    Silent(String),
+    /// It is not this member, or not one that can be believed.
+    #[error("{device} {why}")]
+    Stranger {
+        /// The device.
+        device: String,
+        /// Why it is not believed.
+        why: String,
+    },
+    /// It does not take a write, or a flush.
+    #[error("{device} does not take a write: {error}")]
+    Refuses {
+        /// The device.
+        device: String,
+        /// What it said.
+        error: IoError,
+    },
+}
+
+impl Sought {
+    /// Whether a device of `size` bytes with this superblock is the member, and can be believed. If what it holds is older than
+    /// what the member held when it left: the sequence below which it has every stripe.
+    ///
+    /// # Errors
+    /// Why not: a clause that goes on after the device's name.
+    pub fn judge(&self, own: &Superblock, size: u64) -> Result<Option<u64>, String> {
+        if own.array != self.array {
+            return Err(format!("is of another array, {:?} ({})", own.state.name, own.array));
+        }
+        if own.member_uuid != self.desc.uuid {
+            return Err(format!("is another device of the array, and not its member {}", self.member.0));
+        }
+        if size < self.desc.size_bytes {
+            return Err(format!("is {}, was {}: truncated", ByteSize(size), ByteSize(self.desc.size_bytes)));
+        }
+        if own.generation > self.generation {
+            return Err("is newer than the array: it went on without the other members".into());
+        }
+        held_below(self.member, own, &self.desc).map_err(|why| format!("is stale: {why}"))
+    }
+}
+
+impl Array {
+    /// Members that are missing, and of which no device has been shown since the array was opened. Those recorded as failed
+    /// are not among them: they are not believed until somebody says so.
+    pub fn sought(&self) -> Vec<Sought> {
+        let members = (0..self.reactor.shared.members.len()).map(|ix| MemberIx(ix as u16));
+        members.filter_map(|member| self.reactor.sought(member)).collect()
+    }
+
+    /// Shows a device that may be a member that is looked for. If it is, it takes part again, and gets what it lacks. All
+    /// reactors must have the device under its number.
+    ///
+    /// # Errors
+    /// See [`NotLetIn`]; then nothing has changed, and it may be shown again.
+    pub fn show<'a>(&'a self, member: MemberIx, device: &'a DeviceInfo) -> Work<'a, Result<(), NotLetIn>> {
+        let (reactor, device) = (self.reactor.clone(), device.clone());
+        // To its end, whatever becomes of the caller: what is on its way to the device is waited for.
+        self.carry_out(async move { reactor.shown(member, device).await })
+    }
+}
+
+impl Reactor {
+    fn sought(&self, member: MemberIx) -> Option<Sought> {
+        let home = self.home();
+        let desc = self.desc(member);
+        let ends = self.shared.is_stopped() || self.shared.fault().is_some() || home.stop.get();
+        let has_left = home.state.borrow().has_left(member);
+        let has_device = self.shared.members[member.index()].known_device().is_some();
+        let missing = desc.state == MemberState::Missing && !has_left && !has_device;
+        let (array, generation) = (home.uuid, home.records.generation.get());
+        (missing && !ends && !self.arrives(member)).then_some(Sought { member, array, desc, generation })
+    }
+
+    /// Whether a member has been found, and is about to be let in.
+    pub(crate) fn arrives(&self, member: MemberIx) -> bool {
+        self.home().places.arrivals.borrow().iter().any(|arrival| arrival.member == member)
+    }
+
+    async fn shown(self: Rc<Self>, member: MemberIx, device: DeviceInfo) -> Result<(), NotLetIn> {
+        let name = || device.name.clone();
+        if self.sought(member).is_none() {
+            return Err(NotLetIn::NotSought(member));
+        }
+        if self.is_in_use(device.ix) {
+            return Err(NotLetIn::InUse(name()));
+        }
+        let taken = Taken::new(&self, vec![device.ix]);
+        let guardian = Guardian::of(&self);
+        // Whatever is at its path now: something may have come there since it was opened.
+        let own = guardian.superblock_if_idle(device.ix, true).await.ok_or_else(|| NotLetIn::Silent(name()))?;
+        let sought = self.sought(member).ok_or(NotLetIn::NotSought(member))?;
+        let judged = sought.judge(&own, device.size);
+        judged.map_err(|why| NotLetIn::Stranger { device: name(), why })?;
+        guardian.takes_writes(device.ix).await.map_err(|error| NotLetIn::Refuses { device: name(), error })?;
+        // Meanwhile an operator may have been quicker, or the array has begun to close.
+        let sought = self.sought(member).ok_or(NotLetIn::NotSought(member))?;
+        let only_below = sought.judge(&own, device.size).map_err(|why| NotLetIn::Stranger { device: name(), why })?;
+        drop(taken);
+        self.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
+        self.home().members_changed.notify();
+        Ok(())
+    }
+}
