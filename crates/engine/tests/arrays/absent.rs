@@ -183,7 +183,9 @@ fn shown_while_it_closes(after: Nanos) {
 
 #[test]
 fn one_may_come_at_any_time_while_the_array_closes() {
-    [0, 20, 50, 100, 200, 400, 800, 1600, 3200].map(|micros| shown_while_it_closes(Nanos::micros(micros)));
+    for micros in [0, 20, 50, 100, 200, 400, 800, 1600, 3200] {
+        shown_while_it_closes(Nanos::micros(micros));
+    }
 }
 
 /// What a device has where superblocks and probes are written.
