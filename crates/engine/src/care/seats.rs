@@ -108,6 +108,11 @@ impl Reactor {
         self.home().fills.all.borrow().clone()
     }
 
+    /// Whether a member has been found, and is about to be let in.
+    pub(crate) fn arrives(&self, member: MemberIx) -> bool {
+        self.home().places.arrivals.borrow().iter().any(|arrival| arrival.member == member)
+    }
+
     /// Whether a member is about to be filled, or is being filled.
     pub(crate) fn is_filling_members(&self) -> bool {
         let home = self.home();

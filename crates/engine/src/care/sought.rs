@@ -116,11 +116,6 @@ impl Reactor {
         (missing && !ends && !self.arrives(member)).then_some(Sought { member, array, desc, generation })
     }
 
-    /// Whether a member has been found, and is about to be let in.
-    pub(crate) fn arrives(&self, member: MemberIx) -> bool {
-        self.home().places.arrivals.borrow().iter().any(|arrival| arrival.member == member)
-    }
-
     async fn shown(self: Rc<Self>, member: MemberIx, device: DeviceInfo) -> Result<(), NotLetIn> {
         let name = || device.name.clone();
         if self.sought(member).is_none() {
