@@ -23,11 +23,10 @@ use cygnus_format::{DATA_START, Geometry};
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_types::Nanos;
 
-pub(crate) use absent::Absent;
 #[cfg(test)]
 pub(crate) use draw::Habits;
 pub(crate) use growth::Regroup;
-pub(crate) use passing::{Passing, Sort};
+pub(crate) use passing::{Absent, Passing, Sort};
 pub(crate) use rot::{Decay, Part};
 pub(crate) use scrubs::Scrubs;
 pub use shrink::Effort;

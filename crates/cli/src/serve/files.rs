@@ -9,6 +9,8 @@ use cygnus_runtime::Runtime;
 use cygnus_types::{ByteSize, Nanos};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const PATIENCE: Nanos = Nanos::millis(200);
 
 const DELETED: &str = "its path does not exist any more, so what it holds is gone when the server stops";
+
+/// What tells a file or block device from all others, whatever its path.
+pub type FileId = (u64, u64);
+
+/// The file or block device at a path; blocking.
+pub fn file_id(path: &Path) -> std::io::Result<FileId> {
+    std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
 
 /// What was at a path.
 #[derive(Clone, Copy)]

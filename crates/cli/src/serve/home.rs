@@ -4,7 +4,7 @@ use super::files::Files;
 use super::members::Devices;
 use super::peer::{ToHome, ToPeer};
 use super::record::{self, Recorder};
-use super::seek::{Searches, seek};
+use super::seek::{Searches, Seeker, seek};
 use super::{Plan, announce, clients, control, start_server};
 use crate::backend::{
     self,
@@ -46,7 +46,7 @@ pub struct Home {
     changed: Event,
     files: Files,
     /// Members that are looked for.
-    pub searches: Searches,
+    searches: Rc<Searches>,
     /// Devices of this process, and what the peers say of new ones.
     pub devices: Devices,
 }
@@ -141,12 +141,13 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
         peer_failure: RefCell::new(None),
         changed: Event::new(),
         files: Files::default(),
-        searches: Searches::default(),
+        searches: Rc::default(),
         devices: Devices::new(reactor),
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
-    home.rt.spawn(seek(home.clone()));
+    let (rt, array, searches) = (home.rt.clone(), home.array.clone(), home.searches.clone());
+    home.rt.spawn(seek(Seeker { rt, array, places: home.clone(), searches }));
     if let Some(every) = plan.scrub_every {
         home.rt.spawn(scrub_on_schedule(home.clone(), every));
     }

@@ -2,8 +2,10 @@
 //! number, and remembered for the next start.
 
 use super::aside::aside;
+use super::files::{FileId, file_id};
 use super::home::{Home, tell_peers};
 use super::peer::ToPeer;
+use super::seek::Places;
 use crate::backend::convert;
 use crate::state::MemberRecord;
 use cygnus_control::status::Growth;
@@ -12,16 +14,7 @@ use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos};
 use cygnus_uring::{Access, Device, Io, Reactor};
 use std::cell::{Cell, RefCell};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// What tells a file or block device from all others, whatever its path.
-pub type FileId = (u64, u64);
-
-/// The file or block device at a path; blocking.
-pub fn file_id(path: &Path) -> std::io::Result<FileId> {
-    std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
-}
 
 /// How long the opening of a device may take: a drive that sleeps, and then some.
 const OPENING: Nanos = Nanos::secs(30);
@@ -84,19 +77,38 @@ impl Devices {
         Ok(self.known_as(id).ok_or(id))
     }
 
-    /// What tells the devices that are open from others.
-    pub fn known_ids(&self) -> Vec<FileId> {
-        self.known.borrow().iter().filter_map(|(id, _)| *id).collect()
-    }
-
     /// The device that is open and is this one.
-    pub fn known_as(&self, id: FileId) -> Option<DeviceInfo> {
+    fn known_as(&self, id: FileId) -> Option<DeviceInfo> {
         let known = self.known.borrow();
         known.iter().find(|(known, _)| *known == Some(id)).map(|(_, info)| info.clone())
     }
 
     pub fn peer_answered(&self, result: Result<DeviceIx, String>) {
         self.answers.borrow_mut().push(result);
+    }
+}
+
+impl Places for Home {
+    fn remembered(&self, member: MemberIx) -> Option<PathBuf> {
+        let record = self.plan.record.lock().expect("no holder panics");
+        let of_it = record.members.iter().find(|known| known.index == u32::from(member.0));
+        of_it.map(|known| known.path.clone())
+    }
+
+    fn known_ids(&self) -> Vec<FileId> {
+        self.devices.known.borrow().iter().filter_map(|(id, _)| *id).collect()
+    }
+
+    fn known_as(&self, id: FileId) -> Option<DeviceInfo> {
+        self.devices.known_as(id)
+    }
+
+    async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, String> {
+        self.take_in(id, device).await
+    }
+
+    fn tell(&self, what: &str) {
+        self.plan.log.detail(what);
     }
 }
 
@@ -110,7 +122,7 @@ impl Home {
     }
 
     /// Lets all reactors know a device that has been opened.
-    pub async fn take_in(&self, id: FileId, device: &Device) -> Result<DeviceInfo, String> {
+    async fn take_in(&self, id: FileId, device: &Device) -> Result<DeviceInfo, String> {
         let devices = &self.devices;
         self.until(|home| !home.devices.adding.get()).await;
         devices.adding.set(true);
@@ -205,13 +217,6 @@ impl Home {
         let remembered = record.members.iter().find(|member| member.path.as_os_str() == name).map(|m| m.index as u16);
         let present = members.iter().find(|member| member.name == name).map(|member| member.member);
         present.or(remembered.map(MemberIx)).ok_or_else(|| format!("{name} is no member: see 'cygnus array status'"))
-    }
-
-    /// Where a member was last seen.
-    pub fn remembered(&self, member: MemberIx) -> Option<PathBuf> {
-        let record = self.plan.record.lock().expect("no holder panics");
-        let of_it = record.members.iter().find(|known| known.index == u32::from(member.0));
-        of_it.map(|known| known.path.clone())
     }
 
     /// Writes down where devices are that will belong to the array.

@@ -4,10 +4,10 @@
 //! thread of its own looks, which reads only, and claims nothing before a superblock says that this is the member. One that
 //! does not come back is left there, and nobody is sent after it. The array judges once more, and lets the member in.
 
-use super::home::Home;
-use super::members::{FileId, file_id};
+use super::files::{FileId, file_id};
 use crate::members::{Found, look};
-use cygnus_engine::Sought;
+use cygnus_engine::{Array, Sought};
+use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{MemberIx, Nanos};
 use cygnus_uring::{Access, Device};
 use std::cell::RefCell;
@@ -46,6 +46,28 @@ struct Search {
     out: Option<Receiver<Brought>>,
 }
 
+/// Where members were, and the devices of the process.
+pub trait Places {
+    /// Where a member was last seen.
+    fn remembered(&self, member: MemberIx) -> Option<PathBuf>;
+    /// What tells the devices that are open from others.
+    fn known_ids(&self) -> Vec<FileId>;
+    /// The device that is open and is this one.
+    fn known_as(&self, id: FileId) -> Option<DeviceInfo>;
+    /// Lets all reactors know a device that has been opened.
+    async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, String>;
+    /// Says something in the log.
+    fn tell(&self, what: &str);
+}
+
+/// What is looked for, and where.
+pub struct Seeker<P> {
+    pub rt: Runtime,
+    pub array: Array,
+    pub places: Rc<P>,
+    pub searches: Rc<Searches>,
+}
+
 /// Why members that are looked for are not there.
 #[derive(Default)]
 pub struct Searches {
@@ -69,52 +91,52 @@ impl Searches {
 }
 
 /// Looks for members as long as the array is served.
-pub async fn seek(home: Rc<Home>) {
+pub async fn seek<P: Places>(seeker: Seeker<P>) {
     let mut searches: BTreeMap<MemberIx, Search> = BTreeMap::new();
     loop {
-        home.rt.sleep(TURN).await;
-        let all = home.array.sought();
-        home.searches.keep(&all);
+        seeker.rt.sleep(TURN).await;
+        let all = seeker.array.sought();
+        seeker.searches.keep(&all);
         // Whoever has not come back is waited for, also when the member is not looked for any more: it may be again.
         searches.retain(|member, search| search.out.is_some() || all.iter().any(|sought| sought.member == *member));
         for sought in all {
-            let now = home.rt.now();
+            let now = seeker.rt.now();
             let new = Search { due: now, nap: FIRST, out: None };
-            turn(&home, searches.entry(sought.member).or_insert(new), sought).await;
+            turn(&seeker, searches.entry(sought.member).or_insert(new), sought).await;
         }
     }
 }
 
 /// Sends somebody to look for a member if it is time for that, or hears what was found.
-async fn turn(home: &Home, search: &mut Search, sought: Sought) {
-    let Some(place) = home.remembered(sought.member) else { return };
+async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought) {
+    let Some(place) = seeker.places.remembered(sought.member) else { return };
     let member = sought.member;
     match search.out.as_ref().map(Receiver::try_recv) {
-        None if home.rt.now() < search.due => {}
-        None => search.out = send(place, home.devices.known_ids(), sought),
+        None if seeker.rt.now() < search.due => {}
+        None => search.out = send(place, seeker.places.known_ids(), sought),
         // A second one would be held up like the first.
-        Some(Err(TryRecvError::Empty)) => drop(home.searches.note(member, SILENT)),
+        Some(Err(TryRecvError::Empty)) => drop(seeker.searches.note(member, SILENT)),
         Some(brought) => {
             search.out = None;
-            if let Err(why) = shown(home, member, brought.ok()).await {
-                if home.searches.note(member, &why) {
-                    home.plan.log.detail(&format!("member {} is looked for at {}: {why}", member.0, place.display()));
-                }
+            if let Err(why) = shown(seeker, member, brought.ok()).await
+                && seeker.searches.note(member, &why)
+            {
+                seeker.places.tell(&format!("member {} is looked for at {}: {why}", member.0, place.display()));
             }
-            search.due = home.rt.now() + search.nap;
+            search.due = seeker.rt.now() + search.nap;
             search.nap = (search.nap * 2).min(LONGEST);
         }
     }
 }
 
 /// Shows the array what was found.
-async fn shown(home: &Home, member: MemberIx, brought: Option<Brought>) -> Result<(), String> {
+async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Option<Brought>) -> Result<(), String> {
     let device = match brought.ok_or(SILENT)? {
         Brought::Nothing(why) => return Err(why),
-        Brought::Known(id) => home.devices.known_as(id).ok_or("its device is being opened")?,
-        Brought::Opened(id, device) => home.take_in(id, &device).await?,
+        Brought::Known(id) => seeker.places.known_as(id).ok_or("its device is being opened")?,
+        Brought::Opened(id, device) => seeker.places.opened(id, &device).await?,
     };
-    home.array.show(member, &device).await.map_err(|error| error.to_string())
+    seeker.array.show(member, &device).await.map_err(|error| error.to_string())
 }
 
 fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<Brought>> {

@@ -6,15 +6,7 @@
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
-use super::{Cycle, Sort, Story, Tier, What};
-
-/// See the module's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Absent {
-    pub(crate) member: usize,
-    /// How long after clients begin its device is where it was.
-    pub(crate) until: Nanos,
-}
+use super::{Absent, Cycle, Sort, Story, Tier, What};
 
 /// One story in so many of those that may has it, and then every other opening.
 const ONE_IN: u64 = 3;

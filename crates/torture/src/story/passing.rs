@@ -18,6 +18,14 @@ pub(crate) struct Passing {
     pub(crate) members: Vec<usize>,
 }
 
+/// A member is not there when the array is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Absent {
+    pub(crate) member: usize,
+    /// How long after clients begin its device is where it was.
+    pub(crate) until: Nanos,
+}
+
 /// What they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
