@@ -24,7 +24,7 @@ fn sought(array: &Array) -> Vec<MemberIx> {
 
 /// Every second block is written anew.
 fn newer(at: u64) -> u64 {
-    if at % 2 == 0 { at + 7 } else { at }
+    if at.is_multiple_of(2) { at + 7 } else { at }
 }
 
 async fn write_anew(rt: &Runtime, array: &Array) {
