@@ -60,7 +60,7 @@ impl Home {
         self.records.is_not_behind(member);
     }
 
-    pub(crate) fn new(space: Space, state: ArrayState, uuid: Uuid, generation: u64) -> Self {
+    pub(crate) fn new(space: Space, cleaning: Cleaning, state: ArrayState, uuid: Uuid, generation: u64) -> Self {
         Self {
             uuid,
             state: RefCell::new(state),
@@ -68,7 +68,7 @@ impl Home {
             space_changed: Event::new(),
             members_changed: Event::new(),
             pins: Pins::default(),
-            cleaning: Cleaning::default(),
+            cleaning,
             flushing: Rounds::default(),
             checkpoints: Checkpoints::default(),
             records: Records::new(generation),

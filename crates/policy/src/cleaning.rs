@@ -1,7 +1,7 @@
 //! Where cleaning works, and when it starts and stops.
 
 use crate::whole_group::WholeGroupView;
-use crate::{GroupView, SegmentView, Turn};
+use crate::{GroupView, Turn, Worth};
 
 /// The groups, and whose turn it is.
 #[derive(Clone, Copy, Debug)]
@@ -68,14 +68,16 @@ pub enum CleaningScope {
 }
 
 impl CleaningScope {
-    /// Whether a segment is worth being a victim. In a rotation each is cleaned once in its group's turn: what was moved
+    /// Which segments are worth being victims. In a rotation each is cleaned once in its group's turn: what was moved
     /// only just now is left alone until the turn comes again, so that its garbage has time to grow and a turn has an
     /// end. Not while writers wait (`starving`).
-    pub fn may_take(self, segment: &SegmentView, starving: bool) -> bool {
+    pub fn worth(self, starving: bool) -> Worth {
         match self {
-            CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => segment.live_percent() < 100,
+            CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => {
+                Worth { below_percent: 100, of_this_turn: true }
+            }
             CleaningScope::NextFrontEnd { worthless_percent, .. } => {
-                segment.live_percent() < worthless_percent && (starving || !segment.of_this_turn)
+                Worth { below_percent: worthless_percent, of_this_turn: starving }
             }
         }
     }
@@ -167,6 +169,7 @@ impl CleaningScope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SegmentView;
 
     fn group(free: u32) -> GroupView {
         GroupView { segments: 100, free, reserve: 2 }
@@ -177,9 +180,9 @@ mod tests {
         let swan = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
         let view =
             |of_this_turn| SegmentView { id: cygnus_types::SegmentId(1), live: 5, capacity: 10, life: 1, of_this_turn };
-        assert!(swan.may_take(&view(false), false) && swan.may_take(&view(true), true));
-        assert!(!swan.may_take(&view(true), false));
-        assert!(CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 }.may_take(&view(true), false));
+        assert!(swan.worth(false).takes(&view(false)) && swan.worth(true).takes(&view(true)));
+        assert!(!swan.worth(false).takes(&view(true)));
+        assert!(CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 }.worth(false).takes(&view(true)));
     }
 
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {

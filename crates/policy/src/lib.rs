@@ -26,5 +26,5 @@ pub use latency::{HedgeBudget, Lag, LatencyRule, Pace};
 pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
-pub use victim::{SegmentView, Victim};
+pub use victim::{SegmentView, Victim, Worth};
 pub use whole_group::{WholeGroupView, destination, left_for_writers};

@@ -36,28 +36,31 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// The victim among `segments`, or `None` if there is none; ties go to the lowest number.
-    pub fn choose(self, segments: impl Iterator<Item = SegmentView>) -> Option<SegmentView> {
-        segments.min_by_key(|segment| self.rank(segment))
-    }
-
-    /// The lowest comes first.
-    fn rank(self, segment: &SegmentView) -> (u64, SegmentId) {
+    /// The lowest comes first; ties go to the lowest number.
+    pub fn rank(self, segment: &SegmentView) -> u64 {
         match self {
-            Victim::Greedy => (segment.live.into(), segment.id),
-            Victim::Oldest => (segment.life, segment.id),
+            Victim::Greedy => segment.live.into(),
+            Victim::Oldest => segment.life,
         }
     }
+}
 
-    /// The best victims, at most `most`, best first.
-    pub fn choose_several(self, segments: impl Iterator<Item = SegmentView>, most: usize) -> Vec<SegmentView> {
-        let mut best: Vec<SegmentView> = segments.collect();
-        if best.len() > most {
-            best.select_nth_unstable_by_key(most, |segment| self.rank(segment));
-            best.truncate(most);
-        }
-        best.sort_unstable_by_key(|segment| self.rank(segment));
-        best
+/// Which segments are worth being victims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worth {
+    /// Those with valid blocks below so many percent of what they can hold.
+    pub below_percent: u32,
+    /// Those begun in their group's present turn, too.
+    pub of_this_turn: bool,
+}
+
+impl Worth {
+    /// Any segment.
+    pub const ANY: Worth = Worth { below_percent: u32::MAX, of_this_turn: true };
+
+    /// Whether a segment is.
+    pub fn takes(self, segment: &SegmentView) -> bool {
+        segment.live_percent() < self.below_percent && (self.of_this_turn || !segment.of_this_turn)
     }
 }
 
@@ -74,14 +77,11 @@ mod tests {
             life: 9 - u64::from(id),
             of_this_turn: false,
         };
-        let chosen = Victim::Greedy.choose([seg(0, 5), seg(1, 2), seg(2, 2)].into_iter());
-        assert_eq!(chosen, Some(seg(1, 2)));
-        assert_eq!(Victim::Greedy.choose(std::iter::empty()), None);
-        assert_eq!(Victim::Oldest.choose([seg(0, 5), seg(1, 2), seg(2, 2)].into_iter()), Some(seg(2, 2)));
-        let several =
-            |most| Victim::Greedy.choose_several([seg(0, 5), seg(1, 2), seg(2, 2), seg(3, 9)].into_iter(), most);
-        assert_eq!(several(3), [seg(1, 2), seg(2, 2), seg(0, 5)]);
-        assert_eq!(several(1), [seg(1, 2)]);
-        assert_eq!(several(9).len(), 4);
+        let first = |rule: Victim| {
+            let segments = [seg(0, 5), seg(1, 2), seg(2, 2)];
+            segments.into_iter().min_by_key(|segment| (rule.rank(segment), segment.id))
+        };
+        assert_eq!(first(Victim::Greedy), Some(seg(1, 2)));
+        assert_eq!(first(Victim::Oldest), Some(seg(2, 2)));
     }
 }

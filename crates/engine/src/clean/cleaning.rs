@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use cygnus_runtime::Event;
 use cygnus_types::{GroupId, Nanos};
 
+use crate::clean::candidates::Candidates;
 use crate::space::segments::SegIx;
 
 /// Guests that have asked for nothing for so long do not count.
@@ -44,8 +45,9 @@ impl GuestsSeen {
 }
 
 /// See the module's text.
-#[derive(Default)]
 pub(crate) struct Cleaning {
+    /// Segments that may be emptied.
+    pub candidates: RefCell<Candidates>,
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
     /// What guests did lately in the groups being cleaned.
@@ -56,6 +58,19 @@ pub(crate) struct Cleaning {
     pub running: Cell<bool>,
     /// Notified when it has ended.
     pub ended: Event,
+}
+
+impl Cleaning {
+    pub(crate) fn new(candidates: Candidates) -> Self {
+        Self {
+            candidates: RefCell::new(candidates),
+            victims: RefCell::default(),
+            guests: RefCell::default(),
+            releasing: Cell::default(),
+            running: Cell::default(),
+            ended: Event::default(),
+        }
+    }
 }
 
 #[cfg(test)]

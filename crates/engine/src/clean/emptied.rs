@@ -88,7 +88,9 @@ impl Reactor {
         let table = &self.shared.segments;
         let victim = table.index(place.group, place.segment);
         let is_empty = |&seg: &SegIx| seg != victim && table.live(seg) == 0 && self.may_clean(seg);
-        for seg in table.all().filter(is_empty) {
+        let mut empty = self.candidates().without_current_blocks(table);
+        empty.retain(is_empty);
+        for seg in empty {
             table.set_state(seg, SegState::Pending);
             self.home().space.borrow_mut().pending.push(seg);
         }

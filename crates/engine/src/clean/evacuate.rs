@@ -15,7 +15,6 @@ use cygnus_types::{GroupId, Nanos};
 use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
-use crate::shared::Shared;
 use crate::space::manager::{Space, group_id, segment_capacity};
 use crate::space::segments::{SegIx, SegState};
 
@@ -36,11 +35,10 @@ enum Keeps {
 }
 
 /// For each group, the segments that its current blocks would fill, but for those that cannot be read.
-fn live_segments(shared: &Shared) -> Vec<u32> {
-    let (table, capacity) = (&shared.segments, u64::from(segment_capacity(&shared.layout)));
-    let counts = |&seg: &SegIx| matches!(table.state(seg), SegState::Sealed | SegState::Pending);
-    let live = |group| table.of_group(group).filter(counts).map(|seg| u64::from(table.live(seg))).sum::<u64>();
-    (0..shared.layout.groups()).map(|group| live(group_id(group)).div_ceil(capacity) as u32).collect()
+fn live_segments(reactor: &Reactor) -> Vec<u32> {
+    let (candidates, capacity) = (reactor.candidates(), u64::from(segment_capacity(&reactor.shared.layout)));
+    let groups = (0..reactor.shared.layout.groups()).map(group_id);
+    groups.map(|group| candidates.live(group).div_ceil(capacity) as u32).collect()
 }
 
 /// At the opening of an array whose groups are filled from front to back: what is not current in one, up to the last
@@ -93,7 +91,9 @@ impl Evacuator {
         if !shared.policies.cleaning.is_by_group() || space.by_segments || space.recovering {
             return None;
         }
-        let live = live_segments(shared);
+        drop(space);
+        let live = live_segments(&self.reactor);
+        let mut space = self.reactor.home().space.borrow_mut();
         let starving = space.starving > 0;
         let view = WholeGroupView { groups: &views, front_end: space.front_end, live: &live, starving };
         let chosen = shared.policies.cleaning.group_to_empty(&view);
@@ -106,7 +106,7 @@ impl Evacuator {
 
     /// Says how much is left to be moved.
     pub(crate) fn note_evacuation(&self, group: GroupId) {
-        let live = live_segments(&self.reactor.shared)[group.index()];
+        let live = live_segments(&self.reactor)[group.index()];
         let mut space = self.reactor.home().space.borrow_mut();
         let seq = space.next_segment_seq;
         space.turn.goes_on(group.index(), live, seq, self.reactor.rt.now());

@@ -1,5 +1,6 @@
 //! Cleaning: which group and which victims, what moves out of them, and how fast.
 
+pub(crate) mod candidates;
 pub(crate) mod cleaner;
 pub(crate) mod cleaning;
 pub(crate) mod emptied;

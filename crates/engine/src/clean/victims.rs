@@ -1,13 +1,14 @@
 //! Which segments are cleaned next: fills the views that the policies judge.
 
+use std::cell::RefMut;
 use std::rc::Rc;
 
-use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim};
+use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim, Worth};
 use cygnus_types::GroupId;
 
+use crate::clean::candidates::Candidates;
 use crate::clean::evacuate::Evacuator;
 use crate::reactor::Reactor;
-use crate::space::manager::segment_capacity;
 use crate::space::segments::SegIx;
 
 /// What is to be emptied now.
@@ -31,20 +32,14 @@ impl Choice {
     /// The victims to empty now; `None` to rest.
     pub(crate) fn choose_victims(&self) -> Option<Chosen> {
         if let Some(group) = Evacuator::of(&self.reactor).group_to_empty() {
-            let victims = self
-                .reactor
-                .shared
-                .policies
-                .victim
-                .choose_several(self.sealed(group), self.reactor.victims_at_once(group));
+            let victims = self.best(group, self.reactor.shared.policies.victim, Worth::ANY);
             return Some(self.chosen(group, victims));
         }
         let policies = &self.reactor.shared.policies;
         let starving = self.reactor.home().space.borrow().starving > 0;
-        let worth = |view: &SegmentView| policies.cleaning.may_take(view, starving);
-        let chosen = self.choose_among(policies.victim, starving, worth);
+        let chosen = self.choose_among(policies.victim, starving, policies.cleaning.worth(starving));
         // While writers wait any gain will do, the greatest first.
-        chosen.or_else(|| starving.then(|| self.choose_among(Victim::Greedy, starving, |_| true))?)
+        chosen.or_else(|| starving.then(|| self.choose_among(Victim::Greedy, starving, Worth::ANY))?)
     }
 
     /// Victims in a second group, to be emptied beside those of the first one, if one group at a time might be too slow.
@@ -61,8 +56,7 @@ impl Choice {
         let (group, starving) = (GroupId(beside as u16), space.starving > 0);
         let room = space.room_to_move(&self.reactor.shared, beside);
         drop(space);
-        let worth = self.sealed(group).filter(|view| policies.cleaning.may_take(view, starving));
-        let mut victims = policies.victim.choose_several(worth, self.reactor.victims_at_once(group));
+        let mut victims = self.best(group, policies.victim, policies.cleaning.worth(starving));
         victims.truncate(fitting(&victims, room));
         if victims.is_empty() {
             return None;
@@ -79,14 +73,17 @@ impl Choice {
         Chosen { group, victims: victims.into_iter().map(index).collect() }
     }
 
-    fn choose_among(&self, rule: Victim, starving: bool, worth: impl Fn(&SegmentView) -> bool) -> Option<Chosen> {
-        let groups = self.reactor.home().space.borrow().views(&self.reactor.shared);
-        let candidates = |g: usize| {
-            let present = groups[g].is_present();
-            self.sealed(GroupId(g as u16)).filter(|view| present && worth(view)).collect::<Vec<_>>()
+    fn choose_among(&self, rule: Victim, starving: bool, worth: Worth) -> Option<Chosen> {
+        let (reactor, policies) = (&self.reactor, &self.reactor.shared.policies);
+        let groups = reactor.home().space.borrow().views(&reactor.shared);
+        let (candidates, busy) = (reactor.candidates(), reactor.busy_segments());
+        let best = |g: usize| {
+            let mut best = candidates.best(&reactor.shared.segments, GroupId(g as u16), rule, worth, &busy);
+            best.next().filter(|_| groups[g].is_present()).map(|view| view.live_percent())
         };
-        let best = (0..groups.len()).map(|g| rule.choose(candidates(g).into_iter()).map(|view| view.live_percent()));
-        let best_victim_percent: Vec<_> = best.collect();
+        // Where groups are emptied as a whole, nobody asks for victims of one before writers wait.
+        let asked = |_: &usize| starving || !policies.cleaning.is_by_group();
+        let best_victim_percent: Vec<_> = (0..groups.len()).map(|g| Some(g).filter(asked).and_then(best)).collect();
         let mut space = self.reactor.home().space.borrow_mut();
         space.cleaning = self.reactor.shared.policies.cleaning.choose(&CleaningView {
             rotation: RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() },
@@ -100,32 +97,45 @@ impl Choice {
             return None;
         };
         drop(space);
-        let candidates = candidates(g);
         let mut space = self.reactor.home().space.borrow_mut();
-        let emptied = space.pending_in(&self.reactor.shared, GroupId(g as u16));
+        let group = GroupId(g as u16);
+        let emptied = space.pending_in(&self.reactor.shared, group);
         let to_free = self.reactor.shared.policies.cleaning.still_to_free(&groups[g]).saturating_sub(emptied);
-        let (to_free, seq) = (to_free.min(candidates.len() as u32), space.next_segment_seq);
+        let there_are = candidates.how_many(group, worth, &busy);
+        drop(candidates);
+        let (to_free, seq) = (to_free.min(there_are), space.next_segment_seq);
         space.turn.goes_on(g, to_free, seq, self.reactor.rt.now());
         let room = space.room_to_move(&self.reactor.shared, g);
         drop(space);
-        let group = GroupId(g as u16);
-        let mut victims = rule.choose_several(candidates.into_iter(), self.reactor.victims_at_once(group));
+        let mut victims = self.best(group, rule, worth);
         victims.truncate(fitting(&victims, room).max(1));
         Some(self.chosen(group, victims))
     }
 
-    /// The segments of a group that may be victims.
-    fn sealed(&self, group: GroupId) -> impl Iterator<Item = SegmentView> {
-        let (segments, capacity) = (&self.reactor.shared.segments, segment_capacity(&self.reactor.shared.layout));
-        let turn = self.reactor.home().space.borrow().turn.began(group.index());
-        let view = move |seg| SegmentView {
-            id: segments.locate(seg).1,
-            live: segments.live(seg),
-            capacity,
-            life: segments.seq(seg),
-            of_this_turn: turn.is_some_and(|began| segments.seq(seg) >= began),
-        };
-        segments.of_group(group).filter(|&seg| self.reactor.may_clean(seg)).map(view)
+    /// The best victims of a group, as many as are emptied at once.
+    fn best(&self, group: GroupId, rule: Victim, worth: Worth) -> Vec<SegmentView> {
+        let (table, at_once) = (&self.reactor.shared.segments, self.reactor.victims_at_once(group));
+        let (candidates, busy) = (self.reactor.candidates(), self.reactor.busy_segments());
+        candidates.best(table, group, rule, worth, &busy).take(at_once).collect()
+    }
+}
+
+impl Reactor {
+    /// The segments that may be victims, as they are now, but for those of [`Reactor::busy_segments`].
+    pub(crate) fn candidates(&self) -> RefMut<'_, Candidates> {
+        let (shared, home) = (&self.shared, self.home());
+        let mut candidates = home.cleaning.candidates.borrow_mut();
+        candidates.look(&shared.segments, shared.layout.groups(), &home.checkpoints, &home.space.borrow().turn);
+        candidates
+    }
+
+    /// Segments that the cleaner is emptying, or of which columns are being restored.
+    fn busy_segments(&self) -> Vec<SegIx> {
+        let mut busy = self.home().pins.all();
+        busy.extend(self.home().cleaning.victims.borrow().iter().copied());
+        busy.sort_unstable();
+        busy.dedup();
+        busy
     }
 }
 

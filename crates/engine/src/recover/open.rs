@@ -13,7 +13,9 @@ use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
 use crate::care::prepare::Released;
 use crate::care::rebuild::Rebuilder;
+use crate::clean::candidates::Candidates;
 use crate::clean::cleaner::Cleaner;
+use crate::clean::cleaning::Cleaning;
 use crate::clean::evacuate::keep_garbage;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
@@ -29,7 +31,7 @@ use crate::recover::lost;
 use crate::recover::replay::{Replayed, Rescue};
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
-use crate::space::manager::Space;
+use crate::space::manager::{Space, segment_capacity};
 use crate::space::segments::SegState;
 use crate::space::usable::{policies, usable_blocks};
 use crate::write::lane::Lane;
@@ -277,7 +279,9 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         log: options.log.clone(),
     }));
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
-    let home = Home::new(space, state.clone(), *array, *generation);
+    let capacity = segment_capacity(&shared.layout);
+    let candidates = Candidates::new(shared.policies.cleaning, shared.policies.victim, capacity);
+    let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, *generation);
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
 }
 

@@ -273,7 +273,7 @@ impl Space {
     /// Segments of a group that nobody can empty, where that matters.
     fn given_up(&self, shared: &Shared, group: GroupId) -> u32 {
         let is_given_up = |&seg: &SegIx| shared.segments.state(seg) == SegState::Damaged;
-        match shared.policies.cleaning.is_by_group() {
+        match shared.policies.cleaning.is_by_group() && shared.segments.any_is_damaged() {
             true => shared.segments.of_group(group).filter(is_given_up).count() as u32,
             false => 0,
         }

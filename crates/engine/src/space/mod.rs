@@ -1,11 +1,13 @@
 //! Space: the segments, their states, and who gets them.
 
+pub(crate) mod changed;
 pub(crate) mod evacuation;
 pub(crate) mod grants;
 pub(crate) mod grown;
 pub(crate) mod manager;
 pub(crate) mod newest;
 pub(crate) mod pins;
+pub(crate) mod ranking;
 pub(crate) mod release;
 pub(crate) mod role;
 pub(crate) mod segments;

@@ -29,6 +29,11 @@ impl Pins {
     pub(crate) fn has(&self, seg: SegIx) -> bool {
         self.segments.borrow().contains_key(&seg)
     }
+
+    /// All that are pinned.
+    pub(crate) fn all(&self) -> Vec<SegIx> {
+        self.segments.borrow().keys().copied().collect()
+    }
 }
 
 impl Drop for Pin<'_> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use cygnus_format::MAX_SEGMENTS;
 use cygnus_types::{GroupId, Pba, ReactorId, SegmentId};
 
+use crate::space::changed::Changed;
 use crate::space::grown::Grown;
 use crate::space::newest::NewestLayout;
 use crate::write::residence::Residence;
@@ -39,12 +40,17 @@ pub(crate) struct SegmentTable {
     pages: Grown<Box<[Segment]>>,
     layout: Arc<NewestLayout>,
     span: u64,
+    /// Segments of which something has changed that their rank as victims may depend on.
+    changed: Changed,
+    /// Segments that are damaged.
+    damaged: AtomicU32,
 }
 
 impl SegmentTable {
     pub(crate) fn new(layout: Arc<NewestLayout>) -> Self {
         let pages = Grown::new(MAX_SEGMENTS as usize / PAGE, []);
-        let table = Self { pages, span: layout.geometry().frame_blocks(), layout };
+        let span = layout.geometry().frame_blocks();
+        let table = Self { pages, span, layout, changed: Changed::new(), damaged: AtomicU32::new(0) };
         table.make_room(table.layout.end_frame() as usize);
         table
     }
@@ -65,7 +71,23 @@ impl SegmentTable {
             discards.store(0, Ordering::Relaxed);
             rescues.store(0, Ordering::Relaxed);
             residence.set_state(SegState::Withheld);
+            self.changed.mark(frame);
         }
+    }
+
+    /// Gives each segment to `of` that has changed since this was asked last, of groups that have left too.
+    pub(crate) fn take_changed(&self, mut of: impl FnMut(SegIx)) {
+        self.changed.take(|frame| of(SegIx(frame)));
+    }
+
+    /// What a segment's rank depends on has changed elsewhere.
+    pub(crate) fn mark_changed(&self, seg: SegIx) {
+        self.changed.mark(seg.0);
+    }
+
+    /// Data blocks and parity blocks of a segment, headers too: no count of its blocks is higher.
+    pub(crate) fn most_blocks(&self) -> u64 {
+        self.span
     }
 
     #[inline]
@@ -103,7 +125,20 @@ impl SegmentTable {
     }
 
     pub(crate) fn set_state(&self, seg: SegIx, state: SegState) {
+        // Only the home reactor makes a segment damaged, and only there that ends.
+        if state == SegState::Damaged || self.state(seg) == SegState::Damaged {
+            let (was, is) = (self.state(seg) == SegState::Damaged, state == SegState::Damaged);
+            self.damaged.fetch_add(u32::from(is), Ordering::Relaxed);
+            let before = self.damaged.fetch_sub(u32::from(was), Ordering::Relaxed);
+            assert!(before >= u32::from(was), "what ends being damaged was counted");
+        }
         self.at(seg).residence.set_state(state);
+        self.changed.mark(seg.0);
+    }
+
+    /// Whether any segment is damaged.
+    pub(crate) fn any_is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed) > 0
     }
 
     /// Marks a segment open and says which reactor holds what is not on the devices yet.
@@ -113,6 +148,7 @@ impl SegmentTable {
         segment.newest.store(0, Ordering::Relaxed);
         segment.discards.store(0, Ordering::Relaxed);
         segment.residence.open(owner, life);
+        self.changed.mark(seg.0);
     }
 
     pub(crate) fn seq(&self, seg: SegIx) -> u64 {
@@ -137,18 +173,21 @@ impl SegmentTable {
 
     #[inline]
     pub(crate) fn add_live(&self, seg: SegIx, blocks: u32) {
-        self.at(seg).live.fetch_add(blocks, Ordering::Relaxed);
+        self.at(seg).live.fetch_add(blocks, Ordering::SeqCst);
+        self.changed.mark(seg.0);
     }
 
     /// A block of this address is no longer current.
     #[inline]
     pub(crate) fn drop_live(&self, pba: Pba) {
-        self.at(self.of(pba)).live.fetch_sub(1, Ordering::Relaxed);
+        let seg = self.of(pba);
+        self.at(seg).live.fetch_sub(1, Ordering::SeqCst);
+        self.changed.mark(seg.0);
     }
 
     /// Current blocks. Only meaningful for segments that are not open.
     pub(crate) fn live(&self, seg: SegIx) -> u32 {
-        self.at(seg).live.load(Ordering::Relaxed)
+        self.at(seg).live.load(Ordering::SeqCst)
     }
 
     pub(crate) fn note_stripe(&self, seg: SegIx, stripe_seq: u64) {
@@ -162,16 +201,19 @@ impl SegmentTable {
 
     pub(crate) fn note_discard(&self, seg: SegIx, stripe_seq: u64) {
         self.at(seg).discards.fetch_max(stripe_seq, Ordering::Relaxed);
+        self.changed.mark(seg.0);
     }
 
     /// A block of this segment waits to be written anew.
     pub(crate) fn add_rescue(&self, seg: SegIx) {
         self.at(seg).rescues.fetch_add(1, Ordering::Relaxed);
+        self.changed.mark(seg.0);
     }
 
     /// It was.
     pub(crate) fn drop_rescue(&self, seg: SegIx) {
         self.at(seg).rescues.fetch_sub(1, Ordering::Relaxed);
+        self.changed.mark(seg.0);
     }
 
     /// Blocks of this segment that wait to be written anew.

@@ -1,0 +1,393 @@
+//! The segments that may be victims, in the order in which they would be chosen.
+//!
+//! Each look at them takes in what has changed since the last one: a segment's new count gives it another rank. So what a
+//! choice costs depends on what was written since the one before, and not on how many segments there are.
+//! `docs/decisions/024-victims-by-rank.md` says why it is done this way.
+
+use cygnus_policy::{CleaningScope, SegmentView, Victim, Worth};
+use cygnus_types::{GroupId, SegmentId};
+
+use crate::clean::turn::CleaningTurn;
+use crate::durable::checkpoints::Checkpoints;
+use crate::space::ranking::Ranking;
+use crate::space::segments::{SegIx, SegState, SegmentTable};
+
+/// Set in the rank by age of what is not worth it: that comes behind all that is.
+const WORTHLESS: u64 = 1 << 63;
+
+/// See the module's text.
+pub(crate) struct Candidates {
+    scope: CleaningScope,
+    /// The preset's rule, and the one that counts while writers wait.
+    rules: [Victim; 2],
+    /// Data blocks that a segment can hold.
+    capacity: u32,
+    /// What is known of each segment, by frame.
+    segments: Vec<Known>,
+    groups: Vec<Group>,
+    /// Segments with discards that no checkpoint covered since this is the horizon, each once.
+    uncovered: Vec<SegIx>,
+    horizon: u64,
+}
+
+/// What a group has.
+#[derive(Default)]
+struct Group {
+    /// By each of the rules; the second one is empty if it is the same.
+    rankings: [Ranking; 2],
+    /// Candidates.
+    all: u32,
+    /// Those with few enough valid blocks to be worth it.
+    worth: u32,
+    /// Of these the ones begun in the group's present turn.
+    worth_of_this_turn: u32,
+    /// Current blocks in segments that are sealed, or emptied and not given back.
+    live: u64,
+    /// Where its present turn began.
+    turn: Option<u64>,
+}
+
+/// What was known of a segment at the last look.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Its group and its current blocks, if it counts in [`Group::live`].
+    filled: Option<(GroupId, u32)>,
+    /// Its group and itself, if it is a candidate.
+    ranked: Option<(GroupId, SegmentView)>,
+    /// It is among those that wait for the horizon to move, or was since that has moved.
+    is_uncovered: bool,
+}
+
+impl Candidates {
+    /// Of an array whose segments hold so many data blocks. What segments there are the first look tells.
+    pub(crate) fn new(scope: CleaningScope, rule: Victim, capacity: u32) -> Self {
+        let rules = [rule, Victim::Greedy];
+        Self { scope, rules, capacity, segments: Vec::new(), groups: Vec::new(), uncovered: Vec::new(), horizon: 0 }
+    }
+
+    /// Takes in what has changed.
+    pub(crate) fn look(&mut self, table: &SegmentTable, groups: usize, checkpoints: &Checkpoints, turn: &CleaningTurn) {
+        self.groups.resize_with(groups.max(self.groups.len()), Group::default);
+        let horizon = checkpoints.discard_horizon.get();
+        if horizon != self.horizon {
+            assert!(horizon > self.horizon, "what a checkpoint has covered stays covered");
+            self.horizon = horizon;
+            for seg in self.uncovered.drain(..) {
+                self.segments[seg.0 as usize].is_uncovered = false;
+                table.mark_changed(seg);
+            }
+        }
+        // A turn is long: what its group has is looked through once in it.
+        for (group, known) in self.groups.iter_mut().enumerate().filter(|_| !self.scope.worth(false).of_this_turn) {
+            let began = turn.began(group);
+            if std::mem::replace(&mut known.turn, began) != began {
+                table.of_group(GroupId(group as u16)).for_each(|seg| table.mark_changed(seg));
+            }
+        }
+        table.take_changed(|seg| self.look_at(table, checkpoints, seg));
+    }
+
+    fn look_at(&mut self, table: &SegmentTable, checkpoints: &Checkpoints, seg: SegIx) {
+        let (state, live) = (table.state(seg), table.live(seg));
+        let is_filled = matches!(state, SegState::Sealed | SegState::Pending);
+        // One that cleaning gave up may be a victim when what it could not read is overwritten.
+        let is_candidate = state == SegState::Sealed || state == SegState::Damaged && live == 0;
+        let is_covered = checkpoints.covers_discard(table.newest_discard(seg));
+        let place = (is_filled || is_candidate).then(|| table.locate(seg));
+        if is_filled {
+            assert!(u64::from(live) <= table.most_blocks(), "a segment that is written counts its blocks");
+        }
+        let ranked = place.filter(|_| is_candidate && is_covered && table.rescues(seg) == 0).map(|(group, id)| {
+            let life = table.seq(seg);
+            let of_this_turn = self.groups[group.index()].turn.is_some_and(|began| life >= began);
+            (group, SegmentView { id, live, capacity: self.capacity, life, of_this_turn })
+        });
+        let filled = place.filter(|_| is_filled).map(|(group, _)| (group, live));
+        let now = Known { filled, ranked, is_uncovered: is_candidate && !is_covered };
+        self.is_now(seg, now);
+    }
+
+    fn is_now(&mut self, seg: SegIx, now: Known) {
+        let at = seg.0 as usize;
+        if at >= self.segments.len() {
+            self.segments.resize(at + 1, Known::default());
+        }
+        let before = self.segments[at];
+        self.segments[at] = Known { is_uncovered: before.is_uncovered || now.is_uncovered, ..now };
+        if let Some((group, live)) = before.filled {
+            self.groups[group.index()].live -= u64::from(live);
+        }
+        if let Some((group, live)) = now.filled {
+            self.groups[group.index()].live += u64::from(live);
+        }
+        if let Some((group, view)) = before.ranked {
+            self.count(group, &view, |count| {
+                *count = count.checked_sub(1).expect("what is taken off a count was counted");
+            });
+            if now.ranked.is_none_or(|(its, after)| (its, after.id) != (group, view.id)) {
+                self.rank(group, view.id, None);
+            }
+        }
+        if let Some((group, view)) = now.ranked {
+            self.count(group, &view, |count| *count += 1);
+            self.rank(group, view.id, Some(&view));
+        }
+        if now.is_uncovered && !before.is_uncovered {
+            self.uncovered.push(seg);
+        }
+    }
+
+    /// Changes all the counts of a group in which a candidate counts.
+    fn count(&mut self, group: GroupId, view: &SegmentView, change: impl Fn(&mut u32)) {
+        let starving = self.scope.worth(true);
+        let group = &mut self.groups[group.index()];
+        change(&mut group.all);
+        if starving.takes(view) {
+            change(&mut group.worth);
+            if view.of_this_turn {
+                change(&mut group.worth_of_this_turn);
+            }
+        }
+    }
+
+    fn rank(&mut self, group: GroupId, id: SegmentId, view: Option<&SegmentView>) {
+        for (n, ranking) in self.groups[group.index()].rankings.iter_mut().enumerate() {
+            if n == 0 || self.rules[0] != self.rules[1] {
+                ranking.set(id.0, view.map(|view| rank(self.scope, self.rules[n], view)));
+            }
+        }
+    }
+
+    /// What is worth being a victim in a group, the best first, but for segments that somebody works on.
+    pub(crate) fn best(
+        &self,
+        table: &SegmentTable,
+        group: GroupId,
+        rule: Victim,
+        worth: Worth,
+        busy: &[SegIx],
+    ) -> impl Iterator<Item = SegmentView> {
+        let n = self.rules.iter().position(|&known| known == rule).expect("segments are ranked by this rule");
+        let ranking = &self.groups[group.index()].rankings[n];
+        // Where nothing is, nothing is looked for.
+        let any = if self.counted(group, worth) > 0 { usize::MAX } else { 0 };
+        let in_order = ranking.in_order().take(any).map(move |at| {
+            let seg = table.index(group, SegmentId(at));
+            let (its_group, view) = self.segments[seg.0 as usize].ranked.expect("what is ranked is known");
+            assert_eq!((its_group, view.id.0), (group, at), "and is what it is ranked as");
+            assert_eq!(ranking.rank(at), Some(rank(self.scope, rule, &view)), "a rank is that of the count known");
+            assert!(table.live(seg) <= view.live, "the count of what is sealed only falls");
+            assert!(matches!(table.state(seg), SegState::Sealed | SegState::Damaged), "only the sealed are victims");
+            (seg, view)
+        });
+        let scope = self.scope;
+        in_order
+            .take_while(move |(_, view)| !is_end(scope, rule, worth, view))
+            .filter(move |(seg, view)| worth.takes(view) && !busy.contains(seg))
+            .map(|(_, view)| view)
+    }
+
+    /// How many there are of these.
+    pub(crate) fn how_many(&self, group: GroupId, worth: Worth, busy: &[SegIx]) -> u32 {
+        let counts = |seg: &&SegIx| {
+            let ranked = self.segments.get(seg.0 as usize).and_then(|known| known.ranked);
+            ranked.is_some_and(|(its_group, view)| its_group == group && worth.takes(&view))
+        };
+        let busy = busy.iter().filter(counts).count() as u32;
+        self.counted(group, worth).checked_sub(busy).expect("what somebody works on was counted")
+    }
+
+    fn counted(&self, group: GroupId, worth: Worth) -> u32 {
+        let group = &self.groups[group.index()];
+        if worth == Worth::ANY {
+            return group.all;
+        }
+        assert_eq!(worth.below_percent, self.scope.worth(true).below_percent, "segments are counted by this");
+        group.worth - if worth.of_this_turn { 0 } else { group.worth_of_this_turn }
+    }
+
+    /// Candidates of all groups that hold no current block, by frame.
+    pub(crate) fn without_current_blocks(&self, table: &SegmentTable) -> Vec<SegIx> {
+        let of = |group| {
+            let best = self.best(table, group, Victim::Greedy, Worth::ANY, &[]);
+            best.take_while(|view| view.live == 0).map(move |view| table.index(group, view.id))
+        };
+        let mut empty: Vec<_> = (0..self.groups.len()).flat_map(|group| of(GroupId(group as u16))).collect();
+        empty.sort_unstable();
+        empty
+    }
+
+    /// Current blocks of a group's segments that are sealed, or emptied and not given back yet.
+    pub(crate) fn live(&self, group: GroupId) -> u64 {
+        self.groups[group.index()].live
+    }
+}
+
+/// Where a candidate stands in a ranking. By age what is not worth it comes last, or it would be passed over again and again;
+/// but all of a group that is emptied as a whole is emptied in its order.
+fn rank(scope: CleaningScope, rule: Victim, view: &SegmentView) -> u64 {
+    let is_last = rule == Victim::Oldest && !scope.is_by_group() && !scope.worth(true).takes(view);
+    rule.rank(view) | if is_last { WORTHLESS } else { 0 }
+}
+
+/// Whether neither this one nor any behind it in the ranking is worth it.
+fn is_end(scope: CleaningScope, rule: Victim, worth: Worth, view: &SegmentView) -> bool {
+    match rule {
+        Victim::Greedy => view.live_percent() >= worth.below_percent,
+        Victim::Oldest if scope.is_by_group() || worth == Worth::ANY => false,
+        // What is younger than the first one of this turn is of this turn too.
+        Victim::Oldest => !worth.takes(view),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use cygnus_format::{Extent, Geometry, Layout};
+    use cygnus_policy::Preset;
+    use cygnus_types::{Nanos, Pba, ReactorId};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::space::newest::NewestLayout;
+
+    /// Segments of each of two groups.
+    const SEGMENTS: u32 = 13;
+    const CAPACITY: u32 = 24;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Open,
+        Seal { live: u32 },
+        Drop { blocks: u32 },
+        Becomes(SegState),
+        Discards,
+        Rescues { one_more: bool },
+        Checkpoint,
+        Turn,
+        Busy,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<(u32, Step)>> {
+        let step = prop_oneof![
+            2 => Just(Step::Open),
+            4 => (0..=CAPACITY).prop_map(|live| Step::Seal { live }),
+            4 => (1..CAPACITY).prop_map(|blocks| Step::Drop { blocks }),
+            2 => prop_oneof![Just(SegState::Pending), Just(SegState::Damaged), Just(SegState::Free), Just(SegState::Sealed)]
+                .prop_map(Step::Becomes),
+            1 => Just(Step::Discards),
+            1 => any::<bool>().prop_map(|one_more| Step::Rescues { one_more }),
+            1 => Just(Step::Checkpoint),
+            1 => Just(Step::Turn),
+            1 => Just(Step::Busy),
+        ];
+        proptest::collection::vec((0..2 * SEGMENTS, step), 0..200)
+    }
+
+    struct World {
+        table: SegmentTable,
+        checkpoints: Checkpoints,
+        turn: CleaningTurn,
+        busy: Vec<SegIx>,
+        life: u64,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 1, stripe_rows: 4, segment_blocks: 16 };
+            let extents = [0, SEGMENTS].map(|first| [Extent { first, frames: SEGMENTS }]);
+            let layout = Arc::new(NewestLayout::new(Layout::new(geometry, extents).unwrap()));
+            let (table, turn) = (SegmentTable::new(layout), CleaningTurn::default());
+            Self { table, checkpoints: Checkpoints::default(), turn, busy: Vec::new(), life: 1 }
+        }
+
+        fn goes(&mut self, seg: SegIx, step: &Step) {
+            let (table, was_written) = (&self.table, self.table.state(seg) == SegState::Sealed);
+            match *step {
+                Step::Open => {
+                    table.open(seg, ReactorId(0), self.life);
+                    self.life += 1;
+                }
+                Step::Seal { live } if table.state(seg) == SegState::Open => {
+                    table.add_live(seg, live);
+                    table.set_state(seg, SegState::Sealed);
+                }
+                Step::Drop { blocks } if was_written => {
+                    for _ in 0..blocks.min(table.live(seg)) {
+                        table.drop_live(Pba(u64::from(seg.0) * table.most_blocks()));
+                    }
+                }
+                Step::Becomes(state) if table.state(seg) != SegState::Open => table.set_state(seg, state),
+                Step::Discards => table.note_discard(seg, self.life),
+                Step::Rescues { one_more: true } => table.add_rescue(seg),
+                Step::Rescues { one_more: false } if table.rescues(seg) > 0 => table.drop_rescue(seg),
+                Step::Checkpoint => self.checkpoints.discard_horizon.set(self.life),
+                Step::Turn => self.turn.goes_on((seg.0 % 2) as usize, 1, self.life, Nanos(0)),
+                Step::Busy if self.busy.contains(&seg) => self.busy.retain(|&busy| busy != seg),
+                Step::Busy => self.busy.push(seg),
+                Step::Seal { .. } | Step::Drop { .. } | Step::Becomes(_) | Step::Rescues { .. } => {}
+            }
+        }
+
+        /// The same by looking at every segment.
+        fn scan(&self, group: GroupId, rule: Victim, worth: Worth) -> Vec<SegmentView> {
+            let (table, turn) = (&self.table, self.turn.began(group.index()));
+            let is_candidate = |&seg: &SegIx| {
+                let is_victim = match table.state(seg) {
+                    SegState::Sealed => true,
+                    SegState::Damaged => table.live(seg) == 0,
+                    _ => false,
+                };
+                let is_covered = self.checkpoints.covers_discard(table.newest_discard(seg));
+                is_victim && is_covered && table.rescues(seg) == 0 && !self.busy.contains(&seg)
+            };
+            let view = |seg| SegmentView {
+                id: table.locate(seg).1,
+                live: table.live(seg),
+                capacity: CAPACITY,
+                life: table.seq(seg),
+                of_this_turn: turn.is_some_and(|began| table.seq(seg) >= began),
+            };
+            let all = table.of_group(group).filter(is_candidate).map(view);
+            let mut worth_it: Vec<_> = all.filter(|view| worth.takes(view)).collect();
+            worth_it.sort_by_key(|view| (rule.rank(view), view.id));
+            worth_it
+        }
+
+        fn agrees(&self, candidates: &Candidates, scope: CleaningScope, rule: Victim) {
+            for group in [0, 1].map(GroupId) {
+                for worth in [scope.worth(false), scope.worth(true), Worth::ANY] {
+                    for rule in [rule, Victim::Greedy] {
+                        // By age all of a group is only asked for where groups are emptied as a whole.
+                        if rule == Victim::Oldest && worth == Worth::ANY && !scope.is_by_group() {
+                            continue;
+                        }
+                        let best: Vec<_> = candidates.best(&self.table, group, rule, worth, &self.busy).collect();
+                        let ids = |views: &[SegmentView]| views.iter().map(|v| (v.id, v.live)).collect::<Vec<_>>();
+                        let scan = self.scan(group, rule, worth);
+                        assert_eq!(ids(&best), ids(&scan), "{rule:?} {worth:?}");
+                        assert_eq!(candidates.how_many(group, worth, &self.busy) as usize, scan.len());
+                    }
+                }
+                let counts = |&seg: &SegIx| matches!(self.table.state(seg), SegState::Sealed | SegState::Pending);
+                let live: u32 = self.table.of_group(group).filter(counts).map(|seg| self.table.live(seg)).sum();
+                assert_eq!(candidates.live(group), u64::from(live));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_choice_is_that_of_a_scan(steps in steps(), preset in 0..Preset::ALL.len(), each in 1..9_usize) {
+            let policies = Preset::ALL[preset].policies();
+            let mut world = World::new();
+            let mut candidates = Candidates::new(policies.cleaning, policies.victim, CAPACITY);
+            for steps in steps.chunks(each) {
+                steps.iter().for_each(|(seg, step)| world.goes(SegIx(*seg), step));
+                candidates.look(&world.table, 2, &world.checkpoints, &world.turn);
+                world.agrees(&candidates, policies.cleaning, policies.victim);
+            }
+        }
+    }
+}
