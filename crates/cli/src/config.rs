@@ -31,7 +31,8 @@
 
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
-use crate::args::values::{ArrayName, Interval, Parity, Percent, Preset, Raid, SegmentSize, Size, Span, whole_blocks};
+use crate::args::values::{Interval, Parity, Percent, Preset, Raid, SegmentSize, Size, Span, whole_blocks};
+use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -3,12 +3,12 @@
 
 pub mod locate;
 
-use crate::members::{Assembly, Member};
 use crate::ondisk::{Columns, Header};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
 use cygnus_engine::SegmentInfo;
 use cygnus_format::{Discard, Entry, Kind, Layout, Role, Stream};
+use cygnus_host::members::{Assembly, Member};
 use cygnus_types::{BLOCK, ByteSize, GroupId, SegmentId};
 use serde::Serialize;
 

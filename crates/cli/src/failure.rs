@@ -2,10 +2,12 @@
 
 use crate::config::ConfigError;
 use crate::exit::Exit;
-use crate::state::StateError;
 use cygnus_control::client::ClientError;
 use cygnus_control::protocol::ErrorKind;
 use cygnus_engine::{ArrayError, VolumeAdminError};
+use cygnus_host::HostError;
+use cygnus_host::state::StateError;
+use cygnus_server::{ServeError, is_unavailable};
 use thiserror::Error;
 
 /// Why a command did not do what it was asked to.
@@ -72,9 +74,24 @@ impl From<VolumeAdminError> for Failure {
     }
 }
 
-/// Whether it is the array's own state that keeps it from doing what was asked.
-pub fn is_unavailable(error: &ArrayError) -> bool {
-    use ArrayError::{Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, TooManyMissing};
-    let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | LostSuperblock { .. } | NoCheckpoint(_));
-    lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. })
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::NoMember { .. } => Self::Unavailable(error.to_string()),
+            other => Self::of(other),
+        }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::OneReactor { .. } | ServeError::TooLittleMemory { .. } => Self::Usage(error.to_string()),
+            ServeError::Control(error) => error.into(),
+            ServeError::State(error) => error.into(),
+            ServeError::Host(error) => error.into(),
+            ServeError::Array(error) => error.into(),
+            other => Self::of(other),
+        }
+    }
 }

@@ -55,7 +55,7 @@ fn write_pages(command: &clap::Command, dir: &Path) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use cygnus_host::scratch::Scratch;
 
     #[test]
     fn every_command_has_a_page_with_its_options() {

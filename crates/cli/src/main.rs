@@ -2,7 +2,6 @@
 //!
 //! `args` is the command line as data; `config` joins it with a file; `commands` does what is asked; `output` tells.
 
-mod answer;
 mod args;
 mod backend;
 mod bench;
@@ -18,16 +17,12 @@ mod failure;
 mod generate;
 mod help;
 mod lab;
-mod members;
-mod notify;
 mod ondisk;
 mod outfile;
 mod output;
 mod plan;
-mod scratch;
 mod serve;
 mod sim;
-mod state;
 mod torture;
 mod trace;
 
@@ -35,10 +30,10 @@ use args::{Cli, Command};
 use clap::FromArgMatches;
 use commands::Context;
 use config::Config;
+use cygnus_host::state::{self, StateDir};
 use exit::Exit;
 use failure::Failure;
 use output::Output;
-use state::StateDir;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -1,8 +1,8 @@
 //! Stripes as they stand on the disks, for `dump` and `check`: read with the format's own decoders, believing nothing
 //! that they do not verify.
 
-use crate::members::{Assembly, Member};
 use cygnus_format::{Discard, Entry, Geometry, Layout, StripeCommon, StripeError, StripeHeader};
+use cygnus_host::members::{Assembly, Member};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 use cygnus_uring::{Access, Device};
 

@@ -2,8 +2,8 @@
 //! device node or a loop device.
 
 use crate::failure::Failure;
-use crate::state::StateDir;
 use cygnus_format::{SUPERBLOCK_AREA, Superblock, SuperblockError};
+use cygnus_host::state::StateDir;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -108,8 +108,8 @@ impl Drop for Begun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
-    use crate::state::{ArrayRecord, MemberRecord};
+    use cygnus_host::scratch::Scratch;
+    use cygnus_host::state::{ArrayRecord, MemberRecord};
     use std::path::PathBuf;
 
     /// Both ways to write a result with `--force`.

@@ -5,9 +5,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
+use cygnus_server::{Ready, Voice};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// How this run speaks.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +46,8 @@ impl Output {
             json: global.json,
             quiet: global.quiet,
             verbose: global.verbose,
-            paint: paint_for(global.color, std::io::stdout().is_terminal()),
-            error_paint: paint_for(global.color, std::io::stderr().is_terminal()),
+            paint: paint_for(global.color, io::stdout().is_terminal()),
+            error_paint: paint_for(global.color, io::stderr().is_terminal()),
         }
     }
 
@@ -58,7 +59,7 @@ impl Output {
     /// A bar that shows how far something is: on standard error, if a person looks on. `template` is indicatif's, `whole`
     /// what 100 % is, if that is known already.
     pub fn bar(&self, template: &str, whole: Option<u64>) -> ProgressBar {
-        let target = match !self.json && !self.quiet && std::io::stdout().is_terminal() {
+        let target = match !self.json && !self.quiet && io::stdout().is_terminal() {
             // Drawn only if standard error is a terminal too.
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
@@ -154,12 +155,37 @@ fn json<T: Serialize>(body: &T) -> String {
     text.expect("answers are plain structs") + "\n"
 }
 
-/// Writes to standard output. A reader that has gone (`| head`) wants no more, which is no failure.
+/// Writes to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
+    write(text).map_err(|error| Failure::Failed(format!("standard output: {error}")))
+}
+
+/// A reader that has gone (`| head`) wants no more, which is no failure.
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|error| Failure::Failed(format!("standard output: {error}"))),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// A server speaks as any command does: its log is remarks, and that it is ready is its answer.
+impl Voice for Output {
+    fn say(&self, line: &str) {
+        self.remark(line);
+    }
+
+    fn detail(&self, line: &str) {
+        Output::detail(self, line);
+    }
+
+    fn ready(&self, ready: &Ready) -> io::Result<()> {
+        let Ready { array, nbd } = ready;
+        let line = match self.json {
+            true => serde_json::json!({ "schema": SCHEMA, "ready": array, "nbd": nbd }).to_string(),
+            false => format!("ready {array} {}", nbd.join(" ")),
+        };
+        write(&format!("{line}\n"))
     }
 }
 

@@ -11,8 +11,9 @@ const LAYERS: &[&[&str]] = &[
     &["types", "nbd", "crashcheck", "layers"],
     &["control", "format", "parity", "policy", "runtime", "ssd"],
     &["engine", "sim", "threads", "uring", "workload"],
-    &["inplace", "torture"],
+    &["host", "inplace", "torture"],
     &["target"],
+    &["server"],
     &["lab"],
     &["bench"],
     &["cli"],
@@ -24,7 +25,7 @@ const LARGEST_CIRCLE: usize = 3;
 /// What is not straight yet: the sizes of each crate's circles that are too large. A number may only become smaller: these are
 /// of the day on which this test was written.
 const CROOKED: &[(&str, &[usize])] = &[
-    ("cli", &[10, 4]),
+    ("cli", &[4]),
     ("format", &[4]),
     ("inplace", &[17]),
     ("lab", &[6]),

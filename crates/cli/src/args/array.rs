@@ -1,7 +1,8 @@
 //! `cygnus array ...`
 
-use super::values::{ArrayName, Parity, Percent, Preset, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
+use super::values::{Parity, Percent, Preset, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
 use clap::{Args, Subcommand, ValueHint};
+use cygnus_host::ArrayName;
 use std::path::PathBuf;
 
 /// The verbs of an array.

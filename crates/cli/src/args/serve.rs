@@ -1,9 +1,9 @@
 //! `cygnus serve`
 
-use super::values::{ArrayName, Interval, Size, Span, ValueError, parse_hung_after};
+use super::values::{Interval, Size, Span, ValueError, parse_hung_after};
 use clap::{Args, ValueEnum};
+use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -42,12 +42,7 @@ impl LogTime {
 
 /// A volume, and the new file that its requests go to.
 #[derive(Clone, Debug)]
-pub struct RecordTo {
-    /// The volume's name.
-    pub volume: String,
-    /// The file.
-    pub file: PathBuf,
-}
+pub struct RecordTo(pub cygnus_server::RecordTo);
 
 impl FromStr for RecordTo {
     type Err = ValueError;
@@ -55,7 +50,7 @@ impl FromStr for RecordTo {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         match text.split_once('=') {
             Some((volume, file)) if !volume.is_empty() && !file.is_empty() => {
-                Ok(Self { volume: volume.into(), file: file.into() })
+                Ok(Self(cygnus_server::RecordTo { volume: volume.into(), file: file.into() }))
             }
             _ => Err(ValueError::new("write VOLUME=FILE, such as vol0=vol0.trace")),
         }

@@ -1,6 +1,7 @@
 //! The values that flags and configuration files take, each with one reading for both.
 
-use cygnus_format::{MAX_ARRAY_NAME, MAX_VOLUME_NAME};
+use cygnus_format::MAX_VOLUME_NAME;
+use cygnus_host::{ArrayName, BadName};
 use cygnus_policy::LatencyRule;
 use cygnus_types::{BLOCK, ByteSize, Nanos};
 use serde::Deserialize;
@@ -21,6 +22,12 @@ impl ValueError {
     }
 }
 
+impl From<BadName> for ValueError {
+    fn from(error: BadName) -> Self {
+        Self(error.to_string())
+    }
+}
+
 fn bad<T>(message: impl Into<String>) -> Result<T, ValueError> {
     Err(ValueError(message.into()))
 }
@@ -35,7 +42,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, ArrayName, Interval, Span);
+deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, Interval, Span);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,39 +188,6 @@ impl FromStr for Preset {
     }
 }
 
-/// A name that the superblock can hold; safe as a file name, in a URI and in a shell.
-fn checked_name(what: &str, text: &str, longest: usize) -> Result<String, ValueError> {
-    if cygnus_format::valid_name(text, longest) {
-        return Ok(text.into());
-    }
-    bad(format!("{what} is 1 to {longest} of the characters A-Z a-z 0-9 . _ - and begins with a letter or a digit"))
-}
-
-/// The name of an array.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ArrayName(String);
-
-impl ArrayName {
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for ArrayName {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        checked_name("an array's name", text, MAX_ARRAY_NAME).map(Self)
-    }
-}
-
-impl fmt::Display for ArrayName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// A volume: `ARRAY/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeName {
@@ -230,7 +204,11 @@ impl FromStr for VolumeName {
         let Some((array, volume)) = text.split_once('/') else {
             return bad(format!("write ARRAY/VOLUME, such as tank/{text}"));
         };
-        Ok(Self { array: array.parse()?, volume: checked_name("a volume's name", volume, MAX_VOLUME_NAME)? })
+        let array = array.parse()?;
+        match cygnus_format::valid_name(volume, MAX_VOLUME_NAME) {
+            true => Ok(Self { array, volume: volume.into() }),
+            false => Err(BadName { what: "a volume's name", longest: MAX_VOLUME_NAME }.into()),
+        }
     }
 }
 
@@ -239,9 +217,6 @@ impl fmt::Display for VolumeName {
         write!(f, "{}/{}", self.array, self.volume)
     }
 }
-
-/// The longest path that fits in a Unix socket's address (`sun_path` less its NUL).
-pub const MAX_SOCKET_PATH: usize = 107;
 
 /// Sizes of volumes and members are whole blocks.
 pub fn whole_blocks(size: ByteSize) -> Result<ByteSize, ValueError> {
@@ -305,6 +280,7 @@ pub fn parse_hung_after(text: &str) -> Result<Span, ValueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cygnus_format::MAX_ARRAY_NAME;
     use proptest::prelude::*;
 
     #[test]

@@ -1,7 +1,8 @@
 //! `cygnus volume ...`
 
-use super::values::{ArrayName, Size, VolumeName, parse_whole_blocks};
+use super::values::{Size, VolumeName, parse_whole_blocks};
 use clap::Subcommand;
+use cygnus_host::ArrayName;
 
 /// The verbs of a volume.
 #[derive(Debug, Subcommand)]

@@ -1,68 +1,22 @@
-//! The only place where short-lived commands touch arrays: opens devices, runs one reactor on the calling thread, and
-//! turns what the engine says into what is shown. The long-lived one is `serve`.
+//! The only place where short-lived commands touch arrays: on one reactor of the calling thread. The long-lived one is
+//! `cygnus-server`.
 
-pub mod convert;
 pub mod inplace;
 
-use crate::answer::Awaited;
 use crate::failure::Failure;
-use crate::members::Assembly;
-use crate::state::ArrayRecord;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
     Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, MapRule,
     OpenOptions, Readmitted, Salvage, ScrubReport, VolumeAdminError,
 };
+use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
+use cygnus_host::members::Assembly;
+use cygnus_host::state::ArrayRecord;
+use cygnus_server::status::growth;
 use cygnus_types::{ByteSize, Nanos, Uuid};
-use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
-use std::io::Read;
+use cygnus_uring::{Access, Device};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// A reactor's configuration with these devices, and a seed nobody can guess: uuids come from it.
-pub fn config(devices: Vec<Device>) -> Result<Config, Failure> {
-    let mut seed = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut seed))
-        .map_err(|error| Failure::Failed(format!("/dev/urandom: {error}")))?;
-    Ok(Config { devices, seed: u64::from_le_bytes(seed), ..Config::default() })
-}
-
-/// How long to wait for a device that somebody else holds. The kernel lets go of a process's files only some time after
-/// the process is gone when they were registered with a ring; a command that follows another, or a server that follows
-/// a killed one, must not stumble over that.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access) -> Result<Vec<Device>, Failure> {
-    let begun = Instant::now();
-    let try_for_a_while = move |path: PathBuf| loop {
-        match Device::open(&path, access) {
-            Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
-            opened => return opened,
-        }
-    };
-    let open = |path: &'a PathBuf| {
-        let place = path.clone();
-        let opened = Awaited::new(path, move || try_for_a_while(place))?.wait();
-        opened.map_err(Failure::Failed)?.map_err(Failure::of)
-    };
-    // One after the other: of two paths to one device the second is refused.
-    paths.into_iter().map(open).collect()
-}
-
-/// The members that were found, opened.
-pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, Failure> {
-    open_all(assembly.found().map(|member| &member.path), access)
-}
-
-/// Runs `main` on a reactor with these devices.
-pub(crate) fn on_reactor<T>(
-    devices: Vec<Device>,
-    main: impl AsyncFnOnce(Reactor) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    block_on(&config(devices)?, main).map_err(Failure::of)?
-}
 
 /// An array that was made.
 #[derive(Debug)]
@@ -139,7 +93,7 @@ impl Opened<'_> {
     /// Makes a volume.
     pub async fn create_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
         match self {
-            Self::Log(array) => create_volume(array, name, size).await,
+            Self::Log(array) => array.create_volume(name, size, now_unix()).await.map(drop),
             Self::InPlace(array) => array.create_volume(name, size, now_unix()).await.map(drop),
         }
     }
@@ -186,7 +140,7 @@ pub fn add_groups(assembly: &Assembly, paths: &[PathBuf], force: bool, log: Arc<
         let added = array.add_groups(new, force).await;
         let status = array.status();
         let closed = array.close().await;
-        let growth = convert::growth(&added.map_err(Failure::of)?, &status);
+        let growth = growth(&added.map_err(Failure::of)?, &status);
         match closed {
             Ok(()) => Ok(growth),
             // They are members: nobody may take them for left over.
@@ -219,7 +173,7 @@ pub fn check(
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
     let options =
-        OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, map: MapRule::default(), log };
+        OpenOptions { array: Some(record.array()?), reactors: 1, read_only: true, map: MapRule::default(), log };
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
@@ -242,10 +196,6 @@ pub fn foresee(assembly: &Assembly, log: Arc<dyn Log>) -> Result<Option<Readmitt
     })
 }
 
-fn uuid_of(record: &ArrayRecord) -> Result<Uuid, Failure> {
-    record.uuid.parse().map_err(|_| Failure::Failed(format!("{:?} is no uuid", record.uuid)))
-}
-
 /// How often a repair is asked how far it has come.
 const LOOK: Nanos = Nanos::millis(50);
 
@@ -253,7 +203,7 @@ const LOOK: Nanos = Nanos::millis(50);
 /// and stops it cleanly.
 pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
     let options =
-        OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: false, map: MapRule::default(), log };
+        OpenOptions { array: Some(record.array()?), reactors: 1, read_only: false, map: MapRule::default(), log };
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
@@ -277,7 +227,7 @@ pub fn salvage<T>(
     work: impl AsyncFnOnce(&Salvage) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let options =
-        OpenOptions { array: Some(uuid_of(record)?), reactors: 1, read_only: true, map: MapRule::default(), log };
+        OpenOptions { array: Some(record.array()?), reactors: 1, read_only: true, map: MapRule::default(), log };
     let mut devices = Vec::new();
     for path in record.paths() {
         match Device::open(path, Access::ReadOnly) {
@@ -289,25 +239,4 @@ pub fn salvage<T>(
         let salvage = Salvage::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         work(&salvage).await
     })
-}
-
-/// Seconds since 1970 UTC.
-pub fn now_unix() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// Makes a volume.
-pub async fn create_volume(array: &Array, name: &str, size: ByteSize) -> Result<(), cygnus_engine::VolumeAdminError> {
-    array.create_volume(name, size, now_unix()).await.map(drop)
-}
-
-/// Refuses to make a volume of `now` bytes smaller unless that was asked for.
-pub fn check_shrink(now: u64, name: &str, size: ByteSize, shrink: bool) -> Result<(), String> {
-    if size.0 < now && !shrink {
-        return Err(format!(
-            "{name} is {} now: to make it smaller, and lose what lies behind {size}, add --shrink",
-            ByteSize(now)
-        ));
-    }
-    Ok(())
 }

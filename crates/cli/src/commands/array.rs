@@ -7,9 +7,9 @@ use crate::config::Config;
 use crate::dump::{self, Selection, locate};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::members::Assembly;
 use crate::output::LogLines;
 use cygnus_engine::{Log, SegmentInfo};
+use cygnus_host::members::Assembly;
 use std::sync::Arc;
 
 /// Does what an array verb asks.
@@ -37,7 +37,7 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<E
 fn dump(args: &DumpArgs, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(&args.name)?;
     context.require_stopped(&args.name, "dump")?;
-    let assembly = status::assemble(&record)?;
+    let assembly = Assembly::of_record(&record)?;
     let parts = args.group.is_some() || args.segment.is_some() || args.volume.is_some() || args.stripes;
     if parts {
         status::refuse_in_place(&assembly, "dump")?;

@@ -1,15 +1,17 @@
 //! `cygnus array check`
 
-use super::{Context, status};
-use crate::args::values::ArrayName;
-use crate::backend::{self, convert};
+use super::Context;
+use crate::backend;
 use crate::check::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
-use crate::state::ArrayRecord;
 use cygnus_control::scrub::ScrubReport;
 use cygnus_engine::{CheckProgress, JobStatus};
+use cygnus_host::ArrayName;
+use cygnus_host::members::Assembly;
+use cygnus_host::state::ArrayRecord;
+use cygnus_server::status::scrub_report;
 use cygnus_types::counted;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -59,7 +61,7 @@ impl Done {
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
-    let in_place = status::assemble(&record).is_ok_and(|assembly| assembly.newest.state.in_place.is_some());
+    let in_place = Assembly::of_record(&record).is_ok_and(|assembly| assembly.newest.state.in_place.is_some());
     let mut answer = Answer { report: check(&record, in_place, context)?, repair: None };
     if repair && answer.report.exit() != Exit::Done {
         let done = if in_place { mend_in_place(&record, context) } else { mend(&record, context) }?;
@@ -115,7 +117,7 @@ fn mend(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
         bar.set_position(job.done);
     });
     bar.finish_and_clear();
-    report.map(convert::scrub_report).map(Done::Scrub)
+    report.map(scrub_report).map(Done::Scrub)
 }
 
 /// Seen on a terminal only.

@@ -1,10 +1,11 @@
 //! `cygnus array destroy`
 
-use super::{Context, status};
-use crate::args::values::ArrayName;
+use super::Context;
 use crate::backend;
 use crate::confirm::confirm;
 use crate::failure::Failure;
+use cygnus_host::ArrayName;
+use cygnus_host::members::Assembly;
 use cygnus_types::counted;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ struct NotFound {
 pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, "destroy")?;
-    let assembly = status::assemble(&record)?;
+    let assembly = Assembly::of_record(&record)?;
     let volumes = counted(assembly.newest.state.volumes.len(), "volume");
     confirm(&format!("Destroy array {name} and its {volumes} for good?"), yes)?;
     let place = |index: usize| record.members.iter().find(|member| member.index as usize == index);

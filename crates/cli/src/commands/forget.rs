@@ -1,8 +1,8 @@
 //! `cygnus array forget`
 
 use super::Context;
-use crate::args::values::ArrayName;
 use crate::failure::Failure;
+use cygnus_host::ArrayName;
 use cygnus_types::counted;
 use serde::Serialize;
 use std::path::PathBuf;

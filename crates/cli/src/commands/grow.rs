@@ -8,9 +8,10 @@ use crate::backend;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
-use crate::state::ArrayRecord;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::status::Growth;
+use cygnus_host::members::Assembly;
+use cygnus_host::state::ArrayRecord;
 use cygnus_types::{ByteSize, counted};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ fn grow_stopped(
     paths: &[PathBuf],
     context: &Context,
 ) -> Result<Growth, Failure> {
-    let assembly = status::assemble(&record)?;
+    let assembly = Assembly::of_record(&record)?;
     status::refuse_in_place(&assembly, "add")?;
     // Should this be cut short, the next opening finds them here.
     record.add_spares(paths);

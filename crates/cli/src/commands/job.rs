@@ -1,13 +1,13 @@
 //! Jobs as the commands see them: started, followed with a bar until they end, cancelled.
 
 use super::Context;
-use crate::args::values::ArrayName;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::client::Client;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::show;
 use cygnus_control::status::{JobState, JobStatus};
+use cygnus_host::ArrayName;
 use cygnus_types::ByteSize;
 use serde::Serialize;
 use std::time::Duration;

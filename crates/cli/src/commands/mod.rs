@@ -21,9 +21,10 @@ pub mod volume;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::state::StateDir;
 use cygnus_control::client::{Client, ClientError};
 use cygnus_control::protocol::{Request, Response};
+use cygnus_host::ArrayName;
+use cygnus_host::state::StateDir;
 use std::time::Duration;
 
 /// How long a command waits for a change that may have a whole device trimmed.
@@ -40,24 +41,19 @@ pub struct Context {
 
 impl Context {
     /// The connection to the `serve` that has this array, if one is running.
-    pub fn served(&self, name: &crate::args::values::ArrayName) -> Result<Option<Client>, Failure> {
+    pub fn served(&self, name: &ArrayName) -> Result<Option<Client>, Failure> {
         Ok(Client::connect_if_served(&self.state.control_socket(name)?)?)
     }
 
     /// The connection to the `serve` that has this array; refuses when there is none.
-    pub fn require_served(&self, name: &crate::args::values::ArrayName, to: &str) -> Result<Client, Failure> {
+    pub fn require_served(&self, name: &ArrayName, to: &str) -> Result<Client, Failure> {
         self.served(name)?.ok_or_else(|| {
             Failure::Failed(format!("{name} is not being served: start 'cygnus serve {name}' first to {to}"))
         })
     }
 
     /// Asks a running `serve` for a change. When it does not live to answer, nobody knows whether it was made.
-    pub fn change(
-        &self,
-        serve: &mut Client,
-        request: &Request,
-        name: &crate::args::values::ArrayName,
-    ) -> Result<Response, Failure> {
+    pub fn change(&self, serve: &mut Client, request: &Request, name: &ArrayName) -> Result<Response, Failure> {
         serve.call(request).map_err(|error| match error {
             ClientError::Io { .. } | ClientError::Timeout { .. } => Failure::Unknown(format!(
                 "{error}: it may have made the change or not, which 'cygnus array status {name}' tells once it is served"
@@ -67,7 +63,7 @@ impl Context {
     }
 
     /// Refuses when the array is being served.
-    pub fn require_stopped(&self, name: &crate::args::values::ArrayName, to: &str) -> Result<(), Failure> {
+    pub fn require_stopped(&self, name: &ArrayName, to: &str) -> Result<(), Failure> {
         match self.served(name)? {
             None => Ok(()),
             Some(_) => Err(Failure::Failed(format!(

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::args::values::Size;
     use crate::args::{ColorWhen, Global};
-    use crate::scratch::Scratch;
+    use cygnus_host::scratch::Scratch;
 
     fn output() -> Output {
         Output::new(&Global {

@@ -2,7 +2,7 @@
 
 use crate::confirm;
 use crate::failure::Failure;
-use crate::members::{self, Found};
+use cygnus_host::members::{self, Found};
 use std::path::{Path, PathBuf};
 
 /// Asks whether what these hold may be lost, if `force` is to have them used whatever they hold. Without it the engine

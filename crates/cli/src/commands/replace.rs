@@ -2,15 +2,16 @@
 
 use super::new_files::NewFiles;
 use super::space::Space;
-use super::{CHANGE_TIMEOUT, Context, job, overwrite, status};
+use super::{CHANGE_TIMEOUT, Context, job, overwrite};
 use crate::args::array::{DrainArgs, ReplaceArgs, SpareCommand};
-use crate::args::values::ArrayName;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::status::SpareStatus;
 use cygnus_control::table::{Align, Table};
+use cygnus_host::ArrayName;
+use cygnus_host::members::Assembly;
 use cygnus_types::ByteSize;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -113,7 +114,7 @@ fn list(name: &ArrayName, context: &Context) -> Result<(), Failure> {
             Response::Status { array } => array.spares,
             other => return Err(serve.unexpected(&other).into()),
         },
-        None => status::assemble(&context.state.load(name)?)?.spare_statuses(),
+        None => Assembly::of_record(&context.state.load(name)?)?.spare_statuses(),
     };
     let spares = Spares { spares };
     context.output.answer(&spares, |paint| spares.text(name, paint))

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::outfile;
 use crate::output::LogLines;
 use cygnus_engine::{Salvage, Volume};
+use cygnus_host::members::Assembly;
 use cygnus_types::{BLOCK, ByteSize, Lba, counted};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -55,7 +56,7 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
-    status::assemble(&record).map_or(Ok(()), |assembly| status::refuse_in_place(&assembly, "salvage"))?;
+    Assembly::of_record(&record).map_or(Ok(()), |assembly| status::refuse_in_place(&assembly, "salvage"))?;
     let log = Arc::new(LogLines::details(context.output));
     let remarks = RefCell::new(Vec::new());
     let mut answer = backend::salvage(

@@ -2,11 +2,11 @@
 
 use super::Context;
 use crate::failure::Failure;
-use crate::members::{self, Assembly, Found};
-use crate::state::{ArrayRecord, MemberRecord};
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
+use cygnus_host::members::{self, Assembly, Found};
+use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_types::{MemberIx, Uuid};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ struct OtherPath {
 pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     let mut found = Vec::new();
     let mut others = Vec::new();
-    for path in members::expand(paths).map_err(Failure::Failed)? {
+    for path in members::expand(paths)? {
         match members::look(&path) {
             Found::Member(member) => found.push(*member),
             Found::Nothing => others.push(OtherPath { path, holds: "nothing".into() }),

@@ -1,13 +1,13 @@
 //! `cygnus array scrub`
 
 use super::{Context, job};
-use crate::args::values::ArrayName;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use cygnus_control::client::Client;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::scrub::ScrubReport;
 use cygnus_control::status::{JobState, JobStatus};
+use cygnus_host::ArrayName;
 use serde::Serialize;
 
 /// The answer of `array scrub`.

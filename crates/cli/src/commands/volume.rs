@@ -1,7 +1,7 @@
 //! `cygnus volume ...`: by the running `serve` if there is one, else on the array itself.
 
 use super::{Context, status};
-use crate::args::values::{ArrayName, VolumeName};
+use crate::args::values::VolumeName;
 use crate::args::volume::VolumeCommand;
 use crate::backend::{self, Opened};
 use crate::confirm::confirm;
@@ -10,6 +10,10 @@ use crate::output::LogLines;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
 use cygnus_control::status::VolumeStatus;
+use cygnus_host::ArrayName;
+use cygnus_host::members::Assembly;
+use cygnus_server::check_shrink;
+use cygnus_server::status::stopped;
 use cygnus_types::ByteSize;
 use serde::Serialize;
 use std::sync::Arc;
@@ -61,7 +65,7 @@ fn volumes(name: &ArrayName, context: &Context) -> Result<Vec<VolumeStatus>, Fai
             Response::Volumes { volumes } => Ok(volumes),
             other => Err(serve.unexpected(&other).into()),
         },
-        None => Ok(status::volumes_of(&status::assemble(&context.state.load(name)?)?)),
+        None => Ok(stopped::volumes(&Assembly::of_record(&context.state.load(name)?)?)),
     }
 }
 
@@ -94,7 +98,7 @@ fn change(
             other => Err(serve.unexpected(&other).into()),
         };
     }
-    let assembly = status::assemble(&context.state.load(array)?)?;
+    let assembly = Assembly::of_record(&context.state.load(array)?)?;
     backend::with_either(&assembly, Arc::new(LogLines::details(context.output)), work)
 }
 
@@ -123,14 +127,14 @@ fn warn_of_size(volume: &VolumeName, size: ByteSize, context: &Context) {
 
 fn resize(volume: &VolumeName, size: ByteSize, shrink: bool, yes: bool, context: &Context) -> Result<(), Failure> {
     let (name, before) = (volume.volume.clone(), size_of(volume, context)?);
-    backend::check_shrink(before.0, &name, size, shrink).map_err(Failure::Failed)?;
+    check_shrink(before.0, &name, size, shrink).map_err(Failure::of)?;
     if size < before {
         confirm(&format!("Make {volume} of {before} smaller and lose what lies behind {size}?"), yes)?;
     }
     let request = Request::VolumeResize { name: name.clone(), size: size.0, shrink };
     change(context, &volume.array, request, async |array| {
         // It may have grown since.
-        backend::check_shrink(array.volume_size(&name), &name, size, shrink).map_err(Failure::Failed)?;
+        check_shrink(array.volume_size(&name), &name, size, shrink).map_err(Failure::of)?;
         Ok(array.resize_volume(&name, size).await?)
     })?;
     warn_of_size(volume, size, context);

@@ -2,17 +2,18 @@
 
 use super::client::ClientError;
 use crate::args::demo::DemoArgs;
-use crate::args::values::ArrayName;
 use crate::backend;
-use crate::commands::status;
 use crate::failure::Failure;
 use crate::output::{LogLines, Output};
-use crate::scratch::Scratch;
-use crate::state::{ArrayRecord, MemberRecord, StateDir};
 use cygnus_control::SCHEMA;
 use cygnus_control::client::Client;
 use cygnus_control::protocol::Request;
 use cygnus_engine::CreateOptions;
+use cygnus_host::ArrayName;
+use cygnus_host::devices::now_unix;
+use cygnus_host::members::Assembly;
+use cygnus_host::scratch::Scratch;
+use cygnus_host::state::{ArrayRecord, MemberRecord, StateDir};
 use cygnus_policy::Preset;
 use cygnus_types::ByteSize;
 use std::fs::File;
@@ -180,11 +181,11 @@ fn make_array(dir: &Path, size: ByteSize, count: usize) -> Result<ArrayRecord, F
 
 /// Makes the volume; returns the array's usable bytes.
 fn make_volume(record: &ArrayRecord, output: Output) -> Result<u64, Failure> {
-    let assembly = status::assemble(record)?;
+    let assembly = Assembly::of_record(record)?;
     backend::with_array(&assembly, Arc::new(LogLines::details(output)), async |array| {
         let usable = array.status().usable;
         let size = ByteSize(usable.0 / 100 * FULL / (1 << 20) * (1 << 20));
-        backend::create_volume(array, VOLUME, size).await.map_err(Failure::of)?;
+        array.create_volume(VOLUME, size, now_unix()).await.map_err(Failure::of)?;
         output.remark(&format!("volume {VOLUME} of {size} in {usable} usable"));
         Ok(usable.0)
     })

@@ -1,7 +1,7 @@
 //! The workload against a server that keeps its promises, and one that does not.
 
 use super::*;
-use crate::scratch::Scratch;
+use cygnus_host::scratch::Scratch;
 use cygnus_nbd::{Catalogue, ExportInfo, Next, Parsed, ServerHandshake, parse_request, wire};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

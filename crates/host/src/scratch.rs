@@ -11,6 +11,9 @@ pub struct Scratch {
 
 impl Scratch {
     /// A new directory under `parent`.
+    ///
+    /// # Errors
+    /// When none can be made there.
     pub fn new_in(parent: &Path, what: &str) -> std::io::Result<Self> {
         for attempt in 0.. {
             let path = parent.join(format!("cygnus-{what}-{}-{attempt}", std::process::id()));
@@ -22,8 +25,10 @@ impl Scratch {
         unreachable!("the loop ends by returning")
     }
 
-    /// A new directory for a test.
-    #[cfg(test)]
+    /// A new directory for a test, among the system's temporary files.
+    ///
+    /// # Panics
+    /// When none can be made there.
     pub fn new(what: &str) -> Self {
         Self::new_in(&std::env::temp_dir(), what).expect("the temporary directory is writable")
     }

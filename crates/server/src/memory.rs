@@ -9,7 +9,7 @@
 //!
 //! Recovery has the network's part, and what the maps leave of theirs: no client is served yet.
 
-use crate::failure::Failure;
+use crate::ServeError;
 use cygnus_control::status::{MemoryPartStatus, MemoryStatus};
 use cygnus_engine::{ArrayError, MapRule};
 use cygnus_runtime::MemoryPart;
@@ -73,7 +73,12 @@ pub struct Memory {
 
 impl Memory {
     /// The parts of a server with so many reactors.
-    pub fn plan(asked: Option<ByteSize>, places: Option<u32>, reactors: usize, has_map: bool) -> Result<Self, Failure> {
+    pub fn plan(
+        asked: Option<ByteSize>,
+        places: Option<u32>,
+        reactors: usize,
+        has_map: bool,
+    ) -> Result<Self, ServeError> {
         Self::on(Machine::here(), descriptors(), asked.map(|size| size.0), places, reactors, has_map)
     }
 
@@ -84,15 +89,11 @@ impl Memory {
         places: Option<u32>,
         reactors: usize,
         has_map: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ServeError> {
         let fixed = PROGRAM + reactors as u64 * BUFFERS;
         let least = fixed + least_network() + if has_map { LEAST_MAP } else { 0 };
         if let Some(asked) = asked.filter(|&asked| asked < least) {
-            return Err(Failure::Usage(format!(
-                "--memory {}: a server with {reactors} reactors takes {} at least",
-                ByteSize(asked),
-                ByteSize(least)
-            )));
+            return Err(ServeError::TooLittleMemory { asked: ByteSize(asked), reactors, least: ByteSize(least) });
         }
         let all = asked.unwrap_or(machine.usual()).max(least);
         let split = Split::of(all, all - fixed, has_map);
@@ -116,14 +117,14 @@ impl Memory {
     }
 
     /// Why an array is not opened; if that is for lack of memory, with what `--memory` would have to be.
-    pub fn explain(&self, error: ArrayError) -> Failure {
+    pub fn explain(&self, error: ArrayError) -> ServeError {
         let ArrayError::Memory { needed, limit, .. } = error else { return error.into() };
         let fixed = self.fixed();
         let wanted = self.split.map.unwrap_or(0) + needed.0.saturating_sub(limit.0);
         let enough = |all: &u64| Split::of(*all, all - fixed, true).map.is_some_and(|map| map >= wanted);
         let all = (self.all.div_ceil(STEP)..).map(|steps| steps * STEP).find(enough).expect("there are larger ones");
-        // In a unit that needs no rounding.
-        Failure::Failed(format!("{error}: --memory {}MiB at least; it has {} now", all / MIB, ByteSize(self.all)))
+        let (needed, has) = (format!("{}MiB", all / MIB), ByteSize(self.all));
+        ServeError::ArrayTooLarge { error: Box::new(error), needed, has }
     }
 
     fn fixed(&self) -> u64 {
@@ -214,7 +215,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn plan(machine: u64, asked: Option<u64>, places: Option<u32>) -> Result<Memory, Failure> {
+    fn plan(machine: u64, asked: Option<u64>, places: Option<u32>) -> Result<Memory, ServeError> {
         Memory::on(Machine { bytes: machine, is_group: false }, 20_000, asked, places, 2, true)
     }
 
@@ -246,7 +247,9 @@ mod tests {
             assert!(limit_of(&memory, "map") >= LEAST_MAP);
         }
         match plan(24 * GIB, Some(64 << 20), None) {
-            Err(Failure::Usage(why)) => assert!(why.contains("takes 280 MiB at least"), "{why}"),
+            Err(error @ ServeError::TooLittleMemory { .. }) => {
+                assert!(error.to_string().contains("takes 280 MiB at least"), "{error}");
+            }
             _ => panic!("that is too little"),
         }
     }
@@ -257,11 +260,7 @@ mod tests {
         for (all, needed) in [(300 * MIB, 100 * MIB), (300 * MIB, 5 * GIB), (3 * GIB, 3 * GIB), (20 * GIB, 64 * GIB)] {
             let memory = plan(24 * GIB, Some(all), None).unwrap();
             let limit = memory.map_rule().limit;
-            let Failure::Failed(words) =
-                memory.explain(ArrayError::Memory { what: "", needed: ByteSize(needed), limit })
-            else {
-                panic!("it failed")
-            };
+            let words = memory.explain(ArrayError::Memory { what: "", needed: ByteSize(needed), limit }).to_string();
             let more = words.split("--memory ").last().unwrap().split(" at least").next().unwrap();
             let more: ByteSize = more.parse().unwrap();
             let enough = Memory::on(machine, 20_000, Some(more.0), None, 2, true).unwrap();

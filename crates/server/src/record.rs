@@ -1,8 +1,8 @@
 //! `--record`: what clients ask of a volume, collected by each reactor and written by a thread of the recording.
 
-use super::log::ServerLog;
-use crate::args::serve::RecordTo;
-use crate::failure::Failure;
+use crate::ServeError;
+use crate::log::ServerLog;
+use crate::options::RecordTo;
 use cygnus_nbd::{Command, Request};
 use cygnus_runtime::Runtime;
 use cygnus_target::Tap;
@@ -48,15 +48,15 @@ pub fn begin(
     rt: &Runtime,
     volumes: &BTreeMap<String, u64>,
     about: &About,
-) -> Result<Vec<Recording>, Failure> {
+) -> Result<Vec<Recording>, ServeError> {
     let size = |target: &RecordTo| {
         volumes.get(&target.volume).copied().ok_or_else(|| {
             let known = volumes.keys().cloned().collect::<Vec<_>>().join(", ");
-            Failure::Failed(format!("{} has no volume '{}' to record: it has {known}", about.name, target.volume))
+            ServeError::NothingToRecord { array: about.name.into(), volume: target.volume.clone(), known }
         })
     };
     // Before any file is made.
-    let sizes = targets.iter().map(size).collect::<Result<Vec<u64>, Failure>>()?;
+    let sizes = targets.iter().map(size).collect::<Result<Vec<u64>, ServeError>>()?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_nanos() as u64);
     let clock = since_1970.saturating_sub(rt.precise_now().0);
     let mut recordings = Vec::new();
@@ -82,13 +82,11 @@ pub struct About<'a> {
     pub log: &'a Arc<ServerLog>,
 }
 
-fn start(target: &RecordTo, header: &Header, log: Arc<ServerLog>) -> Result<Recording, Failure> {
+fn start(target: &RecordTo, header: &Header, log: Arc<ServerLog>) -> Result<Recording, ServeError> {
     let path = target.file.clone();
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Failure::Failed(format!("{} exists: record to another file, or remove it first", path.display()))
-        }
-        _ => Failure::Failed(format!("{}: {error}", path.display())),
+        io::ErrorKind::AlreadyExists => ServeError::RecordingExists(path.display().to_string()),
+        _ => ServeError::io(path.display())(error),
     };
     let mut file = File::create_new(&path).map_err(failed)?;
     if let Err(error) = file.write_all(&header.encode()) {

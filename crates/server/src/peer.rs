@@ -1,8 +1,8 @@
 //! The reactors that are not the array's home, and what they and home say to each other.
 
-use super::record::Recorder;
-use super::{Plan, Published, start_server};
-use crate::failure::Failure;
+use crate::ServeError;
+use crate::plan::{Plan, Published, start_server};
+use crate::record::Recorder;
 use cygnus_engine::ArrayHandle;
 use cygnus_runtime::{DeviceIx, Runtime};
 use cygnus_target::{ArrayExports, Server, Side};
@@ -39,7 +39,7 @@ pub enum ToHome {
 }
 
 /// A peer's main task.
-pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
+pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
     let rt = reactor.rt.clone();
     let handle = match *rt.recv_msg().await.downcast::<ToPeer>().expect("home speaks first, and only so") {
         ToPeer::Attach(handle) => handle,

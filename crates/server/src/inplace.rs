@@ -1,17 +1,19 @@
 //! Serving an array that updates in place: one reactor, which opens it, answers commands, and stops it in order.
 
-use super::control::{self, Control};
-use super::members::Devices;
-use super::record::{self, Recorder};
-use super::{Plan, announce, clients, start_server};
-use crate::backend::{self, convert, inplace};
-use crate::failure::Failure;
+use crate::ServeError;
+use crate::control::{self, Control};
+use crate::members::Devices;
 use crate::notify;
-use crate::state::MemberRecord;
+use crate::plan::{Plan, announce, clients, start_server};
+use crate::record::{self, Recorder};
+use crate::status::{in_place, log_structured};
+use crate::volumes::check_shrink;
 use cygnus_control::protocol::{ErrorKind, Request, Response};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, DeviceStats, Stats};
 use cygnus_control::status::{ArrayStatus, DeviceState, JobStatus, VolumeStatus};
+use cygnus_host::devices::now_unix;
+use cygnus_host::state::MemberRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{Event, Runtime};
@@ -39,29 +41,29 @@ struct InPlaceHome {
 }
 
 /// The main task.
-pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
+pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
     let served = serve(&reactor, &plan).await;
     record::end(std::mem::take(&mut plan.recordings.lock().expect("no holder panics")));
     served
 }
 
-async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
+async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
     let rt = &reactor.rt;
-    let signals = Signals::install(&reactor.io).map_err(|error| Failure::Failed(format!("signals: {error}")))?;
+    let signals = Signals::install(&reactor.io).map_err(ServeError::io("signals"))?;
     rt.set_patience(plan.hung_after.unwrap_or(LatencyRule::default().hung_after));
     let log = plan.log.clone();
     let opened = match plan.by_force {
         true => Array::open_by_force(rt, &reactor.devices, Some(plan.array), log).await,
         false => Array::open(rt, &reactor.devices, Some(plan.array), log).await,
     };
-    let array = opened.map_err(Failure::from)?;
+    let array = opened?;
     if let Some(span) = plan.suspended_for {
         array.set_suspended_for(span);
     }
     let (home, recorder) = match start(reactor, array.clone(), plan, signals) {
         Ok(started) => started,
         Err(failure) => {
-            array.close().await.map_err(Failure::from)?;
+            array.close().await?;
             return Err(failure);
         }
     };
@@ -74,7 +76,7 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     let _ = notify::service_manager("STOPPING=1");
     home.server.shutdown().await;
     recorder.finish();
-    array.close().await.map_err(Failure::from)?;
+    array.close().await?;
     plan.log.tell_held(true);
     plan.log.say(&format!("{} is stopped cleanly", plan.name));
     announced
@@ -86,16 +88,15 @@ fn start(
     array: Array,
     plan: &Arc<Plan>,
     signals: Signals,
-) -> Result<(Rc<InPlaceHome>, Recorder), Failure> {
+) -> Result<(Rc<InPlaceHome>, Recorder), ServeError> {
     let about = record::About { name: &plan.name, array: plan.array, log: &plan.log };
     let sizes = array.status().volumes.iter().map(|volume| (volume.name.clone(), volume.size.0)).collect();
     *plan.recordings.lock().expect("no holder panics") = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     let recorder = plan.recorder(reactor);
     let exports = InPlaceExports { array: array.clone(), name: plan.name.clone(), taps: recorder.taps() };
     let server = start_server(reactor, exports, plan)?;
-    let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", plan.control.address()));
-    let socket = plan.control.as_fd().try_clone_to_owned().map_err(failed)?;
-    let listener = reactor.io.add_listener(socket).map_err(failed)?;
+    let socket = plan.control.as_fd().try_clone_to_owned().and_then(|socket| reactor.io.add_listener(socket));
+    let listener = socket.map_err(ServeError::io(plan.control.address()))?;
     let home = Rc::new(InPlaceHome {
         rt: reactor.rt.clone(),
         array,
@@ -115,7 +116,7 @@ fn start(
 
 async fn measure_rates(home: Rc<InPlaceHome>) {
     loop {
-        let counters: Vec<_> = home.array.status().members.iter().map(inplace::counters).collect();
+        let counters: Vec<_> = home.array.status().members.iter().map(in_place::counters).collect();
         home.rates.borrow_mut().sample(home.rt.now().0, &counters);
         home.plan.log.tell_held(false);
         home.rt.sleep(RATES).await;
@@ -149,14 +150,14 @@ impl InPlaceHome {
     }
 
     fn jobs(&self) -> Vec<JobStatus> {
-        self.array.jobs().iter().map(convert::job).collect()
+        self.array.jobs().iter().map(log_structured::job).collect()
     }
 
     fn status(&self) -> ArrayStatus {
         let listening: Vec<String> = self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
         let record = self.plan.record.lock().expect("no holder panics").clone();
         let rates = self.rates.borrow();
-        let serving = inplace::Serving {
+        let serving = in_place::Serving {
             record: &record,
             listening: &listening,
             rates: rates.rates(),
@@ -165,11 +166,11 @@ impl InPlaceHome {
             memory: self.plan.memory.status(ByteSize(0)),
             clients: clients(&self.server.stats(), &self.plan),
         };
-        inplace::status(&self.array.status(), &self.array.report(), serving, |name| self.connections(name))
+        in_place::status(&self.array.status(), &self.array.report(), serving, |name| self.connections(name))
     }
 
     fn volumes(&self) -> Vec<VolumeStatus> {
-        inplace::volumes(&self.array.status(), |name| self.connections(name))
+        in_place::volumes(&self.array.status(), |name| self.connections(name))
     }
 
     fn stats(&self) -> Stats {
@@ -192,7 +193,7 @@ impl InPlaceHome {
                 written_bytes: write.bytes,
                 flushes: nbd.of(OpClass::Flush).ops,
             },
-            writes: inplace::written(&self.array.status()),
+            writes: in_place::written(&self.array.status()),
             ..Stats::default()
         }
     }
@@ -231,7 +232,7 @@ impl InPlaceHome {
 
     fn refuse(&self, request: &str) -> Response {
         let status = self.array.status();
-        Response::error(ErrorKind::Invalid, inplace::refusal(&status.name, status.level.name(), request))
+        Response::error(ErrorKind::Invalid, in_place::refusal(&status.name, status.level.name(), request))
     }
 
     fn job(&self, id: u64) -> Response {
@@ -253,8 +254,8 @@ impl InPlaceHome {
 
     async fn resize_volume(&self, name: &str, size: ByteSize, shrink: bool) -> Response {
         let now = self.array.volume(name).map_or(0, |volume| volume.size());
-        if let Err(why) = backend::check_shrink(now, name, size, shrink) {
-            return Response::error(ErrorKind::Invalid, why);
+        if let Err(why) = check_shrink(now, name, size, shrink) {
+            return Response::error(ErrorKind::Invalid, why.to_string());
         }
         control::answer_of(self.array.resize_volume(name, size).await)
     }
@@ -281,7 +282,7 @@ impl Control for InPlaceHome {
                 Response::Done
             }
             Request::VolumeCreate { name, size } => {
-                let made = self.array.create_volume(&name, ByteSize(size), backend::now_unix()).await;
+                let made = self.array.create_volume(&name, ByteSize(size), now_unix()).await;
                 control::answer_of(made.map(drop))
             }
             Request::VolumeDelete { name, force } => self.delete_volume(&name, force).await,

@@ -1,8 +1,9 @@
 //! Finding the members of arrays on files and devices, by what their superblocks say. Reads only, also beside a running
 //! `serve`.
 
+use crate::HostError;
 use crate::answer::Awaited;
-use crate::failure::Failure;
+use crate::state::ArrayRecord;
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
@@ -56,13 +57,16 @@ pub fn look(path: &Path) -> Found {
 }
 
 /// Looks at several at once. Of one that gives no answer in time, that is what is found.
-pub fn look_at_all<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<(&'a PathBuf, Found)>, Failure> {
+fn look_at_all<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<(&'a PathBuf, Found)>, HostError> {
     let ask = |path: &'a PathBuf| {
         let place = path.clone();
         Awaited::new(path, move || look(&place)).map(|awaited| (path, awaited))
     };
     let awaited: Vec<_> = paths.map(ask).collect::<Result<_, _>>()?;
-    Ok(awaited.into_iter().map(|(path, found)| (path, found.wait().unwrap_or_else(Found::Unreadable))).collect())
+    Ok(awaited
+        .into_iter()
+        .map(|(path, found)| (path, found.wait().unwrap_or_else(|error| Found::Unreadable(error.to_string()))))
+        .collect())
 }
 
 fn read(path: &Path) -> Result<Found, String> {
@@ -137,6 +141,35 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// The array of a record, put together from what stands where its members were last seen.
+    ///
+    /// # Errors
+    /// When none of them is there, or nobody can look.
+    pub fn of_record(record: &ArrayRecord) -> Result<Self, HostError> {
+        let (mut found, mut remarks) = (Vec::new(), Vec::new());
+        for (path, there) in look_at_all(record.paths())? {
+            match there {
+                Found::Member(member) if member.superblock.array.to_string() == record.uuid => found.push(*member),
+                Found::Member(other) => remarks.push(format!(
+                    "{} belongs to array {} ({})",
+                    path.display(),
+                    other.superblock.state.name,
+                    other.superblock.array
+                )),
+                Found::Nothing => remarks.push(format!("{} holds nothing", path.display())),
+                Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
+                Found::Unreadable(why) => remarks.push(why),
+            }
+        }
+        match assemble(found).into_values().next() {
+            Some(mut assembly) => {
+                assembly.oddities.extend(remarks);
+                Ok(assembly)
+            }
+            None => Err(HostError::NoMember { array: record.name.clone(), remarks }),
+        }
+    }
+
     /// Indices of the members not found.
     pub fn missing(&self) -> Vec<usize> {
         let there = |index: &usize| !self.newest.state.has_left(MemberIx(*index as u16));
@@ -205,10 +238,13 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
 }
 
 /// The files and devices that the paths name: directories stand for what is in them.
-pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+///
+/// # Errors
+/// For the first path that cannot be read.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, HostError> {
     let mut all = Vec::new();
     for path in paths {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let failed = |source| HostError::Read { path: path.clone(), source };
         if !std::fs::metadata(path).map_err(failed)?.is_dir() {
             all.push(path.clone());
             continue;

@@ -37,7 +37,7 @@ pub fn descriptor(fd: RawFd) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use cygnus_host::scratch::Scratch;
     use std::os::fd::IntoRawFd;
 
     #[test]

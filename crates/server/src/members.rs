@@ -1,15 +1,15 @@
 //! Members that come while the array is served: their devices are opened here, known to all reactors under the same
 //! number, and remembered for the next start.
 
-use super::aside::aside;
-use super::files::{FileId, file_id};
-use super::home::{Home, tell_peers};
-use super::peer::ToPeer;
-use super::seek::Places;
-use crate::backend::convert;
-use crate::state::MemberRecord;
+use crate::aside::aside;
+use crate::files::{FileId, file_id};
+use crate::home::{Home, tell_peers};
+use crate::peer::ToPeer;
+use crate::seek::Places;
+use crate::status::growth;
 use cygnus_control::status::Growth;
 use cygnus_format::GroupState;
+use cygnus_host::state::MemberRecord;
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos};
 use cygnus_uring::{Access, Device, Io, Reactor};
@@ -189,7 +189,7 @@ impl Home {
         self.remember_spares(paths);
         let added = self.array.add_groups(&devices, force).await;
         self.remember_members();
-        added.map(|added| convert::growth(&added, &self.array.status())).map_err(|error| error.to_string())
+        added.map(|added| growth(&added, &self.array.status())).map_err(|error| error.to_string())
     }
 
     /// See [`cygnus_control::protocol::Request::GroupRetire`]; returns the number of the job.

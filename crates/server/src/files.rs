@@ -4,7 +4,7 @@
 //! A path may be on a file system that gives no answer, so only a thread of its own looks there, and a status says what was
 //! there when all paths were last seen.
 
-use super::aside::aside;
+use crate::aside::aside;
 use cygnus_runtime::Runtime;
 use cygnus_types::{ByteSize, Nanos};
 use std::cell::RefCell;

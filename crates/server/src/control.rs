@@ -1,13 +1,15 @@
 //! The control socket: lines in, lines out, one session per connection.
 
-use super::Plan;
-use super::home::Home;
-use super::share::Share;
-use crate::backend;
-use crate::failure::{Failure, is_unavailable};
+use crate::ServeError;
+use crate::error::is_unavailable;
+use crate::home::Home;
+use crate::plan::Plan;
+use crate::share::Share;
+use crate::volumes::check_shrink;
 use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
 use cygnus_engine::{Log, VolumeAdminError};
+use cygnus_host::devices::now_unix;
 use cygnus_runtime::{ListenerId, Runtime, SocketId};
 use cygnus_target::BoundListener;
 use cygnus_types::{ByteSize, Nanos, counted};
@@ -175,11 +177,11 @@ pub async fn keep_reachable<C: Control>(home: Rc<C>, plan: Arc<Plan>, io: Io) {
     }
 }
 
-fn renew(plan: &Plan, io: &Io) -> Result<(BoundListener, ListenerId), Failure> {
+fn renew(plan: &Plan, io: &Io) -> Result<(BoundListener, ListenerId), ServeError> {
     plan.state.save(&plan.record.lock().expect("no holder panics"))?;
-    let bound = BoundListener::bind_now(plan.control.address()).map_err(Failure::of)?;
+    let bound = BoundListener::bind_now(plan.control.address())?;
     let socket = bound.as_fd().try_clone_to_owned().and_then(|socket| io.add_listener(socket));
-    let listener = socket.map_err(|error| Failure::Failed(format!("{}: {error}", bound.address())))?;
+    let listener = socket.map_err(ServeError::io(bound.address()))?;
     Ok((bound, listener))
 }
 
@@ -211,7 +213,7 @@ async fn carry_out(home: &Home, request: Request) -> Response {
                 Err(why) => Response::error(ErrorKind::Failed, why),
             };
         }
-        Request::Scrub => return job(home, home.array.start_scrub(backend::now_unix())),
+        Request::Scrub => return job(home, home.array.start_scrub(now_unix())),
         Request::GroupRetire { group } => return begun(home, home.retire(&group).await),
         Request::Job { id } => return job(home, id),
         Request::CancelJob { id } => {
@@ -224,7 +226,9 @@ async fn carry_out(home: &Home, request: Request) -> Response {
             home.stop();
             return Response::Done;
         }
-        Request::VolumeCreate { name, size } => backend::create_volume(&home.array, &name, ByteSize(size)).await,
+        Request::VolumeCreate { name, size } => {
+            home.array.create_volume(&name, ByteSize(size), now_unix()).await.map(drop)
+        }
         Request::VolumeDelete { name, force } => {
             let clients = home.connections(&name);
             if clients > 0 && !force {
@@ -236,8 +240,8 @@ async fn carry_out(home: &Home, request: Request) -> Response {
         }
         Request::VolumeResize { name, size, shrink } => {
             let now = home.array.volume(&name).map_or(0, |volume| volume.size());
-            if let Err(why) = backend::check_shrink(now, &name, ByteSize(size), shrink) {
-                return Response::error(ErrorKind::Invalid, why);
+            if let Err(why) = check_shrink(now, &name, ByteSize(size), shrink) {
+                return Response::error(ErrorKind::Invalid, why.to_string());
             }
             home.array.resize_volume(&name, ByteSize(size)).await
         }

@@ -1,6 +1,5 @@
 //! The engine's words into those of the control protocol.
 
-use crate::state::ArrayRecord;
 use cygnus_control::scrub::{LostBlock, ScrubReport, ScrubStatus};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
@@ -11,6 +10,8 @@ use cygnus_control::status::{
 };
 use cygnus_engine::{ArrayHealth, MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::{GroupState, MemberState};
+use cygnus_host::devices::now_unix;
+use cygnus_host::state::ArrayRecord;
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Nanos};
 
 /// What only `serve` knows of the array.
@@ -286,7 +287,7 @@ pub fn lifetime(errors: cygnus_format::MemberErrors) -> LifetimeErrors {
 /// The scrubs: when the last whole one ended, in seconds since 1970 (0: never), and what the last one found.
 pub fn scrubs(last_unix: u64, report: Option<cygnus_engine::ScrubReport>) -> ScrubStatus {
     let last_unix = (last_unix > 0).then_some(last_unix);
-    let age_seconds = last_unix.map(|last| super::now_unix().saturating_sub(last));
+    let age_seconds = last_unix.map(|last| now_unix().saturating_sub(last));
     ScrubStatus { last_unix, age_seconds, report: report.map(scrub_report) }
 }
 

@@ -3,12 +3,16 @@
 //! It is a memory, never the truth: the truth is in the superblocks. A file of it is replaced whole (written beside,
 //! synced, renamed, directory synced), so a crash leaves the old or the new one.
 
-use crate::args::values::{ArrayName, MAX_SOCKET_PATH};
+use crate::{ArrayName, HostError};
+use cygnus_types::Uuid;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// The longest path that fits in a Unix socket's address (`sun_path` less its NUL).
+const MAX_SOCKET_PATH: usize = 107;
 
 /// Used when neither flag, environment nor configuration names one.
 pub const DEFAULT: &str = "/var/lib/cygnus";
@@ -92,9 +96,15 @@ impl ArrayRecord {
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.members.iter().map(|member| &member.path).chain(&self.spares)
     }
-}
 
-impl ArrayRecord {
+    /// The array's identity.
+    ///
+    /// # Errors
+    /// When somebody has written something else there.
+    pub fn array(&self) -> Result<Uuid, HostError> {
+        self.uuid.parse().map_err(|_| HostError::NoUuid(self.uuid.clone()))
+    }
+
     /// Remembers devices that are, or may come to be, of the array without being members: each place once.
     pub fn add_spares(&mut self, paths: &[PathBuf]) {
         for path in paths {

@@ -1,21 +1,19 @@
 //! The first reactor: opens the array, makes everything ready, answers commands, and stops it all in order.
 
-use super::files::Files;
-use super::members::Devices;
-use super::peer::{ToHome, ToPeer};
-use super::record::{self, Recorder};
-use super::seek::{Searches, Seeker, seek};
-use super::{Plan, announce, clients, control, start_server};
-use crate::backend::{
-    self,
-    convert::{self, Serving},
-};
-use crate::failure::Failure;
-use crate::notify;
+use crate::ServeError;
+use crate::files::Files;
+use crate::members::Devices;
+use crate::peer::{ToHome, ToPeer};
+use crate::plan::{Plan, announce, clients, start_server};
+use crate::record::{self, Recorder};
+use crate::seek::{Searches, Seeker, seek};
+use crate::status::log_structured::{self, Serving};
+use crate::{control, notify};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
 use cygnus_engine::{Array, OpenOptions};
+use cygnus_host::devices::now_unix;
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats, Side};
 use cygnus_types::{Nanos, ReactorId};
@@ -52,7 +50,7 @@ pub struct Home {
 }
 
 /// Home's main task.
-pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), Failure> {
+pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
     let served = serve(&reactor, &plan).await;
     record::end(std::mem::take(&mut plan.recordings.lock().expect("no holder panics")));
     // Whatever happened, the peers wait for this.
@@ -67,9 +65,9 @@ pub fn tell_peers(rt: &Runtime, plan: &Plan, message: impl Fn() -> ToPeer) {
     }
 }
 
-async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
+async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
     let rt = &reactor.rt;
-    let signals = Signals::install(&reactor.io).map_err(|error| Failure::Failed(format!("signals: {error}")))?;
+    let signals = Signals::install(&reactor.io).map_err(ServeError::io("signals"))?;
     let options = OpenOptions {
         array: Some(plan.array),
         reactors: plan.reactors,
@@ -88,7 +86,7 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     let home = match start(reactor, array.clone(), plan, signals) {
         Ok(home) => home,
         Err(failure) => {
-            array.close().await.map_err(Failure::from)?;
+            array.close().await?;
             return Err(failure);
         }
     };
@@ -96,7 +94,7 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     home.until(|home| home.ready_peers.get() == plan.reactors - 1).await;
     let failure = home.peer_failure.borrow_mut().take();
     let announced = match failure {
-        Some(why) => Err(Failure::Failed(why)),
+        Some(why) => Err(ServeError::Peer(why)),
         None => announce(plan),
     };
     if announced.is_ok() {
@@ -111,23 +109,22 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Failure> {
     home.recorder.finish();
     tell_peers(rt, plan, || ToPeer::Stop);
     home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
-    array.close().await.map_err(Failure::from)?;
+    array.close().await?;
     plan.log.tell_held(true);
     plan.log.say(&format!("{} is stopped cleanly", plan.name));
     announced
 }
 
 /// Starts all tasks of the home reactor.
-fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, Failure> {
+fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, ServeError> {
     let about = record::About { name: &plan.name, array: plan.array, log: &plan.log };
     let sizes = array.status().volumes.into_iter().map(|volume| (volume.name, volume.size.0)).collect();
     let recordings = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     *plan.recordings.lock().expect("no holder panics") = recordings;
     let recorder = plan.recorder(reactor);
     let server = start_server(reactor, plan.exports(Side::Home(array.clone()), &recorder), plan)?;
-    let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", plan.control.address()));
-    let socket = plan.control.as_fd().try_clone_to_owned().map_err(failed)?;
-    let listener = reactor.io.add_listener(socket).map_err(failed)?;
+    let socket = plan.control.as_fd().try_clone_to_owned().and_then(|socket| reactor.io.add_listener(socket));
+    let listener = socket.map_err(ServeError::io(plan.control.address()))?;
     let home = Rc::new(Home {
         rt: reactor.rt.clone(),
         array,
@@ -177,7 +174,7 @@ async fn handle_messages(home: Rc<Home>) {
 
 async fn measure_rates(home: Rc<Home>) {
     loop {
-        let counters: Vec<_> = home.array.status().members.iter().map(convert::counters).collect();
+        let counters: Vec<_> = home.array.status().members.iter().map(log_structured::counters).collect();
         home.rates.borrow_mut().sample(home.rt.now().0, &counters);
         home.remember_members();
         home.plan.log.tell_held(false);
@@ -191,7 +188,7 @@ async fn scrub_on_schedule(home: Rc<Home>, every: Duration) {
     loop {
         home.rt.sleep(Nanos(look.as_nanos() as u64)).await;
         let last = Duration::from_secs(home.array.status().last_scrub_unix);
-        let now = Duration::from_secs(backend::now_unix());
+        let now = Duration::from_secs(now_unix());
         if now >= last + every && !home.stopping.get() {
             home.array.start_scrub(now.as_secs());
         }
@@ -255,19 +252,19 @@ impl Home {
         let (rates, jobs) = (rates.rates(), self.jobs());
         let record = self.plan.record.lock().expect("no holder panics").clone();
         let status = self.array.status();
-        let scrub = convert::scrubs(status.last_scrub_unix, self.array.scrub_report());
+        let scrub = log_structured::scrubs(status.last_scrub_unix, self.array.scrub_report());
         let memory = self.plan.memory.status(self.array.map_bytes());
         let clients = clients(&self.nbd_stats(), &self.plan);
         let odd_file = &|path: &str, size| self.files.odd(path, size);
         let why_not_back = &|member| self.searches.why(member);
         let (record, listening, jobs) = (&record, &listening, &jobs);
         let serving = Serving { record, listening, rates, jobs, scrub, odd_file, why_not_back, memory, clients };
-        convert::status(&status, self.array.recovery(), serving, |name| self.connections(name))
+        log_structured::status(&status, self.array.recovery(), serving, |name| self.connections(name))
     }
 
     /// All jobs.
     fn jobs(&self) -> Vec<JobStatus> {
-        self.array.jobs().iter().map(convert::job).collect()
+        self.array.jobs().iter().map(log_structured::job).collect()
     }
 
     /// A job.
@@ -277,7 +274,7 @@ impl Home {
 
     /// All volumes.
     pub fn volumes(&self) -> Vec<VolumeStatus> {
-        convert::volumes(&self.array.status(), |name| self.connections(name))
+        log_structured::volumes(&self.array.status(), |name| self.connections(name))
     }
 
     /// The counters for the live view.
@@ -292,6 +289,6 @@ impl Home {
             written_bytes: write.bytes,
             flushes: nbd.of(OpClass::Flush).ops,
         };
-        Stats { client, ..convert::stats(&self.array.status(), self.rt.now().0) }
+        Stats { client, ..log_structured::stats(&self.array.status(), self.rt.now().0) }
     }
 }

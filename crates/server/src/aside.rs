@@ -35,7 +35,8 @@ pub async fn aside<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::on_reactor;
+    use cygnus_host::HostError;
+    use cygnus_host::devices::on_reactor;
     use std::time::{Duration, Instant};
 
     /// Somebody whose disk gives no answer for ten seconds.
@@ -52,7 +53,7 @@ mod tests {
             assert_eq!(back.unwrap(), Some(7));
             let back = aside(&reactor.rt, Nanos::millis(50), move || hang(&held)).await;
             assert_eq!(back.unwrap(), None);
-            Ok(())
+            Ok::<_, HostError>(())
         })
         .unwrap();
         assert!(begun.elapsed() < Duration::from_secs(9), "the reactor waited");

@@ -72,7 +72,8 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::on_reactor;
+    use cygnus_host::HostError;
+    use cygnus_host::devices::on_reactor;
     use std::cell::RefCell;
     use std::rc::Rc;
     use std::time::{Duration, Instant};
@@ -92,7 +93,7 @@ mod tests {
             share.charge(Nanos::secs(33));
             let rest = share.free_at.get().since(reactor.rt.now());
             assert!(rest <= Nanos::millis(160), "{rest}");
-            Ok(())
+            Ok::<_, HostError>(())
         })
         .unwrap();
     }
@@ -121,7 +122,7 @@ mod tests {
             assert_eq!(*order.borrow(), (0..10).collect::<Vec<_>>(), "in order");
             let took = reactor.rt.precise_now().since(begun);
             assert!(took >= Nanos::millis(9 * (1 + REST)), "only {took:?} for ten requests of a millisecond");
-            Ok(())
+            Ok::<_, HostError>(())
         })
         .unwrap();
     }

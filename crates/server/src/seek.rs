@@ -4,9 +4,9 @@
 //! thread of its own looks, which reads only, and claims nothing before a superblock says that this is the member. One that
 //! does not come back is left there, and nobody is sent after it. The array judges once more, and lets the member in.
 
-use super::files::{FileId, file_id};
-use crate::members::{Found, look};
+use crate::files::{FileId, file_id};
 use cygnus_engine::{Array, Sought};
+use cygnus_host::members::{Found, look};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{MemberIx, Nanos};
 use cygnus_uring::{Access, Device};

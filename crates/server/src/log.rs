@@ -1,7 +1,7 @@
 //! A server's log: lines on standard error, with the time unless somebody else writes that down, and of what comes for each
 //! of very many blocks only as much as a person can read.
 
-use crate::output::Output;
+use crate::options::Voice;
 use cygnus_control::show;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,30 +13,30 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 /// The log of one server.
 pub struct ServerLog {
-    output: Output,
+    voice: Arc<dyn Voice>,
     times: bool,
     throttle: Mutex<Throttle>,
 }
 
 impl ServerLog {
     /// With the time before each line if `times`.
-    pub fn new(output: Output, times: bool) -> Arc<Self> {
-        Arc::new(Self { output, times, throttle: Mutex::default() })
+    pub fn new(voice: Arc<dyn Voice>, times: bool) -> Arc<Self> {
+        Arc::new(Self { voice, times, throttle: Mutex::default() })
     }
 
     /// A line.
     pub fn say(&self, text: &str) {
-        self.output.remark(&self.stamped(text));
+        self.voice.say(&self.stamped(text));
     }
 
     /// A line for those who asked for more.
     pub fn detail(&self, text: &str) {
-        self.output.detail(&self.stamped(text));
+        self.voice.detail(&self.stamped(text));
     }
 
     /// A warning.
     pub fn warn(&self, text: &str) {
-        self.output.remark(&self.stamped(&format!("warning: {text}")));
+        self.voice.say(&self.stamped(&format!("warning: {text}")));
     }
 
     /// Tells how many lines were held back, once their time is over. To be called now and then, and with `all` at the end.

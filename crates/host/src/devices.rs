@@ -1,0 +1,71 @@
+//! Devices that are opened, and one reactor with them on the calling thread for work that ends.
+
+use crate::HostError;
+use crate::answer::Awaited;
+use crate::members::Assembly;
+use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A reactor's configuration with these devices, and a seed nobody can guess: uuids come from it.
+///
+/// # Errors
+/// When the system gives no random bytes.
+pub fn config(devices: Vec<Device>) -> Result<Config, HostError> {
+    const SOURCE: &str = "/dev/urandom";
+    let mut seed = [0; 8];
+    let read = File::open(SOURCE).and_then(|mut source| source.read_exact(&mut seed));
+    read.map_err(|source| HostError::Read { path: SOURCE.into(), source })?;
+    Ok(Config { devices, seed: u64::from_le_bytes(seed), ..Config::default() })
+}
+
+/// How long to wait for a device that somebody else holds. The kernel lets go of a process's files only some time after
+/// the process is gone when they were registered with a ring; a command that follows another, or a server that follows
+/// a killed one, must not stumble over that.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Opens all of these.
+///
+/// # Errors
+/// For the first one that is not to be had.
+pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access) -> Result<Vec<Device>, HostError> {
+    let begun = Instant::now();
+    let try_for_a_while = move |path: PathBuf| loop {
+        match Device::open(&path, access) {
+            Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
+            opened => return opened,
+        }
+    };
+    let open = |path: &'a PathBuf| {
+        let place = path.clone();
+        Ok(Awaited::new(path, move || try_for_a_while(place))?.wait()??)
+    };
+    // One after the other: of two paths to one device the second is refused.
+    paths.into_iter().map(open).collect()
+}
+
+/// The members that were found, opened.
+///
+/// # Errors
+/// As of [`open_all`].
+pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, HostError> {
+    open_all(assembly.found().map(|member| &member.path), access)
+}
+
+/// Runs `main` on a reactor with these devices, on the calling thread.
+///
+/// # Errors
+/// What `main` returns; and when there is no reactor to be had.
+pub fn on_reactor<T, E: From<HostError>>(
+    devices: Vec<Device>,
+    main: impl AsyncFnOnce(Reactor) -> Result<T, E>,
+) -> Result<T, E> {
+    block_on(&config(devices)?, main).map_err(HostError::from)?
+}
+
+/// Seconds since 1970 UTC.
+pub fn now_unix() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,19 @@
+//! What is on this machine of Cygnus: arrays as the state directory remembers them, members as they are found at their paths,
+//! and the devices that commands and servers open.
+//!
+//! - [`state`]: the state directory, a memory of where members were last seen.
+//! - [`members`]: what stands at paths, put together to arrays. Reads only.
+//! - [`devices`]: devices opened, and a reactor for work that ends.
+//! - [`answer`]: questions that a device may never answer, asked with patience.
+//! - [`scratch`]: directories that are gone when their owner is.
+
+pub mod answer;
+pub mod devices;
+mod error;
+pub mod members;
+mod name;
+pub mod scratch;
+pub mod state;
+
+pub use error::HostError;
+pub use name::{ArrayName, BadName};

@@ -1,0 +1,44 @@
+//! The server: one process, one reactor per core, the array's home on the first one.
+//!
+//! [`serve`] takes [`Options`], opens the array and returns when it has been stopped. What it has to say goes to a [`Voice`].
+//!
+//! | file | idea |
+//! |---|---|
+//! | `options.rs` | what a server is told, and whom it tells |
+//! | `start.rs` | what is checked and bound before a reactor starts |
+//! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
+//! | `inplace.rs` | the only reactor of an array that updates in place |
+//! | `peer.rs` | the other reactors, and the messages between them and home |
+//! | `control.rs` | the control socket's sessions |
+//! | `share.rs` | how much of a reactor's time the control socket may take |
+//! | `log.rs` | what is said on standard error, and how often |
+//! | `memory.rs` | who may take how much of the machine's memory |
+//! | `record.rs` | what clients ask of a volume, written to a file |
+//! | `members.rs` | devices that come while the array is served |
+//! | `seek.rs` | members that were absent at the start, looked for where they were |
+//! | `status/` | what arrays of each kind, served or stopped, look like in the words of the control protocol |
+
+mod aside;
+mod control;
+mod error;
+mod files;
+mod home;
+mod inplace;
+mod log;
+mod members;
+mod memory;
+mod notify;
+mod options;
+mod peer;
+mod plan;
+mod record;
+mod seek;
+mod share;
+mod start;
+pub mod status;
+mod volumes;
+
+pub use error::{ServeError, is_unavailable};
+pub use options::{Options, Ready, RecordTo, Voice};
+pub use start::serve;
+pub use volumes::{Shrink, check_shrink};

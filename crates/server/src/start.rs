@@ -1,0 +1,110 @@
+//! What is checked and bound before a reactor starts.
+
+use crate::log::ServerLog;
+use crate::memory::Memory;
+use crate::options::{Options, Voice};
+use crate::plan::{Plan, Published};
+use crate::{ServeError, home, inplace, peer};
+use cygnus_control::client::Client;
+use cygnus_host::devices;
+use cygnus_host::members::Assembly;
+use cygnus_host::state::StateDir;
+use cygnus_target::{BoundListener, ListenAddress, ListenError};
+use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Serves an array; returns when it has been stopped.
+///
+/// # Errors
+/// When it cannot be served, and nothing was changed; or when it could not be stopped cleanly.
+pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Result<(), ServeError> {
+    let (pin, record_to) = (options.pin, options.record.clone());
+    let record = state.load(&options.name)?;
+    let control = bind_control(&options, state)?;
+    let assembly = Assembly::of_record(&record)?;
+    let log = ServerLog::new(voice.clone(), options.log_times);
+    for oddity in &assembly.oddities {
+        log.warn(oddity);
+    }
+    let devices = devices::open_members(&assembly, Access::Exclusive)?;
+    for device in &devices {
+        if let Some(why) = device.fallback() {
+            log.detail(&format!("{}: {why}", device.name()));
+        }
+    }
+    let reactors = options.reactors;
+    let in_place = assembly.newest.state.in_place.is_some();
+    if in_place && reactors > 1 {
+        let level = assembly.newest.state.preset.clone();
+        return Err(ServeError::OneReactor { array: record.name, level });
+    }
+    let plan = Plan {
+        memory: Memory::plan(options.memory, options.max_connections, reactors, !in_place)?,
+        stalled_after: options.stalled_after,
+        idle_after: options.idle_after,
+        name: record.name.clone(),
+        record: Mutex::new(record),
+        state: state.clone(),
+        array: assembly.newest.array,
+        in_place,
+        by_force: options.by_force,
+        reactors,
+        listeners: bind_nbd(&options, state)?,
+        control,
+        ready_fd: options.ready_fd,
+        hung_after: options.hung_after,
+        suspended_for: options.suspended_for,
+        scrub_every: options.scrub_every,
+        voice,
+        log,
+        record_to,
+        recordings: Mutex::default(),
+        published: Mutex::new(vec![Published::default(); reactors]),
+    };
+    let pinning = if pin { Pinning::EachOwnCore } else { Pinning::Free };
+    let config = cygnus_uring::Config { reactors, pinning, ..devices::config(devices)? };
+    let plan = Arc::new(plan);
+    let main = async move |reactor: Reactor| {
+        if let Some(limit) = plan.hung_after {
+            reactor.rt.set_patience(limit);
+        }
+        match reactor.rt.id().index() {
+            0 if plan.in_place => inplace::main(reactor, plan.clone()).await,
+            0 => home::main(reactor, plan.clone()).await,
+            _ => peer::main(reactor, plan.clone()).await,
+        }
+    };
+    spawn_reactors(&config, main).map_err(cygnus_host::HostError::from)?.join().into_iter().collect()
+}
+
+/// How long a server that was killed may take to be gone.
+const GOING_AWAY: Duration = Duration::from_secs(2);
+
+/// Listens, waiting for a killed predecessor whose sockets the kernel has not closed yet.
+fn bind(address: &ListenAddress) -> Result<BoundListener, ListenError> {
+    let begun = Instant::now();
+    loop {
+        match BoundListener::bind(address) {
+            Err(ListenError::InUse(_)) if begun.elapsed() < GOING_AWAY => std::thread::sleep(GOING_AWAY / 100),
+            bound => return bound,
+        }
+    }
+}
+
+/// Binding the control socket is also what keeps two servers of one state directory apart.
+fn bind_control(options: &Options, state: &StateDir) -> Result<BoundListener, ServeError> {
+    let path = state.control_socket(&options.name)?;
+    if Client::connect_if_served(&path)?.is_some() {
+        return Err(ServeError::Served(options.name.to_string()));
+    }
+    Ok(bind(&format!("unix:{}", path.display()).parse()?)?)
+}
+
+fn bind_nbd(options: &Options, state: &StateDir) -> Result<Vec<BoundListener>, ServeError> {
+    if !options.nbd.is_empty() {
+        return options.nbd.iter().map(|address| Ok(bind(address)?)).collect();
+    }
+    let path = state.default_nbd_socket(&options.name);
+    Ok(vec![bind(&format!("unix:{}", path.display()).parse()?)?])
+}

@@ -1,0 +1,25 @@
+use cygnus_types::ByteSize;
+use thiserror::Error;
+
+/// A volume would become smaller, and nobody has asked for that.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{name} is {now} now: to make it smaller, and lose what lies behind {size}, add --shrink")]
+pub struct Shrink {
+    /// The volume.
+    pub name: String,
+    /// Its size.
+    pub now: ByteSize,
+    /// What it is to be.
+    pub size: ByteSize,
+}
+
+/// Refuses to make a volume of `now` bytes smaller unless that was asked for.
+///
+/// # Errors
+/// That is the error.
+pub fn check_shrink(now: u64, name: &str, size: ByteSize, shrink: bool) -> Result<(), Shrink> {
+    match size.0 < now && !shrink {
+        true => Err(Shrink { name: name.into(), now: ByteSize(now), size }),
+        false => Ok(()),
+    }
+}
