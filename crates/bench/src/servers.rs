@@ -14,7 +14,7 @@ use cygnus_engine::{Array, CreateOptions, MapRule, OpenOptions, create};
 use cygnus_nbd::NbdUri;
 use cygnus_policy::Preset;
 use cygnus_target::loadgen::{self, LoadError, LoadOptions};
-use cygnus_target::{ArrayExports, BoundListener, ListenAddress, Server, ServerConfig, Side};
+use cygnus_target::{ArrayExports, BoundListener, ListenAddress, Server, ServerConfig};
 use cygnus_types::{ByteSize, Nanos, ReactorId};
 use cygnus_uring::{Config, Device, Mailer, Pinning, block_on};
 use serde::Serialize;
@@ -263,7 +263,7 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
             }
             volume.flush().await?;
             let listener = BoundListener::bind(&address).map_err(|error| BenchError::Server(error.to_string()))?;
-            let exports = ArrayExports { side: Side::Home(array), array: "tank".into(), taps: Default::default() };
+            let exports = ArrayExports { volumes: array.volumes(), array: "tank".into(), taps: Default::default() };
             let server = Server::new(rt, exports, ServerConfig::default(), |_| {});
             server.listen(reactor.io.add_listener(listener.as_fd().try_clone_to_owned()?)?, "bench");
             // The starter waits for this and gives up only if we do.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
+use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
 use crate::care::report::ScrubReport;
@@ -43,7 +44,7 @@ pub struct ArrayHandle {
 /// An array on a reactor that is not its home.
 #[derive(Clone)]
 pub struct ArrayPeer {
-    reactor: Rc<Reactor>,
+    pub(crate) reactor: Rc<Reactor>,
 }
 
 impl Array {
@@ -117,7 +118,7 @@ impl Array {
 
     /// Names of all volumes.
     pub fn volume_names(&self) -> Vec<String> {
-        self.reactor.shared.volumes().iter().map(|v| v.name.clone()).collect()
+        self.volumes().names()
     }
 
     /// State of everything.
@@ -434,10 +435,5 @@ impl ArrayPeer {
     /// A volume by name.
     pub fn volume(&self, name: &str) -> Option<Volume> {
         self.reactor.shared.volume_named(name).map(|state| Volume::new(self.reactor.clone(), state))
-    }
-
-    /// Names of all volumes.
-    pub fn volume_names(&self) -> Vec<String> {
-        self.reactor.shared.volumes().iter().map(|v| v.name.clone()).collect()
     }
 }

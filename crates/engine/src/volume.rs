@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
+use cygnus_volume::Extent;
 
 use crate::counters::count;
 use crate::error::VolumeError;
@@ -25,15 +26,6 @@ pub struct Volume {
     state: Arc<VolumeState>,
     /// Of the blocks lost, those that flushes of this handle, and of its clones, have told of.
     told: Rc<Cell<u64>>,
-}
-
-/// A run of bytes that are all mapped or all holes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
-    /// Length in bytes.
-    pub len: u64,
-    /// Whether data was written there.
-    pub mapped: bool,
 }
 
 /// Extents being collected.

@@ -57,6 +57,7 @@ mod plain;
 mod raid;
 mod renew;
 mod replace;
+mod served;
 mod status;
 mod stripes;
 mod volume;

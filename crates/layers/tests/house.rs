@@ -10,9 +10,9 @@ use cygnus_layers::{House, dependencies};
 const LAYERS: &[&[&str]] = &[
     &["types", "nbd", "crashcheck", "layers"],
     &["control", "format", "parity", "policy", "runtime", "ssd"],
-    &["engine", "sim", "threads", "uring", "workload"],
+    &["volume"],
+    &["engine", "sim", "target", "threads", "uring", "workload"],
     &["host", "inplace", "torture"],
-    &["target"],
     &["server"],
     &["lab"],
     &["bench"],

@@ -12,10 +12,10 @@ use crate::{control, notify};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
-use cygnus_engine::{Array, OpenOptions};
+use cygnus_engine::{Array, OpenOptions, Volumes};
 use cygnus_host::devices::now_unix;
 use cygnus_runtime::{Event, Runtime};
-use cygnus_target::{ArrayExports, OpClass, Server, ServerStats, Side};
+use cygnus_target::{ArrayExports, OpClass, Server, ServerStats};
 use cygnus_types::{Nanos, ReactorId};
 use cygnus_uring::{Reactor, Signal, Signals};
 use std::cell::{Cell, RefCell};
@@ -34,7 +34,7 @@ pub struct Home {
     pub rt: Runtime,
     pub array: Array,
     pub plan: Arc<Plan>,
-    server: Server<ArrayExports>,
+    server: Server<ArrayExports<Volumes>>,
     recorder: Recorder,
     rates: RefCell<RateMeter>,
     stopping: Cell<bool>,
@@ -122,7 +122,7 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
     let recordings = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     *plan.recordings.lock().expect("no holder panics") = recordings;
     let recorder = plan.recorder(reactor);
-    let server = start_server(reactor, plan.exports(Side::Home(array.clone()), &recorder), plan)?;
+    let server = start_server(reactor, plan.exports(array.volumes(), &recorder), plan)?;
     let socket = plan.control.as_fd().try_clone_to_owned().and_then(|socket| reactor.io.add_listener(socket));
     let listener = socket.map_err(ServeError::io(plan.control.address()))?;
     let home = Rc::new(Home {

@@ -17,7 +17,7 @@ use cygnus_host::state::MemberRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{Event, Runtime};
-use cygnus_target::{InPlaceExports, OpClass, Server};
+use cygnus_target::{ArrayExports, OpClass, Server};
 use cygnus_types::{ByteSize, MemberIx, Nanos, counted};
 use cygnus_uring::{Reactor, Signals};
 use std::cell::{Cell, RefCell};
@@ -33,7 +33,7 @@ struct InPlaceHome {
     rt: Runtime,
     array: Array,
     plan: Arc<Plan>,
-    server: Server<InPlaceExports>,
+    server: Server<ArrayExports<Array>>,
     rates: RefCell<RateMeter>,
     stopping: Cell<bool>,
     changed: Event,
@@ -93,8 +93,7 @@ fn start(
     let sizes = array.status().volumes.iter().map(|volume| (volume.name.clone(), volume.size.0)).collect();
     *plan.recordings.lock().expect("no holder panics") = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     let recorder = plan.recorder(reactor);
-    let exports = InPlaceExports { array: array.clone(), name: plan.name.clone(), taps: recorder.taps() };
-    let server = start_server(reactor, exports, plan)?;
+    let server = start_server(reactor, plan.exports(array.clone(), &recorder), plan)?;
     let socket = plan.control.as_fd().try_clone_to_owned().and_then(|socket| reactor.io.add_listener(socket));
     let listener = socket.map_err(ServeError::io(plan.control.address()))?;
     let home = Rc::new(InPlaceHome {

@@ -4,8 +4,9 @@ use crate::ServeError;
 use crate::plan::{Plan, Published, start_server};
 use crate::record::Recorder;
 use cygnus_engine::ArrayHandle;
+use cygnus_engine::Volumes;
 use cygnus_runtime::{DeviceIx, Runtime};
-use cygnus_target::{ArrayExports, Server, Side};
+use cygnus_target::{ArrayExports, Server};
 use cygnus_types::{Nanos, ReactorId};
 use cygnus_uring::{Device, Reactor};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
     };
     let peer = handle.attach(&rt);
     let recorder = plan.recorder(&reactor);
-    let server = start_server(&reactor, plan.exports(Side::Peer(peer.clone()), &recorder), &plan);
+    let server = start_server(&reactor, plan.exports(peer.volumes(), &recorder), &plan);
     let ready = server.as_ref().map(drop).map_err(ToString::to_string);
     rt.send_msg(HOME, Box::new(ToHome::Ready(ready)));
     let server = server.ok();
@@ -70,7 +71,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
 }
 
 /// Beside the loop that handles messages: sessions that end may need the engine's.
-async fn stop(rt: Runtime, server: Option<Server<ArrayExports>>, recorder: Recorder) {
+async fn stop(rt: Runtime, server: Option<Server<ArrayExports<Volumes>>>, recorder: Recorder) {
     if let Some(server) = server {
         server.shutdown().await;
     }
@@ -78,7 +79,7 @@ async fn stop(rt: Runtime, server: Option<Server<ArrayExports>>, recorder: Recor
     rt.send_msg(HOME, Box::new(ToHome::Stopped));
 }
 
-async fn publish(rt: Runtime, server: Server<ArrayExports>, plan: Arc<Plan>) {
+async fn publish(rt: Runtime, server: Server<ArrayExports<Volumes>>, plan: Arc<Plan>) {
     loop {
         let published = Published { stats: server.stats(), sessions: server.sessions() };
         plan.published.lock().expect("no holder panics")[rt.id().index()] = published;

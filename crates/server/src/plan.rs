@@ -9,9 +9,10 @@ use crate::record::{Recorder, Recording};
 use cygnus_control::status::ClientsStatus;
 use cygnus_host::state::{ArrayRecord, StateDir};
 use cygnus_runtime::Runtime;
-use cygnus_target::{ArrayExports, BoundListener, Exports, Server, ServerConfig, ServerStats, SessionStats, Side};
+use cygnus_target::{ArrayExports, BoundListener, Exports, Server, ServerConfig, ServerStats, SessionStats};
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::Reactor;
+use cygnus_volume::VolumeSet;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -59,9 +60,9 @@ pub struct Published {
 }
 
 impl Plan {
-    /// The volumes of a log-structured array as one reactor exports them.
-    pub fn exports(&self, side: Side, recorder: &Recorder) -> ArrayExports {
-        ArrayExports { side, array: self.name.clone(), taps: recorder.taps() }
+    /// The volumes of the array as one reactor exports them.
+    pub fn exports<S: VolumeSet>(&self, volumes: S, recorder: &Recorder) -> ArrayExports<S> {
+        ArrayExports { volumes, array: self.name.clone(), taps: recorder.taps() }
     }
 
     /// What a reactor records, once home has begun.

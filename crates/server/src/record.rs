@@ -3,10 +3,9 @@
 use crate::ServeError;
 use crate::log::ServerLog;
 use crate::options::RecordTo;
-use cygnus_nbd::{Command, Request};
 use cygnus_runtime::Runtime;
-use cygnus_target::Tap;
 use cygnus_types::{Nanos, Uuid};
+use cygnus_volume::{self as volume, Request, Tap};
 use cygnus_workload::Kind;
 use cygnus_workload::recording::{FrameBuilder, Header};
 use cygnus_workload::trace::Record;
@@ -200,24 +199,24 @@ impl VolumeTap {
 
 impl Tap for VolumeTap {
     fn request(&self, at: Nanos, request: &Request) {
-        let Some(kind) = kind(request.command) else { return };
-        let (offset, len) = if kind.has_range() { (request.offset, request.length) } else { (0, 0) };
+        let Some(kind) = kind(request.kind) else { return };
+        let (offset, len) = if kind.has_range() { (request.offset, request.len) } else { (0, 0) };
         let mut frame = self.frame.borrow_mut();
-        frame.push(&Record { at, kind, offset, len, volume: 0, fua: request.fua() });
+        frame.push(&Record { at, kind, offset, len, volume: 0, fua: request.fua });
         if frame.is_full() {
             self.hand_over(&mut frame);
         }
     }
 }
 
-/// What is recorded of a command, if anything.
-fn kind(command: Command) -> Option<Kind> {
-    match command {
-        Command::Read => Some(Kind::Read),
-        Command::Write => Some(Kind::Write),
-        Command::Flush => Some(Kind::Flush),
-        Command::Trim => Some(Kind::Trim),
-        Command::WriteZeroes => Some(Kind::WriteZeroes),
-        Command::Cache | Command::BlockStatus | Command::Disconnect | Command::Unknown(_) => None,
+/// What is recorded of a request, if anything.
+fn kind(kind: volume::Kind) -> Option<Kind> {
+    match kind {
+        volume::Kind::Read => Some(Kind::Read),
+        volume::Kind::Write => Some(Kind::Write),
+        volume::Kind::Flush => Some(Kind::Flush),
+        volume::Kind::Trim => Some(Kind::Trim),
+        volume::Kind::WriteZeroes => Some(Kind::WriteZeroes),
+        volume::Kind::Prefetch | volume::Kind::Extents => None,
     }
 }

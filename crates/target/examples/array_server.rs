@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cygnus_engine::{Array, CreateOptions, Log, MapRule, OpenOptions, create};
 use cygnus_policy::Preset;
-use cygnus_target::{ArrayExports, BoundListener, Server, ServerConfig, Side};
+use cygnus_target::{ArrayExports, BoundListener, Server, ServerConfig};
 use cygnus_types::ByteSize;
 use cygnus_uring::{Config, Device, Signals, block_on};
 
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             volume.write(at, piece.clone()).await?;
         }
         volume.flush().await?;
-        let exports = ArrayExports { side: Side::Home(array), array: "tank".into(), taps: Default::default() };
+        let exports = ArrayExports { volumes: array.volumes(), array: "tank".into(), taps: Default::default() };
         let server = Server::new(rt, exports, ServerConfig::default(), |event| eprintln!("{event}"));
         for listener in &listeners {
             let socket = listener.as_fd().try_clone_to_owned()?;

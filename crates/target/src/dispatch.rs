@@ -9,12 +9,13 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::event::EndReason;
 use crate::jobs::{Job, Work};
+use crate::nbd::{errno, neutral};
 use crate::pace::UNIT_BYTES;
 use crate::reads::{self, PIECE, Share, Shares};
 use crate::stats::OpClass;
 use crate::transmission::Transmission;
-use crate::volume::{Volume, VolumeError};
 use crate::write_through::Trouble;
+use cygnus_volume::{BlockVolume, VolumeError};
 
 /// Room counted for every reply besides its data: more than any header or error takes.
 pub(crate) const REPLY_COST: usize = 256;
@@ -79,7 +80,7 @@ impl From<VolumeError> for Failure {
     }
 }
 
-impl<V: Volume> Transmission<V> {
+impl<V: BlockVolume> Transmission<V> {
     /// Serves a request as far as that is possible at once; what has to wait goes to the workers.
     /// `payload` is a WRITE's data, in the receive buffer.
     pub(crate) async fn admit(
@@ -104,8 +105,10 @@ impl<V: Volume> Transmission<V> {
     }
 
     pub(crate) fn tell_tap(&self, asked: &Asked) {
-        if let Some(tap) = &self.tap {
-            tap.request(asked.started, &asked.request);
+        if let Some(tap) = &self.tap
+            && let Some(request) = neutral(&asked.request)
+        {
+            tap.request(asked.started, &request);
         }
     }
 
@@ -261,7 +264,7 @@ impl<V: Volume> Transmission<V> {
         // A bad block found at the edge of an unaligned request may begin before the request does.
         let end = request.offset + u64::from(request.length);
         let offset = error.offset().map(|at| at.clamp(request.offset, end.saturating_sub(1)));
-        self.fail(asked, error.errno(), &error.to_string(), offset);
+        self.fail(asked, errno(error), &error.to_string(), offset);
         if error == VolumeError::Gone {
             self.end(EndReason::VolumeGone);
         }

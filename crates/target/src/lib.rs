@@ -9,8 +9,8 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `volume.rs` | what a server needs of a volume and of the set of exports |
-//! | `engine.rs`, `inplace.rs` | volumes of log-structured arrays and of those in place as exports |
+//! | `exports.rs` | what a server offers: the volumes of an array, each under its name |
+//! | `nbd.rs` | NBD's words into those of volumes, and back |
 //! | `server.rs` | accepting, counting, looking after sessions, shutting down |
 //! | `session.rs` | one connection from greeting to close, and its negotiation |
 //! | `transmission.rs` | what follows: reader, workers, sender, and room for requests |
@@ -32,14 +32,14 @@
 
 mod dispatch;
 mod door;
-mod engine;
 mod event;
+mod exports;
 mod handle;
 mod histogram;
-mod inplace;
 mod jobs;
 mod listen;
 pub mod loadgen;
+mod nbd;
 mod outbox;
 mod pace;
 mod purse;
@@ -50,16 +50,13 @@ mod server;
 mod session;
 mod stats;
 mod transmission;
-mod volume;
 mod wait;
 mod write_through;
 
 pub use door::{Door, Refusal};
-pub use engine::{ArrayExports, Side};
 pub use event::{EndReason, SessionEvent};
+pub use exports::{ArrayExports, Export, Exports};
 pub use histogram::Histogram;
-pub use inplace::InPlaceExports;
 pub use listen::{BoundListener, ListenAddress, ListenError};
 pub use server::{Server, ServerConfig};
 pub use stats::{OpClass, OpStats, ServerStats, SessionStats};
-pub use volume::{Export, Exports, Tap, Volume, VolumeError, VolumeExtent};

@@ -17,7 +17,7 @@ use crate::dispatch::{Asked, REPLY_COST, units_for};
 use crate::event::EndReason;
 use crate::purse::Curtailed;
 use crate::transmission::Transmission;
-use crate::volume::{Volume, VolumeError, VolumeExtent};
+use cygnus_volume::{BlockVolume, Extent, VolumeError};
 
 /// Reads up to this length have their header in the block before the data, so that both go out as one part.
 const INLINE_READ: usize = 32 << 10;
@@ -125,7 +125,7 @@ fn header_room(len: usize) -> usize {
     if len <= INLINE_READ { BLOCK } else { 0 }
 }
 
-impl<V: Volume> Transmission<V> {
+impl<V: BlockVolume> Transmission<V> {
     pub(crate) async fn serve_read(&self, asked: &Asked) {
         let Asked { request, share, .. } = asked;
         if request.length >= HOLE_READ && self.answer_hole(asked) {
@@ -262,7 +262,7 @@ impl<V: Volume> Transmission<V> {
         let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
         while at < end {
             match self.volume.extents(at, end - at, 1).first() {
-                Some(VolumeExtent { len, mapped: false }) => at += len,
+                Some(Extent { len, mapped: false }) => at += len,
                 _ => return false,
             }
         }

@@ -10,13 +10,13 @@ use cygnus_types::Nanos;
 
 use crate::door::{Door, Pass, Refusal};
 use crate::event::{EndReason, Journal, SessionEvent};
+use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::pace::Pace;
 use crate::purse::Purse;
 use crate::select::{Either, first_of};
 use crate::session::{self, Context};
 use crate::stats::{OpClass, ServerStats, SessionStats, Totals};
-use crate::volume::Exports;
 
 /// After a failed accept (no file descriptors left, say) the listener rests this long.
 const ACCEPT_REST: Nanos = Nanos::millis(100);

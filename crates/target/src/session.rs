@@ -6,14 +6,15 @@ use cygnus_nbd::{Catalogue, ExportInfo, Next, ServerHandshake, wire};
 use cygnus_runtime::{Runtime, SocketId};
 
 use crate::event::{EndReason, Journal, SessionEvent};
+use crate::exports::{Export, Exports};
 use crate::handle::Handle;
 use crate::pace::Pace;
 use crate::receive::ReceiveBuffer;
 use crate::server::ServerConfig;
 use crate::stats::Totals;
 use crate::transmission::transmit;
-use crate::volume::{Export, Exports, Tap, Volume};
 use crate::wait::{receive, send_before};
+use cygnus_volume::{BlockVolume, Tap};
 
 /// Units of a turn's work that an option takes: its data is looked through, and exports are looked up.
 const OPTION: u32 = 16;

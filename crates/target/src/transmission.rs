@@ -11,6 +11,7 @@ use cygnus_types::Nanos;
 
 use crate::dispatch::{self, REPLY_COST};
 use crate::event::EndReason;
+use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::jobs::{Job, Jobs, Lane};
 use crate::outbox::Outbox;
@@ -20,8 +21,8 @@ use crate::receive::ReceiveBuffer;
 use crate::select::{Either, first_of};
 use crate::session::{Agreement, Context};
 use crate::stats::Totals;
-use crate::volume::{Exports, Tap, Volume};
 use crate::wait::receive;
+use cygnus_volume::{BlockVolume, Tap};
 
 /// Bytes of replies, and of writes waiting, that one session may have outstanding, whatever memory there is. Enough for
 /// 1900 reads of 4 KiB. A single larger request still gets through, alone.
@@ -97,7 +98,7 @@ pub(crate) async fn transmit<E: Exports>(
     reason
 }
 
-impl<V: Volume> Transmission<V> {
+impl<V: BlockVolume> Transmission<V> {
     /// Sends the last words of the negotiation.
     async fn begin(&self, answer: &[u8]) -> Result<(), EndReason> {
         if !answer.is_empty() {

@@ -17,7 +17,7 @@ use crate::jobs::{Job, Work};
 use crate::reads::Shares;
 use crate::receive::ReceiveBuffer;
 use crate::transmission::Transmission;
-use crate::volume::{Volume, VolumeError};
+use cygnus_volume::{BlockVolume, VolumeError};
 
 /// Pieces of at least twice this length end at multiples of it, where arrays have their stripes.
 const NEAT: usize = 64 << 10;
@@ -56,7 +56,7 @@ fn piece(offset: u64, have: usize, left: usize) -> usize {
     end.saturating_sub(offset) as usize
 }
 
-impl<V: Volume> Transmission<V> {
+impl<V: BlockVolume> Transmission<V> {
     /// Takes the write whose header is at the front of the buffer, piece by piece.
     pub(crate) async fn write_through(
         self: &Rc<Self>,

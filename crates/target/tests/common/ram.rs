@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cygnus_runtime::{BufSlice, Event};
-use cygnus_target::{Export, Exports, Volume, VolumeError, VolumeExtent};
+use cygnus_target::{Export, Exports};
 use cygnus_types::{BLOCK, Lba, VolumeId};
+use cygnus_volume::{BlockVolume, Extent, VolumeError};
 
 /// Blocks looked at for extents in one go.
 const LOOKS: usize = 1024;
@@ -90,7 +91,11 @@ impl RamVolume {
     }
 }
 
-impl Volume for RamVolume {
+impl BlockVolume for RamVolume {
+    fn name(&self) -> &str {
+        "ram"
+    }
+
     fn size(&self) -> u64 {
         self.0.bytes.borrow().len() as u64
     }
@@ -141,12 +146,12 @@ impl Volume for RamVolume {
         Ok(())
     }
 
-    fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<VolumeExtent> {
+    fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<Extent> {
         if let Some(size) = self.0.shrink_to.take() {
             self.resize(size);
         }
         let (mapped, end) = (self.0.mapped.borrow(), (offset + len).min(self.size()));
-        let (mut extents, mut at) = (Vec::<VolumeExtent>::new(), offset);
+        let (mut extents, mut at) = (Vec::<Extent>::new(), offset);
         for _ in 0..LOOKS {
             if at >= end {
                 break;
@@ -157,7 +162,7 @@ impl Volume for RamVolume {
             match extents.last_mut() {
                 Some(last) if last.mapped == kind => last.len += next - at,
                 _ if full => break,
-                _ => extents.push(VolumeExtent { len: next - at, mapped: kind }),
+                _ => extents.push(Extent { len: next - at, mapped: kind }),
             }
             at = next;
         }

@@ -1,0 +1,102 @@
+//! Volumes as protocols see them.
+
+use std::rc::Rc;
+
+use cygnus_runtime::BufSlice;
+use cygnus_volume::{BlockVolume, Extent, VolumeError as Neutral, VolumeSet};
+
+use crate::array::{Array, ArrayPeer};
+use crate::error::VolumeError;
+use crate::reactor::Reactor;
+use crate::volume::Volume;
+
+impl From<VolumeError> for Neutral {
+    fn from(error: VolumeError) -> Self {
+        match error {
+            VolumeError::Unreadable { volume, lba } | VolumeError::Unknown { volume, lba } => {
+                Neutral::Io { volume, lba }
+            }
+            VolumeError::Lost { .. } => Neutral::Lost,
+            VolumeError::NoSpace { .. } => Neutral::NoSpace,
+            VolumeError::MapMemory { .. } => Neutral::MapMemory,
+            VolumeError::Suspended { .. } => Neutral::Suspended,
+            VolumeError::ReadOnly(_) => Neutral::ReadOnly,
+            // The session checked the range against the size; the volume has shrunk since.
+            VolumeError::OutOfRange { .. } | VolumeError::Gone => Neutral::Gone,
+        }
+    }
+}
+
+impl BlockVolume for Volume {
+    fn name(&self) -> &str {
+        self.name()
+    }
+
+    fn size(&self) -> u64 {
+        self.size()
+    }
+
+    #[inline]
+    fn announce(&self, offset: u64) {
+        self.announce(offset);
+    }
+
+    async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, Neutral> {
+        Ok(self.read(offset, into).await?)
+    }
+
+    #[inline]
+    fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), Neutral>> {
+        self.try_write(offset, data).map(|result| result.map_err(Neutral::from))
+    }
+
+    async fn write(&self, offset: u64, data: BufSlice) -> Result<(), Neutral> {
+        Ok(self.write(offset, data).await?)
+    }
+
+    async fn flush(&self) -> Result<(), Neutral> {
+        Ok(self.flush().await?)
+    }
+
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), Neutral> {
+        Ok(self.trim(offset, len).await?)
+    }
+
+    async fn write_zeroes(&self, offset: u64, len: u64, no_hole: bool) -> Result<(), Neutral> {
+        Ok(self.write_zeroes(offset, len, no_hole).await?)
+    }
+
+    fn extents(&self, offset: u64, len: u64, max: usize) -> Vec<Extent> {
+        self.extents(offset, len, max)
+    }
+}
+
+/// The volumes of an array as one reactor has them, its home or another.
+#[derive(Clone)]
+pub struct Volumes(Rc<Reactor>);
+
+impl Array {
+    /// The volumes, for who serves them.
+    pub fn volumes(&self) -> Volumes {
+        Volumes(self.reactor.clone())
+    }
+}
+
+impl ArrayPeer {
+    /// The volumes, for who serves them here.
+    pub fn volumes(&self) -> Volumes {
+        Volumes(self.reactor.clone())
+    }
+}
+
+impl VolumeSet for Volumes {
+    type Volume = Volume;
+
+    fn names(&self) -> Vec<String> {
+        self.0.shared.volumes().iter().map(|volume| volume.name.clone()).collect()
+    }
+
+    fn volume(&self, name: &str) -> Option<Volume> {
+        self.0.shared.volume_named(name).map(|state| Volume::new(self.0.clone(), state))
+    }
+}
