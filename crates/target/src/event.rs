@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use cygnus_nbd::Malformed;
 use cygnus_runtime::{IoError, Peer, Runtime};
 use cygnus_types::Nanos;
 
 use crate::door::Refusal;
+use crate::nbd::Malformed;
 
 /// Why a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

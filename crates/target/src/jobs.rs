@@ -10,13 +10,13 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use cygnus_nbd::Command;
 use cygnus_runtime::BufSlice;
+use cygnus_volume::Kind;
 
-use crate::dispatch::Asked;
-use crate::write_through::LongWrite;
+use crate::asked::Asked;
+use crate::nbd::Fault;
 
-/// TRIM and WRITE_ZEROES of more bytes than this are long work.
+/// To trim or zero more bytes than this is long work.
 const LONG: u32 = 1 << 20;
 
 /// What is left to do for a request.
@@ -42,12 +42,30 @@ pub(crate) enum Lane {
 
 impl Lane {
     pub(crate) fn of(job: &Job) -> Lane {
-        match job.asked.request.command {
-            Command::Read => Lane::Reads,
-            Command::BlockStatus => Lane::Long,
-            Command::Trim | Command::WriteZeroes if job.asked.request.length > LONG => Lane::Long,
+        let request = &job.asked.request;
+        match request.kind() {
+            Some(Kind::Read) => Lane::Reads,
+            Some(Kind::Extents) => Lane::Long,
+            Some(Kind::Trim | Kind::WriteZeroes) if request.len() > LONG => Lane::Long,
             _ => Lane::Others,
         }
+    }
+}
+
+/// A write that is taken in pieces as they arrive, and answered once.
+pub(crate) struct LongWrite {
+    pub(crate) asked: Asked,
+    /// Pieces that are not done, and one for the reader until it has seen the last.
+    pub(crate) unfinished: Cell<u32>,
+    pub(crate) trouble: Cell<Option<Fault>>,
+    /// The connection has ended in the middle: nobody waits for a reply.
+    pub(crate) abandoned: Cell<bool>,
+}
+
+impl LongWrite {
+    /// The first trouble is what the client is told.
+    pub(crate) fn fail(&self, trouble: Fault) {
+        self.trouble.set(self.trouble.get().or(Some(trouble)));
     }
 }
 

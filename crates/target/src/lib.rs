@@ -7,17 +7,23 @@
 //! Whoever can connect may be a stranger. What he can take is bounded: places at the door, memory, the time of a reactor's
 //! turn, and our patience. In each of these a client of ordinary habits has his part, whatever others do.
 //!
+//! What is protocol and what is not: `nbd.rs` alone turns NBD's words into those of `cygnus-volume` and back. `listen.rs` names
+//! NBD's addresses, and the load generator is a client of NBD. Everything else would serve another protocol as it is: it knows
+//! requests to volumes, memory, turns and patience.
+//!
 //! | file | idea |
 //! |---|---|
 //! | `exports.rs` | what a server offers: the volumes of an array, each under its name |
 //! | `nbd.rs` | NBD's words into those of volumes, and back |
-//! | `server.rs` | accepting, counting, looking after sessions, shutting down |
-//! | `session.rs` | one connection from greeting to close, and its negotiation |
-//! | `transmission.rs` | what follows: reader, workers, sender, and room for requests |
-//! | `dispatch.rs` | what each command does to the volume |
+//! | `server.rs`, `config.rs` | accepting, counting, looking after sessions, shutting down; and the limits |
+//! | `session.rs`, `context.rs` | one connection from greeting to close, and its negotiation |
+//! | `reader.rs` | what follows: reader and sender |
+//! | `dispatch.rs` | what each request does to the volume, and the workers that do it |
 //! | `reads.rs` | reads: how much is in memory at a time, and how it is sent |
 //! | `write_through.rs` | writes longer than the receive buffer |
-//! | `jobs.rs` | the queues between reader and workers |
+//! | `answer.rs` | how the outcome of a request is told and counted |
+//! | `transmission.rs` | what reader, workers and sender share: room for requests |
+//! | `asked.rs`, `jobs.rs` | a request that was let in; the queues between reader and workers |
 //! | `outbox.rs` | the queue between workers and sender |
 //! | `receive.rs` | the receive buffer |
 //! | `wait.rs`, `select.rs` | waiting for a socket and for the session's end |
@@ -30,6 +36,10 @@
 //! | `stats.rs`, `histogram.rs` | what is counted |
 //! | `loadgen.rs` | the load generator: a client of its own on plain sockets |
 
+mod answer;
+mod asked;
+mod config;
+mod context;
 mod dispatch;
 mod door;
 mod event;
@@ -43,6 +53,7 @@ mod nbd;
 mod outbox;
 mod pace;
 mod purse;
+mod reader;
 mod reads;
 mod receive;
 mod select;
@@ -53,10 +64,11 @@ mod transmission;
 mod wait;
 mod write_through;
 
+pub use config::ServerConfig;
 pub use door::{Door, Refusal};
 pub use event::{EndReason, SessionEvent};
 pub use exports::{ArrayExports, Export, Exports};
 pub use histogram::Histogram;
 pub use listen::{BoundListener, ListenAddress, ListenError};
-pub use server::{Server, ServerConfig};
+pub use server::Server;
 pub use stats::{OpClass, OpStats, ServerStats, SessionStats};

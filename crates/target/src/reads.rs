@@ -8,13 +8,12 @@
 //! has to itself. So it waits for no other client. In one chunk it is then sent as it is read; should the rest of it turn
 //! out to be unreadable, the connection ends, as the protocol wants it.
 
-use cygnus_nbd::wire::{self, CMD_FLAG_DF};
-use cygnus_nbd::{Request, Session};
 use cygnus_runtime::{BufPool, BufSlice};
 use cygnus_types::BLOCK;
 
-use crate::dispatch::{Asked, REPLY_COST, units_for};
+use crate::asked::{Asked, REPLY_COST, Share, Shares, units_for};
 use crate::event::EndReason;
+use crate::nbd::{self, Agreed, Fault, Request};
 use crate::purse::Curtailed;
 use crate::transmission::Transmission;
 use cygnus_volume::{BlockVolume, Extent, VolumeError};
@@ -29,63 +28,15 @@ pub(crate) const PIECE: usize = 1 << 20;
 /// beside its receive buffer.
 const LEAST_PIECE: usize = 16 << 10;
 
-/// Memory for a request, until its reply is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
-    /// Bytes of memory.
-    pub(crate) room: usize,
-    /// Of a read: the bytes that are read and sent at a time.
-    pub(crate) piece: usize,
-}
-
-/// What a request may make do with, the best one first.
-#[derive(Clone, Copy)]
-pub(crate) struct Shares {
-    list: [Share; 3],
-    len: usize,
-}
-
-impl Shares {
-    /// Only this many bytes of memory will do, for something else than a read.
-    #[inline]
-    pub(crate) fn one(room: usize) -> Self {
-        Self::of_piece(room, 0)
-    }
-
-    #[inline]
-    fn of_piece(room: usize, piece: usize) -> Self {
-        Self { list: [Share { room, piece }; 3], len: 1 }
-    }
-
-    /// One more, worse than those before.
-    fn or(mut self, room: usize, piece: usize) -> Self {
-        self.list[self.len] = Share { room, piece };
-        self.len += 1;
-        self
-    }
-
-    pub(crate) fn as_slice(&self) -> &[Share] {
-        &self.list[..self.len]
-    }
-
-    pub(crate) fn best(&self) -> Share {
-        self.list[0]
-    }
-
-    fn least(&self) -> Share {
-        self.list[self.len - 1]
-    }
-}
-
 /// What a read may make do with.
-pub(crate) fn shares(request: &Request, agreed: &Session) -> Shares {
+pub(crate) fn shares(request: &Request, agreed: &Agreed) -> Shares {
     // What is too long is refused.
-    let len = request.length.min(wire::MAX_PAYLOAD) as usize;
+    let len = request.len().min(nbd::LONGEST_READ) as usize;
     if len <= PIECE {
-        return or_least(request, Shares::of_piece(whole_cost(request.offset, len), len));
+        return or_least(request, Shares::of_piece(whole_cost(request.offset(), len), len));
     }
-    let piece_room = piece_cost(request.offset, PIECE);
-    let shares = if goes_in_chunks(request, agreed) {
+    let piece_room = piece_cost(request.offset(), PIECE);
+    let shares = if agreed.may_be_split(request) {
         Shares::of_piece(piece_room, PIECE)
     } else {
         // Each piece is a buffer of its own.
@@ -95,13 +46,8 @@ pub(crate) fn shares(request: &Request, agreed: &Session) -> Shares {
     or_least(request, shares)
 }
 
-/// Structured replies may come in several chunks, unless the client forbids it.
-fn goes_in_chunks(request: &Request, agreed: &Session) -> bool {
-    agreed.structured && !request.has(CMD_FLAG_DF)
-}
-
 fn or_least(request: &Request, shares: Shares) -> Shares {
-    let room = piece_cost(request.offset, LEAST_PIECE);
+    let room = piece_cost(request.offset(), LEAST_PIECE);
     if shares.least().room > room { shares.or(room, LEAST_PIECE) } else { shares }
 }
 
@@ -128,12 +74,12 @@ fn header_room(len: usize) -> usize {
 impl<V: BlockVolume> Transmission<V> {
     pub(crate) async fn serve_read(&self, asked: &Asked) {
         let Asked { request, share, .. } = asked;
-        if request.length >= HOLE_READ && self.answer_hole(asked) {
+        if request.len() >= HOLE_READ && self.answer_hole(asked) {
             return;
         }
-        if share.piece == request.length as usize {
+        if share.piece == request.len() as usize {
             self.serve_whole_read(asked).await;
-        } else if goes_in_chunks(request, &self.agreed) {
+        } else if self.agreed.may_be_split(request) {
             self.serve_chunks(asked).await;
         } else {
             self.serve_stream(asked).await;
@@ -142,21 +88,21 @@ impl<V: BlockVolume> Transmission<V> {
 
     async fn serve_whole_read(&self, asked: &Asked) {
         let Asked { request, share, .. } = asked;
-        let len = request.length as usize;
+        let len = request.len() as usize;
         let head = header_room(len);
         let mut parts = Vec::new();
         let mut inline = None;
         for at in (0..len).step_by(PIECE) {
             let piece = PIECE.min(len - at);
             let buf = self.rt.alloc(head + piece);
-            match self.volume.read(request.offset + at as u64, buf.slice(head..head + piece)).await {
+            match self.volume.read(request.offset() + at as u64, buf.slice(head..head + piece)).await {
                 Ok(data) => parts.push(data),
-                Err(error) => return self.fail_volume(asked, error),
+                Err(error) => return self.fail(asked, Fault::Volume(error)),
             }
             inline = Some(buf);
         }
-        let mut header = [0; wire::DATA_CHUNK_BYTES];
-        let used = self.encoder.read_header(&mut header, request.cookie, request.offset, request.length);
+        let mut header = [0; nbd::DATA_HEADER];
+        let used = self.agreed.data(&mut header, request);
         match inline.filter(|buf| head > 0 && parts[0].is_within(buf)) {
             Some(buf) => {
                 let part = buf.slice(head - used..head + len);
@@ -179,7 +125,7 @@ impl<V: BlockVolume> Transmission<V> {
 
     /// Kept while a read goes on with smaller pieces than it would have if there were memory.
     fn curtailed(&self, request: &Request, share: Share) -> Option<Curtailed> {
-        (share.piece < PIECE.min(request.length as usize)).then(|| self.handle.account.curtail())
+        (share.piece < PIECE.min(request.len() as usize)).then(|| self.handle.account.curtail())
     }
 
     async fn read_piece(&self, at: u64, len: usize) -> Result<BufSlice, VolumeError> {
@@ -189,18 +135,18 @@ impl<V: BlockVolume> Transmission<V> {
     /// Sends the pieces of a read as chunks, each as soon as there is room for it; for the first there is.
     async fn serve_chunks(&self, asked: &Asked) {
         let (request, mut share) = (&asked.request, asked.share);
-        let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
+        let (mut at, end) = (request.offset(), request.end());
         let shares = shares(request, &self.agreed);
         let mut _curtailed = self.curtailed(request, share);
         loop {
             let len = piece_len(at, end, share);
             let data = match self.read_piece(at, len).await {
                 Ok(data) => data,
-                Err(error) => return self.fail_volume(&Asked { share, ..*asked }, error),
+                Err(error) => return self.fail(&Asked { share, ..*asked }, Fault::Volume(error)),
             };
-            let mut header = [0; wire::DATA_CHUNK_BYTES];
+            let mut header = [0; nbd::DATA_HEADER];
             let is_last = at + len as u64 == end;
-            let used = self.encoder.read_part(&mut header, request.cookie, at, len as u32, is_last);
+            let used = self.agreed.piece(&mut header, request, at, len as u32, is_last);
             self.outbox.push_bytes(&header[..used], 0);
             self.outbox.push_part(data, share.room);
             if is_last {
@@ -221,14 +167,14 @@ impl<V: BlockVolume> Transmission<V> {
     async fn serve_stream(&self, asked: &Asked) {
         let Asked { request, share, .. } = asked;
         let _curtailed = self.curtailed(request, *share);
-        let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
+        let (mut at, end) = (request.offset(), request.end());
         let first = match self.read_piece(at, piece_len(at, end, *share)).await {
             Ok(data) => data,
-            Err(error) => return self.fail_volume(asked, error),
+            Err(error) => return self.fail(asked, Fault::Volume(error)),
         };
         let stream = self.outbox.stream().await;
-        let mut header = [0; wire::DATA_CHUNK_BYTES];
-        let used = self.encoder.read_header(&mut header, request.cookie, request.offset, request.length);
+        let mut header = [0; nbd::DATA_HEADER];
+        let used = self.agreed.data(&mut header, request);
         stream.push_bytes(&header[..used]);
         let mut data = first;
         loop {
@@ -255,11 +201,11 @@ impl<V: BlockVolume> Transmission<V> {
     /// Answers a read of nothing but zeros without reading, if the reply form can say so.
     fn answer_hole(&self, asked: &Asked) -> bool {
         let request = &asked.request;
-        let mut reply = [0; REPLY_COST];
-        let Some(used) = self.encoder.read_hole(&mut reply, request.cookie, request.offset, request.length) else {
+        let mut reply = [0; nbd::REPLY_BYTES];
+        let Some(used) = self.agreed.zeros(&mut reply, request) else {
             return false;
         };
-        let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
+        let (mut at, end) = (request.offset(), request.end());
         while at < end {
             match self.volume.extents(at, end - at, 1).first() {
                 Some(Extent { len, mapped: false }) => at += len,

@@ -3,19 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cygnus_runtime::{Event, IoErrorKind, ListenerId, MemoryPart, Op, Outcome, Peer, Runtime, SocketId};
+use cygnus_runtime::{Event, IoErrorKind, ListenerId, Op, Outcome, Peer, Runtime, SocketId};
 use cygnus_types::Nanos;
 
-use crate::door::{Door, Pass, Refusal};
+use crate::config::ServerConfig;
+use crate::context::Context;
+use crate::door::{Pass, Refusal};
 use crate::event::{EndReason, Journal, SessionEvent};
 use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::pace::Pace;
 use crate::purse::Purse;
 use crate::select::{Either, first_of};
-use crate::session::{self, Context};
+use crate::session;
 use crate::stats::{OpClass, ServerStats, SessionStats, Totals};
 
 /// After a failed accept (no file descriptors left, say) the listener rests this long.
@@ -26,45 +27,6 @@ const LOOK: Nanos = Nanos::secs(1);
 const PATIENCE_WHEN_SHORT: Nanos = Nanos::secs(5);
 /// A negotiation younger than this is not ended to make room: an honest client needs less.
 const GRACE_TO_NEGOTIATE: Nanos = Nanos::secs(1);
-
-/// Limits of a server. Clones share the door and the account of memory, so that they hold for all reactors together.
-#[derive(Clone, Debug)]
-pub struct ServerConfig {
-    /// A client that has not chosen its export by then is cut off.
-    pub handshake_time: Nanos,
-    /// How long a session that ends waits for what it has accepted to be done and sent.
-    pub grace: Nanos,
-    /// A client that does not take its replies for so long, or does not send the rest of a request, is cut off.
-    pub stalled_after: Nanos,
-    /// A client that asks nothing for so long is cut off.
-    pub idle_after: Option<Nanos>,
-    /// How many connections there may be.
-    pub door: Arc<Door>,
-    /// Memory for what connections hold beyond [`ServerConfig::RESERVE`]; at least [`ServerConfig::LEAST_MEMORY`].
-    pub memory: Arc<MemoryPart>,
-}
-
-impl ServerConfig {
-    /// Connections there may be unless said otherwise; half of them of one peer.
-    pub const CONNECTIONS: usize = 2048;
-    /// With less memory than this, the largest reads might never find room.
-    pub const LEAST_MEMORY: usize = 80 << 20;
-    /// Bytes that each connection has to itself, beside [`ServerConfig::memory`].
-    pub const RESERVE: usize = crate::purse::RESERVE;
-}
-
-impl Default for ServerConfig {
-    fn default() -> Self {
-        Self {
-            handshake_time: Nanos::secs(10),
-            grace: Nanos::secs(10),
-            stalled_after: Nanos::secs(60),
-            idle_after: None,
-            door: Door::new(Self::CONNECTIONS),
-            memory: Arc::new(MemoryPart::new(256 << 20)),
-        }
-    }
-}
 
 struct Inner<E> {
     rt: Runtime,

@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use cygnus_nbd::Command;
 use cygnus_runtime::Peer;
 use cygnus_types::Nanos;
+use cygnus_volume::Kind;
 
 use crate::Histogram;
 use crate::event::EndReason;
@@ -12,13 +12,13 @@ use crate::event::EndReason;
 /// Kinds of requests that are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpClass {
-    /// READ.
+    /// Reads.
     Read,
-    /// WRITE.
+    /// Writes.
     Write,
-    /// FLUSH.
+    /// Flushes.
     Flush,
-    /// TRIM and WRITE_ZEROES.
+    /// Trims, and zeros that are not carried.
     Discard,
     /// Everything else.
     Other,
@@ -28,13 +28,13 @@ impl OpClass {
     /// All of them, in the order in which [`ServerStats::ops`] has them.
     pub const ALL: [OpClass; 5] = [OpClass::Read, OpClass::Write, OpClass::Flush, OpClass::Discard, OpClass::Other];
 
-    pub(crate) fn of(command: Command) -> OpClass {
-        match command {
-            Command::Read => OpClass::Read,
-            Command::Write => OpClass::Write,
-            Command::Flush => OpClass::Flush,
-            Command::Trim | Command::WriteZeroes => OpClass::Discard,
-            _ => OpClass::Other,
+    pub(crate) fn of(kind: Option<Kind>) -> OpClass {
+        match kind {
+            Some(Kind::Read) => OpClass::Read,
+            Some(Kind::Write) => OpClass::Write,
+            Some(Kind::Flush) => OpClass::Flush,
+            Some(Kind::Trim | Kind::WriteZeroes) => OpClass::Discard,
+            Some(Kind::Extents | Kind::Prefetch) | None => OpClass::Other,
         }
     }
 }

@@ -1,25 +1,23 @@
-//! The transmission phase of a session: a reader that takes requests in, workers for what has to wait, a sender.
+//! What a session's reader, workers and sender share while requests are served: above all, room for them.
 
 use std::cell::{Cell, RefCell};
-use std::convert::Infallible;
 use std::pin::pin;
 use std::rc::Rc;
 
-use cygnus_nbd::{Command, Parsed, ReplyEncoder, parse_request, peek_offset};
 use cygnus_runtime::{Runtime, SocketId};
 use cygnus_types::Nanos;
 
-use crate::dispatch::{self, REPLY_COST};
+use crate::asked::{Share, Shares};
+use crate::context::Context;
 use crate::event::EndReason;
-use crate::exports::Exports;
+use crate::exports::Export;
 use crate::handle::Handle;
-use crate::jobs::{Job, Jobs, Lane};
+use crate::jobs::{Jobs, Lane};
+use crate::nbd::Agreed;
 use crate::outbox::Outbox;
 use crate::pace::Pace;
-use crate::reads::{Share, Shares};
 use crate::receive::ReceiveBuffer;
 use crate::select::{Either, first_of};
-use crate::session::{Agreement, Context};
 use crate::stats::Totals;
 use crate::wait::receive;
 use cygnus_volume::{BlockVolume, Tap};
@@ -28,15 +26,14 @@ use cygnus_volume::{BlockVolume, Tap};
 /// 1900 reads of 4 KiB. A single larger request still gets through, alone.
 const WINDOW: usize = 16 << 20;
 /// Bytes that a worker takes: a task with the future of a request.
-const WORKER: usize = 4 << 10;
+pub(crate) const WORKER: usize = 4 << 10;
 
 /// What a session's reader, workers and sender share.
 pub(crate) struct Transmission<V> {
     pub(crate) rt: Runtime,
     pub(crate) volume: V,
     pub(crate) tap: Option<Rc<dyn Tap>>,
-    pub(crate) agreed: cygnus_nbd::Session,
-    pub(crate) encoder: ReplyEncoder,
+    pub(crate) agreed: Agreed,
     pub(crate) outbox: Outbox,
     pub(crate) totals: Rc<Totals>,
     pub(crate) handle: Rc<Handle>,
@@ -51,96 +48,32 @@ pub(crate) struct Transmission<V> {
     ended: RefCell<Option<EndReason>>,
 }
 
-/// Serves requests until the session ends.
-pub(crate) async fn transmit<E: Exports>(
-    server: &Context<'_, E>,
-    sock: SocketId,
-    handle: &Rc<Handle>,
-    input: &mut ReceiveBuffer,
-    agreement: Agreement<E::Volume>,
-) -> EndReason {
-    let Agreement { session: agreed, volume, tap, answer } = agreement;
-    let session = Rc::new(Transmission {
-        rt: server.rt.clone(),
-        volume,
-        tap,
-        encoder: ReplyEncoder::new(agreed.structured),
-        agreed,
-        outbox: Outbox::new(server.rt),
-        totals: server.totals.clone(),
-        handle: handle.clone(),
-        pace: server.pace.clone(),
-        reads: Jobs::new(Jobs::MANY),
-        long: Jobs::new(1),
-        others: Jobs::new(Jobs::MANY),
-        stalled_after: server.config.stalled_after,
-        waiting: Cell::new(0),
-        ended: RefCell::default(),
-    });
-    server.rt.spawn(session.clone().send_replies(sock));
-    input.widen();
-    let reason = match session.begin(&answer).await {
-        Ok(()) => {
-            let Err(reason) = session.read_requests(sock, input).await;
-            reason
-        }
-        Err(reason) => reason,
-    };
-    if !reason.is_abrupt() {
-        session.drain(server.config.grace).await;
-    }
-    session.reads.close();
-    session.long.close();
-    session.others.close();
-    session.outbox.close();
-    // Workers that wait for room find that nobody wants their replies.
-    session.handle.wake.notify();
-    reason
-}
-
 impl<V: BlockVolume> Transmission<V> {
-    /// Sends the last words of the negotiation.
-    async fn begin(&self, answer: &[u8]) -> Result<(), EndReason> {
-        if !answer.is_empty() {
-            self.take_room(REPLY_COST).await?;
-            self.outbox.push_bytes(answer, REPLY_COST);
-        }
-        Ok(())
+    pub(crate) fn new<E>(server: &Context<'_, E>, handle: &Rc<Handle>, agreed: Agreed, export: Export<V>) -> Rc<Self> {
+        Rc::new(Self {
+            rt: server.rt.clone(),
+            volume: export.volume,
+            tap: export.tap,
+            agreed,
+            outbox: Outbox::new(server.rt),
+            totals: server.totals.clone(),
+            handle: handle.clone(),
+            pace: server.pace.clone(),
+            reads: Jobs::new(Jobs::MANY),
+            long: Jobs::new(1),
+            others: Jobs::new(Jobs::MANY),
+            stalled_after: server.config.stalled_after,
+            waiting: Cell::new(0),
+            ended: RefCell::default(),
+        })
     }
 
-    /// The reader: takes every complete request of what was received, then receives more.
-    async fn read_requests(
-        self: &Rc<Self>,
-        sock: SocketId,
-        input: &mut ReceiveBuffer,
-    ) -> Result<Infallible, EndReason> {
-        loop {
-            match parse_request(input.filled()) {
-                Parsed::Request { request, .. } if request.command == Command::Disconnect => {
-                    return Err(EndReason::Goodbye);
-                }
-                Parsed::Request { request, payload, consumed } => {
-                    self.handle.client.owes_nothing();
-                    self.take_turn(dispatch::units(&request)).await;
-                    let share = self.take_share(&dispatch::shares(&request, &self.agreed)).await?;
-                    // While this one is worked on, memory brings what the next one needs.
-                    if let Some(offset) = peek_offset(&input.filled()[consumed..]) {
-                        self.volume.announce(offset);
-                    }
-                    self.admit(request, share, &input.filled()[payload]).await?;
-                    input.consume(consumed);
-                }
-                Parsed::NeedMore(message) => {
-                    let have = input.filled().len();
-                    if input.make_room(message, V::WHOLE_WRITE) {
-                        self.receive_more(sock, input, if have > 0 { message - have } else { 0 }).await?;
-                    } else {
-                        self.write_through(sock, input).await?;
-                    }
-                }
-                Parsed::Bad(reason) => return Err(EndReason::Malformed(reason)),
-            }
-        }
+    /// Nothing is served any more.
+    pub(crate) fn close(&self) {
+        [&self.reads, &self.long, &self.others].into_iter().for_each(Jobs::close);
+        self.outbox.close();
+        // Workers that wait for room find that nobody wants their replies.
+        self.handle.wake.notify();
     }
 
     /// Receives more. The buffer has room. Of a request that has begun, `missing` bytes have yet to come.
@@ -255,7 +188,7 @@ impl<V: BlockVolume> Transmission<V> {
     }
 
     /// Waits until everything taken in is answered and sent, or the connection is broken, or `grace` is over.
-    async fn drain(&self, grace: Nanos) {
+    pub(crate) async fn drain(&self, grace: Nanos) {
         let mut deadline = self.rt.sleep(grace);
         let _waiting = Waiting::new(&self.waiting);
         while self.handle.window.get() > 0 && !self.outbox.is_closed() {
@@ -275,40 +208,11 @@ impl<V: BlockVolume> Transmission<V> {
         }
     }
 
-    fn jobs(&self, lane: Lane) -> &Jobs {
+    pub(crate) fn jobs(&self, lane: Lane) -> &Jobs {
         match lane {
             Lane::Reads => &self.reads,
             Lane::Long => &self.long,
             Lane::Others => &self.others,
-        }
-    }
-
-    /// Hands a job to the workers, starting one more if all are busy and there is memory for it.
-    pub(crate) fn queue(self: &Rc<Self>, job: Job) {
-        let lane = Lane::of(&job);
-        if let Some(worker) = self.jobs(lane).push(job, || self.handle.account.try_take(WORKER)) {
-            let (session, shift) = (self.clone(), self.jobs(lane).shift());
-            self.rt.spawn(async move {
-                while let Some(job) = session.jobs(lane).next(shift, worker).await {
-                    session.serve(job).await;
-                }
-            });
-        }
-    }
-
-    /// The sender: one vectored send after the other, each of what was ready when it began.
-    async fn send_replies(self: Rc<Self>, sock: SocketId) {
-        while let Some(batch) = self.outbox.next().await {
-            self.handle.client.sending_from(Some(self.rt.now()));
-            let sent = self.rt.send(sock, batch.parts).await;
-            self.handle.client.sending_from(None);
-            match sent {
-                Ok(_) => self.give_room(batch.cost),
-                Err(error) => {
-                    self.outbox.close();
-                    self.end(EndReason::Broken(error));
-                }
-            }
         }
     }
 

@@ -4,47 +4,22 @@
 //! borders of blocks. If the connection ends before the last one, those before it are written, as with any write that is
 //! never acknowledged.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
-use cygnus_nbd::{Errno, peek_request, wire};
 use cygnus_runtime::SocketId;
 use cygnus_types::BLOCK;
 
-use crate::dispatch::{Asked, REPLY_COST, units_for};
+use crate::asked::{Asked, REPLY_COST, Shares, units_for};
 use crate::event::EndReason;
-use crate::jobs::{Job, Work};
-use crate::reads::Shares;
+use crate::jobs::{Job, LongWrite, Work};
+use crate::nbd::{self, Fault};
 use crate::receive::ReceiveBuffer;
 use crate::transmission::Transmission;
-use cygnus_volume::{BlockVolume, VolumeError};
+use cygnus_volume::BlockVolume;
 
 /// Pieces of at least twice this length end at multiples of it, where arrays have their stripes.
 const NEAT: usize = 64 << 10;
-
-/// How a long write failed.
-pub(crate) enum Trouble {
-    /// It was refused before anything was done.
-    Refused(Errno, &'static str),
-    Volume(VolumeError),
-}
-
-/// See the module's text.
-pub(crate) struct LongWrite {
-    pub(crate) asked: Asked,
-    /// Pieces that are not done, and one for the reader until it has seen the last.
-    unfinished: Cell<u32>,
-    trouble: RefCell<Option<Trouble>>,
-    /// The connection has ended in the middle: nobody waits for a reply.
-    abandoned: Cell<bool>,
-}
-
-impl LongWrite {
-    /// The first trouble is what the client is told.
-    pub(crate) fn fail(&self, trouble: Trouble) {
-        self.trouble.borrow_mut().get_or_insert(trouble);
-    }
-}
 
 /// How much of `have` bytes to take now of a write that goes on at `offset` and of which `left` are to come.
 fn piece(offset: u64, have: usize, left: usize) -> usize {
@@ -63,15 +38,15 @@ impl<V: BlockVolume> Transmission<V> {
         sock: SocketId,
         input: &mut ReceiveBuffer,
     ) -> Result<(), EndReason> {
-        let request = peek_request(input.filled()).expect("only a write takes more than a receive buffer");
+        let request = nbd::begun(input.filled()).expect("only a write takes more than a receive buffer");
         let share = self.take_share(&Shares::one(REPLY_COST)).await?;
-        input.consume(wire::REQUEST_BYTES);
+        input.consume(nbd::REQUEST_BYTES);
         let asked = Asked { request, share, started: self.rt.now() };
         let (unfinished, abandoned) = (Cell::new(1), Cell::new(false));
-        let write = Rc::new(LongWrite { asked, unfinished, trouble: RefCell::default(), abandoned });
-        match request.check(&self.agreed, self.volume.size()) {
+        let write = Rc::new(LongWrite { asked, unfinished, trouble: Cell::default(), abandoned });
+        match self.agreed.check(&request, self.volume.size()) {
             Ok(()) => self.tell_tap(&asked),
-            Err(refusal) => write.fail(Trouble::Refused(refusal.errno, refusal.reason)),
+            Err(fault) => write.fail(fault),
         }
         let taken = self.take_pieces(sock, input, &write).await;
         write.abandoned.set(taken.is_err());
@@ -85,7 +60,7 @@ impl<V: BlockVolume> Transmission<V> {
         input: &mut ReceiveBuffer,
         write: &Rc<LongWrite>,
     ) -> Result<(), EndReason> {
-        let (mut offset, mut left) = (write.asked.request.offset, write.asked.request.length as usize);
+        let (mut offset, mut left) = (write.asked.request.offset(), write.asked.request.len() as usize);
         while left > 0 {
             let have = input.filled().len();
             if have < left && input.make_room(left, V::WHOLE_WRITE) {
@@ -93,7 +68,7 @@ impl<V: BlockVolume> Transmission<V> {
                 continue;
             }
             // If it was refused, the offset may be anything.
-            let is_refused = write.trouble.borrow().is_some();
+            let is_refused = write.trouble.get().is_some();
             let len = if is_refused { have.min(left) } else { piece(offset, have, left) };
             assert!(len > 0, "a full receive buffer holds whole blocks");
             self.take_turn(units_for(len)).await;
@@ -112,7 +87,7 @@ impl<V: BlockVolume> Transmission<V> {
     async fn write_piece(self: &Rc<Self>, write: &Rc<LongWrite>, offset: u64, payload: &[u8]) -> Result<(), EndReason> {
         match self.volume.try_write(offset, payload) {
             Some(Ok(())) => {}
-            Some(Err(error)) => write.fail(Trouble::Volume(error)),
+            Some(Err(error)) => write.fail(Fault::Volume(error)),
             None => {
                 let data = self.copy_of(payload).await?;
                 write.unfinished.set(write.unfinished.get() + 1);
@@ -132,8 +107,7 @@ impl<V: BlockVolume> Transmission<V> {
         let asked = write.asked;
         match write.trouble.take() {
             _ if write.abandoned.get() => self.give_room(asked.share.room),
-            Some(Trouble::Refused(errno, why)) => self.fail(&asked, errno, why, None),
-            Some(Trouble::Volume(error)) => self.fail_volume(&asked, error),
+            Some(fault) => self.fail(&asked, fault),
             None if asked.request.fua() => self.queue(Job { asked, work: Work::Durable }),
             None => self.succeed(&asked),
         }
