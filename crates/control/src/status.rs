@@ -3,6 +3,7 @@
 //! All counters only grow while an array is served, and start from zero at each `serve`. Sizes are bytes.
 
 use crate::scrub::ScrubStatus;
+use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid, VolumeId};
 use serde::{Deserialize, Serialize};
 
 /// Everything about one array.
@@ -94,6 +95,40 @@ pub enum Condition {
 }
 
 impl ArrayStatus {
+    /// One of which no more is known than this: not served, without members.
+    pub fn bare(name: &str, uuid: &Uuid, preset: &str, state: ArrayState) -> Self {
+        Self {
+            name: name.into(),
+            uuid: uuid.to_string(),
+            preset: preset.into(),
+            served: false,
+            state,
+            data_columns: 0,
+            parity_columns: 0,
+            segment_bytes: 0,
+            capacity_bytes: None,
+            live_bytes: None,
+            writes: None,
+            clean: false,
+            repairs: None,
+            patience: None,
+            fault: None,
+            oddities: Vec::new(),
+            suspended: None,
+            recovery: None,
+            listening: Vec::new(),
+            groups: Vec::new(),
+            devices: Vec::new(),
+            spares: Vec::new(),
+            volumes: Vec::new(),
+            scrub: ScrubStatus::default(),
+            in_place: None,
+            memory: None,
+            clients: None,
+            jobs: Vec::new(),
+        }
+    }
+
     /// What it comes to, for exit statuses and monitoring.
     pub fn condition(&self) -> Condition {
         let by_state = match self.state {
@@ -434,6 +469,25 @@ pub struct DeviceStatus {
 }
 
 impl DeviceStatus {
+    /// One of which no more is known than this.
+    pub fn bare(member: MemberIx, group: GroupId, path: String, state: DeviceState) -> Self {
+        Self {
+            index: member.0.into(),
+            group: group.0.into(),
+            path,
+            state,
+            trouble: None,
+            slow_to_answer_millis: None,
+            successor: None,
+            size_bytes: 0,
+            io: DeviceCounters::default(),
+            rates: DeviceRates::default(),
+            pace: None,
+            lifetime: LifetimeErrors::default(),
+            suspect: None,
+        }
+    }
+
     /// Whether it is missing by record, but its device is here again. Of an array that is not served.
     pub fn is_back(&self) -> bool {
         self.state == DeviceState::Missing && self.size_bytes > 0
@@ -572,6 +626,20 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl VolumeStatus {
+    /// One of which no more is known than this.
+    pub fn bare(name: &str, id: VolumeId, size: ByteSize) -> Self {
+        Self {
+            name: name.into(),
+            id: id.0,
+            size_bytes: size.0,
+            used_bytes: None,
+            connections: 0,
+            lost_blocks: 0,
+            in_doubt: false,
+            unreadable_bytes: None,
+        }
+    }
+
     /// Whether some of it may be unreadable because it was given up.
     pub fn lacks_something(&self) -> bool {
         self.in_doubt && self.unreadable_bytes != Some(0)

@@ -4,7 +4,7 @@
 //! synced, renamed, directory synced), so a crash leaves the old or the new one.
 
 use crate::{ArrayName, HostError};
-use cygnus_types::Uuid;
+use cygnus_types::{MemberIx, Uuid};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -120,6 +120,16 @@ impl ArrayRecord {
         tidy.add_spares(&self.spares);
         tidy.spares.retain(|path| !self.members.iter().any(|member| member.path == *path));
         tidy
+    }
+
+    /// Remembers where a member is now.
+    pub fn set_member(&mut self, member: MemberIx, path: PathBuf) {
+        let index = u32::from(member.0);
+        match self.members.iter_mut().find(|known| known.index == index) {
+            Some(known) => known.path = path,
+            None => self.members.push(MemberRecord { index, path }),
+        }
+        self.members.sort_by_key(|known| known.index);
     }
 
     /// Remembers members numbered from `first` on.

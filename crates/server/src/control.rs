@@ -1,18 +1,14 @@
 //! The control socket: lines in, lines out, one session per connection.
 
 use crate::ServeError;
-use crate::error::is_unavailable;
-use crate::home::Home;
 use crate::plan::Plan;
 use crate::share::Share;
-use crate::volumes::check_shrink;
 use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
-use cygnus_engine::{Log, VolumeAdminError};
-use cygnus_host::devices::now_unix;
+use cygnus_engine::Log;
 use cygnus_runtime::{ListenerId, Runtime, SocketId};
 use cygnus_target::BoundListener;
-use cygnus_types::{ByteSize, Nanos, counted};
+use cygnus_types::Nanos;
 use cygnus_uring::Io;
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
@@ -183,110 +179,4 @@ fn renew(plan: &Plan, io: &Io) -> Result<(BoundListener, ListenerId), ServeError
     let socket = bound.as_fd().try_clone_to_owned().and_then(|socket| io.add_listener(socket));
     let listener = socket.map_err(ServeError::io(bound.address()))?;
     Ok((bound, listener))
-}
-
-impl Control for Home {
-    fn rt(&self) -> &Runtime {
-        &self.rt
-    }
-
-    async fn carry_out(&self, request: Request) -> Response {
-        carry_out(self, request).await
-    }
-}
-
-async fn carry_out(home: &Home, request: Request) -> Response {
-    let done = match request {
-        Request::Ping => return Response::Done,
-        Request::Status => return Response::Status { array: Box::new(home.status().await) },
-        Request::Stats => return Response::Stats { stats: Box::new(home.stats()) },
-        Request::VolumeList => return Response::Volumes { volumes: home.volumes() },
-        Request::Replace { member, device, force } => {
-            return begun(home, home.replace(&member, &device, force).await);
-        }
-        Request::Drain { member } => return begun(home, home.drain(&member).await),
-        Request::SpareAdd { device, force } => return done(home.add_spare(&device, force).await),
-        Request::SpareRemove { spare } => return done(home.remove_spare(&spare).await),
-        Request::GroupAdd { devices, force } => {
-            return match home.add_groups(&devices, force).await {
-                Ok(growth) => Response::Growth { growth: Box::new(growth) },
-                Err(why) => Response::error(ErrorKind::Failed, why),
-            };
-        }
-        Request::Scrub => return job(home, home.array.start_scrub(now_unix())),
-        Request::GroupRetire { group } => return begun(home, home.retire(&group).await),
-        Request::Job { id } => return job(home, id),
-        Request::CancelJob { id } => {
-            return match home.array.cancel_job(id) {
-                true => job(home, id),
-                false => Response::error(ErrorKind::NotFound, format!("no job {id} is running")),
-            };
-        }
-        Request::Stop => {
-            home.stop();
-            return Response::Done;
-        }
-        Request::VolumeCreate { name, size } => {
-            home.array.create_volume(&name, ByteSize(size), now_unix()).await.map(drop)
-        }
-        Request::VolumeDelete { name, force } => {
-            let clients = home.connections(&name);
-            if clients > 0 && !force {
-                let clients = counted(clients, "client is").or("clients are");
-                let why = format!("{clients} connected to {name}: disconnect them, or add --force");
-                return Response::error(ErrorKind::Busy, why);
-            }
-            home.array.delete_volume(&name).await
-        }
-        Request::VolumeResize { name, size, shrink } => {
-            let now = home.array.volume(&name).map_or(0, |volume| volume.size());
-            if let Err(why) = check_shrink(now, &name, ByteSize(size), shrink) {
-                return Response::error(ErrorKind::Invalid, why.to_string());
-            }
-            home.array.resize_volume(&name, ByteSize(size)).await
-        }
-    };
-    answer_of(done)
-}
-
-/// What became of a change of volumes.
-pub fn answer_of(done: Result<(), VolumeAdminError>) -> Response {
-    match done {
-        Ok(()) => Response::Done,
-        Err(error) => Response::error(kind_of(&error), error.to_string()),
-    }
-}
-
-fn done(result: Result<(), String>) -> Response {
-    match result {
-        Ok(()) => Response::Done,
-        Err(why) => Response::error(ErrorKind::Failed, why),
-    }
-}
-
-/// What became of the attempt to start a job.
-fn begun(home: &Home, result: Result<u64, String>) -> Response {
-    match result {
-        Ok(id) => job(home, id),
-        Err(why) => Response::error(ErrorKind::Failed, why),
-    }
-}
-
-/// How a job stands: the answer to whoever starts one, asks for it, or cancels it.
-fn job(home: &Home, id: u64) -> Response {
-    match home.job(id) {
-        Some(job) => Response::Job { job: Box::new(job) },
-        None => Response::error(ErrorKind::NotFound, format!("there is no job {id}; see 'cygnus array status'")),
-    }
-}
-
-fn kind_of(error: &VolumeAdminError) -> ErrorKind {
-    match error {
-        VolumeAdminError::Unknown(_) => ErrorKind::NotFound,
-        VolumeAdminError::Exists(_) => ErrorKind::Exists,
-        VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } => ErrorKind::Invalid,
-        VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
-        VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,
-        VolumeAdminError::Array(_) => ErrorKind::Failed,
-    }
 }

@@ -1,9 +1,12 @@
+use crate::volumes::Shrink;
 use cygnus_control::client::ClientError;
-use cygnus_engine::ArrayError;
+use cygnus_control::protocol::ErrorKind;
+use cygnus_engine::{ArrayError, GroupError, MemberError, VolumeAdminError};
 use cygnus_host::HostError;
 use cygnus_host::state::StateError;
 use cygnus_target::ListenError;
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Nanos, counted};
+use cygnus_uring::{OpenError, StartError};
 use std::io;
 use thiserror::Error;
 
@@ -77,9 +80,6 @@ pub enum ServeError {
         /// Why.
         source: io::Error,
     },
-    /// A reactor did not start.
-    #[error("{0}")]
-    Peer(String),
 }
 
 impl ServeError {
@@ -95,4 +95,81 @@ pub fn is_unavailable(error: &ArrayError) -> bool {
     use ArrayError::{Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, TooManyMissing};
     let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | LostSuperblock { .. } | NoCheckpoint(_));
     lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. })
+}
+
+/// Why a request was not carried out.
+#[derive(Debug, Error)]
+pub(crate) enum RequestError {
+    /// A device is not to be had.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A device cannot be used beside the others.
+    #[error(transparent)]
+    Add(#[from] StartError),
+    /// What is at a path cannot be told.
+    #[error("{path}: {source}")]
+    Path { path: String, source: io::Error },
+    /// It gives no answer.
+    #[error("{path} gives no answer for {patience}: see to the device, or give another one")]
+    Silent { path: String, patience: Nanos },
+    /// Nobody can look.
+    #[error("{path}: no thread to open it: {source}")]
+    NoThread { path: String, source: io::Error },
+    /// Each reactor numbers its devices, all in one order; now they do not.
+    #[error("{0}: reactors disagree on its number: restart 'cygnus serve'")]
+    Disagree(String),
+    /// There are fewer members.
+    #[error("there is no member {number}: the array has {members}, counted from 0")]
+    NoSuchMember { number: u16, members: usize },
+    /// Nobody has been a member there.
+    #[error("{0} is no member: see 'cygnus array status'")]
+    NoMember(String),
+    /// The array refuses, concerning members.
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    /// The array refuses, concerning R-groups.
+    #[error(transparent)]
+    Group(#[from] GroupError),
+    /// The array refuses, concerning volumes.
+    #[error(transparent)]
+    Volume(#[from] VolumeAdminError),
+    /// Data would be lost that nobody gave up.
+    #[error(transparent)]
+    Shrink(#[from] Shrink),
+    /// Clients use the volume.
+    #[error("{} connected to {volume}: disconnect them, or add --force", counted(*clients, "client is").or("clients are"))]
+    InUse { volume: String, clients: u32 },
+    /// There is no such job.
+    #[error("there is no job {0}; see 'cygnus array status'")]
+    NoJob(u64),
+    /// There is nothing to cancel.
+    #[error("no job {0} is running")]
+    NotRunning(u64),
+    /// Arrays of this kind do not do that; the words say why, and what does.
+    #[error("{0}")]
+    NotOfThisKind(String),
+}
+
+impl RequestError {
+    /// Of what sort it is, for the control protocol.
+    pub(crate) fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoJob(_) | Self::NotRunning(_) => ErrorKind::NotFound,
+            Self::InUse { .. } => ErrorKind::Busy,
+            Self::Shrink(_) | Self::NotOfThisKind(_) => ErrorKind::Invalid,
+            Self::Volume(error) => kind_of(error),
+            _ => ErrorKind::Failed,
+        }
+    }
+}
+
+fn kind_of(error: &VolumeAdminError) -> ErrorKind {
+    match error {
+        VolumeAdminError::Unknown(_) => ErrorKind::NotFound,
+        VolumeAdminError::Exists(_) => ErrorKind::Exists,
+        VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } => ErrorKind::Invalid,
+        VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
+        VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,
+        VolumeAdminError::Array(_) => ErrorKind::Failed,
+    }
 }

@@ -1,57 +1,54 @@
 //! The first reactor: opens the array, makes everything ready, answers commands, and stops it all in order.
 
 use crate::ServeError;
+use crate::devices::Devices;
 use crate::files::Files;
-use crate::members::Devices;
 use crate::peer::{ToHome, ToPeer};
 use crate::plan::{Plan, announce, clients, start_server};
 use crate::record::{self, Recorder};
-use crate::seek::{Searches, Seeker, seek};
-use crate::status::log_structured::{self, Serving};
+use crate::seek::Searches;
+use crate::served::Served;
+use crate::status::{self, Serving};
 use crate::{control, notify};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
-use cygnus_engine::{Array, OpenOptions, Volumes};
-use cygnus_host::devices::now_unix;
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats};
 use cygnus_types::{Nanos, ReactorId};
 use cygnus_uring::{Reactor, Signal, Signals};
+use cygnus_volume::{BlockVolume, VolumeSet};
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// How often to look whether a scrub is due; also how long a server has peace after its start.
-const SCRUB_LOOK: Duration = Duration::from_secs(600);
 /// How often device rates are measured.
 const RATES: Nanos = Nanos::secs(1);
 
 /// What the tasks of the home reactor share.
-pub struct Home {
+pub struct Home<A: Served> {
     pub rt: Runtime,
-    pub array: Array,
+    pub array: A,
     pub plan: Arc<Plan>,
-    server: Server<ArrayExports<Volumes>>,
+    server: Server<ArrayExports<A::Volumes>>,
     recorder: Recorder,
     rates: RefCell<RateMeter>,
     stopping: Cell<bool>,
     ready_peers: Cell<usize>,
     stopped_peers: Cell<usize>,
-    peer_failure: RefCell<Option<String>>,
+    peer_failure: RefCell<Option<ServeError>>,
     changed: Event,
     files: Files,
     /// Members that are looked for.
-    searches: Rc<Searches>,
+    pub searches: Rc<Searches>,
     /// Devices of this process, and what the peers say of new ones.
     pub devices: Devices,
 }
 
 /// Home's main task.
-pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
-    let served = serve(&reactor, &plan).await;
+pub async fn main<A: Served>(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
+    let served = serve::<A>(&reactor, &plan).await;
     record::end(std::mem::take(&mut plan.recordings.lock().expect("no holder panics")));
     // Whatever happened, the peers wait for this.
     tell_peers(&reactor.rt, &plan, || ToPeer::Exit);
@@ -65,21 +62,10 @@ pub fn tell_peers(rt: &Runtime, plan: &Plan, message: impl Fn() -> ToPeer) {
     }
 }
 
-async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
+async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
     let rt = &reactor.rt;
     let signals = Signals::install(&reactor.io).map_err(ServeError::io("signals"))?;
-    let options = OpenOptions {
-        array: Some(plan.array),
-        reactors: plan.reactors,
-        read_only: false,
-        map: plan.memory.map_rule(),
-        log: plan.log.clone(),
-    };
-    let opened = match plan.by_force {
-        true => Array::open_by_force(rt, &reactor.devices, &options).await,
-        false => Array::open(rt, &reactor.devices, &options).await,
-    };
-    let array = opened.map_err(|error| plan.memory.explain(error))?;
+    let array = A::open(reactor, plan).await?;
     if let Some(span) = plan.suspended_for {
         array.set_suspended_for(span);
     }
@@ -90,11 +76,11 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
             return Err(failure);
         }
     };
-    tell_peers(rt, plan, || ToPeer::Attach(array.handle(plan.reactors)));
+    array.invite(&home);
     home.until(|home| home.ready_peers.get() == plan.reactors - 1).await;
     let failure = home.peer_failure.borrow_mut().take();
     let announced = match failure {
-        Some(why) => Err(ServeError::Peer(why)),
+        Some(failure) => Err(failure),
         None => announce(plan),
     };
     if announced.is_ok() {
@@ -116,13 +102,20 @@ async fn serve(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
 }
 
 /// Starts all tasks of the home reactor.
-fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) -> Result<Rc<Home>, ServeError> {
+fn start<A: Served>(
+    reactor: &Reactor,
+    array: A,
+    plan: &Arc<Plan>,
+    signals: Signals,
+) -> Result<Rc<Home<A>>, ServeError> {
     let about = record::About { name: &plan.name, array: plan.array, log: &plan.log };
-    let sizes = array.status().volumes.into_iter().map(|volume| (volume.name, volume.size.0)).collect();
+    let volumes = array.volumes();
+    let size = |name: String| volumes.volume(&name).map(|volume| (name, volume.size()));
+    let sizes = volumes.names().into_iter().filter_map(size).collect();
     let recordings = record::begin(&plan.record_to, &reactor.rt, &sizes, &about)?;
     *plan.recordings.lock().expect("no holder panics") = recordings;
     let recorder = plan.recorder(reactor);
-    let server = start_server(reactor, plan.exports(array.volumes(), &recorder), plan)?;
+    let server = start_server(reactor, plan.exports(volumes, &recorder), plan)?;
     let socket = plan.control.as_fd().try_clone_to_owned().and_then(|socket| reactor.io.add_listener(socket));
     let listener = socket.map_err(ServeError::io(plan.control.address()))?;
     let home = Rc::new(Home {
@@ -143,18 +136,14 @@ fn start(reactor: &Reactor, array: Array, plan: &Arc<Plan>, signals: Signals) ->
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
-    let (rt, array, searches) = (home.rt.clone(), home.array.clone(), home.searches.clone());
-    home.rt.spawn(seek(Seeker { rt, array, places: home.clone(), searches }));
-    if let Some(every) = plan.scrub_every {
-        home.rt.spawn(scrub_on_schedule(home.clone(), every));
-    }
+    A::start_services(&home);
     home.rt.spawn(await_signal(home.clone(), signals));
     home.rt.spawn(control::accept(home.clone(), listener));
     home.rt.spawn(control::keep_reachable(home.clone(), plan.clone(), reactor.io.clone()));
     Ok(home)
 }
 
-async fn handle_messages(home: Rc<Home>) {
+async fn handle_messages<A: Served>(home: Rc<Home<A>>) {
     loop {
         let message = home.rt.recv_msg().await;
         let Some(message) = home.array.handle_message(message) else { continue };
@@ -172,30 +161,16 @@ async fn handle_messages(home: Rc<Home>) {
     }
 }
 
-async fn measure_rates(home: Rc<Home>) {
+async fn measure_rates<A: Served>(home: Rc<Home<A>>) {
     loop {
-        let counters: Vec<_> = home.array.status().members.iter().map(log_structured::counters).collect();
-        home.rates.borrow_mut().sample(home.rt.now().0, &counters);
+        home.rates.borrow_mut().sample(home.rt.now().0, &home.array.counters());
         home.remember_members();
         home.plan.log.tell_held(false);
         home.rt.sleep(RATES).await;
     }
 }
 
-/// Starts a scrub whenever the last one is longer ago than the interval.
-async fn scrub_on_schedule(home: Rc<Home>, every: Duration) {
-    let look = every.min(SCRUB_LOOK);
-    loop {
-        home.rt.sleep(Nanos(look.as_nanos() as u64)).await;
-        let last = Duration::from_secs(home.array.status().last_scrub_unix);
-        let now = Duration::from_secs(now_unix());
-        if now >= last + every && !home.stopping.get() {
-            home.array.start_scrub(now.as_secs());
-        }
-    }
-}
-
-async fn await_signal(home: Rc<Home>, signals: Signals) {
+async fn await_signal<A: Served>(home: Rc<Home<A>>, signals: Signals) {
     // An error means that the reactor is being taken down, which is a stop too.
     if let Ok(signal) = signals.next(&home.rt).await {
         let name = if signal == Signal::Interrupt { "SIGINT" } else { "SIGTERM" };
@@ -204,7 +179,7 @@ async fn await_signal(home: Rc<Home>, signals: Signals) {
     home.stop();
 }
 
-impl Home {
+impl<A: Served> Home<A> {
     /// Wakes whoever waits for something to be so.
     pub fn wake(&self) {
         self.changed.notify();
@@ -214,6 +189,11 @@ impl Home {
     pub fn stop(&self) {
         self.stopping.set(true);
         self.changed.notify();
+    }
+
+    /// Whether a clean stop has begun.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.get()
     }
 
     /// Waits until something is so.
@@ -245,26 +225,24 @@ impl Home {
 
     /// Everything about the array.
     pub async fn status(&self) -> ArrayStatus {
-        let members = self.array.status().members.into_iter().filter(|member| member.is_online());
-        self.files.look(&self.rt, members.map(|member| member.name).collect()).await;
-        let listening: Vec<String> = self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
-        let rates = self.rates.borrow();
-        let (rates, jobs) = (rates.rates(), self.jobs());
+        self.files.look(&self.rt, self.array.online_paths()).await;
         let record = self.plan.record.lock().expect("no holder panics").clone();
-        let status = self.array.status();
-        let scrub = log_structured::scrubs(status.last_scrub_unix, self.array.scrub_report());
-        let memory = self.plan.memory.status(self.array.map_bytes());
-        let clients = clients(&self.nbd_stats(), &self.plan);
-        let odd_file = &|path: &str, size| self.files.odd(path, size);
-        let why_not_back = &|member| self.searches.why(member);
-        let (record, listening, jobs) = (&record, &listening, &jobs);
-        let serving = Serving { record, listening, rates, jobs, scrub, odd_file, why_not_back, memory, clients };
-        log_structured::status(&status, self.array.recovery(), serving, |name| self.connections(name))
+        self.array.status(Serving {
+            record: &record,
+            listening: self.plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect(),
+            rates: self.rates.borrow().rates(),
+            jobs: self.jobs(),
+            hung_after: self.rt.patience(),
+            memory: self.plan.memory.status(self.array.map_bytes()),
+            clients: clients(&self.nbd_stats(), &self.plan),
+            connections: &|name| self.connections(name),
+            odd_file: &|path, size| self.files.odd(path, size),
+            why_not_back: &|member| self.searches.why(member),
+        })
     }
 
-    /// All jobs.
     fn jobs(&self) -> Vec<JobStatus> {
-        self.array.jobs().iter().map(log_structured::job).collect()
+        self.array.jobs().iter().map(status::job).collect()
     }
 
     /// A job.
@@ -274,7 +252,7 @@ impl Home {
 
     /// All volumes.
     pub fn volumes(&self) -> Vec<VolumeStatus> {
-        log_structured::volumes(&self.array.status(), |name| self.connections(name))
+        self.array.volume_statuses(&|name| self.connections(name))
     }
 
     /// The counters for the live view.
@@ -289,6 +267,6 @@ impl Home {
             written_bytes: write.bytes,
             flushes: nbd.of(OpClass::Flush).ops,
         };
-        Stats { client, ..log_structured::stats(&self.array.status(), self.rt.now().0) }
+        Stats { client, ..self.array.stats(self.rt.now().0) }
     }
 }

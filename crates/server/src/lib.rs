@@ -6,25 +6,30 @@
 //! |---|---|
 //! | `options.rs` | what a server is told, and whom it tells |
 //! | `start.rs` | what is checked and bound before a reactor starts |
-//! | `home.rs` | the first reactor: opens the array, answers commands, stops everything in order |
-//! | `inplace.rs` | the only reactor of an array that updates in place |
+//! | `plan.rs` | what all reactors know, and do alike |
+//! | `home.rs` | the first reactor: opens the array, makes everything ready, stops it all in order |
+//! | `served.rs` | what the server needs of an array, whichever kind it is of |
+//! | `log_structured.rs`, `in_place.rs` | the two kinds |
+//! | `request.rs` | what commands ask, carried out |
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
 //! | `share.rs` | how much of a reactor's time the control socket may take |
 //! | `log.rs` | what is said on standard error, and how often |
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
-//! | `members.rs` | devices that come while the array is served |
+//! | `devices.rs`, `members.rs` | devices that come while the array is served, and members that are remembered |
 //! | `seek.rs` | members that were absent at the start, looked for where they were |
 //! | `status/` | what arrays of each kind, served or stopped, look like in the words of the control protocol |
 
 mod aside;
 mod control;
+mod devices;
 mod error;
 mod files;
 mod home;
-mod inplace;
+mod in_place;
 mod log;
+mod log_structured;
 mod members;
 mod memory;
 mod notify;
@@ -32,7 +37,9 @@ mod options;
 mod peer;
 mod plan;
 mod record;
+mod request;
 mod seek;
+mod served;
 mod share;
 mod start;
 pub mod status;

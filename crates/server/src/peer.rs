@@ -8,7 +8,7 @@ use cygnus_engine::Volumes;
 use cygnus_runtime::{DeviceIx, Runtime};
 use cygnus_target::{ArrayExports, Server};
 use cygnus_types::{Nanos, ReactorId};
-use cygnus_uring::{Device, Reactor};
+use cygnus_uring::{Device, Reactor, StartError};
 use std::sync::Arc;
 
 /// How often a reactor publishes what its server has counted.
@@ -32,9 +32,9 @@ pub enum ToPeer {
 /// From a peer to home.
 pub enum ToHome {
     /// It listens; or why it does not.
-    Ready(Result<(), String>),
+    Ready(Result<(), ServeError>),
     /// Under which number it has the new device; or why it has not.
-    DeviceAdded(Result<DeviceIx, String>),
+    DeviceAdded(Result<DeviceIx, StartError>),
     /// Its connections are closed.
     Stopped,
 }
@@ -49,9 +49,11 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
     let peer = handle.attach(&rt);
     let recorder = plan.recorder(&reactor);
     let server = start_server(&reactor, plan.exports(peer.volumes(), &recorder), &plan);
-    let ready = server.as_ref().map(drop).map_err(ToString::to_string);
+    let (server, ready) = match server {
+        Ok(server) => (Some(server), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
     rt.send_msg(HOME, Box::new(ToHome::Ready(ready)));
-    let server = server.ok();
     if let Some(server) = &server {
         rt.spawn(publish(rt.clone(), server.clone(), plan));
     }
@@ -61,7 +63,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
         match *message.downcast::<ToPeer>().expect("the engine takes its own messages") {
             ToPeer::Stop => rt.spawn(stop(rt.clone(), server.clone(), recorder.clone())),
             ToPeer::AddDevice(device) => {
-                let added = reactor.io.add_device(&device).map(|info| info.ix).map_err(|error| error.to_string());
+                let added = reactor.io.add_device(&device).map(|info| info.ix);
                 rt.send_msg(HOME, Box::new(ToHome::DeviceAdded(added)));
             }
             ToPeer::Exit => return Ok(()),

@@ -4,6 +4,7 @@
 //! thread of its own looks, which reads only, and claims nothing before a superblock says that this is the member. One that
 //! does not come back is left there, and nobody is sent after it. The array judges once more, and lets the member in.
 
+use crate::error::RequestError;
 use crate::files::{FileId, file_id};
 use cygnus_engine::{Array, Sought};
 use cygnus_host::members::{Found, look};
@@ -55,7 +56,7 @@ pub trait Places {
     /// The device that is open and is this one.
     fn known_as(&self, id: FileId) -> Option<DeviceInfo>;
     /// Lets all reactors know a device that has been opened.
-    async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, String>;
+    async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, RequestError>;
     /// Says something in the log.
     fn tell(&self, what: &str);
 }
@@ -134,7 +135,7 @@ async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Option<
     let device = match brought.ok_or(SILENT)? {
         Brought::Nothing(why) => return Err(why),
         Brought::Known(id) => seeker.places.known_as(id).ok_or("its device is being opened")?,
-        Brought::Opened(id, device) => seeker.places.opened(id, &device).await?,
+        Brought::Opened(id, device) => seeker.places.opened(id, &device).await.map_err(|error| error.to_string())?,
     };
     seeker.array.show(member, &device).await.map_err(|error| error.to_string())
 }

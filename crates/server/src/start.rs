@@ -4,7 +4,7 @@ use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::options::{Options, Voice};
 use crate::plan::{Plan, Published};
-use crate::{ServeError, home, inplace, peer};
+use crate::{ServeError, home, peer};
 use cygnus_control::client::Client;
 use cygnus_host::devices;
 use cygnus_host::members::Assembly;
@@ -70,8 +70,8 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
             reactor.rt.set_patience(limit);
         }
         match reactor.rt.id().index() {
-            0 if plan.in_place => inplace::main(reactor, plan.clone()).await,
-            0 => home::main(reactor, plan.clone()).await,
+            0 if plan.in_place => home::main::<cygnus_inplace::Array>(reactor, plan.clone()).await,
+            0 => home::main::<cygnus_engine::Array>(reactor, plan.clone()).await,
             _ => peer::main(reactor, plan.clone()).await,
         }
     };

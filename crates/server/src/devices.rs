@@ -1,0 +1,72 @@
+//! The devices of this process, and how more of them are opened while it serves.
+
+use crate::aside::aside;
+use crate::error::RequestError;
+use crate::files::{FileId, file_id};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
+use cygnus_types::Nanos;
+use cygnus_uring::{Access, Device, Io, Reactor, StartError};
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+
+/// How long the opening of a device may take: a drive that sleeps, and then some.
+const OPENING: Nanos = Nanos::secs(30);
+
+/// Asks for something at a path, which may give no answer: so not on the reactor.
+pub async fn ask<T: Send + 'static>(
+    rt: &Runtime,
+    path: &str,
+    work: impl FnOnce(&Path) -> Result<T, RequestError> + Send + 'static,
+) -> Result<T, RequestError> {
+    let place = PathBuf::from(path);
+    match aside(rt, OPENING, move || work(&place)).await {
+        Ok(Some(answer)) => answer,
+        Ok(None) => Err(RequestError::Silent { path: path.into(), patience: OPENING }),
+        Err(source) => Err(RequestError::NoThread { path: path.into(), source }),
+    }
+}
+
+/// Opens what is there, for us alone; blocking.
+pub fn open(path: &Path) -> Result<Device, RequestError> {
+    Ok(Device::open(path, Access::Exclusive)?)
+}
+
+/// The devices of this process. One that was opened stays open until the array is stopped.
+pub struct Devices {
+    pub io: Io,
+    pub known: RefCell<Vec<(Option<FileId>, DeviceInfo)>>,
+    /// Answers of the peers about the device that was added last.
+    pub answers: RefCell<Vec<Result<DeviceIx, StartError>>>,
+    /// Whether one is being added; the reactors must all number them in one order.
+    pub adding: Cell<bool>,
+}
+
+impl Devices {
+    pub fn new(reactor: &Reactor) -> Self {
+        let known = reactor.devices.iter().map(|info| (file_id(Path::new(&info.name)).ok(), info.clone())).collect();
+        Self {
+            io: reactor.io.clone(),
+            known: RefCell::new(known),
+            answers: RefCell::default(),
+            adding: Cell::new(false),
+        }
+    }
+
+    /// The device at a path, if it is open; else what tells it from others.
+    pub async fn known_at(&self, rt: &Runtime, path: &str) -> Result<Result<DeviceInfo, FileId>, RequestError> {
+        let failed = |place: &Path, source| RequestError::Path { path: place.display().to_string(), source };
+        let identify = move |place: &Path| file_id(place).map_err(|error| failed(place, error));
+        let id = ask(rt, path, identify).await?;
+        Ok(self.known_as(id).ok_or(id))
+    }
+
+    /// The device that is open and is this one.
+    pub fn known_as(&self, id: FileId) -> Option<DeviceInfo> {
+        let known = self.known.borrow();
+        known.iter().find(|(known, _)| *known == Some(id)).map(|(_, info)| info.clone())
+    }
+
+    pub fn peer_answered(&self, result: Result<DeviceIx, StartError>) {
+        self.answers.borrow_mut().push(result);
+    }
+}

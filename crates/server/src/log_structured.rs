@@ -1,0 +1,212 @@
+//! Serving a log-structured array, on any number of reactors.
+
+use crate::ServeError;
+use crate::error::RequestError;
+use crate::home::{Home, tell_peers};
+use crate::peer::ToPeer;
+use crate::plan::Plan;
+use crate::seek::{Seeker, seek};
+use crate::served::Served;
+use crate::status::{self, Serving, log_structured as told};
+use cygnus_control::protocol::{Request, Response};
+use cygnus_control::stats::Stats;
+use cygnus_control::status::{ArrayStatus, DeviceCounters, VolumeStatus};
+use cygnus_engine::{Array, ArrayError, JobStatus, MemberError, OpenOptions, VolumeAdminError, Volumes};
+use cygnus_format::GroupState;
+use cygnus_host::devices::now_unix;
+use cygnus_host::state::ArrayRecord;
+use cygnus_runtime::{DeviceInfo, Message};
+use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos};
+use cygnus_uring::Reactor;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How often to look whether a scrub is due; also how long a server has peace after its start.
+const SCRUB_LOOK: Duration = Duration::from_secs(600);
+
+impl Served for Array {
+    type Volumes = Volumes;
+
+    async fn open(reactor: &Reactor, plan: &Plan) -> Result<Self, ServeError> {
+        let (rt, devices) = (&reactor.rt, &reactor.devices);
+        let options = OpenOptions {
+            array: Some(plan.array),
+            reactors: plan.reactors,
+            read_only: false,
+            map: plan.memory.map_rule(),
+            log: plan.log.clone(),
+        };
+        let opened = match plan.by_force {
+            true => Array::open_by_force(rt, devices, &options).await,
+            false => Array::open(rt, devices, &options).await,
+        };
+        opened.map_err(|error| plan.memory.explain(error))
+    }
+
+    fn start_services(home: &Rc<Home<Self>>) {
+        let (rt, array, searches) = (home.rt.clone(), home.array.clone(), home.searches.clone());
+        home.rt.spawn(seek(Seeker { rt, array, places: home.clone(), searches }));
+        if let Some(every) = home.plan.scrub_every {
+            home.rt.spawn(scrub_on_schedule(home.clone(), every));
+        }
+    }
+
+    async fn close(self) -> Result<(), ArrayError> {
+        self.close().await
+    }
+
+    fn set_suspended_for(&self, span: Nanos) {
+        self.set_suspended_for(span);
+    }
+
+    fn handle_message(&self, message: Message) -> Option<Message> {
+        self.handle_message(message)
+    }
+
+    fn invite(&self, home: &Home<Self>) {
+        let reactors = home.plan.reactors;
+        tell_peers(&home.rt, &home.plan, || ToPeer::Attach(self.handle(reactors)));
+    }
+
+    fn volumes(&self) -> Volumes {
+        self.volumes()
+    }
+
+    fn volume_statuses(&self, connections: &dyn Fn(&str) -> u32) -> Vec<VolumeStatus> {
+        told::volumes(&self.status(), connections)
+    }
+
+    async fn create_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+        self.create_volume(name, size, now_unix()).await.map(drop)
+    }
+
+    async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+        self.resize_volume(name, size).await
+    }
+
+    async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError> {
+        self.delete_volume(name).await
+    }
+
+    async fn replace(&self, member: MemberIx, device: &DeviceInfo, force: bool) -> Result<u64, MemberError> {
+        self.replace(member, device, force).await
+    }
+
+    fn jobs(&self) -> Vec<JobStatus> {
+        self.jobs()
+    }
+
+    fn counters(&self) -> Vec<DeviceCounters> {
+        self.status().members.iter().map(told::counters).collect()
+    }
+
+    fn map_bytes(&self) -> ByteSize {
+        self.map_bytes()
+    }
+
+    fn online_paths(&self) -> Vec<String> {
+        self.status().members.into_iter().filter(|member| member.is_online()).map(|member| member.name).collect()
+    }
+
+    fn status(&self, serving: Serving<'_>) -> ArrayStatus {
+        told::status(&self.status(), self.recovery(), self.scrub_report(), serving)
+    }
+
+    fn stats(&self, at_ns: u64) -> Stats {
+        told::stats(&self.status(), at_ns)
+    }
+
+    fn member(&self, name: &str, record: &ArrayRecord) -> Result<MemberIx, RequestError> {
+        let members = self.status().members;
+        if let Ok(number) = name.parse::<u16>() {
+            let exists = usize::from(number) < members.len();
+            let error = RequestError::NoSuchMember { number, members: members.len() };
+            return exists.then_some(MemberIx(number)).ok_or(error);
+        }
+        let remembered = record.members.iter().find(|member| member.path.as_os_str() == name).map(|m| m.index as u16);
+        let present = members.iter().find(|member| member.name == name).map(|member| member.member);
+        present.or(remembered.map(MemberIx)).ok_or_else(|| RequestError::NoMember(name.into()))
+    }
+
+    fn remembered(&self, record: &ArrayRecord) -> ArrayRecord {
+        let status = self.status();
+        let mut now = record.clone();
+        for member in status.members.iter().filter(|member| member.name.starts_with('/')) {
+            now.set_member(member.member, member.name.clone().into());
+        }
+        let groups = &status.groups;
+        let has_left = |index: u32| {
+            let group = status.members.get(index as usize).map(|member| member.group.index());
+            group.is_some_and(|group| groups[group].state == GroupState::Retired)
+        };
+        now.members.retain(|member| !has_left(member.index));
+        let present: Vec<PathBuf> = status.spares.iter().flat_map(|spare| &spare.name).map(PathBuf::from).collect();
+        match present.len() == status.spares.len() {
+            true => now.spares = present,
+            // Those that are away may come back where they were.
+            false => now.add_spares(&present),
+        }
+        now
+    }
+
+    async fn carry_out(home: &Home<Self>, request: Request) -> Result<Response, RequestError> {
+        let array = &home.array;
+        match request {
+            Request::Drain { member } => home.job_response(array.drain(home.member(&member)?).await?),
+            Request::SpareAdd { device, force } => {
+                let device = home.device(&device).await?;
+                array.add_spare(&device, force).await?;
+                home.remember_members();
+                Ok(Response::Done)
+            }
+            Request::SpareRemove { spare } => {
+                array.remove_spare(&spare).await?;
+                home.remember_members();
+                Ok(Response::Done)
+            }
+            Request::GroupAdd { devices, force } => home.add_groups(&devices, force).await,
+            Request::GroupRetire { group } => home.job_response(array.retire(home.group(&group)?).await?),
+            Request::Scrub => home.job_response(array.start_scrub(now_unix())),
+            Request::CancelJob { id } if array.cancel_job(id) => home.job_response(id),
+            Request::CancelJob { id } => Err(RequestError::NotRunning(id)),
+            other => unreachable!("every array does {other:?}"),
+        }
+    }
+}
+
+/// Starts a scrub whenever the last one is longer ago than the interval.
+async fn scrub_on_schedule(home: Rc<Home<Array>>, every: Duration) {
+    let look = every.min(SCRUB_LOOK);
+    loop {
+        home.rt.sleep(Nanos(look.as_nanos() as u64)).await;
+        let last = Duration::from_secs(home.array.status().last_scrub_unix);
+        let now = Duration::from_secs(now_unix());
+        if now >= last + every && !home.is_stopping() {
+            home.array.start_scrub(now.as_secs());
+        }
+    }
+}
+
+impl Home<Array> {
+    async fn add_groups(&self, paths: &[String], force: bool) -> Result<Response, RequestError> {
+        let mut devices = Vec::new();
+        for path in paths {
+            devices.push(self.device(path).await?);
+        }
+        // Should this be cut short, the next start finds them here.
+        self.remember_spares(paths);
+        let added = self.array.add_groups(&devices, force).await;
+        self.remember_members();
+        let growth = status::growth(&added?, &self.array.status());
+        Ok(Response::Growth { growth: Box::new(growth) })
+    }
+
+    /// An R-group by its number, or by one of its members.
+    fn group(&self, name: &str) -> Result<GroupId, RequestError> {
+        match name.parse() {
+            Ok(number) => Ok(GroupId(number)),
+            Err(_) => Ok(self.array.status().members[self.member(name)?.index()].group),
+        }
+    }
+}
