@@ -3,6 +3,7 @@
 
 pub mod locate;
 
+use crate::failure::Failure;
 use crate::ondisk::{Columns, Header};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
@@ -142,13 +143,13 @@ pub struct Selection {
 }
 
 /// Reads what `selection` asks for. `known` is what the array itself makes of its segments, if it can be opened.
-pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) -> Result<ArrayDump, String> {
+pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) -> Result<ArrayDump, Failure> {
     let newest = &assembly.newest;
     let state = &newest.state;
-    let layout = state.layout().map_err(|error| error.to_string())?;
+    let layout = state.layout().map_err(Failure::of)?;
     let groups = layout.groups();
     if let Some(group) = selection.group.filter(|&group| usize::from(group) >= groups) {
-        return Err(format!("there is no R-group {group}: the array has {groups}, counted from 0"));
+        return Err(Failure::Failed(format!("there is no R-group {group}: the array has {groups}, counted from 0")));
     }
     let mut dumped = Vec::new();
     // In place there is nothing behind the superblocks that tells what it is.
@@ -211,12 +212,13 @@ fn dump_group(
     group: GroupId,
     segment: Option<u32>,
     known: &[SegmentInfo],
-) -> Result<GroupDump, String> {
+) -> Result<GroupDump, Failure> {
     let count = layout.segments(group);
     if let Some(segment) = segment.filter(|&segment| segment >= count) {
-        return Err(format!("there is no segment {segment}: R-group {} has {count}, counted from 0", group.0));
+        let why = format!("there is no segment {segment}: R-group {} has {count}, counted from 0", group.0);
+        return Err(Failure::Failed(why));
     }
-    let columns = Columns::open(assembly, layout, group)?;
+    let columns = Columns::open(assembly, layout, group).map_err(Failure::of)?;
     let wanted = segment.map_or(0..count, |segment| segment..segment + 1);
     let info = |index: u32| known.iter().find(|info| info.group == group && info.segment.0 == index);
     let one = |index: u32| dump_segment(&columns, SegmentId(index), segment.is_some(), info(index));

@@ -4,7 +4,7 @@
 use cygnus_format::{Discard, Entry, Geometry, Layout, StripeCommon, StripeError, StripeHeader};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
-use cygnus_uring::{Access, Device};
+use cygnus_uring::{Access, Device, OpenError};
 
 /// The columns of one R-group, opened; `None` where the member is not there.
 pub struct Columns {
@@ -51,8 +51,8 @@ impl FoundStripe {
 
 impl Columns {
     /// Opens the members of a group for reading.
-    pub fn open(assembly: &Assembly, layout: &Layout, group: GroupId) -> Result<Self, String> {
-        let open = |member: &Member| Device::open(&member.path, Access::ReadOnly).map_err(|error| error.to_string());
+    pub fn open(assembly: &Assembly, layout: &Layout, group: GroupId) -> Result<Self, OpenError> {
+        let open = |member: &Member| Device::open(&member.path, Access::ReadOnly);
         let geometry = *layout.geometry();
         let devices = (0..geometry.width())
             .map(|column| assembly.members[layout.member(group, column).index()].as_ref().map(open).transpose())

@@ -19,6 +19,7 @@ use cygnus_types::Nanos;
 
 use crate::Histogram;
 use connection::Connection;
+pub use dial::{Dialled, dial};
 
 /// Time without any progress before the thread sleeps until something comes: waking up costs tens of microseconds, and
 /// the server the sending of an interrupt, so a wait as short as that for a server at work is better spent looking.

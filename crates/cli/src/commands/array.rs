@@ -53,7 +53,7 @@ fn dump(args: &DumpArgs, context: &Context) -> Result<(), Failure> {
         None => segments(&assembly, log, context),
     };
     let selection = Selection { group: args.group, segment: args.segment, stripes: args.stripes };
-    let dump = dump::dump(&assembly, &segments, selection).map_err(Failure::Failed)?;
+    let dump = dump::dump(&assembly, &segments, selection)?;
     context.output.answer(&dump, |paint| dump.text(paint))
 }
 

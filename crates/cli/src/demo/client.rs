@@ -1,6 +1,7 @@
 //! The demo's NBD client: one connection, many requests in flight, on a plain non-blocking socket.
 
-use cygnus_nbd::{ClientHandshake, ClientStep, Command, Goal, ReplyBody, ReplyParsed, Request, parse_reply};
+use cygnus_nbd::{Address, Command, NbdUri, ReplyBody, ReplyParsed, Request, parse_reply};
+use cygnus_target::loadgen::{Dialled, LoadError, dial};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -8,15 +9,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long the negotiation may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-
 /// Why the client gave up.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The socket failed, or the server closed it.
     #[error("the NBD connection broke: {0}")]
     Io(#[from] std::io::Error),
+    /// Nobody answered, or not as NBD has it.
+    #[error(transparent)]
+    Dial(#[from] LoadError),
     /// The server does not speak as it should.
     #[error("the NBD server's answer cannot be understood: {0}")]
     Protocol(String),
@@ -65,43 +66,17 @@ pub struct Connection {
 impl Connection {
     /// Connects to the export at a Unix socket, for at most `depth` requests at a time.
     pub fn open(socket: &Path, export: &str, depth: usize) -> Result<Self, ClientError> {
-        let stream = UnixStream::connect(socket)?;
-        stream.set_read_timeout(Some(HANDSHAKE))?;
-        stream.set_write_timeout(Some(HANDSHAKE))?;
-        let mut connection = Self {
+        let Dialled { stream, size } = dial(&NbdUri { address: Address::Unix(socket.into()), export: export.into() })?;
+        Ok(Self {
             stream,
-            size: 0,
+            size,
             inbox: Vec::new(),
             taken: 0,
             outbox: Vec::new(),
             sent: 0,
             in_flight: vec![None; depth],
             free: (0..depth).rev().collect(),
-        };
-        connection.negotiate(export)?;
-        connection.stream.set_nonblocking(true)?;
-        Ok(connection)
-    }
-
-    fn negotiate(&mut self, export: &str) -> Result<(), ClientError> {
-        let goal = Goal::Go { export: export.into(), structured: false, allocation: false };
-        let mut handshake = ClientHandshake::new(goal);
-        loop {
-            let step = handshake.step(&self.inbox[self.taken..], &mut self.outbox);
-            let (consumed, step) = step.map_err(|error| ClientError::Protocol(error.to_string()))?;
-            self.taken += consumed;
-            self.stream.write_all(&self.outbox)?;
-            self.outbox.clear();
-            match step {
-                ClientStep::Ready(negotiated) => {
-                    self.size = negotiated.session.export.size;
-                    return Ok(());
-                }
-                ClientStep::Again => {}
-                ClientStep::NeedMore(_) => self.receive().map(drop)?,
-                ClientStep::Exports(_) => return Err(ClientError::Protocol("an unasked listing".into())),
-            }
-        }
+        })
     }
 
     /// The export's size in bytes.

@@ -139,7 +139,7 @@ impl Checked {
         vec![
             String::new(),
             format!("  {:<22}{:>12}{:>12}{:>10}", "check", "predicted", "simulated", "off"),
-            row("for ever", self.sustained_bytes_per_second, super::text::rate),
+            row("for ever", self.sustained_bytes_per_second, super::units::rate),
             row("amplified", self.write_amplification, plain),
             row("victims valid (u)", self.valid_share, |share| format!("{:.0} %", share * 100.0)),
             row("amplified in drives", self.drive_write_amplification, plain),
@@ -151,7 +151,7 @@ impl Checked {
             format!(
                 "  uniform writes of 8 KiB, as many as the array takes, on modelled drives cut down to {}: {:.1} s of \
                  virtual time, after the array was filled and written twice over",
-                super::text::size(self.drive_bytes as f64),
+                super::units::size(self.drive_bytes as f64),
                 self.measured_seconds
             ),
         ]

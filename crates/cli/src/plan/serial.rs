@@ -1,7 +1,7 @@
 //! `cygnus plan --preset serial`: whether external collection keeps up.
 
-use super::text::{rate, terabytes};
-use super::{Device, device, figures};
+use super::drive::{Device, device, figures, possible};
+use super::units::{rate, terabytes};
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -52,7 +52,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     // Section 2: more than one front-end drive if one is slower than the network.
     let enough = ((args.network.0 / drive.write_rate).ceil() as u32).max(1);
     let data = args.raid.map_or(enough, |raid| u32::from(raid.data));
-    super::possible(FEWEST, data, u32::from(parity))?;
+    possible(FEWEST, data, u32::from(parity))?;
     let width = data + u32::from(parity);
     let array = |groups| SerialArray { device: drive, groups, data };
     let front_end = array(FEWEST).front_end_rate().min(args.network.0);

@@ -2,15 +2,7 @@
 
 use super::Plan;
 use super::check::Checked;
-use cygnus_types::ByteSize;
-
-pub(super) fn rate(bytes: f64) -> String {
-    format!("{:.2} GB/s", bytes / 1e9)
-}
-
-pub(super) fn size(bytes: f64) -> String {
-    ByteSize(bytes as u64).to_string()
-}
+use super::units::{rate, size, terabytes};
 
 fn millis(seconds: f64) -> String {
     format!("{:.2} ms", seconds * 1e3)
@@ -86,10 +78,6 @@ pub(super) fn text(plan: &Plan) -> String {
     lines.push(String::new());
     lines.extend(plan.remarks.iter().map(|remark| format!("note: {remark}")));
     lines.join("\n") + "\n"
-}
-
-pub(super) fn terabytes(bytes: f64) -> String {
-    format!("{:.2} TB", bytes / 1e12)
 }
 
 fn alternatives(plan: &Plan) -> Vec<String> {

@@ -17,15 +17,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SEND_BUFFER: libc::c_int = 4 << 20;
 
 /// A connection that has entered its export.
-pub(super) struct Dialled {
+#[derive(Debug)]
+pub struct Dialled {
     /// TCP connections are held as this type too: past connecting, both are only read and written.
-    pub(super) stream: UnixStream,
+    pub stream: UnixStream,
     /// Size of the export in bytes.
-    pub(super) size: u64,
+    pub size: u64,
 }
 
-/// Connects and enters the export.
-pub(super) fn dial(uri: &NbdUri) -> Result<Dialled, LoadError> {
+/// Connects and enters the export, with simple replies; the stream does not block any more.
+///
+/// # Errors
+/// When nobody answers there, or not as NBD has it.
+pub fn dial(uri: &NbdUri) -> Result<Dialled, LoadError> {
     let failed = |source| LoadError::Connect { uri: uri.clone(), source };
     let mut stream = match &uri.address {
         Address::Unix(path) => {

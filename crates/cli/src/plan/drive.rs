@@ -1,0 +1,106 @@
+//! The drives that a plan is made of: their figures, known or given, and how many of them an array can have.
+
+use crate::args::plan::PlanArgs;
+use crate::failure::Failure;
+use cygnus_format::{MAX_GROUPS, MAX_WIDTH};
+use cygnus_policy::planner::DeviceFigures;
+use cygnus_ssd::{Figure, Preset};
+use serde::Serialize;
+
+/// The prototype of the SWAN paper, section 3.5: 15.6 us and 19.5 us for a 4 KiB block, 4 ms per erase, segments of
+/// 256 blocks, drives of 120 GB.
+const SWAN_PAPER: DeviceFigures = DeviceFigures {
+    write_rate: 4096.0 / 19.5e-6,
+    read_rate: 4096.0 / 15.6e-6,
+    erase_seconds: 4e-3,
+    segment: 1048576.0,
+    capacity: 120e9,
+};
+pub const SWAN_PAPER_NAME: &str = "swan-paper";
+
+/// Bytes of a segment on one drive where nothing is said.
+const DEFAULT_SEGMENT: f64 = (64u64 << 20) as f64;
+
+/// A drive as it is told.
+#[derive(Debug, Serialize)]
+pub struct Device {
+    pub name: String,
+    pub write_bytes_per_second: f64,
+    pub read_bytes_per_second: f64,
+    pub erase_seconds: f64,
+    pub segment_bytes: f64,
+    pub capacity_bytes: f64,
+}
+
+/// What is told of a drive.
+pub fn device(args: &PlanArgs, figures: &DeviceFigures) -> Device {
+    Device {
+        name: args.device.clone(),
+        write_bytes_per_second: figures.write_rate,
+        read_bytes_per_second: figures.read_rate,
+        erase_seconds: figures.erase_seconds,
+        segment_bytes: figures.segment,
+        capacity_bytes: figures.capacity,
+    }
+}
+
+/// The drive's figures: those known under its name, with what the flags say instead.
+pub fn figures(args: &PlanArgs) -> Result<DeviceFigures, Failure> {
+    let known = if args.device == SWAN_PAPER_NAME { SWAN_PAPER } else { preset_figures(&args.device)? };
+    let size = |size: Option<crate::args::values::Size>, known: f64| size.map_or(known, |s| s.0.0 as f64);
+    let figures = DeviceFigures {
+        write_rate: args.write_rate.map_or(known.write_rate, |rate| rate.0),
+        read_rate: args.read_rate.map_or(known.read_rate, |rate| rate.0),
+        erase_seconds: args.erase_us.map_or(known.erase_seconds, |us| f64::from(us) / 1e6),
+        segment: size(args.segment, known.segment),
+        capacity: size(args.capacity, known.capacity),
+    };
+    if figures.segment < 4096.0 || figures.capacity < figures.segment {
+        return Err(Failure::Usage("a segment has at least 4 KiB, and a drive at least one segment".into()));
+    }
+    Ok(figures)
+}
+
+fn preset_figures(name: &str) -> Result<DeviceFigures, Failure> {
+    let Some(preset) = Preset::by_name(name) else {
+        let names: Vec<_> = Preset::ALL.iter().map(|preset| preset.name()).collect();
+        let names = names.join(", ");
+        return Err(Failure::Usage(format!("no drive is known as '{name}'; known are {SWAN_PAPER_NAME}, {names}")));
+    };
+    let Some(config) = preset.config().ssd() else {
+        return Err(Failure::Usage(format!("'{name}' is a disk; the plan is for drives of flash")));
+    };
+    let published = preset.published();
+    let of = |figure| published.iter().find(|(f, _, _)| *f == figure).map(|(_, mb, _)| mb * 1e6);
+    let flash = &config.flash;
+    let dies = f64::from(flash.channels) * f64::from(flash.dies_per_channel);
+    let block = f64::from(flash.planes) * f64::from(flash.page) * f64::from(flash.pages_per_block);
+    Ok(DeviceFigures {
+        // What lasts counts, not what an SLC buffer takes at first.
+        write_rate: of(Figure::SequentialWriteAfterSlc)
+            .or(of(Figure::SequentialWrite))
+            .unwrap_or(config.host.write_rate as f64),
+        read_rate: of(Figure::SequentialRead).unwrap_or(config.host.read_rate as f64),
+        // Dies erase side by side.
+        erase_seconds: flash.t_erase.0 as f64 / 1e9 * (DEFAULT_SEGMENT / (dies * block)).ceil(),
+        segment: DEFAULT_SEGMENT,
+        capacity: config.capacity as f64,
+    })
+}
+
+/// Refuses what no array can be.
+pub fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {
+    let most = u32::from(MAX_WIDTH) - parity;
+    if data > most {
+        return Err(Failure::Usage(format!(
+            "this network takes R-groups of {data} such data drives, and an R-group has at most {most} beside its parity: \
+             plan with faster drives, or with a slower network for each of several arrays"
+        )));
+    }
+    if groups as usize > MAX_GROUPS {
+        return Err(Failure::Usage(format!(
+            "it would take {groups} R-groups, and an array has at most {MAX_GROUPS}: let it be less full"
+        )));
+    }
+    Ok(())
+}
