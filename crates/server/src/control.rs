@@ -1,11 +1,11 @@
 //! The control socket: lines in, lines out, one session per connection.
 
 use crate::ServeError;
+use crate::event::ServerEvent;
 use crate::plan::Plan;
 use crate::share::Share;
 use cygnus_control::lines::{LineBuffer, LineError, MAX_REQUEST};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
-use cygnus_engine::Log;
 use cygnus_runtime::{ListenerId, Runtime, SocketId};
 use cygnus_target::BoundListener;
 use cygnus_types::Nanos;
@@ -151,8 +151,7 @@ pub async fn keep_reachable<C: Control>(home: Rc<C>, plan: Arc<Plan>, io: Io) {
         home.rt().sleep(LOOK).await;
         for (listener, lost) in plan.listeners.iter().zip(&mut lost).filter(|(listener, _)| !listener.is_in_place()) {
             if !std::mem::replace(lost, true) {
-                let address = listener.address();
-                plan.log.warn(&format!("{address} was removed: nobody can connect there before the next start"));
+                plan.log.tell(&ServerEvent::AddressLost(listener.address()));
             }
         }
         if renewed.as_ref().unwrap_or(&plan.control).is_in_place() {
@@ -160,15 +159,11 @@ pub async fn keep_reachable<C: Control>(home: Rc<C>, plan: Arc<Plan>, io: Io) {
         }
         match renew(&plan, &io) {
             Ok((bound, listener)) => {
-                let dir = plan.state.path().display();
-                plan.log.warn(&format!("{dir} had lost the control socket of {}: it is there again", plan.name));
+                plan.log.tell(&ServerEvent::ControlRenewed { array: &plan.name, dir: plan.state.path() });
                 home.rt().spawn(accept(home.clone(), listener));
                 renewed = Some(bound);
             }
-            Err(failure) => {
-                let text = format!("no command reaches {}, since its control socket is gone: {failure}", plan.name);
-                plan.log.repeated("control socket", &plan.name, &text);
-            }
+            Err(failure) => plan.log.tell(&ServerEvent::ControlLost { array: &plan.name, why: &failure }),
         }
     }
 }

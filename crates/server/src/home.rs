@@ -2,6 +2,7 @@
 
 use crate::ServeError;
 use crate::devices::Devices;
+use crate::event::ServerEvent;
 use crate::files::Files;
 use crate::peer::{ToHome, ToPeer};
 use crate::plan::{Plan, announce, clients, start_server};
@@ -86,7 +87,7 @@ async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Ser
     if announced.is_ok() {
         home.until(|home| home.stopping.get()).await;
     }
-    plan.log.say(&format!("stopping {}", plan.name));
+    plan.log.tell(&ServerEvent::Stopping { array: &plan.name });
     // Nobody waits for this message, and without a service manager there is nobody to get it.
     let _ = notify::service_manager("STOPPING=1");
     // Whoever became a member since the last look must be found by the next start.
@@ -97,7 +98,7 @@ async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Ser
     home.until(|home| home.stopped_peers.get() == plan.reactors - 1).await;
     array.close().await?;
     plan.log.tell_held(true);
-    plan.log.say(&format!("{} is stopped cleanly", plan.name));
+    plan.log.tell(&ServerEvent::Stopped { array: &plan.name });
     announced
 }
 
@@ -174,7 +175,7 @@ async fn await_signal<A: Served>(home: Rc<Home<A>>, signals: Signals) {
     // An error means that the reactor is being taken down, which is a stop too.
     if let Ok(signal) = signals.next(&home.rt).await {
         let name = if signal == Signal::Interrupt { "SIGINT" } else { "SIGTERM" };
-        home.plan.log.detail(&format!("{name} received"));
+        home.plan.log.tell(&ServerEvent::Signal(name));
     }
     home.stop();
 }

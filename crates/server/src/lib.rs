@@ -14,7 +14,7 @@
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
 //! | `share.rs` | how much of a reactor's time the control socket may take |
-//! | `log.rs` | what is said on standard error, and how often |
+//! | `event.rs`, `log.rs` | what is said, in which words; how often, and with the time before it |
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `devices.rs`, `members.rs` | devices that come while the array is served, and members that are remembered |
@@ -25,6 +25,7 @@ mod aside;
 mod control;
 mod devices;
 mod error;
+mod event;
 mod files;
 mod home;
 mod in_place;

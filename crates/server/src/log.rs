@@ -1,6 +1,7 @@
 //! A server's log: lines on standard error, with the time unless somebody else writes that down, and of what comes for each
 //! of very many blocks only as much as a person can read.
 
+use crate::event::{ServerEvent, Weight};
 use crate::options::Voice;
 use cygnus_control::show;
 use std::collections::BTreeMap;
@@ -24,25 +25,31 @@ impl ServerLog {
         Arc::new(Self { voice, times, throttle: Mutex::default() })
     }
 
-    /// A line.
-    pub fn say(&self, text: &str) {
-        self.voice.say(&self.stamped(text));
-    }
-
-    /// A line for those who asked for more.
-    pub fn detail(&self, text: &str) {
-        self.voice.detail(&self.stamped(text));
-    }
-
-    /// A warning.
-    pub fn warn(&self, text: &str) {
-        self.voice.say(&self.stamped(&format!("warning: {text}")));
+    /// Tells what has happened.
+    pub fn tell(&self, event: &ServerEvent<'_>) {
+        let is_held = |(kind, subject): (&'static str, &str)| !self.admits(kind, subject);
+        if event.throttled().is_some_and(is_held) {
+            return;
+        }
+        match event.weight() {
+            Weight::Detail => self.voice.detail(&self.stamped(&event.to_string())),
+            Weight::Line => self.say(&event.to_string()),
+            Weight::Warning => self.say(&format!("warning: {event}")),
+        }
     }
 
     /// Tells how many lines were held back, once their time is over. To be called now and then, and with `all` at the end.
     pub fn tell_held(&self, all: bool) {
         let told = self.throttle.lock().expect("no holder panics").over(Instant::now(), all);
         told.iter().for_each(|line| self.say(line));
+    }
+
+    fn say(&self, text: &str) {
+        self.voice.say(&self.stamped(text));
+    }
+
+    fn admits(&self, kind: &'static str, subject: &str) -> bool {
+        self.throttle.lock().expect("no holder panics").admits(kind, subject, Instant::now())
     }
 
     fn stamped(&self, text: &str) -> String {
@@ -60,7 +67,7 @@ impl cygnus_engine::Log for ServerLog {
     }
 
     fn repeated(&self, kind: &'static str, subject: &str, text: &str) {
-        if self.throttle.lock().expect("no holder panics").admits(kind, subject, Instant::now()) {
+        if self.admits(kind, subject) {
             self.say(text);
         }
     }

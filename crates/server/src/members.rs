@@ -3,6 +3,7 @@
 
 use crate::devices::{ask, open};
 use crate::error::RequestError;
+use crate::event::ServerEvent;
 use crate::files::FileId;
 use crate::home::{Home, tell_peers};
 use crate::peer::ToPeer;
@@ -33,8 +34,8 @@ impl Places for Home<Array> {
         self.take_in(id, device).await
     }
 
-    fn tell(&self, what: &str) {
-        self.plan.log.detail(what);
+    fn tell(&self, event: &ServerEvent<'_>) {
+        self.plan.log.tell(event);
     }
 }
 
@@ -92,7 +93,7 @@ impl<A: Served> Home<A> {
         let mut record = self.plan.record.lock().expect("no holder panics");
         record.add_spares(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
         if let Err(error) = self.plan.state.save(&record) {
-            self.plan.log.warn(&error.to_string());
+            self.plan.log.tell(&ServerEvent::NotRemembered(&error));
         }
     }
 
@@ -105,8 +106,7 @@ impl<A: Served> Home<A> {
         }
         match self.plan.state.save(&now) {
             Ok(()) => *record = now,
-            // The disks know; a scan finds them.
-            Err(error) => self.plan.log.warn(&error.to_string()),
+            Err(error) => self.plan.log.tell(&ServerEvent::NotRemembered(&error)),
         }
     }
 }

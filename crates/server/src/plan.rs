@@ -1,6 +1,7 @@
 //! What all reactors of a server know from the start, and what each of them does alike.
 
 use crate::ServeError;
+use crate::event::ServerEvent;
 use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::notify;
@@ -112,10 +113,7 @@ async fn keep_small(rt: Runtime, plan: Arc<Plan>) {
 /// The NBD server of one reactor, listening at all addresses. Each connection goes to one of the reactors.
 pub fn start_server<E: Exports>(reactor: &Reactor, exports: E, plan: &Arc<Plan>) -> Result<Server<E>, ServeError> {
     let to = plan.log.clone();
-    let log = move |event: cygnus_target::SessionEvent| match event.trouble() {
-        Some(_) => to.say(&event.to_string()),
-        None => to.detail(&event.to_string()),
-    };
+    let log = move |event| to.tell(&ServerEvent::Session(&event));
     let usual = ServerConfig::default();
     let config = ServerConfig {
         door: plan.memory.door.clone(),

@@ -1,6 +1,7 @@
 //! `--record`: what clients ask of a volume, collected by each reactor and written by a thread of the recording.
 
 use crate::ServeError;
+use crate::event::ServerEvent;
 use crate::log::ServerLog;
 use crate::options::RecordTo;
 use cygnus_runtime::Runtime;
@@ -69,7 +70,7 @@ pub fn begin(
                 return Err(failure);
             }
         }
-        about.log.say(&format!("recording {} to {}", header.volume, target.file.display()));
+        about.log.tell(&ServerEvent::Recording { volume: &header.volume, file: &target.file });
     }
     Ok(recordings)
 }
@@ -98,7 +99,7 @@ fn start(target: &RecordTo, header: &Header, log: Arc<ServerLog>) -> Result<Reco
         let path = path.clone();
         move || {
             if let Err(error) = write_frames(&mut file, &frames) {
-                log.warn(&format!("the recording {} ends here: {error}", path.display()));
+                log.tell(&ServerEvent::RecordingEnds { file: &path, error: &error });
             }
         }
     };

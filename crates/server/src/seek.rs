@@ -5,6 +5,7 @@
 //! does not come back is left there, and nobody is sent after it. The array judges once more, and lets the member in.
 
 use crate::error::RequestError;
+use crate::event::ServerEvent;
 use crate::files::{FileId, file_id};
 use cygnus_engine::{Array, Sought};
 use cygnus_host::members::{Found, look};
@@ -58,7 +59,7 @@ pub trait Places {
     /// Lets all reactors know a device that has been opened.
     async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, RequestError>;
     /// Says something in the log.
-    fn tell(&self, what: &str);
+    fn tell(&self, event: &ServerEvent<'_>);
 }
 
 /// What is looked for, and where.
@@ -122,7 +123,7 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
             if let Err(why) = shown(seeker, member, brought.ok()).await
                 && seeker.searches.note(member, &why)
             {
-                seeker.places.tell(&format!("member {} is looked for at {}: {why}", member.0, place.display()));
+                seeker.places.tell(&ServerEvent::LookedFor { member, place: &place, why: &why });
             }
             search.due = seeker.rt.now() + search.nap;
             search.nap = (search.nap * 2).min(LONGEST);

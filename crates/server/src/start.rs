@@ -1,5 +1,6 @@
 //! What is checked and bound before a reactor starts.
 
+use crate::event::ServerEvent;
 use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::options::{Options, Voice};
@@ -25,12 +26,12 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
     let assembly = Assembly::of_record(&record)?;
     let log = ServerLog::new(voice.clone(), options.log_times);
     for oddity in &assembly.oddities {
-        log.warn(oddity);
+        log.tell(&ServerEvent::Oddity(oddity));
     }
     let devices = devices::open_members(&assembly, Access::Exclusive)?;
     for device in &devices {
         if let Some(why) = device.fallback() {
-            log.detail(&format!("{}: {why}", device.name()));
+            log.tell(&ServerEvent::Fallback { device: device.name(), why });
         }
     }
     let reactors = options.reactors;

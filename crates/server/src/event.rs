@@ -1,0 +1,99 @@
+//! What a server says of itself in its log, each with its words and its weight. What the array says comes as lines of its own.
+
+use cygnus_host::state::StateError;
+use cygnus_target::{ListenAddress, SessionEvent};
+use cygnus_types::MemberIx;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Something that a server says.
+pub enum ServerEvent<'a> {
+    /// A member is not as it should be.
+    Oddity(&'a str),
+    /// A device is used in another way than the best.
+    Fallback { device: &'a str, why: &'a str },
+    /// Requests to a volume are being written down.
+    Recording { volume: &'a str, file: &'a Path },
+    /// That has failed.
+    RecordingEnds { file: &'a Path, error: &'a io::Error },
+    /// The operating system asks for a stop.
+    Signal(&'static str),
+    /// A clean stop begins.
+    Stopping { array: &'a str },
+    /// It is over.
+    Stopped { array: &'a str },
+    /// A socket for clients was removed.
+    AddressLost(&'a ListenAddress),
+    /// The state directory had lost the control socket.
+    ControlRenewed { array: &'a str, dir: &'a Path },
+    /// It had, and there cannot be another one.
+    ControlLost { array: &'a str, why: &'a dyn fmt::Display },
+    /// A member that is looked for is not there.
+    LookedFor { member: MemberIx, place: &'a Path, why: &'a str },
+    /// Where members are could not be written down: the disks know, and a scan finds them.
+    NotRemembered(&'a StateError),
+    /// A client's connection.
+    Session(&'a SessionEvent),
+}
+
+/// Who should read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Whoever wants to know more.
+    Detail,
+    /// Everybody.
+    Line,
+    /// Everybody, and somebody should do something.
+    Warning,
+}
+
+impl ServerEvent<'_> {
+    /// Who should read it.
+    pub fn weight(&self) -> Weight {
+        match self {
+            Self::Fallback { .. } | Self::Signal(_) | Self::LookedFor { .. } => Weight::Detail,
+            Self::Session(event) if event.trouble().is_none() => Weight::Detail,
+            Self::Recording { .. } | Self::Stopping { .. } | Self::Stopped { .. } | Self::Session(_) => Weight::Line,
+            Self::ControlLost { .. } => Weight::Line,
+            Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
+            Self::ControlRenewed { .. } | Self::NotRemembered(_) => Weight::Warning,
+        }
+    }
+
+    /// Under which name it is counted once there were many, and what it is about; `None`: all of it is told.
+    pub fn throttled(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::ControlLost { array, .. } => Some(("control socket", array)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ServerEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Oddity(what) => f.write_str(what),
+            Self::Fallback { device, why } => write!(f, "{device}: {why}"),
+            Self::Recording { volume, file } => write!(f, "recording {volume} to {}", file.display()),
+            Self::RecordingEnds { file, error } => write!(f, "the recording {} ends here: {error}", file.display()),
+            Self::Signal(name) => write!(f, "{name} received"),
+            Self::Stopping { array } => write!(f, "stopping {array}"),
+            Self::Stopped { array } => write!(f, "{array} is stopped cleanly"),
+            Self::AddressLost(address) => {
+                write!(f, "{address} was removed: nobody can connect there before the next start")
+            }
+            Self::ControlRenewed { array, dir } => {
+                write!(f, "{} had lost the control socket of {array}: it is there again", dir.display())
+            }
+            Self::ControlLost { array, why } => {
+                write!(f, "no command reaches {array}, since its control socket is gone: {why}")
+            }
+            Self::LookedFor { member, place, why } => {
+                write!(f, "member {} is looked for at {}: {why}", member.0, place.display())
+            }
+            Self::NotRemembered(error) => write!(f, "{error}"),
+            Self::Session(event) => write!(f, "{event}"),
+        }
+    }
+}
