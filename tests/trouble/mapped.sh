@@ -14,9 +14,12 @@ for i in 0 1; do
     at_exit "losetup -d $loop"
     MAPPED+=("trouble-$$-$i")
     TABLE[i]="0 $SECTORS linear $loop 0"
-    dmsetup create "${MAPPED[i]}" --table "${TABLE[i]}"
-    at_exit "dmsetup remove --force ${MAPPED[i]}"
+    # Where no udev runs, nobody else makes the node.
+    dmsetup create "${MAPPED[i]}" --noudevsync --table "${TABLE[i]}"
+    at_exit "dmsetup remove --noudevsync --force ${MAPPED[i]}"
+    dmsetup mknodes "${MAPPED[i]}"
     PLACES[i]=/dev/mapper/${MAPPED[i]}
+    [[ -b ${PLACES[i]} ]] || fail "${PLACES[i]} is no block device"
 done
 SERVE_FLAGS="$SERVE_FLAGS --hung-after 8s"
 serve
@@ -25,13 +28,13 @@ load
 becomes() {
     dmsetup suspend --noflush --nolockfs "${MAPPED[$1]}"
     dmsetup load "${MAPPED[$1]}" --table "$2"
-    dmsetup resume "${MAPPED[$1]}"
+    dmsetup resume --noudevsync "${MAPPED[$1]}"
 }
 BEGAN=$SECONDS
 for i in 0 1; do
     case $AWAY in
     error) becomes "$i" "0 $SECTORS error" ;;
-    suspend) dmsetup suspend --noflush --nolockfs "${MAPPED[i]}" && at_exit "dmsetup resume ${MAPPED[i]}" ;;
+    suspend) dmsetup suspend --noflush --nolockfs "${MAPPED[i]}" && at_exit "dmsetup resume --noudevsync ${MAPPED[i]}" ;;
     esac
 done
 says "Requests wait" 60
@@ -40,7 +43,7 @@ if [[ $AWAY == suspend ]]; then sleep $((40 - (SECONDS - BEGAN) > 0 ? 40 - (SECO
 for i in 0 1; do
     case $AWAY in
     error) becomes "$i" "${TABLE[i]}" ;;
-    suspend) dmsetup resume "${MAPPED[i]}" ;;
+    suspend) dmsetup resume --noudevsync "${MAPPED[i]}" ;;
     esac
 done
 well 120

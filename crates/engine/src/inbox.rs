@@ -83,7 +83,9 @@ impl Reactor {
                 self.progress.notify();
             }
             ToOwner::Wake => self.progress.notify(),
-            ToOwner::InFlight { ticket, dev } => self.answer(from, ticket, Answer::Count(self.rt.in_flight(dev))),
+            ToOwner::InFlight { ticket, dev } => {
+                self.answer(from, ticket, Answer::Count(self.rt.changes_in_flight(dev)))
+            }
             ToOwner::Reopen { ticket, dev } => {
                 let reactor = self.clone();
                 self.rt.spawn(async move {

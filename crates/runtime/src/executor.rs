@@ -157,6 +157,11 @@ impl Runtime {
         self.0.ops.borrow().in_flight(dev)
     }
 
+    /// Of the operations that [`Runtime::in_flight`] counts those that may still change what the device holds: all but reads.
+    pub fn changes_in_flight(&self, dev: DeviceIx) -> usize {
+        self.0.ops.borrow().changes_in_flight(dev)
+    }
+
     /// For how long a device has owed an answer, if that is a tenth of what [`Runtime::set_patience`] gives that operation or
     /// more; of several operations the slowest.
     pub fn slow_to_answer(&self, dev: DeviceIx) -> Option<Nanos> {

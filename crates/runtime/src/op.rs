@@ -76,8 +76,8 @@ pub enum Op {
     /// Open the device anew by its path, under the same number: after its path was lost, or it was taken out and put back.
     /// Succeeds when it is there, at least as large as it was, and nobody else has claimed it; else everything stays as it
     /// was. What is there may be another device with that name: whoever asked looks what it holds. Not while operations of
-    /// the old opening are in flight ([`Runtime::in_flight`](crate::Runtime::in_flight)): they may still change the
-    /// device, after operations of the new one.
+    /// the old opening may still change the device ([`Runtime::changes_in_flight`](crate::Runtime::changes_in_flight)):
+    /// that could be after operations of the new one.
     Reopen {
         /// Which device.
         dev: DeviceIx,

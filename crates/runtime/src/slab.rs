@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use cygnus_types::Nanos;
 
-use crate::{DeviceIo, DeviceIx, IoError, IoErrorKind, Op, OpId, Outcome, patience};
+use crate::{DeviceIo, DeviceIx, IoClass, IoError, IoErrorKind, Op, OpId, Outcome, patience};
 
 /// An operation that has taken this part of what it may take is worth telling: 7.5 s of 75 s. A healthy device takes seconds at
 /// most, even behind a queue of its own.
@@ -154,6 +154,12 @@ impl OpSlab {
     /// Operations of a device that the driver holds.
     pub(crate) fn in_flight(&self, dev: DeviceIx) -> usize {
         self.slots.iter().filter(|slot| slot.io.is_some_and(|io| io.dev == dev)).count()
+    }
+
+    /// Of those that the driver holds the operations that may still change what the device holds.
+    pub(crate) fn changes_in_flight(&self, dev: DeviceIx) -> usize {
+        let changes = |io: &DeviceIo| io.dev == dev && io.class != IoClass::Read;
+        self.slots.iter().filter(|slot| slot.io.as_ref().is_some_and(changes)).count()
     }
 
     /// How long the device's slowest operation has gone without an answer, if that is a tenth of what it may take or more.

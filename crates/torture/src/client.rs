@@ -10,7 +10,7 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::block::Ending;
 use crate::coverage::During;
-use crate::oracle::{Kind, Oracle};
+use crate::oracle::{Kind, Oracle, Since};
 use crate::story::{Request, RequestKind};
 use crate::target::{Failure, Target};
 
@@ -117,6 +117,8 @@ pub(crate) struct Client<T> {
     pub(crate) volume: u32,
     /// The volume's size in bytes.
     pub(crate) size: u64,
+    /// When a flush of this client was answered last, or the client began.
+    pub(crate) heard: Cell<Since>,
 }
 
 impl<T: Target> Client<T> {
@@ -226,6 +228,7 @@ impl<T: Target> Client<T> {
         match self.target.flush().await {
             Ok(()) => {
                 self.shared.oracle.borrow_mut().end_flush(self.volume, since, self.rt.now());
+                self.heard.set(self.shared.oracle.borrow().now());
                 Ok(())
             }
             Err(failure) => self.judge("flush", 0..self.size, failure).await,
@@ -240,10 +243,13 @@ impl<T: Target> Client<T> {
                 return Ok(());
             }
             Failure::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_lost(self.volume, *block) => Ok(()),
-            Failure::Lost => match self.shared.oracle.borrow_mut().told_of_loss(self.volume, self.rt.now()) {
-                true => Ok(()),
-                false => Err("and all is durable, or could have been had from the other members".into()),
-            },
+            Failure::Lost => {
+                let mut oracle = self.shared.oracle.borrow_mut();
+                let may_be = oracle.told_of_loss(self.volume, self.heard.get(), self.rt.now());
+                self.heard.set(oracle.now());
+                let wrong = "and all is durable, or could have been had from the other members";
+                if may_be { Ok(()) } else { Err(wrong.into()) }
+            }
             Failure::Unreadable(_) if self.shared.loses_nothing.get() => Err("and nothing was lost".into()),
             Failure::Unreadable(block) => self.target.excuse(*block).await,
             _ => Err(String::new()),

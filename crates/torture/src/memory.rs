@@ -1,6 +1,6 @@
 //! A volume in memory, right or deliberately wrong, to test the oracle itself.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cygnus_runtime::{BufSlice, Rng, Runtime};
@@ -228,7 +228,14 @@ mod tests {
         let mut habits = Habits::random(&mut rng);
         habits.reads = 60;
         for _ in 0..3 {
-            let client = || Client { rt: rt.clone(), target: memory.clone(), shared: shared.clone(), volume, size };
+            let client = || Client {
+                rt: rt.clone(),
+                target: memory.clone(),
+                shared: shared.clone(),
+                volume,
+                size,
+                heard: Cell::new(shared.oracle.borrow().now()),
+            };
             shared.spawn(&rt, client().verify());
             let _ = rt.run(shared.wait());
             for _ in 0..1 + rng.below(4) {

@@ -43,7 +43,7 @@ pub(crate) struct Ticket {
     began: u64,
 }
 
-/// A read or flush between its start and its end: when it began.
+/// When something began: a read or flush between its start and its end, or what a client has not heard of yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Since(u64);
 
@@ -69,6 +69,8 @@ struct Volume {
     /// Starts of the reads under way.
     reads: Vec<u64>,
     exposed: BTreeMap<u64, Exposed>,
+    /// When a flush said last that blocks were lost. Each client is told, whoever was told before it.
+    told: u64,
 }
 
 /// What was written to a block last may have been lost with the caches of devices.
@@ -128,7 +130,8 @@ impl Oracle {
     pub(crate) fn create(&mut self, size: u64) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
-        let volume = Volume { size, blocks: BTreeMap::new(), flushed: 0, reads: Vec::new(), exposed: BTreeMap::new() };
+        let volume =
+            Volume { size, blocks: BTreeMap::new(), flushed: 0, reads: Vec::new(), exposed: BTreeMap::new(), told: 0 };
         self.volumes.insert(number, volume);
         number
     }
@@ -277,6 +280,11 @@ impl Oracle {
         Ok(())
     }
 
+    /// What a new client of a volume has heard: nothing of what comes from now on.
+    pub(crate) fn now(&self) -> Since {
+        Since(self.clock)
+    }
+
     /// A flush of a volume is about to be made.
     pub(crate) fn begin_flush(&mut self) -> Since {
         self.flushes += 1;
@@ -308,12 +316,17 @@ impl Oracle {
         }
     }
 
-    /// A flush of a volume has said that blocks are lost. Whether that may be.
-    pub(crate) fn told_of_loss(&mut self, volume: u32, at: Nanos) -> bool {
+    /// A flush of a volume has said that blocks are lost. Whether that may be, if this client last heard of a flush at `heard`.
+    pub(crate) fn told_of_loss(&mut self, volume: u32, heard: Since, at: Nanos) -> bool {
+        let now = self.tick();
         self.tell(at, volume, 0..0, "flush tells of lost blocks".into());
         let state = self.volume(volume);
+        if state.exposed.is_empty() {
+            return state.told > heard.0;
+        }
         state.exposed.values_mut().for_each(|exposed| exposed.told = true);
-        !state.exposed.is_empty()
+        state.told = now;
+        true
     }
 
     /// Whether a block may be unreadable because it was lost with the caches of devices.

@@ -321,22 +321,21 @@ impl Guardian {
             && own.state.session <= self.reactor.shared.session
     }
 
-    /// What a device says that it is, unless something submitted earlier is still on its way. With `anew` it is opened anew
+    /// What a device says that it is, unless something submitted earlier may still change it. With `anew` it is opened anew
     /// first.
     pub(crate) async fn superblock_if_idle(&self, dev: DeviceIx, anew: bool) -> Option<Superblock> {
         if !self.is_idle(dev).await || anew && !self.reopen_everywhere(dev).await {
             return None;
         }
-        let own = superblock_of(&self.reactor.rt, dev).await;
-        // A read that came too late is on its way itself.
-        own.filter(|_| self.reactor.rt.in_flight(dev) == 0)
+        superblock_of(&self.reactor.rt, dev).await
     }
 
-    /// Whether no reactor has anything on its way to a device.
+    /// Whether no reactor has anything on its way to a device that may change what it holds. Reads do not matter: they may be
+    /// those of other members that are looked at and need what this one has.
     pub(crate) async fn is_idle(&self, dev: DeviceIx) -> bool {
         let of_others =
             self.reactor.peers.answers_of_others(&self.reactor.rt, |ticket| ToOwner::InFlight { ticket, dev }).await;
-        self.reactor.rt.in_flight(dev) == 0 && of_others.into_iter().map(Answer::count).all(|count| count == 0)
+        self.reactor.rt.changes_in_flight(dev) == 0 && of_others.into_iter().map(Answer::count).all(|count| count == 0)
     }
 
     async fn reopen_everywhere(&self, dev: DeviceIx) -> bool {

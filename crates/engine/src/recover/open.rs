@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid};
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
@@ -489,12 +489,15 @@ async fn finish_recovery(
         return Ok(());
     }
     let _step = reactor.shared.during("open: rescue");
-    let count = rescues.len();
+    let mut count = 0;
     // Segment by segment: where space is short, the segments done with make room for the others.
     rescues.sort_by_key(|rescue| rescue.from);
     for rescue in rescues {
         let from = rescue.from;
-        rewrite(reactor, rescue).await?;
+        if !is_where_it_was(reactor, &rescue).await {
+            rewrite(reactor, rescue).await?;
+            count += 1;
+        }
         reactor.shared.segments.drop_rescue(from);
     }
     steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
@@ -505,6 +508,22 @@ async fn finish_recovery(
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())
+}
+
+/// Whether a block that cleaning had moved into a torn stripe is as it was in the place that the map still shows. Then the
+/// copy is given up. Cleaning goes on until hardly any segment is free, so there may be no room to write its copies anew.
+async fn is_where_it_was(reactor: &Rc<Reactor>, rescue: &Rescue) -> bool {
+    let Some(volume) = reactor.shared.volume(rescue.volume).filter(|_| rescue.moved) else { return false };
+    let _look = reactor.looks.begin();
+    let current = volume.map.get(rescue.lba);
+    let Some(place) = Some(current).filter(|at| at.is_mapped()).and_then(|at| reactor.shared.layout.locate(at.pba()))
+    else {
+        return false;
+    };
+    let block = reactor.rt.alloc(BLOCK).full();
+    let is_it = || block.bytes() == &rescue.data[..];
+    reactor.read_column(&place, current, &block).await.is_ok() && is_it()
+        || reactor.rebuild_block(&place, current, &block).await && is_it()
 }
 
 async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError> {

@@ -27,7 +27,9 @@ pub(crate) struct Candidate {
     entry: MapEntry,
     /// Its data, if its stripe cannot protect it.
     rescue: Option<Box<[u8]>>,
-    /// It was written after all stripes below this sequence were closed; 0 for one that cleaning has moved.
+    /// Cleaning has moved it there.
+    moved: bool,
+    /// It was written after all stripes below this sequence were closed; 0 for one that was moved.
     after: u64,
 }
 
@@ -41,6 +43,8 @@ pub(crate) struct Rescue {
     pub volume: VolumeId,
     pub lba: Lba,
     pub seq: u64,
+    /// Cleaning moved it there: where it came from it may still be.
+    pub moved: bool,
     pub data: Box<[u8]>,
 }
 
@@ -235,6 +239,7 @@ impl Reactor {
                 stripe_seq: common.stripe_seq,
                 entry: MapEntry::new(self.shared.layout.pba(place), entry.crc()),
                 rescue,
+                moved: entry.kind() == Kind::Relocated,
                 after: if entry.kind() == Kind::Data { common.opened } else { 0 },
             });
         };
@@ -292,7 +297,8 @@ impl Reactor {
         if let Some(data) = newest.rescue.take() {
             let from = self.shared.segments.of(newest.entry.pba());
             self.shared.segments.add_rescue(from);
-            result.rescues.push(Rescue { from, volume: volume.id, lba, seq: newest.seq, data });
+            let (seq, moved) = (newest.seq, newest.moved);
+            result.rescues.push(Rescue { from, volume: volume.id, lba, seq, moved, data });
             let before = candidates.split_last().expect("as above").1;
             if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
                 volume.map.swap(lba, safe.entry);

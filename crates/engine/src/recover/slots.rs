@@ -62,20 +62,25 @@ pub(crate) async fn read_head(rt: &Runtime, dev: DeviceIx) -> Result<(Buf, Optio
             }
             Err(error) => error,
         };
-        // It may be only behind the superblock that it cannot be read.
-        if unread.kind.is_of_range() {
-            read_blocks(rt, dev, at, &mut head).await;
+        if !unread.kind.is_of_range() {
+            return Err(unread);
         }
+        // It may be only behind the superblock that it cannot be read.
+        read_blocks(rt, dev, at, &mut head).await?;
     }
     Ok((head, Some(error)))
 }
 
 /// The superblock of a copy alone, block by block up to the first that cannot be read.
-async fn read_blocks(rt: &Runtime, dev: DeviceIx, at: u64, head: &mut Buf) {
+async fn read_blocks(rt: &Runtime, dev: DeviceIx, at: u64, head: &mut Buf) -> Result<(), IoError> {
     for offset in (at..at + SUPERBLOCK_SLOT).step_by(BLOCK) {
-        let Ok(block) = read(rt, dev, offset, BLOCK).await else { return };
-        head.bytes_mut()[offset as usize..offset as usize + BLOCK].copy_from_slice(block.bytes());
+        match read(rt, dev, offset, BLOCK).await {
+            Ok(block) => head.bytes_mut()[offset as usize..offset as usize + BLOCK].copy_from_slice(block.bytes()),
+            Err(error) if error.kind.is_of_range() => return Ok(()),
+            Err(error) => return Err(error),
+        }
     }
+    Ok(())
 }
 
 /// The slots of a device, if it can be read and has a superblock.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use cygnus_runtime::Halt;
+use cygnus_sim::DiskId;
 
 use super::state::{Run, Session, Trouble};
 use crate::array::Array;
@@ -45,9 +46,7 @@ impl Run<'_> {
                     journal::tell(format!("{} not opened: {text}", self.world.now()));
                 }
                 Ok(Err(text)) => {
-                    // More has rotted of a device than is promised to be survived: it is right to refuse, and the story ends.
-                    let lost = disks.iter().any(|&disk| crate::rot::has_lost_a_slot(&self.world, disk));
-                    self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
+                    self.note_refusal(&disks, &text);
                     return Err(format!("the array cannot be opened: {text}"));
                 }
                 Err(Halt::Stalled) => return Err("a stall while opening the array".into()),
@@ -59,6 +58,13 @@ impl Run<'_> {
                 }
             }
         }
+    }
+
+    /// An array of these devices was not opened: where more has rotted of one than is promised to be survived, it is right to
+    /// refuse, and the story ends.
+    pub(super) fn note_refusal(&mut self, disks: &[DiskId], text: &str) {
+        let lost = disks.iter().any(|&disk| crate::rot::has_lost_a_slot(&self.world, disk));
+        self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
     }
 
     pub(super) fn finish(&mut self, session: Session, ending: Ending) -> Result<(), String> {
@@ -106,7 +112,7 @@ impl Run<'_> {
                 for volume in &self.volumes {
                     if lost.contains(&volume.name) {
                         // Nobody has flushed it since; the log and the status say so.
-                        self.shared.oracle.borrow_mut().told_of_loss(volume.number, now);
+                        self.shared.oracle.borrow_mut().told_of_loss(volume.number, since, now);
                     }
                     self.shared.oracle.borrow_mut().end_flush(volume.number, since, now);
                 }

@@ -1,5 +1,6 @@
 //! What a run knows: the story, the devices and what is true of them, the volumes, the session that is open.
 
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -124,6 +125,7 @@ impl<'a> Run<'a> {
             shared: self.shared.clone(),
             volume: volume.number,
             size: volume.size,
+            heard: Cell::new(self.shared.oracle.borrow().now()),
         })
     }
 

@@ -81,7 +81,9 @@ impl Run<'_> {
         let (rt, infos, truth) = (cluster.reactor(0).clone(), self.world.infos(&all), self.truth.clone());
         let (names, lost) = (volumes.clone(), lost.to_vec());
         let beyond = cluster.run(async move { salvage::beyond(&rt, &infos, &truth, &names, &lost).await });
-        let beyond = beyond.map_err(|halt| format!("before the salvage: {halt}"))??;
+        let beyond = beyond
+            .map_err(|halt| format!("before the salvage: {halt}"))?
+            .inspect_err(|text| self.note_refusal(&all, text))?;
         drop(cluster);
         let numbers = self.volumes.iter().map(|v| (v.name.clone(), v.number)).collect();
         let cluster = self.cluster(&rest);
