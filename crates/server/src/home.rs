@@ -77,7 +77,6 @@ async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Ser
             return Err(failure);
         }
     };
-    array.invite(&home);
     home.until(|home| home.ready_peers.get() == plan.reactors - 1).await;
     let failure = home.peer_failure.borrow_mut().take();
     let announced = match failure {
@@ -164,7 +163,9 @@ async fn handle_messages<A: Served>(home: Rc<Home<A>>) {
 
 async fn measure_rates<A: Served>(home: Rc<Home<A>>) {
     loop {
-        home.rates.borrow_mut().sample(home.rt.now().0, &home.array.counters());
+        let stats = home.array.stats(home.rt.now().0);
+        let counters: Vec<_> = stats.devices.iter().map(|device| device.io).collect();
+        home.rates.borrow_mut().sample(stats.at_ns, &counters);
         home.remember_members();
         home.plan.log.tell_held(false);
         home.rt.sleep(RATES).await;

@@ -8,7 +8,7 @@ use crate::served::Served;
 use crate::status::{Serving, in_place as told, refusal};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
-use cygnus_control::status::{ArrayStatus, DeviceCounters, VolumeStatus};
+use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{ArrayError, JobStatus, MemberError, VolumeAdminError};
 use cygnus_host::devices::now_unix;
 use cygnus_host::state::ArrayRecord;
@@ -32,7 +32,9 @@ impl Served for Array {
         Ok(opened?)
     }
 
-    fn start_services(_: &Rc<Home<Self>>) {}
+    fn start_services(home: &Rc<Home<Self>>) {
+        assert_eq!(home.plan.reactors, 1, "an array that updates in place has one reactor");
+    }
 
     async fn close(self) -> Result<(), ArrayError> {
         self.close().await
@@ -45,11 +47,6 @@ impl Served for Array {
     /// It sends none.
     fn handle_message(&self, message: Message) -> Option<Message> {
         Some(message)
-    }
-
-    /// There is nobody else.
-    fn invite(&self, home: &Home<Self>) {
-        assert_eq!(home.plan.reactors, 1, "an array that updates in place has one reactor");
     }
 
     fn volumes(&self) -> Self {
@@ -78,10 +75,6 @@ impl Served for Array {
 
     fn jobs(&self) -> Vec<JobStatus> {
         self.jobs()
-    }
-
-    fn counters(&self) -> Vec<DeviceCounters> {
-        self.status().members.iter().map(told::counters).collect()
     }
 
     /// It has no maps.

@@ -10,7 +10,7 @@ use crate::served::Served;
 use crate::status::{self, Serving, log_structured as told};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
-use cygnus_control::status::{ArrayStatus, DeviceCounters, VolumeStatus};
+use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{Array, ArrayError, JobStatus, MemberError, OpenOptions, VolumeAdminError, Volumes};
 use cygnus_format::GroupState;
 use cygnus_host::devices::now_unix;
@@ -45,6 +45,8 @@ impl Served for Array {
     }
 
     fn start_services(home: &Rc<Home<Self>>) {
+        let reactors = home.plan.reactors;
+        tell_peers(&home.rt, &home.plan, || ToPeer::Attach(home.array.handle(reactors)));
         let (rt, array, searches) = (home.rt.clone(), home.array.clone(), home.searches.clone());
         home.rt.spawn(seek(Seeker { rt, array, places: home.clone(), searches }));
         if let Some(every) = home.plan.scrub_every {
@@ -62,11 +64,6 @@ impl Served for Array {
 
     fn handle_message(&self, message: Message) -> Option<Message> {
         self.handle_message(message)
-    }
-
-    fn invite(&self, home: &Home<Self>) {
-        let reactors = home.plan.reactors;
-        tell_peers(&home.rt, &home.plan, || ToPeer::Attach(self.handle(reactors)));
     }
 
     fn volumes(&self) -> Volumes {
@@ -95,10 +92,6 @@ impl Served for Array {
 
     fn jobs(&self) -> Vec<JobStatus> {
         self.jobs()
-    }
-
-    fn counters(&self) -> Vec<DeviceCounters> {
-        self.status().members.iter().map(told::counters).collect()
     }
 
     fn map_bytes(&self) -> ByteSize {

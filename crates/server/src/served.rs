@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::status::Serving;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
-use cygnus_control::status::{ArrayStatus, DeviceCounters, VolumeStatus};
+use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{ArrayError, JobStatus, MemberError, VolumeAdminError};
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
@@ -24,7 +24,7 @@ pub trait Served: Clone + 'static {
     /// Opens it.
     async fn open(reactor: &Reactor, plan: &Plan) -> Result<Self, ServeError>;
 
-    /// Starts what such an array has done beside serving.
+    /// Has other reactors take part, and starts what such an array has done beside serving.
     fn start_services(home: &Rc<Home<Self>>);
 
     /// Closes it cleanly.
@@ -35,9 +35,6 @@ pub trait Served: Clone + 'static {
 
     /// Takes a message if it is the array's own; gives back any other.
     fn handle_message(&self, message: Message) -> Option<Message>;
-
-    /// Has another reactor take part.
-    fn invite(&self, home: &Home<Self>);
 
     /// The volumes, for who serves them.
     fn volumes(&self) -> Self::Volumes;
@@ -59,9 +56,6 @@ pub trait Served: Clone + 'static {
 
     /// All jobs.
     fn jobs(&self) -> Vec<JobStatus>;
-
-    /// What was done with each member.
-    fn counters(&self) -> Vec<DeviceCounters>;
 
     /// Bytes that the volumes' maps take.
     fn map_bytes(&self) -> ByteSize;

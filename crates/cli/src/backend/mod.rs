@@ -56,14 +56,18 @@ pub fn wipe(members: &[PathBuf]) -> Result<(), Failure> {
     })
 }
 
+/// How a stopped array is opened, for a command.
+fn options(array: Uuid, read_only: bool, log: Arc<dyn Log>) -> OpenOptions {
+    OpenOptions { array: Some(array), reactors: 1, read_only, map: MapRule::default(), log }
+}
+
 /// Opens a stopped array, recovering it if need be, does something with it, and closes it cleanly.
 pub fn with_array<T>(
     assembly: &Assembly,
     log: Arc<dyn Log>,
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options =
-        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, map: MapRule::default(), log };
+    let options = options(assembly.newest.array, false, log);
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         let done = work(&array).await;
@@ -129,8 +133,7 @@ pub fn with_either<T>(
 
 /// Adds devices to a stopped array as whole R-groups.
 pub fn add_groups(assembly: &Assembly, paths: &[PathBuf], force: bool, log: Arc<dyn Log>) -> Result<Growth, Failure> {
-    let options =
-        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: false, map: MapRule::default(), log };
+    let options = options(assembly.newest.array, false, log);
     let mut devices = open_members(assembly, Access::Exclusive)?;
     let members = devices.len();
     devices.extend(open_all(paths, Access::Exclusive)?);
@@ -157,8 +160,7 @@ pub fn read_array<T>(
     log: Arc<dyn Log>,
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options =
-        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: true, map: MapRule::default(), log };
+    let options = options(assembly.newest.array, true, log);
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         work(&array).await
@@ -172,8 +174,7 @@ pub fn check(
     log: Arc<dyn Log>,
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
-    let options =
-        OpenOptions { array: Some(record.array()?), reactors: 1, read_only: true, map: MapRule::default(), log };
+    let options = options(record.array()?, true, log);
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
@@ -183,8 +184,7 @@ pub fn check(
 /// What would come of re-admitting members of a stopped array by force; `None`: nobody would be, or the array does not open
 /// either way, which serving it will tell. Writes nothing.
 pub fn foresee(assembly: &Assembly, log: Arc<dyn Log>) -> Result<Option<Readmitted>, Failure> {
-    let options =
-        OpenOptions { array: Some(assembly.newest.array), reactors: 1, read_only: true, map: MapRule::default(), log };
+    let options = options(assembly.newest.array, true, log);
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         match Array::open(&reactor.rt, &reactor.devices, &options).await {
             Err(ArrayError::TooManyMissing { .. }) => {
@@ -202,8 +202,7 @@ const LOOK: Nanos = Nanos::millis(50);
 /// Repairs a stopped array as far as redundancy goes: opens it, scrubs it to the end, waits for members that catch up,
 /// and stops it cleanly.
 pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
-    let options =
-        OpenOptions { array: Some(record.array()?), reactors: 1, read_only: false, map: MapRule::default(), log };
+    let options = options(record.array()?, false, log);
     let paths = record.paths().filter(|path| path.exists());
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
@@ -226,8 +225,7 @@ pub fn salvage<T>(
     remark: impl Fn(String),
     work: impl AsyncFnOnce(&Salvage) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options =
-        OpenOptions { array: Some(record.array()?), reactors: 1, read_only: true, map: MapRule::default(), log };
+    let options = options(record.array()?, true, log);
     let mut devices = Vec::new();
     for path in record.paths() {
         match Device::open(path, Access::ReadOnly) {

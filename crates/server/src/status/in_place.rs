@@ -96,7 +96,7 @@ fn device(array: &Status, member: &MemberStatus, serving: &Serving<'_>) -> Devic
 }
 
 /// The counters of one member.
-pub fn counters(member: &MemberStatus) -> DeviceCounters {
+fn counters(member: &MemberStatus) -> DeviceCounters {
     let traffic = &member.traffic;
     DeviceCounters {
         read_bytes: traffic.read,

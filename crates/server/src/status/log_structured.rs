@@ -104,7 +104,7 @@ pub fn recovery(report: &RecoveryReport) -> RecoveryStatus {
 }
 
 /// The counters of one member.
-pub fn counters(member: &MemberStatus) -> DeviceCounters {
+fn counters(member: &MemberStatus) -> DeviceCounters {
     DeviceCounters {
         read_bytes: member.read,
         cleaning_read_bytes: member.cleaning_read,
