@@ -277,10 +277,11 @@ impl Array {
     /// Takes a deleted volume's blocks off the segments' counts, a part at a time.
     async fn forget_blocks(&self, volume: &VolumeState) {
         const AT_A_TIME: u64 = 1 << 16;
-        let mut lba = volume.map.skip_holes(Lba(0));
-        while lba.0 < MAX_VOLUME_BLOCKS {
+        let end = Lba(MAX_VOLUME_BLOCKS);
+        let mut lba = volume.map.skip_holes(Lba(0), end);
+        while lba < end {
             volume.map.clear_mapped(lba, AT_A_TIME, |old| self.reactor.shared.entry_replaced(volume, old, false));
-            lba = volume.map.skip_holes(Lba(lba.0 + AT_A_TIME));
+            lba = volume.map.skip_holes(lba.plus(AT_A_TIME), end);
             self.reactor.rt.yield_now().await;
         }
         self.reactor.home().space_changed.notify();

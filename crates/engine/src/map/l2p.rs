@@ -374,23 +374,29 @@ impl Map {
         self.memory.retire(pages, CHUNK_BYTES);
     }
 
-    /// The first block at or after `lba` that may be mapped; lets range operations skip holes.
-    pub(crate) fn skip_holes(&self, lba: Lba) -> Lba {
-        let mut lba = lba;
-        while lba.0 < MAX_VOLUME_BLOCKS {
-            let (number, at) = split(lba);
+    /// The first block at or after `lba` that may be mapped, or `end` if none before it is; lets range operations skip holes.
+    pub(crate) fn skip_holes(&self, lba: Lba, end: Lba) -> Lba {
+        let (mut from, end) = (lba.0, end.0.min(MAX_VOLUME_BLOCKS));
+        while from < end {
+            let (number, at) = split(Lba(from));
+            let first = number as u64 * CHUNK_ENTRIES;
+            let until = end.min(first + CHUNK_ENTRIES);
             let next = match self.chunk(number) {
                 Chunk::Dense(_) | Chunk::Frozen(_) => Some(at),
-                Chunk::Table(table) => table.entries().map(|(key, _)| key).filter(|&key| key >= at).min(),
+                Chunk::Table(table) => {
+                    let mut next = None;
+                    let mut note = |at, _| next = Some(next.map_or(at, |next: u64| next.min(at)));
+                    table.each_within(at..until - first, &mut note);
+                    next
+                }
                 Chunk::Absent => None,
             };
-            let first = number as u64 * CHUNK_ENTRIES;
             match next {
                 Some(at) => return Lba(first + at),
-                None => lba = Lba(first + CHUNK_ENTRIES),
+                None => from = until,
             }
         }
-        lba
+        Lba(end.max(lba.0))
     }
 
     /// Puts what is mapped from `from` on and before `end` into `found`, which is empty, in order, up to some block, where

@@ -82,9 +82,10 @@ impl VolumeState {
         }
     }
 
-    /// The first block at or after `lba` that may be something else than zeros, as far as the map's parts tell.
-    pub(crate) fn skip_holes(&self, lba: Lba) -> Lba {
-        if self.is_in_doubt() { lba } else { self.map.skip_holes(lba) }
+    /// The first block at or after `lba` that may be something else than zeros, as far as the map's parts tell; `end` if there is
+    /// none before it.
+    pub(crate) fn skip_holes(&self, lba: Lba, end: Lba) -> Lba {
+        if self.is_in_doubt() { lba } else { self.map.skip_holes(lba, end) }
     }
 
     /// Blocks that were acknowledged and are lost with the caches of devices.

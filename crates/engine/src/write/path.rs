@@ -123,14 +123,14 @@ impl Reactor {
         lba: Lba,
         blocks: u64,
     ) -> Result<(), VolumeError> {
-        let end = lba.0 + blocks;
-        let mut from = volume.skip_holes(lba);
+        let end = lba.plus(blocks);
+        let mut from = volume.skip_holes(lba, end);
         let mut regions = 0;
-        while from.0 < end {
+        while from < end {
             let until = (from.0 / REGION_BLOCKS + 1) * REGION_BLOCKS;
-            let n = until.min(end) - from.0;
+            let n = until.min(end.0) - from.0;
             self.discard_region(volume, from, n).await?;
-            from = volume.skip_holes(Lba(from.0 + n));
+            from = volume.skip_holes(from.plus(n), end);
             regions += 1;
             if regions % 16 == 0 {
                 // A large discard is long work: others get their turn.

@@ -33,9 +33,21 @@ fn holes_are_empty_and_cost_nothing() {
     assert_eq!(map.get(Lba(MAX_VOLUME_BLOCKS - 1)), MapEntry::EMPTY);
     assert_eq!(map.clear(Lba(5)), MapEntry::EMPTY);
     assert!(!map.replace(Lba(5), entry(1), entry(2)));
-    assert_eq!(map.skip_holes(Lba(0)), Lba(MAX_VOLUME_BLOCKS));
+    assert_eq!(map.skip_holes(Lba(0), Lba(MAX_VOLUME_BLOCKS)), Lba(MAX_VOLUME_BLOCKS));
     assert_eq!(map.next_mapped(Lba(0), Lba(MAX_VOLUME_BLOCKS), &mut Vec::new()), None);
     assert_eq!(memory.bytes(), 0);
+}
+
+/// What lies behind a range is not looked for: a discard of little must not cost a look through the whole map.
+#[test]
+fn holes_are_skipped_up_to_the_end_of_a_range() {
+    let (map, _) = map_of(FEW);
+    map.swap(Lba(20), entry(1));
+    map.swap(Lba(3 * CHUNK_ENTRIES), entry(2));
+    assert_eq!(map.skip_holes(Lba(0), Lba(10)), Lba(10));
+    assert_eq!(map.skip_holes(Lba(0), Lba(21)), Lba(20));
+    assert_eq!(map.skip_holes(Lba(21), Lba(2 * CHUNK_ENTRIES)), Lba(2 * CHUNK_ENTRIES));
+    assert_eq!(map.skip_holes(Lba(21), Lba(MAX_VOLUME_BLOCKS)), Lba(3 * CHUNK_ENTRIES));
 }
 
 #[test]
@@ -159,7 +171,8 @@ proptest! {
         prop_assert!(found.into_iter().eq(model.iter().map(|(&at, &entry)| (at, entry))));
         for &at in model.keys() {
             prop_assert_eq!(map.get(Lba(at)), model[&at]);
-            prop_assert!(map.skip_holes(Lba(at)) == Lba(at));
+            prop_assert!(map.skip_holes(Lba(at), Lba(at + 1)) == Lba(at));
+            prop_assert!(map.skip_holes(Lba(at), Lba(at)) == Lba(at));
         }
         map.clear_mapped(Lba(0), MAX_VOLUME_BLOCKS, |_| {});
         settle_all(&map, &memory);
