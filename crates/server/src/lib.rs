@@ -14,6 +14,7 @@
 //! | `peer.rs` | the other reactors, and the messages between them and home |
 //! | `control.rs` | the control socket's sessions |
 //! | `share.rs` | how much of a reactor's time the control socket may take |
+//! | `heap.rs` | what freed memory goes back to the system |
 //! | `event.rs`, `log.rs` | what is said, in which words; how often, and with the time before it |
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
@@ -27,6 +28,7 @@ mod devices;
 mod error;
 mod event;
 mod files;
+mod heap;
 mod home;
 mod in_place;
 mod log;

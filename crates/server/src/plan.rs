@@ -2,6 +2,7 @@
 
 use crate::ServeError;
 use crate::event::ServerEvent;
+use crate::heap::Heap;
 use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::notify;
@@ -101,10 +102,15 @@ pub fn clients(nbd: &ServerStats, plan: &Plan) -> ClientsStatus {
 /// How often buffers that are not used any more go back to the system.
 const KEEP_SMALL: Nanos = Nanos::secs(1);
 
-/// Returns to the system what buffers a reactor has not needed for a while.
+/// Returns to the system what buffers a reactor has not needed for a while, and what a load has left in the heap.
 async fn keep_small(rt: Runtime, plan: Arc<Plan>) {
+    let mut heap = Heap::default();
     loop {
         rt.give_back_buffers();
+        // All reactors have one heap.
+        if rt.id().index() == 0 {
+            heap.give_back();
+        }
         plan.memory.note_buffers(rt.id().index(), rt.buffer_bytes());
         rt.sleep(KEEP_SMALL).await;
     }
