@@ -8,7 +8,7 @@ REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1 and 2 lost members.
 ROUNDS ?= 6
 
-.PHONY: help run test setup lint unit torture operator trouble clients hostile crash threads bench man clean
+.PHONY: help run test setup lint unit torture operator trouble clients hostile siege crash threads bench man clean
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make trouble   members that hang, are gone, full or frozen for a while, under a client that writes and verifies'
 	@echo 'make clients   real NBD clients: nbdinfo, nbdcopy, fio, qemu, libnbd, file systems'
 	@echo 'make hostile   clients that mean harm: what they can take of a server, and what others notice'
+	@echo 'make siege     the same for longer, and judged: a client waits no more than twice as long beside any of them'
 	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0, 1 and 2 members lost (ROUNDS=N)'
 	@echo 'make threads   what threads share: models, real reactors under the thread sanitizer (nightly, rust-src), kill -9'
 	@echo 'make bench     the engine beside the limits of this machine'
@@ -71,6 +72,9 @@ clients: target/debug/cygnus
 
 hostile: target/debug/cygnus
 	tests/hostile/run.sh --quick
+
+siege: target/debug/cygnus
+	tests/hostile/run.sh --full
 
 crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS)

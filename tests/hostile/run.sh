@@ -27,6 +27,7 @@ only_on cygnus "the stand-ins set no limits"
 ulimit -n "$(ulimit -Hn)"
 PORT=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 export PORT
+export BYSTANDER=${BYSTANDER:-$BUILD/debug/bystander}
 began=$SECONDS
 serve "127.0.0.1:$PORT"
 [[ $(stat -c %a "$SOCKET") == 600 ]] || fail "the NBD socket is open to others"

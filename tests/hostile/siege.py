@@ -1,21 +1,19 @@
 """Attacks on a served array, one after the other, with a well-behaved client beside them.
 
 Of each: the server's memory meanwhile and afterwards, what the client notices, and what the log says. Memory is judged
-strictly. Times depend on what else the machine does, the attackers' own work included. So in the long form there is a control
-before each attack: the same client beside a process that takes as much of the processor and never talks to the server. Times
-are shown, and judged by a bound that only a frozen reactor breaks, in the best of three tries.
+strictly. What the client waits is compared with what it waits alone and beside a busy peer, in the same minute (company.py).
 """
 
 import json
-import multiprocessing
 import os
 import random
-import signal
+import select
 import socket
 import subprocess
 import sys
 import time
 
+from company import *
 from wire import *
 
 UNIX = os.environ["SOCKET"]
@@ -25,27 +23,22 @@ PID = int(os.environ["SERVER_PID"])
 LOG = os.environ["LOG"]
 STATUS = json.loads(os.environ["STATUS_COMMAND"])
 QUICK = os.environ["QUICK"] == "1"
-SECONDS = 3 if QUICK else 20
-# How long the client is watched alone, and beside a process that only keeps a processor busy.
-ALONE, BURNING = (1, 0) if QUICK else (5, 10)
-TRIES = 3
-# What a client of ordinary habits may wait for at most, beyond ten times what it waits for when it is alone.
-PATIENCE = 0.1
-# How much larger than before a server may stay: tables that have grown once, and the allocator's crumbs.
-CRUMBS = 20 * MIB
-BYSTANDERS = 64 * MIB
-
-fork = multiprocessing.get_context("fork")
-
-
-def check(truth, what):
-    if not truth:
-        raise SystemExit(f"FAIL: {what}")
+# How long an attack lasts, how long the client is watched alone and beside a busy peer before it, and how often that is done.
+SECONDS, CALM, ROUNDS = (3.5, 0.7, 1) if QUICK else (5, 3, 3)
+# How many times as long as alone the client may wait, in the 99th of a hundred requests. The long form judges it. The short form
+# is run beside builds and tests that take the memory's and the caches' time too: it shows it, and judges, in the best of three
+# tries, what only a reactor that stands still misses.
+BOUND = 2
+STANDSTILL, TRIES = 0.1, 3
+# How much larger than before the server may be right after an attack, and when some time has passed after the last.
+SOON, LATER = 20 * MIB, 8 * MIB
 
 
 def resident():
+    """Bytes of memory that the server has to itself. How much of its program's file is in memory is the kernel's affair."""
     with open(f"/proc/{PID}/statm") as statm:
-        return int(statm.read().split()[1]) * 4096
+        _, pages, of_files = statm.read().split()[:3]
+    return (int(pages) - int(of_files)) * 4096
 
 
 def descriptors():
@@ -69,80 +62,6 @@ def settles(limit):
     while resident() > limit and time.monotonic() < deadline:
         time.sleep(0.2)
     return resident() <= limit
-
-
-# --- the client of ordinary habits
-
-
-def bystand(orders, answers):
-    """Writes and reads 4 KiB at a time, one request after the other. Tells how long they took since it was asked last."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        wire, rng, took = Wire(UNIX).go(), random.Random(1), []
-        while True:
-            at = BYSTANDERS + rng.randrange(1024) * 4096
-            data = rng.randbytes(4096)
-            began = time.monotonic()
-            check(wire.write(at, data) == 0, "the bystander's write")
-            between = time.monotonic()
-            check(wire.read(at, 4096) == data, "the bystander reads what it wrote")
-            took += [between - began, time.monotonic() - between]
-            if orders.poll():
-                if orders.recv() == "end":
-                    return
-                answers.send(took)
-                took = []
-            time.sleep(0.001)
-    except BaseException as error:  # whatever it was, the others must hear of it
-        answers.send(repr(error))
-        raise
-
-
-class Bystander:
-    def __init__(self):
-        orders, self.orders = fork.Pipe(duplex=False)
-        self.answers, answers = fork.Pipe(duplex=False)
-        self.process = fork.Process(target=bystand, args=(orders, answers), daemon=True)
-        self.process.start()
-
-    def took(self):
-        """The times since the last call, sorted."""
-        self.orders.send("tell")
-        check(self.answers.poll(120), "the bystander has been waiting for two minutes")
-        took = self.answers.recv()
-        check(not isinstance(took, str), f"the bystander noticed: {took}")
-        return sorted(took)
-
-
-def p99(times):
-    return times[int(len(times) * 0.99)]
-
-
-def burn(ended):
-    """Takes a processor, as an attacker does, and has nothing to do with the server."""
-    while not ended.is_set():
-        for _ in range(10_000):
-            pass
-
-
-def beside(bystander, attack, seconds, look=lambda: None, during=None):
-    """The bystander's times beside a process, which is ended and waited for."""
-    ended = fork.Event()
-    process = fork.Process(target=attack, args=(ended,), daemon=True)
-    process.start()
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        look()
-        time.sleep(0.02)
-    if during:
-        during()
-    took = bystander.took()
-    ended.set()
-    process.join(20)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    return took
 
 
 # --- attacks: each gets an event that ends it, and runs in a process of its own
@@ -217,6 +136,34 @@ def flood(request, structured, count, batch):
                     break
             if stuck == len(wires):
                 ended.wait(0.05)
+
+    return attack
+
+
+def gorge(request, count, batch):
+    """Pipelined requests, on many connections, whose replies are taken as fast as they come."""
+
+    def attack(ended):
+        wires = many(count, lambda: Wire(UNIX).go(structured=True))
+        left = {}
+        poller = select.poll()
+        for wire in wires:
+            wire.s.setblocking(False)
+            poller.register(wire.s, select.POLLIN | select.POLLOUT)
+        by_number = {wire.s.fileno(): wire for wire in wires}
+        requests, rubbish = memoryview(request * batch), bytearray(MIB)
+        while not ended.is_set():
+            for number, events in poller.poll(50):
+                wire = by_number[number]
+                try:
+                    if events & select.POLLIN:
+                        wire.s.recv_into(rubbish)
+                    if events & select.POLLOUT:
+                        # A request goes on where the last send ended.
+                        left[number] = left.get(number) or requests
+                        left[number] = left[number][wire.s.send(left[number]) :]
+                except OSError:
+                    poller.unregister(number)
 
     return attack
 
@@ -319,32 +266,35 @@ def control(ended):
 
 
 def besiege(name, attack, bystander, base, room, during=None):
-    """Runs an attack; returns what the bystander waited, relative to what it waits beside a process that is only busy."""
-    ratios = []
+    """Runs an attack; returns how many times as long as alone the bystander waits beside it."""
     for _ in range(TRIES):
-        bystander.took()
-        time.sleep(ALONE)
-        alone = p99(bystander.took())
-        control = p99(beside(bystander, burn, BURNING)) if BURNING else alone
-        peak = 0
+        alone, meanwhile = attempt(name, attack, bystander, base, room, during)
+        if meanwhile <= 10 * alone + STANDSTILL:
+            return meanwhile / alone
+    raise SystemExit(f"FAIL: {name}: the bystander waited {meanwhile:.3f} s, {alone:.6f} alone")
 
-        def look():
-            nonlocal peak
-            peak = max(peak, resident())
 
-        meanwhile = p99(beside(bystander, attack, SECONDS, look, during))
+def attempt(name, attack, bystander, base, room, during):
+    peak, idle, fair, attacked = 0, [], [], []
+
+    def look():
+        nonlocal peak
+        peak = max(peak, resident())
+
+    for _ in range(ROUNDS):
+        idle += alone(bystander, CALM)
+        fair += beside(bystander, busy(UNIX), CALM)
+        attacked += beside(bystander, attack, SECONDS, look, during)
         check(peak <= base + room, f"{name}: {peak >> 20} MiB of memory, {base >> 20} before")
-        check(settles(base + CRUMBS), f"{name}: afterwards it keeps {resident() >> 20} MiB, {base >> 20} before")
-        ratios.append(meanwhile / control)
-        busy = f"{control * 1e3:6.2f} ms beside a busy process, " if BURNING else ""
-        print(
-            f"  {name:<14} p99 {alone * 1e3:6.2f} ms alone, {busy}{meanwhile * 1e3:6.2f} ms meanwhile; "
-            f"memory {base >> 20} MiB before, {peak >> 20} at most, {resident() >> 20} after",
-            flush=True,
-        )
-        if meanwhile <= 10 * control + PATIENCE:
-            return min(ratios)
-    raise SystemExit(f"FAIL: {name}: the bystander waited {min(ratios):.0f} times as long as without it")
+    check(settles(base + SOON), f"{name}: afterwards it keeps {resident() >> 20} MiB, {base >> 20} before")
+    idle, fair, attacked = p99(idle), p99(fair), p99(attacked)
+    print(
+        f"  {name:<14} p99 {idle * 1e3:6.3f} ms alone, {fair * 1e3:6.3f} beside a busy peer, {attacked * 1e3:7.3f} meanwhile: "
+        f"x {attacked / idle:5.1f}, x {attacked / fair:5.1f}; "
+        f"memory {base / MIB:.1f} MiB before, {peak / MIB:.1f} at most, {resident() / MIB:.1f} after",
+        flush=True,
+    )
+    return idle, attacked
 
 
 def newcomers():
@@ -372,14 +322,14 @@ def main():
         check(owner.write((16 + n) * MIB, pattern) == 0, "a write")
         check(owner.read((16 + n) * MIB, MIB) == pattern, "a read")
     owner.close()
-    bystander = Bystander()
+    bystander = Bystander(UNIX, take_seats(PID))
     time.sleep(3)
     bystander.took()
     base, sockets = resident(), descriptors()
     memory = status()["memory"]
     network = next(part["limit_bytes"] for part in memory["parts"] if part["name"] == "network")
     # With what the kernel's view of memory adds: pages of stacks and tables.
-    room = network + CRUMBS
+    room = network + SOON
 
     attacks = [
         ("announce", announce, 16 * MIB, None),
@@ -389,6 +339,11 @@ def main():
         ("reads", flood(header(READ, 0, 32 * MIB), False, 60, 50), room, None),
         ("reads-parts", flood(header(READ, 0, 32 * MIB), True, 60, 50), room, None),
         ("trims", flood(header(TRIM, 100 * MIB, 100 * MIB), True, 8, 1000), room, None),
+        ("status-taken", gorge(header(BLOCK_STATUS, 0, 8 * MIB), 8, 100), room, None),
+        ("reads-taken", gorge(header(READ, 16 * MIB, 16 * MIB), 16, 4), room, None),
+        ("small-taken", gorge(header(READ, 16 * MIB, 4 * KIB), 16, 64), room, None),
+        ("writes-taken", gorge(header(WRITE, 160 * MIB, 256 * KIB) + bytes(256 * KIB), 16, 4), room, None),
+        ("flushes-taken", gorge(header(WRITE, 160 * MIB, 4 * KIB, flags=1) + bytes(4 * KIB), 16, 16), room, None),
         ("crowd", crowd, room, newcomers),
         ("storm", storm, 60 * MIB, None),
         ("resets", resets, 60 * MIB, newcomers),
@@ -403,8 +358,7 @@ def main():
         if not only or name in only:
             ratios[name] = besiege(name, attack, bystander, base, allowed, during)
 
-    bystander.orders.send("end")
-    bystander.process.join(10)
+    bystander.end()
     check(silent.is_closed(20), "a connection that says nothing is cut off")
     # What was never attacked is as it was.
     wire = Wire(UNIX, 20).go()
@@ -422,9 +376,13 @@ def main():
     check(now["clients"]["connections"] == 0, f"connections are left: {now['clients']}")
     if not only:
         check_log(now)
-    worst = max(ratios, key=ratios.get)
-    than = "beside a busy process" if BURNING else "alone"
-    print(f"  p99 of the bystander, meanwhile to {than}: {ratios[worst]:.1f} in the worst case ({worst})")
+    check(settles(base + LATER), f"in the end the server keeps {resident() / MIB:.1f} MiB, {base / MIB:.1f} before")
+    within = [name for name in ratios if ratios[name] <= BOUND]
+    print(f"  memory in the end {resident() / MIB:.1f} MiB, {base / MIB:.1f} before")
+    print(f"  the bystander waits no more than {BOUND} times as long as alone beside {len(within)} of {len(ratios)} attacks")
+    for name in sorted(set(ratios) - set(within), key=ratios.get):
+        print(f"    {name}: {ratios[name]:.1f} times as long")
+    check(QUICK or len(within) == len(ratios), f"the bound is {BOUND} times as long")
 
 
 def check_log(now):
