@@ -30,8 +30,8 @@ SECONDS, CALM, ROUNDS = (3.5, 0.7, 1) if QUICK else (5, 3, 3)
 # tries, what only a reactor that stands still misses.
 BOUND = 2
 STANDSTILL, TRIES = 0.1, 3
-# How much larger than before the server may be right after an attack, and when some time has passed after the last.
-SOON, LATER = 20 * MIB, 8 * MIB
+# How much larger than before the server may be after an attack.
+CRUMBS = 20 * MIB
 
 
 def resident():
@@ -286,7 +286,7 @@ def attempt(name, attack, bystander, base, room, during):
         fair += beside(bystander, busy(UNIX), CALM)
         attacked += beside(bystander, attack, SECONDS, look, during)
         check(peak <= base + room, f"{name}: {peak >> 20} MiB of memory, {base >> 20} before")
-    check(settles(base + SOON), f"{name}: afterwards it keeps {resident() >> 20} MiB, {base >> 20} before")
+    check(settles(base + CRUMBS), f"{name}: afterwards it keeps {resident() >> 20} MiB, {base >> 20} before")
     idle, fair, attacked = p99(idle), p99(fair), p99(attacked)
     print(
         f"  {name:<14} p99 {idle * 1e3:6.3f} ms alone, {fair * 1e3:6.3f} beside a busy peer, {attacked * 1e3:7.3f} meanwhile: "
@@ -329,7 +329,7 @@ def main():
     memory = status()["memory"]
     network = next(part["limit_bytes"] for part in memory["parts"] if part["name"] == "network")
     # With what the kernel's view of memory adds: pages of stacks and tables.
-    room = network + SOON
+    room = network + CRUMBS
 
     attacks = [
         ("announce", announce, 16 * MIB, None),
@@ -376,7 +376,7 @@ def main():
     check(now["clients"]["connections"] == 0, f"connections are left: {now['clients']}")
     if not only:
         check_log(now)
-    check(settles(base + LATER), f"in the end the server keeps {resident() / MIB:.1f} MiB, {base / MIB:.1f} before")
+    check(settles(base + CRUMBS), f"in the end the server keeps {resident() / MIB:.1f} MiB, {base / MIB:.1f} before")
     within = [name for name in ratios if ratios[name] <= BOUND]
     print(f"  memory in the end {resident() / MIB:.1f} MiB, {base / MIB:.1f} before")
     print(f"  the bystander waits no more than {BOUND} times as long as alone beside {len(within)} of {len(ratios)} attacks")
