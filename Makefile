@@ -5,7 +5,7 @@
 CARGO ?= cargo
 # Requests of the torture share; ten million are for `cygnus torture --campaign` by hand.
 REQUESTS ?= 1000000
-# Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1 and 2 lost members.
+# Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1, 2 and 3 lost members.
 ROUNDS ?= 6
 
 .PHONY: help run test setup lint unit torture operator trouble clients hostile siege crash threads bench man clean
@@ -21,7 +21,7 @@ help:
 	@echo 'make clients   real NBD clients: nbdinfo, nbdcopy, fio, qemu, libnbd, file systems'
 	@echo 'make hostile   clients that mean harm: what they can take of a server, and what others notice'
 	@echo 'make siege     the same for longer, and judged: a client waits no more than twice as long beside any of them'
-	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0, 1 and 2 members lost (ROUNDS=N)'
+	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0 to 3 members lost (ROUNDS=N)'
 	@echo 'make threads   what threads share: models, real reactors under the thread sanitizer (nightly, rust-src), kill -9'
 	@echo 'make bench     the engine beside the limits of this machine'
 	@echo 'make man       man pages into target/man'
@@ -80,6 +80,7 @@ crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS)
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 2
+	tests/crash/run.sh --rounds $(ROUNDS) --lose 3
 	SERVE_FLAGS='--reactors 3' tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset serial --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
