@@ -89,9 +89,33 @@ fn make_one(path: &Path, space: Option<Space>, output: &Output) -> Result<NewFil
             path.display()
         )));
     };
+    if is_among_devices(path) {
+        return Err(Failure::Failed(format!(
+            "{}: no such device: a file made here would lie in memory and be gone at the next start; check the name, or name a \
+             file elsewhere for --create to make",
+            path.display()
+        )));
+    }
     space.make(path, output)?;
     let metadata = path.symlink_metadata().map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
     Ok(NewFile { path: path.to_owned(), id: (metadata.dev(), metadata.ino()) })
+}
+
+/// Whether a new file would stand among the nodes of devices. Directories that are mounted there, as /dev/shm is, are others' to
+/// choose.
+fn is_among_devices(path: &Path) -> bool {
+    let dev = Path::new("/dev");
+    let of = |dir: &Path| dir.metadata().map(|metadata| metadata.dev()).ok();
+    let parent = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return false,
+    };
+    parent.canonicalize().is_ok_and(|parent| {
+        parent.starts_with(dev)
+            && !parent.starts_with("/dev/shm")
+            && of(&parent).is_some_and(|there| Some(there) == of(dev))
+    })
 }
 
 /// Whether anything was written where superblocks lie. What cannot be read counts as written.
@@ -147,6 +171,14 @@ mod tests {
         let files = NewFiles::make(&[a.clone(), b.clone()], small(), &output()).unwrap();
         let _ = files.settle::<()>(Err(Failure::Unknown("the server is gone".into())), &output());
         assert!(a.exists() && b.exists());
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_not_made_a_file() {
+        let name = PathBuf::from(format!("/dev/../dev/cygnus-no-such-{}", std::process::id()));
+        let refused = NewFiles::make(std::slice::from_ref(&name), small(), &output()).unwrap_err();
+        assert!(refused.to_string().contains("no such device"), "{refused}");
+        assert!(!name.exists());
     }
 
     #[test]
