@@ -20,6 +20,16 @@ pub(crate) fn fence(order: Ordering) {
     }
 }
 
+/// Does a change, with a fence behind it if it is sequentially consistent: loom knows such an order only of fences. A load has
+/// none before it, as a fence there would put other changes in order too.
+fn change<T>(order: Ordering, operation: impl FnOnce() -> T) -> T {
+    let result = operation();
+    if order == Ordering::SeqCst {
+        fence(order);
+    }
+    result
+}
+
 macro_rules! atomic {
     ($($name:ident $value:ty),*) => {$(
         #[derive(Debug, Default)]
@@ -36,11 +46,11 @@ macro_rules! atomic {
             }
 
             pub(crate) fn store(&self, value: $value, order: Ordering) {
-                self.0.store(value, weak(order));
+                change(order, || self.0.store(value, weak(order)));
             }
 
             pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
-                self.0.swap(value, weak(order))
+                change(order, || self.0.swap(value, weak(order)))
             }
 
             pub(crate) fn compare_exchange(
@@ -73,11 +83,15 @@ macro_rules! number {
         #[allow(dead_code)]
         impl $name {
             pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                self.0.fetch_add(value, weak(order))
+                change(order, || self.0.fetch_add(value, weak(order)))
+            }
+
+            pub(crate) fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                change(order, || self.0.fetch_or(value, weak(order)))
             }
 
             pub(crate) fn fetch_max(&self, value: $value, order: Ordering) -> $value {
-                self.0.fetch_max(value, weak(order))
+                change(order, || self.0.fetch_max(value, weak(order)))
             }
 
             pub(crate) fn fetch_update(

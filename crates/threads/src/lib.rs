@@ -13,6 +13,9 @@
 mod atomic;
 mod plant;
 
+#[path = "../../engine/src/space/changed.rs"]
+#[allow(dead_code)]
+mod changed;
 #[path = "../../engine/src/space/grown.rs"]
 #[allow(dead_code)]
 mod grown;
@@ -32,6 +35,7 @@ mod service;
 #[allow(dead_code)]
 mod wake;
 
+pub mod changes;
 pub mod departures;
 pub mod mail;
 pub mod rows;

@@ -1,6 +1,6 @@
 //! Each model holds, and fails with what is planted in it.
 
-use cygnus_threads::{Plant, departures, mail, rows, stripes, tables, turns};
+use cygnus_threads::{Plant, changes, departures, mail, rows, stripes, tables, turns};
 
 /// Runs a model with something planted, and wants it to fail.
 fn must_fail(model: fn(Plant), plant: Plant) {
@@ -33,6 +33,7 @@ models! {
     a_table_grows_while_others_read: tables::run, Relaxed;
     no_flush_passes_a_departure: departures::run, Swapped;
     a_row_is_found_wherever_it_is: rows::run, Relaxed, Swapped;
+    no_change_is_missed: changes::run, Relaxed, Swapped;
     what_is_told_to_be_written_is: stripes::run, Relaxed, Swapped;
     no_message_is_left_lying: mail::run, Relaxed, Swapped;
 }

@@ -3,19 +3,17 @@
 
 use cygnus_format::MAX_SEGMENTS;
 
-use crate::atomic::{AtomicU64, Ordering};
+use crate::atomic::{AtomicU64, Ordering, few};
 
 /// Marks in a word.
 const BITS: usize = 64;
 /// Words of marks.
-const WORDS: usize = MAX_SEGMENTS as usize / BITS;
-
-const _: () = assert!((MAX_SEGMENTS as usize).is_multiple_of(BITS * BITS), "the summary's words are full ones");
+const WORDS: usize = few(MAX_SEGMENTS as usize / BITS);
 
 /// See the module's text.
 ///
-/// Everything here is sequentially consistent, and so are the changes of what is marked: who finds a mark set and leaves
-/// it at that knows that the mark is yet to be taken, and that whoever takes it sees the change.
+/// Everything here is sequentially consistent, and so must be the changes of what is marked and the looks at it: then whoever
+/// finds a mark set and leaves it at that knows that the mark is yet to be taken, and that whoever takes it sees the change.
 pub(crate) struct Changed {
     marks: Box<[AtomicU64]>,
     /// Has a bit for each word of marks that may have some.
@@ -25,7 +23,7 @@ pub(crate) struct Changed {
 impl Changed {
     pub(crate) fn new() -> Self {
         let words = |count| (0..count).map(|_| AtomicU64::new(0)).collect();
-        Self { marks: words(WORDS), summary: words(WORDS / BITS) }
+        Self { marks: words(WORDS), summary: words(WORDS.div_ceil(BITS)) }
     }
 
     /// Something about a segment has changed just before.

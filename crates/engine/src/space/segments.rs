@@ -200,28 +200,28 @@ impl SegmentTable {
     }
 
     pub(crate) fn note_discard(&self, seg: SegIx, stripe_seq: u64) {
-        self.at(seg).discards.fetch_max(stripe_seq, Ordering::Relaxed);
+        self.at(seg).discards.fetch_max(stripe_seq, Ordering::SeqCst);
         self.changed.mark(seg.0);
     }
 
     /// A block of this segment waits to be written anew.
     pub(crate) fn add_rescue(&self, seg: SegIx) {
-        self.at(seg).rescues.fetch_add(1, Ordering::Relaxed);
+        self.at(seg).rescues.fetch_add(1, Ordering::SeqCst);
         self.changed.mark(seg.0);
     }
 
     /// It was.
     pub(crate) fn drop_rescue(&self, seg: SegIx) {
-        self.at(seg).rescues.fetch_sub(1, Ordering::Relaxed);
+        self.at(seg).rescues.fetch_sub(1, Ordering::SeqCst);
         self.changed.mark(seg.0);
     }
 
     /// Blocks of this segment that wait to be written anew.
     pub(crate) fn rescues(&self, seg: SegIx) -> u32 {
-        self.at(seg).rescues.load(Ordering::Relaxed)
+        self.at(seg).rescues.load(Ordering::SeqCst)
     }
 
     pub(crate) fn newest_discard(&self, seg: SegIx) -> u64 {
-        self.at(seg).discards.load(Ordering::Relaxed)
+        self.at(seg).discards.load(Ordering::SeqCst)
     }
 }

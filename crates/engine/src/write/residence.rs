@@ -53,11 +53,12 @@ pub(crate) struct Residence {
 
 impl Residence {
     pub(crate) fn state(&self) -> SegState {
-        SegState::from_byte(self.state.load(Ordering::Acquire))
+        SegState::from_byte(self.state.load(Ordering::SeqCst))
     }
 
+    /// Sequentially consistent: a change of state is marked afterwards, see [`Changed`](crate::space::changed::Changed).
     pub(crate) fn set_state(&self, state: SegState) {
-        self.state.store(state as u8, Ordering::Release);
+        self.state.store(state as u8, Ordering::SeqCst);
     }
 
     /// A new life begins, in which `owner` fills it.
