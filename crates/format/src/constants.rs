@@ -4,7 +4,7 @@ use cygnus_types::{BLOCK, Pba};
 
 /// Version of every structure described here. A reader refuses any other: additions go through the feature bits, so
 /// this changes only when the old structures can no longer be told from the new ones.
-pub const FORMAT_VERSION: u16 = 4;
+pub const FORMAT_VERSION: u16 = 5;
 
 /// Bytes of one superblock slot. Room for the worst array the limits below allow (asserted in `superblock`), so that
 /// "superblock full" cannot happen to a user; a usual array writes 8 KiB of it.

@@ -19,6 +19,7 @@ use cygnus_types::BLOCK;
 use crate::constants::{
     DATA_START, ENTRY_BYTES, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH, MIN_DISCARDS, STRIPE_FIXED,
 };
+use crate::protection::Protection;
 
 /// Shape of the segments and stripes of an array; the same for all its R-groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +231,18 @@ impl Geometry {
     pub const fn rotation(&self, parity_start: u8) -> Rotation {
         Rotation { data: self.data, parity: self.parity, parity_start }
     }
+
+    /// What segments of this shape are protected by.
+    #[inline]
+    pub const fn protection(&self) -> Protection {
+        Protection::FullStripe { parity: self.parity }
+    }
+
+    /// Members of a group that may be lost, any of them, and everything can be restored.
+    #[inline]
+    pub const fn losses(&self) -> usize {
+        self.protection().losses()
+    }
 }
 
 /// What a physical column holds in one stripe.
@@ -272,6 +285,69 @@ impl Rotation {
         let width = self.data + self.parity;
         let turned = (column + width - self.parity_start) % width;
         if turned < self.parity { Role::Parity(turned) } else { Role::Data(turned - self.parity) }
+    }
+
+    /// Columns of the group, k + m.
+    #[inline]
+    pub const fn width(&self) -> u8 {
+        self.data + self.parity
+    }
+
+    /// What the segment is protected by.
+    #[inline]
+    pub const fn protection(&self) -> Protection {
+        Protection::FullStripe { parity: self.parity }
+    }
+
+    /// Columns that may be lost, any of them, and everything can be restored.
+    #[inline]
+    pub const fn losses(&self) -> usize {
+        self.protection().losses()
+    }
+
+    /// Columns from which all others can be restored, any of them; and how many hold data.
+    #[inline]
+    pub const fn needed(&self) -> usize {
+        self.data as usize
+    }
+
+    /// Whether so many columns are enough to restore the others.
+    #[inline]
+    pub const fn restores(&self, columns: usize) -> bool {
+        columns >= self.needed()
+    }
+
+    /// Physical column of a logical one: first come those of data, then those that are redundant.
+    #[inline]
+    pub const fn physical(&self, logical: u8) -> u8 {
+        if logical < self.data { self.data_column(logical) } else { self.parity_column(logical - self.data) }
+    }
+
+    /// The logical column of a physical one, the inverse of [`Rotation::physical`].
+    #[inline]
+    pub const fn logical(&self, column: u8) -> usize {
+        match self.role(column) {
+            Role::Data(d) => d as usize,
+            Role::Parity(p) => self.data as usize + p as usize,
+        }
+    }
+
+    /// The physical columns, in the order of the logical ones.
+    #[inline]
+    pub fn physical_columns(self) -> impl Iterator<Item = u8> {
+        (0..self.width()).map(move |logical| self.physical(logical))
+    }
+
+    /// Whether a physical column holds data.
+    #[inline]
+    pub const fn is_data(&self, column: u8) -> bool {
+        matches!(self.role(column), Role::Data(_))
+    }
+
+    /// The physical columns from which one that is lost is restored, in the order of the logical ones.
+    #[inline]
+    pub fn others(self, lost: u8) -> impl Iterator<Item = u8> {
+        self.physical_columns().filter(move |&column| column != lost)
     }
 
     /// Columns whose entries each copy of a stripe's header has: its own column's and those of the columns before it, round

@@ -9,6 +9,7 @@ use zerocopy::FromBytes;
 
 use crate::checksum::CRC_OFFSET;
 use crate::constants::{ENTRY_BYTES, STRIPE_FIXED};
+use crate::protection::Protection;
 use crate::stripe::{RawStripe, STRIPE_MAGIC};
 
 /// Bytes of the fixed part in which each column's header differs from the others': its checksum, its column.
@@ -27,10 +28,11 @@ impl HeaderParts {
     /// The parts of a block that begins as a stripe's header does. The fixed part alone tells.
     pub fn of(block: &[u8]) -> Option<Self> {
         let (raw, _) = RawStripe::read_from_prefix(block).ok()?;
+        let protection = Protection::from_byte(raw.protection).ok()?;
         let parts = Self {
             table_bytes: (raw.rows.get() as usize).min(BLOCK / ENTRY_BYTES) * ENTRY_BYTES,
             // As `Rotation::tables` has it, for bytes that may be anything.
-            tables: usize::from(raw.parity) + if raw.data > 1 { 2 } else { 1 },
+            tables: protection.losses() + if raw.data > 1 { 2 } else { 1 },
         };
         (raw.magic == STRIPE_MAGIC).then_some(parts)
     }
@@ -54,12 +56,12 @@ mod tests {
 
     #[test]
     fn the_parts_of_any_header_cover_its_block() {
-        for (rows, parity, tables) in [(49_u32, 1_u8, 3), (37, 2, 4), (0, 1, 0), (u32::MAX, 255, 1), (1, 255, 165)] {
+        for (rows, parity, tables) in [(49_u32, 1_u8, 3), (37, 2, 4), (0, 1, 0), (u32::MAX, 3, 1), (1, 3, 5)] {
             let mut block = [0; BLOCK];
             block[..8].copy_from_slice(&STRIPE_MAGIC);
             let rows_at = std::mem::offset_of!(RawStripe, rows);
             block[rows_at..rows_at + 4].copy_from_slice(&rows.to_le_bytes());
-            block[std::mem::offset_of!(RawStripe, parity)] = parity;
+            block[std::mem::offset_of!(RawStripe, protection)] = Protection::FullStripe { parity }.to_byte();
             block[std::mem::offset_of!(RawStripe, data)] = 7;
             let parts = HeaderParts::of(&block[..STRIPE_FIXED]).expect("it begins like a header");
             let ranges: Vec<_> = parts.tables().chain([parts.rest()]).collect();
@@ -70,5 +72,8 @@ mod tests {
         }
         assert_eq!(HeaderParts::of(&[0; BLOCK]), None);
         assert_eq!(HeaderParts::of(&STRIPE_MAGIC), None);
+        let mut unknown = [0xff; BLOCK];
+        unknown[..8].copy_from_slice(&STRIPE_MAGIC);
+        assert_eq!(HeaderParts::of(&unknown), None);
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | where things lie on a member, inside a segment, inside a stripe | [`geometry`], [`layout`] |
 //! | who the array is, its members, volumes and checkpoint roots | [`superblock`], [`array_state`] |
-//! | what a stripe holds | [`stripe`], [`entry`] |
+//! | what a stripe holds, and what protects it | [`stripe`], [`entry`], [`protection`] |
 //! | the dumped map | [`checkpoint`] |
 //! | what a crash of an array in place may have left unfinished | [`intent`] |
 //! | what other software left on a disk | [`probe`] |
@@ -32,6 +32,7 @@ pub mod intent;
 pub mod layout;
 pub mod packed;
 pub mod probe;
+pub mod protection;
 pub mod slots;
 pub mod standing;
 pub mod stripe;
@@ -54,6 +55,7 @@ pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, Unveri
 pub use layout::{Extent, Layout, LayoutError, Place, allocate};
 pub use packed::{PackedError, PackedPage, checkpoint_pages};
 pub use probe::{Probe, probe, probe_with_tail};
+pub use protection::{Protection, UnknownProtection};
 pub use slots::{SlotCopy, Slots, copies_for, empty_slot};
 pub use standing::Standing;
 pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};

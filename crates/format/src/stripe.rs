@@ -17,12 +17,12 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::checksum;
 use crate::constants::{
-    ENTRY_BYTES, FORMAT_VERSION, MAX_HEADER_BLOCKS, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH,
-    STRIPE_FIXED,
+    ENTRY_BYTES, FORMAT_VERSION, MAX_HEADER_BLOCKS, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH, STRIPE_FIXED,
 };
 use crate::entry::{Discard, Entry};
 use crate::geometry::{self, Rotation};
 use crate::layout::Place;
+use crate::protection::{Protection, UnknownProtection};
 
 /// First bytes of every stripe header.
 pub const STRIPE_MAGIC: [u8; 8] = *b"CYGNUSST";
@@ -87,8 +87,8 @@ on_disk! {
         column: u8,
         /// data columns, k
         data: u8,
-        /// parity columns, m
-        parity: u8,
+        /// what protects the segment: 16 + m for full stripes with m parity columns; others are unknown
+        protection: u8,
         /// physical column of the first parity column; data columns follow the parity columns round the group
         parity_start: u8,
         /// 1 client, 2 relocation, 3 meta
@@ -143,7 +143,7 @@ impl StripeCommon {
     /// Columns of the group, k + m.
     #[inline]
     pub const fn width(&self) -> u8 {
-        self.rotation.data + self.rotation.parity
+        self.rotation.width()
     }
 
     /// Bytes of one column's header, all copies together.
@@ -236,7 +236,7 @@ impl StripeCommon {
             reactor: U16::new(self.reactor.0),
             column,
             data: self.rotation.data,
-            parity: self.rotation.parity,
+            protection: self.rotation.protection().to_byte(),
             parity_start: self.rotation.parity_start,
             stream: self.stream as u8,
             reserved_a: [0; 7],
@@ -311,6 +311,9 @@ pub enum StripeError {
     /// A well-formed header of some other place: a write that went astray.
     #[error("stripe header describes another place: its {0} differs; take another column's copy")]
     Misplaced(&'static str),
+    /// The checksum is right, and a newer program has protected the segment in a way of its own.
+    #[error("stripe header cannot be used: {0}")]
+    UnknownProtection(#[from] UnknownProtection),
     /// The checksum is right but the contents make no sense.
     #[error("stripe header has an impossible {0}: it was written by a faulty or newer program")]
     Malformed(&'static str),
@@ -441,13 +444,14 @@ impl<'a> UnverifiedStripe<'a> {
 
 impl RawStripe {
     fn common(&self) -> Result<StripeCommon, StripeError> {
-        let rotation = Rotation { data: self.data, parity: self.parity, parity_start: self.parity_start };
-        let width = u16::from(self.data) + u16::from(self.parity);
+        let Protection::FullStripe { parity } = Protection::from_byte(self.protection)?;
+        let rotation = Rotation { data: self.data, parity, parity_start: self.parity_start };
+        let width = u16::from(self.data) + u16::from(parity);
         let stream = Stream::from_byte(self.stream).ok_or(StripeError::Malformed("stream"))?;
         let end_row =
             u64::from(self.start_row.get()) + u64::from(self.header_blocks.get()) + u64::from(self.rows.get());
         let wrong = match () {
-            _ if self.data == 0 || self.parity > MAX_PARITY || width > u16::from(MAX_WIDTH) => "group width",
+            _ if self.data == 0 || width > u16::from(MAX_WIDTH) => "group width",
             _ if u16::from(self.column) >= width => "column",
             _ if u16::from(self.parity_start) >= width => "parity placement",
             _ if self.rows.get() > MAX_STRIPE_ROWS => "height",
