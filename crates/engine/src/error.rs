@@ -340,6 +340,9 @@ pub enum ArrayError {
         /// What is wrong.
         why: String,
     },
+    /// A newer program has written what this one does not understand.
+    #[error("{0}. Nothing was changed")]
+    Newer(String),
     /// More members of a group are missing than its parity covers.
     #[error(
         "{group} lacks {missing} and its parity covers {parity}: bring back at least {need}{remarks}{readmittable}"

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use cygnus_format::Role;
 
 use crate::array::Array;
 use crate::reactor::Reactor;
@@ -51,7 +50,7 @@ impl Reactor {
                 let seg = shared.segments.index(place.group, place.segment);
                 *pointed.entry(seg).or_default() += 1;
                 let state = shared.segments.state(seg);
-                let parity = matches!(self.rotation(place.segment).role(place.column), Role::Parity(_));
+                let parity = !self.rotation(place.segment).is_data(place.column);
                 if parity || matches!(state, SegState::Free | SegState::Meta | SegState::Pending | SegState::Withheld) {
                     wrong.get_or_insert_with(|| {
                         format!("{lba} of {} is mapped to {place:?}, in a segment that is {state:?}", volume.name)

@@ -203,7 +203,7 @@ impl Guardian {
         // As long as one of them is doubted, that one's judgement is still to come.
         if !doubted {
             let lacking = shared.lacking_in(group);
-            if lacking + concerned.len() <= usize::from(shared.layout.geometry().parity) {
+            if lacking + concerned.len() <= shared.layout.geometry().losses() {
                 concerned.drain(..).for_each(|member| self.leave(member));
             }
             let suspended = !concerned.is_empty() && shared.group_state(group) != GroupState::Retired;
@@ -387,7 +387,7 @@ impl Guardian {
             .filter_map(|(member, state)| Some((member, state.trouble().filter(|_| state.device().is_some())?)))
             .collect();
         let of = |member: MemberIx| &shared.members[member.index()];
-        if shared.lacking_in(group) + troubled.len() > usize::from(shared.layout.geometry().parity)
+        if shared.lacking_in(group) + troubled.len() > shared.layout.geometry().losses()
             && !troubled.is_empty()
         {
             let words =

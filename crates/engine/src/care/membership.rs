@@ -108,7 +108,7 @@ impl Membership {
             is_lost
                 && !state.has_left(*ix)
                 && !home.places.claimed.borrow().contains(ix)
-                && lacking <= usize::from(geometry.parity)
+                && lacking <= geometry.losses()
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
         lost.sort_by_key(|&ix| {

@@ -169,8 +169,8 @@ impl Array {
             return Ok(());
         }
         let (group, _) = shared.layout.column_of(member);
-        let parity = usize::from(shared.layout.geometry().parity);
-        if shared.lacking_in(group) + self.reactor.troubled_in(group) + 1 > parity {
+        let losses = shared.layout.geometry().losses();
+        if shared.lacking_in(group) + self.reactor.troubled_in(group) + 1 > losses {
             return Err(MemberError::LastCopy { device: state.name(), group });
         }
         if !force {

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use cygnus_format::{Entry, Kind, Role, Stream, Summary};
+use cygnus_format::{Entry, Kind, Stream, Summary};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
@@ -225,7 +225,7 @@ impl Restorer {
         let entries = stripe.entries[usize::from(column)].as_ref()?;
         let (member, _) = self.reactor.shared.member(common.group, column);
         let dev = self.reactor.device_holding(member, common.segment).filter(|&dev| !self.reactor.is_slow(dev))?;
-        if matches!(common.rotation.role(column), Role::Parity(_)) {
+        if !common.rotation.is_data(column) {
             return None;
         }
         let buf = self.reactor.rt.alloc(common.rows as usize * BLOCK);

@@ -10,7 +10,6 @@ use crate::check::result::SegmentResult;
 use crate::check::window::Window;
 use crate::read::reconstruct::restore_block;
 use crate::read::scan::FoundStripe;
-use crate::write::stripe::physical_column;
 
 const ZERO_BLOCK: [u8; BLOCK] = [0; BLOCK];
 
@@ -22,10 +21,10 @@ pub(crate) fn verify(checker: &Checker, window: &Window<'_>, stripe: &FoundStrip
     }
     let zeros = parity::checksum::crc32c(&ZERO_BLOCK);
     let rows = Rows { checker, window, stripe, zeros };
-    let whole: Option<Vec<&[u8]>> = (0..common.width()).map(|l| rows.column(l)).collect();
-    result.blocks += u64::from(common.rows) * u64::from(common.rotation.data);
+    let whole: Option<Vec<&[u8]>> = common.rotation.physical_columns().map(|column| rows.column(column)).collect();
+    result.blocks += u64::from(common.rows) * common.rotation.needed() as u64;
     let fine = whole.is_some_and(|columns| {
-        let (data, parities) = columns.split_at(usize::from(common.rotation.data));
+        let (data, parities) = columns.split_at(common.rotation.needed());
         data.iter().enumerate().all(|(l, column)| rows.column_matches(l as u8, column))
             && parity::verify(data, parities)
     });
@@ -48,19 +47,18 @@ impl<'a> Rows<'a> {
     }
 
     fn k(&self) -> usize {
-        usize::from(self.common().rotation.data)
+        self.common().rotation.needed()
     }
 
-    /// All rows of a logical column, if its device delivered all of them.
-    fn column(&self, logical: u8) -> Option<&'a [u8]> {
+    /// All rows of a physical column, if its device delivered all of them.
+    fn column(&self, physical: u8) -> Option<&'a [u8]> {
         let common = self.common();
-        let physical = physical_column(common.rotation, logical);
         let (from, rows) = (common.first_data_row(), common.rows);
         self.window.rows(physical, from, rows).filter(|_| !self.window.any_unreadable(physical, from, rows))
     }
 
     fn entry(&self, logical: usize, row: u32) -> Option<&'a Entry> {
-        let physical = physical_column(self.common().rotation, logical as u8);
+        let physical = self.common().rotation.physical(logical as u8);
         self.stripe.entries[usize::from(physical)].as_ref().map(|entries| &entries[row as usize])
     }
 
@@ -78,17 +76,16 @@ impl<'a> Rows<'a> {
 
     fn place(&self, logical: usize, row: u32) -> Place {
         let common = self.common();
-        let column = physical_column(common.rotation, logical as u8);
+        let column = common.rotation.physical(logical as u8);
         Place { group: common.group, segment: common.segment, column, row: common.first_data_row() + row }
     }
 
     /// Finds out what is wrong with a row, if anything is.
     fn judge(&self, row: u32, result: &mut SegmentResult) {
-        let width = usize::from(self.common().width());
         let at = self.common().first_data_row() + row;
-        let read: Vec<Option<&[u8]>> = (0..width)
-            .map(|l| {
-                let physical = physical_column(self.common().rotation, l as u8);
+        let columns = self.common().rotation.physical_columns();
+        let read: Vec<Option<&[u8]>> = columns
+            .map(|physical| {
                 let readable = !self.window.any_unreadable(physical, at, 1);
                 self.window.rows(physical, at, 1).filter(|_| readable)
             })
@@ -97,6 +94,7 @@ impl<'a> Rows<'a> {
             let Some(block) = read[l] else { return false };
             self.expected(l, row).is_none_or(|crc| parity::checksum::crc32c(block) == crc)
         };
+        let width = read.len();
         let trusted: Vec<Option<&[u8]>> = (0..width).map(|l| read[l].filter(|_| l >= self.k() || is_good(l))).collect();
         let mut restored: Vec<Option<Vec<u8>>> = vec![None; width];
         for l in (0..self.k()).filter(|&l| trusted[l].is_none()) {
@@ -112,7 +110,7 @@ impl<'a> Rows<'a> {
         let expected = self.expected(wanted, row);
         let mut out = vec![0; BLOCK];
         let matches = |block: &[u8]| expected.is_none_or(|crc| parity::checksum::crc32c(block) == crc);
-        let found = restore_block(self.k(), trusted, wanted, &mut out, matches);
+        let found = restore_block(self.common().rotation, trusted, wanted, &mut out, matches);
         found.then_some(out)
     }
 
@@ -127,7 +125,7 @@ impl<'a> Rows<'a> {
             // That the member is missing has been said; nobody needs the block, or it can be had.
             return;
         }
-        if !current && self.common().rotation.parity == 0 {
+        if !current && self.common().rotation.losses() == 0 {
             // A crash may have torn it, and recovery has left the stripe, since no parity counts on it.
             return;
         }
@@ -142,7 +140,7 @@ impl<'a> Rows<'a> {
             None => "a block that no header names any more".to_string(),
         };
         let lost = !restored && current;
-        let has_copy = entry.is_some_and(|e| e.kind().is_of_checkpoint()) && self.common().rotation.parity == 0;
+        let has_copy = entry.is_some_and(|e| e.kind().is_of_checkpoint()) && self.common().rotation.losses() == 0;
         let (kind, remedy) = match (lost, current) {
             (true, _) if has_copy => {
                 (FindingKind::Data, "it is there twice; a scrub, or the next stop, writes it anew")

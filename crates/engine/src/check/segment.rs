@@ -20,6 +20,8 @@ struct BadCopy {
     column: u8,
     row: u32,
     why: String,
+    /// A newer program has written it.
+    newer: bool,
 }
 
 /// Checks a segment that holds something needed. Should it be emptied and used anew meanwhile, which happens beside a
@@ -50,7 +52,10 @@ pub(crate) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segmen
             break;
         }
         let (stripe, bad) = read_headers(checker, &window, Place { group, segment, column: 0, row }, header, life);
-        let Some(stripe) = stripe else { break };
+        let Some(stripe) = stripe else {
+            report_newer(checker, Place { group, segment, column: 0, row }, bad, &mut result);
+            break;
+        };
         life = Some(stripe.common.segment_seq);
         window.cover(row, stripe.common.end_row(), true).await;
         if !is_same() {
@@ -94,11 +99,16 @@ fn read_headers(
         let Some(bytes) = window.rows(column, row, blocks) else { continue };
         match checker.reactor.header_at(Place { column, ..at }, bytes, life) {
             _ if window.any_unreadable(column, row, blocks) => {
-                bad.push(BadCopy { column, row, why: "the device cannot read it".into() });
+                bad.push(BadCopy { column, row, why: "the device cannot read it".into(), newer: false });
             }
             Ok(header) => good.push((row, header)),
-            Err(StripeError::NotAStripe) => bad.push(BadCopy { column, row, why: "no header is there".into() }),
-            Err(error) => bad.push(BadCopy { column, row, why: error.to_string() }),
+            Err(StripeError::NotAStripe) => {
+                bad.push(BadCopy { column, row, why: "no header is there".into(), newer: false });
+            }
+            Err(error) => {
+                let newer = matches!(error, StripeError::UnknownProtection(_));
+                bad.push(BadCopy { column, row, why: error.to_string(), newer });
+            }
         }
     }
     let headers: Vec<_> = good.iter().map(|(_, header)| *header).collect();
@@ -107,9 +117,9 @@ fn read_headers(
         for (row, header) in good {
             let column = header.column();
             if *header.common() != stripe.common {
-                bad.push(BadCopy { column, row, why: "it is the header of another stripe".into() });
+                bad.push(BadCopy { column, row, why: "it is the header of another stripe".into(), newer: false });
             } else if !agrees(&header, stripe) {
-                bad.push(BadCopy { column, row, why: "it contradicts the other copies".into() });
+                bad.push(BadCopy { column, row, why: "it contradicts the other copies".into(), newer: false });
             }
         }
     }
@@ -125,9 +135,17 @@ fn agrees(header: &StripeHeader<'_>, stripe: &FoundStripe) -> bool {
     header.discards() == &stripe.discards[..] && (0..stripe.common.width()).all(same_entries)
 }
 
+/// Reports a stripe that only a newer program can read.
+fn report_newer(checker: &Checker, at: Place, bad: Vec<BadCopy>, result: &mut SegmentResult) {
+    let Some(BadCopy { column, row, why, .. }) = bad.into_iter().find(|copy| copy.newer) else { return };
+    let (device, offset) = checker.locate(Place { column, row, ..at });
+    let text = format!("{device} at byte {offset}: {why}. Nothing is known of what the segment holds from there on");
+    result.findings.push(Finding::new(FindingKind::Unaccounted, text).on(&device, offset));
+}
+
 fn report_copies(checker: &Checker, stripe: &FoundStripe, bad: Vec<BadCopy>, result: &mut SegmentResult) {
     let common = &stripe.common;
-    for BadCopy { column, row, why } in bad {
+    for BadCopy { column, row, why, .. } in bad {
         let place = Place { group: common.group, segment: common.segment, column, row };
         checker.blame(place, |counters| &counters.corrupt);
         let (device, offset) = checker.locate(place);

@@ -72,7 +72,7 @@ impl Committer {
             let members = (0..geometry.width()).map(|column| self.reactor.shared.member(group, column));
             let in_service = members.filter(|(_, state)| state.device().is_some()).map(|(member, _)| member);
             let (lack, have): (Vec<_>, Vec<_>) = in_service.partition(|member| behind.contains_key(member));
-            !have.is_empty() && (lack.is_empty() || have.len() > usize::from(geometry.parity))
+            !have.is_empty() && (lack.is_empty() || have.len() > geometry.losses())
         })
     }
 

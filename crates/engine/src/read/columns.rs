@@ -6,7 +6,6 @@ use cygnus_runtime::Buf;
 use cygnus_types::BLOCK;
 
 use crate::read::reconstruct::restore_block;
-use crate::write::stripe::physical_column;
 
 /// The columns of a stripe in logical order, those that could not be read filled from the parity.
 pub(crate) struct Columns<'a> {
@@ -19,14 +18,13 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     pub(crate) fn new(common: &'a StripeCommon, mut physical: Vec<Option<Buf>>) -> Self {
-        let width = common.width();
         let read: Vec<_> =
-            (0..width).map(|l| physical[usize::from(physical_column(common.rotation, l))].take()).collect();
-        Self { common, read, computed: (0..width).map(|_| None).collect() }
+            common.rotation.physical_columns().map(|column| physical[usize::from(column)].take()).collect();
+        Self { common, computed: read.iter().map(|_| None).collect(), read }
     }
 
     fn k(&self) -> usize {
-        usize::from(self.common.rotation.data)
+        self.common.rotation.needed()
     }
 
     fn sources(&self) -> Vec<Option<&[u8]>> {
@@ -73,10 +71,7 @@ impl<'a> Columns<'a> {
     }
 
     fn logical(&self, physical: u8) -> usize {
-        (0..self.common.width())
-            .find(|&l| physical_column(self.common.rotation, l) == physical)
-            .map(usize::from)
-            .expect("every physical column has a role")
+        self.common.rotation.logical(physical)
     }
 
     pub(crate) fn block(&self, physical: u8, row: u32) -> Option<&[u8]> {
@@ -90,7 +85,7 @@ impl<'a> Columns<'a> {
         let row: Vec<Option<&[u8]>> =
             self.read.iter().map(|column| column.as_ref().map(|c| &c.bytes()[range.clone()])).collect();
         let mut out = vec![0; BLOCK];
-        let found = restore_block(self.k(), &row, wanted, &mut out, |block| parity::checksum::crc32c(block) == crc);
+        let found = restore_block(self.common.rotation, &row, wanted, &mut out, |block| parity::checksum::crc32c(block) == crc);
         found.then(|| out.into_boxed_slice())
     }
 
@@ -117,7 +112,7 @@ impl<'a> Columns<'a> {
     /// Data blocks of which the entries say that they hold nothing are zeros, whatever was read.
     pub(crate) fn blank(&mut self, entries: &[Option<Vec<Entry>>]) {
         for (physical, entries) in (0..).zip(entries) {
-            if self.logical(physical) >= self.k() {
+            if !self.common.rotation.is_data(physical) {
                 continue;
             }
             let void = entries.iter().flatten().zip(0..).filter(|(entry, _)| entry.kind() == Kind::Void);
@@ -141,7 +136,7 @@ impl<'a> Columns<'a> {
         let bytes = self.common.rows as usize * BLOCK;
         let zeros = vec![0; bytes];
         let logical = self.logical(physical);
-        if logical < self.k() {
+        if self.common.rotation.is_data(physical) {
             return self.column(logical).map_or(zeros, <[u8]>::to_vec);
         }
         let data: Vec<&[u8]> = (0..self.k()).map(|l| self.column(l).unwrap_or(&zeros)).collect();

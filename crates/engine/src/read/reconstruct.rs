@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{MapEntry, Place};
+use cygnus_format::{MapEntry, Place, Rotation};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, MemberIx};
@@ -47,27 +47,27 @@ impl RowReads {
 impl Reactor {
     /// Reads `blocks` rows from that of `place` on, all columns but its own. Slow ones only where that many are needed.
     pub(crate) fn start_rows(self: &Rc<Self>, place: &Place, blocks: usize) -> RowReads {
-        let geometry = self.shared.layout.geometry();
-        let others = (0..geometry.width()).filter_map(|logical| self.other_column(place, logical));
+        let rotation = self.rotation(place.segment);
+        let others = rotation.others(place.column).filter_map(|column| self.column_to_read(place, column));
         let quick = others.filter(|&(_, dev)| !self.is_slow(dev)).count();
-        self.start_columns(place, blocks, quick < usize::from(geometry.data))
+        self.start_columns(place, blocks, !rotation.restores(quick))
     }
 
-    /// Member and device of a logical column, unless it is that of `place` or not to be had.
-    fn other_column(&self, place: &Place, logical: u8) -> Option<(MemberIx, DeviceIx)> {
-        let physical = crate::write::stripe::physical_column(self.rotation(place.segment), logical);
-        let (member, _) = self.shared.member(place.group, physical);
-        let dev = self.device_holding(member, place.segment).filter(|_| physical != place.column)?;
-        Some((member, dev))
+    /// Member and device of a column of the segment, unless it is not to be had.
+    fn column_to_read(&self, place: &Place, column: u8) -> Option<(MemberIx, DeviceIx)> {
+        let (member, _) = self.shared.member(place.group, column);
+        Some((member, self.device_holding(member, place.segment)?))
     }
 
     fn start_columns(self: &Rc<Self>, place: &Place, blocks: usize, slow_too: bool) -> RowReads {
         let geometry = self.shared.layout.geometry();
         let offset = geometry.device_offset(place.segment.0, place.row);
         let mut without_slow = false;
-        let columns = (0..geometry.width())
-            .map(|logical| {
-                let (member, dev) = self.other_column(place, logical)?;
+        let columns = self
+            .rotation(place.segment)
+            .physical_columns()
+            .map(|column| {
+                let (member, dev) = self.column_to_read(place, column).filter(|_| column != place.column)?;
                 if !slow_too && self.is_slow(dev) {
                     without_slow = true;
                     return None;
@@ -98,18 +98,15 @@ impl Reactor {
     /// Restores the wanted column's block of the `nth` row, if that can be made to match the checksum.
     pub(crate) fn restore(&self, rows: &Rows, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
         let rotation = self.rotation(rows.place.segment);
-        let k = usize::from(rotation.data);
         let columns = &rows.columns;
-        let wanted = (0..columns.len())
-            .find(|&l| crate::write::stripe::physical_column(rotation, l as u8) == rows.place.column)
-            .expect("every physical column has a role");
+        let wanted = rotation.logical(rows.place.column);
         let mut row = [None; cygnus_format::MAX_WIDTH as usize];
         for (block, column) in row.iter_mut().zip(columns) {
             *block = column.as_ref().map(|buf| buf.part(nth * BLOCK..(nth + 1) * BLOCK));
         }
         let mut out = self.rt.alloc(BLOCK);
         let matches = |block: &[u8]| entry.matches(parity::checksum::crc32c(block));
-        let found = restore_block(k, &row[..columns.len()], wanted, out.bytes_mut(), matches);
+        let found = restore_block(rotation, &row[..columns.len()], wanted, out.bytes_mut(), matches);
         if found {
             into.copy_from(0, out.bytes());
         }
@@ -121,7 +118,7 @@ impl Reactor {
 /// the others give together does not match, some of them are suspected too: first each, then each two, as long as the rest is
 /// enough.
 pub(crate) fn restore_block(
-    k: usize,
+    of: Rotation,
     row: &[Option<&[u8]>],
     wanted: usize,
     out: &mut [u8],
@@ -131,8 +128,8 @@ pub(crate) fn restore_block(
     let sources = &mut sources[..row.len()];
     sources.copy_from_slice(row);
     sources[wanted] = None;
-    let mut attempt = |sources: &[Option<&[u8]>]| parity::reconstruct(k, sources, wanted, out).is_ok() && matches(out);
-    let to_spare = sources.iter().flatten().count().saturating_sub(k);
+    let mut attempt = |sources: &[Option<&[u8]>]| parity::reconstruct(of.needed(), sources, wanted, out).is_ok() && matches(out);
+    let to_spare = sources.iter().flatten().count().saturating_sub(of.needed());
     (0..=to_spare).any(|suspects| without(sources, suspects, 0, &mut attempt))
 }
 
@@ -184,6 +181,7 @@ mod tests {
     #[test]
     fn wrong_columns_are_found_as_far_as_the_parity_goes() {
         for (k, m) in [(1, 1), (2, 1), (2, 2), (1, 3), (6, 3)] {
+            let of = Rotation { data: k as u8, parity: m as u8, parity_start: 0 };
             let data: Vec<Vec<u8>> = (0..k as u64).map(noise).collect();
             let mut parities = vec![vec![0; 64]; m];
             let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
@@ -200,7 +198,7 @@ mod tests {
                     let row: Vec<_> = (0..k + m).map(column).collect();
                     let wanted = bad.trailing_zeros() as usize % (k + m);
                     let mut out = [0; 64];
-                    let found = restore_block(k, &row, wanted, &mut out, |block| block == whole[wanted]);
+                    let found = restore_block(of, &row, wanted, &mut out, |block| block == whole[wanted]);
                     let others = (bad & !(1 << wanted)).count_ones() as usize;
                     assert_eq!(found, others < m, "{k}+{m}, lost {lost:b}, bad {bad:b}");
                 }

@@ -1,16 +1,20 @@
 //! Reading stripes back by their headers: for cleaning, recovery, check and dump.
 //!
-//! Where a stripe may begin there is one of three things: copies of its header; something else, because no stripe begins
-//! there or a power cut kept the header from being written; or copies that have been spoiled since, which a device cannot
-//! read or in which bits have changed. Only the last hides a stripe that was durable, so it is told apart from the second.
+//! Where a stripe may begin there is one of four things: copies of its header; something else, because no stripe begins
+//! there or a power cut kept the header from being written; copies that have been spoiled since, which a device cannot
+//! read or in which bits have changed; or copies that a newer program has written, of a segment whose protection this one
+//! does not know. The last two hide a stripe that was durable, so they are told apart from the second. A newer program's
+//! stripe is whole: nothing is concluded from it, and an array in use that meets one takes no writes any more.
 
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Entry, Place, Role, StripeCommon, StripeError, StripeHeader};
+use cygnus_format::{Discard, Entry, Place, StripeCommon, StripeError, StripeHeader};
 use cygnus_runtime::{Buf, DeviceIx, IoErrorKind, OpFuture};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
 use crate::reactor::Reactor;
+use crate::shared::Shared;
+use crate::space::segments::SegState;
 
 /// The array is ending, and what was looked for is not known.
 pub(crate) struct Ending;
@@ -49,18 +53,28 @@ impl FoundStripe {
         (0..common.width()).filter(move |&column| {
             self.entries[usize::from(column)].is_none()
                 && common.rows > 0
-                && matches!(common.rotation.role(column), Role::Data(_))
+                && common.rotation.is_data(column)
                 && (is_whole || !is_vacant(column))
         })
     }
 }
 
-/// A copy of a stripe's header that was there and cannot be used any more.
+/// A copy of a stripe's header that was there and cannot be used.
 pub(crate) struct SpoiledCopy {
     pub place: Place,
     pub why: String,
     /// The life of the segment and the sequence of the stripe, as far as the copy can be believed.
     pub claimed: Option<(u64, u64)>,
+}
+
+impl SpoiledCopy {
+    /// Where it is and what is the matter with it, for people.
+    pub(crate) fn describe(&self, shared: &Shared) -> String {
+        let Place { group, segment, column, row } = self.place;
+        let offset = shared.layout.geometry().device_offset(segment.0, row);
+        let device = shared.member(group, column).1.name();
+        format!("{device} at byte {offset}: the header of a stripe in {group} {segment} cannot be used: {}", self.why)
+    }
 }
 
 /// What there is where a stripe may begin.
@@ -69,6 +83,8 @@ pub(crate) struct Look {
     pub stripe: Option<FoundStripe>,
     /// Copies that have been spoiled.
     pub spoiled: Vec<SpoiledCopy>,
+    /// Copies that a newer program has written. Their checksums are right, and so is what they claim.
+    pub newer: Vec<SpoiledCopy>,
     /// Columns where something else lies in place of a copy, as a bit each.
     vacant: u32,
 }
@@ -135,7 +151,21 @@ impl Reactor {
                 None => None,
             });
         }
-        self.judge_headers(Place { group, segment, column: 0, row }, &columns, segment_seq)
+        let look = self.judge_headers(Place { group, segment, column: 0, row }, &columns, segment_seq);
+        self.heed_newer(&look.newer);
+        look
+    }
+
+    /// What is in use must not be changed by a program that does not know what it is. (An opening sees for itself what it
+    /// needs: nothing is in use yet.)
+    fn heed_newer(&self, newer: &[SpoiledCopy]) {
+        let Some(copy) = newer.first() else { return };
+        let seg = self.shared.segments.index(copy.place.group, copy.place.segment);
+        if matches!(self.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged) {
+            let why = copy.describe(&self.shared);
+            self.shared.log_repeated("newer stripe", &copy.place.group.to_string(), &why);
+            self.shared.set_fault(why);
+        }
     }
 
     /// As [`Reactor::stripe_at`], from a group all of whose members in service answer: what it does not find is not there.
@@ -150,6 +180,9 @@ impl Reactor {
         loop {
             let silences = self.silences(group);
             let found = self.stripe_at(group, segment, row, segment_seq).await;
+            if self.shared.fault().is_some() {
+                return Err(Ending);
+            }
             if !self.was_disturbed(group, silences) {
                 return Ok(found);
             }
@@ -202,6 +235,9 @@ impl Reactor {
                 }
                 match self.header_at(place, bytes, segment_seq) {
                     Ok(header) => headers.push(header),
+                    Err(error @ StripeError::UnknownProtection(_)) => {
+                        look.newer.push(spoiled(error.to_string(), Some(StripeHeader::claimed(bytes))));
+                    }
                     // A longer one may have been torn by a power cut.
                     Err(error) if blocks == 1 && self.is_spoiled(place, bytes, &error) => {
                         look.spoiled.push(spoiled(error.to_string(), Some(StripeHeader::claimed(bytes))));
@@ -211,6 +247,9 @@ impl Reactor {
             }
         }
         look.stripe = merge(&headers, columns.len(), look.vacant);
+        // What an earlier life left there is of no account.
+        let life = segment_seq.or(look.stripe.as_ref().map(|stripe| stripe.common.segment_seq));
+        look.newer.retain(|copy| copy.claimed.is_some_and(|(of, _)| of >= life.unwrap_or(0)));
         look
     }
 

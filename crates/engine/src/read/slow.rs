@@ -74,7 +74,7 @@ impl Reactor {
         };
         let width = layout.geometry().width();
         let poor = (0..width).map(|column| layout.member(group, column)).filter(poor).count();
-        poor <= usize::from(layout.geometry().parity)
+        poor <= layout.geometry().losses()
     }
 
     /// Whether a device is slow by its reads.

@@ -215,7 +215,7 @@ fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTreeSet<Uuid>)
         let silent = spares + of(MemberState::Online).filter(|member| is_silent(&member.uuid)).count();
         let absent = of(MemberState::Online).filter(|member| !present.contains(&member.uuid)).count();
         // One that is being filled may be among those that had it, and need not be.
-        let most = (usize::from(state.geometry.parity) + 1).saturating_sub(of(MemberState::Rebuilding).count());
+        let most = (state.geometry.losses() + 1).saturating_sub(of(MemberState::Rebuilding).count());
         silent > 0 && silent + absent >= most.clamp(1, usize::from(state.geometry.data))
     })
 }
@@ -476,8 +476,8 @@ fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
             })
             .collect();
         let parity = state.geometry.parity;
-        if missing.len() > usize::from(parity) {
-            let need = missing.len() - usize::from(parity);
+        if missing.len() > state.geometry.losses() {
+            let need = missing.len() - state.geometry.losses();
             let group = GroupId(group as u16);
             let remarks: String = assembly.remarks.iter().map(|remark| format!("; {remark}")).collect();
             let readmittable =

@@ -77,7 +77,14 @@ impl Reactor {
         pages: &RefCell<Pages>,
     ) -> Result<(), String> {
         let mut row = 0;
-        while let Some(stripe) = self.stripe_at(from.group, from.segment, row, Some(from.segment_seq)).await {
+        loop {
+            let look = self.look_at(from.group, from.segment, row, Some(from.segment_seq)).await;
+            let Some(stripe) = look.stripe else {
+                match look.newer.first() {
+                    Some(copy) => return Err(copy.describe(&self.shared)),
+                    None => break,
+                }
+            };
             self.load_stripe(&stripe, generation, volumes, pages).await?;
             row = stripe.common.end_row();
         }

@@ -91,9 +91,7 @@ impl Lost {
             0 => format!("stripe {} was durable, and no header leads to it", range.start()),
             more => format!("{} stripes from {} on were durable, and no header leads to them", more + 1, range.start()),
         });
-        let spoiled = self.spoiled.iter().map(|SpoiledCopy { place, why, .. }| {
-            format!("{}: the header of a stripe in {} {} cannot be used: {why}", at(*place), place.group, place.segment)
-        });
+        let spoiled = self.spoiled.iter().map(|copy| copy.describe(&reactor.shared));
         let unknown = self.unknown.iter().map(|(common, column)| {
             let place = Place { group: common.group, segment: common.segment, column: *column, row: common.start_row };
             let (group, segment, seq) = (common.group, common.segment, common.stripe_seq);

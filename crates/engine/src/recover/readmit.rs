@@ -111,6 +111,9 @@ impl Reactor {
         while self.shared.layout.geometry().full_rows_at(row) > 0 {
             let silences = self.silences(group);
             let look = self.look_at(group, segment, row, life).await;
+            if let Some(copy) = look.newer.first() {
+                return Err(ArrayError::Newer(copy.describe(&self.shared)));
+            }
             let is_leftover = |stripe: &FoundStripe| stripe.common.stripe_seq < newest;
             let nothing_begins_here = match &look.stripe {
                 Some(stripe) => is_leftover(stripe),
@@ -153,7 +156,7 @@ impl Reactor {
             return Ok(Vec::new());
         }
         let devices = self.devices_with(stripe, task);
-        let enough = devices.iter().flatten().count() >= usize::from(common.rotation.data);
+        let enough = common.rotation.restores(devices.iter().flatten().count());
         for attempt in 0..=u8::MAX {
             let mut physical = self.read_columns(common, &devices).await;
             for of in targets.iter().filter(|_| !enough && common.rows > 0) {

@@ -75,6 +75,8 @@ pub(crate) struct Scanned {
     spoiled: Vec<SpoiledCopy>,
     /// Headers behind the end of a chain. Nothing leads to them, but they may tell what was durable.
     beyond: Vec<StripeCommon>,
+    /// What a newer program has written and no checkpoint covers.
+    newer: Vec<SpoiledCopy>,
 }
 
 /// Where the checkpoint stands.
@@ -126,7 +128,11 @@ impl Reactor {
             }
         });
         let mut scanned = Scanned::default();
-        for Scanned { stripes, spoiled, beyond } in found.await {
+        for Scanned { stripes, spoiled, beyond, newer } in found.await {
+            // What it holds is not known: to go on without it would show older data.
+            if let Some(copy) = newer.first() {
+                return Err(ArrayError::Newer(copy.describe(&self.shared)));
+            }
             scanned.stripes.extend(stripes);
             scanned.spoiled.extend(spoiled);
             scanned.beyond.extend(beyond);
@@ -144,6 +150,8 @@ impl Reactor {
         if look.hides_a_stripe() && !look.spoiled.iter().all(|copy| horizon.covers(copy)) {
             scanned.spoiled.append(&mut look.spoiled);
         }
+        scanned.newer = std::mem::take(&mut look.newer);
+        scanned.newer.retain(|copy| !horizon.covers(copy));
         let Some(first) = &look.stripe else { return scanned };
         let (life, mut newest) = (first.common.segment_seq, first.common.stripe_seq);
         if !horizon.concerns(group, segment, life, newest) {
@@ -158,6 +166,7 @@ impl Reactor {
                 scanned.stripes.push(stripe);
             }
             look = self.look_at(group, segment, row, Some(life)).await;
+            scanned.newer.append(&mut look.newer);
             // What an earlier life left there is of no account.
             let is_older = |copy: &SpoiledCopy| copy.claimed.is_some_and(|(of, seq)| of < life && seq < newest);
             if look.hides_a_stripe() && !look.spoiled.iter().all(is_older) {
@@ -176,7 +185,7 @@ impl Reactor {
         counted_from: u64,
         given_up: &LostBlocks,
     ) -> Replayed {
-        let Scanned { stripes, spoiled, beyond } = scanned;
+        let Scanned { stripes, spoiled, beyond, newer: _ } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
         result.lost.count(&stripes, &beyond, counted_from);
         result.lost.add_spoiled(spoiled);

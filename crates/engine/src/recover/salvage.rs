@@ -238,7 +238,7 @@ fn places(
         }
         !is_current
     });
-    let (width, parity) = (usize::from(state.geometry.width()), usize::from(state.geometry.parity));
+    let (width, losses) = (usize::from(state.geometry.width()), state.geometry.losses());
     for Candidate { device, superblock, .. } in candidates {
         // What was a member of a group that has left knows nothing of one that has its number now.
         if state.standing(&superblock) == Standing::Left {
@@ -248,7 +248,7 @@ fn places(
         let ix = superblock.member.index();
         let group = places.chunks(width).nth(ix / width);
         let lacking = group.map_or(0, |members| members.iter().filter(|m| m.is_none()).count());
-        if superblock.member == SPARE || lacking <= parity || places[ix].is_some() {
+        if superblock.member == SPARE || lacking <= losses || places[ix].is_some() {
             remarks.push(format!("{} is stale or a spare, and is not needed", device.name));
             continue;
         }
@@ -296,7 +296,7 @@ fn lacks_members(assembly: &Assembly, remarks: &mut Vec<String>) -> bool {
         }
         let missing = members.iter().filter(|m| m.is_none()).count();
         any |= missing > 0;
-        if missing > usize::from(geometry.parity) {
+        if missing > geometry.losses() {
             let parity = geometry.parity;
             remarks.push(format!("R-group {group} lacks {missing} members, of which its parity covers {parity}"));
         }

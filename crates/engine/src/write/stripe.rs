@@ -175,7 +175,7 @@ impl Stripe {
         self.closed = Some(common);
         let header = self.place.header_blocks as usize * BLOCK;
         for (logical, buf) in self.columns.iter_mut().enumerate() {
-            let physical = physical_column(common.rotation, logical as u8);
+            let physical = common.rotation.physical(logical as u8);
             let summary = Summary::new(&self.entries, self.stride);
             common.encode_into(buf.part_mut(0..header), physical, summary, &self.discards);
         }
@@ -195,12 +195,13 @@ impl Stripe {
     }
 
     fn compute_parity(&mut self, rows: u32) {
-        if self.geometry.parity == 0 || rows == 0 {
+        let needed = self.rotation().needed();
+        if needed == self.columns.len() || rows == 0 {
             return;
         }
         let rows = rows - u32::from(planted::is(Bug::LastRowWithoutParity));
         let range = self.place.header_blocks as usize * BLOCK..(self.place.header_blocks + rows) as usize * BLOCK;
-        let (data, parities) = self.columns.split_at_mut(usize::from(self.geometry.data));
+        let (data, parities) = self.columns.split_at_mut(needed);
         let mut sources = [&[][..]; cygnus_format::MAX_WIDTH as usize];
         for (source, buf) in sources.iter_mut().zip(data.iter()) {
             *source = buf.part(range.clone());
@@ -226,7 +227,7 @@ impl Stripe {
         self.columns
             .iter()
             .enumerate()
-            .map(move |(logical, buf)| (physical_column(rotation, logical as u8), buf.slice(0..bytes)))
+            .map(move |(logical, buf)| (rotation.physical(logical as u8), buf.slice(0..bytes)))
     }
 
     /// The same of one physical column.
@@ -277,19 +278,11 @@ impl Stripe {
         // Once closed, what lies behind the rows reached belongs to the next stripe.
         let rows = self.closed.map_or(self.place.rows, |closed| closed.rows);
         let row = segment_row.checked_sub(first).filter(|&row| row < rows)?;
-        let logical = match self.rotation().role(physical) {
-            cygnus_format::Role::Data(d) => usize::from(d),
-            cygnus_format::Role::Parity(_) => return None,
-        };
+        let rotation = self.rotation();
+        if !rotation.is_data(physical) {
+            return None;
+        }
         let at = (self.place.header_blocks + row) as usize * BLOCK;
-        Some(self.columns[logical].part(at..at + BLOCK))
-    }
-}
-
-/// Physical column of a logical one (data 0..k, parity k..k+m).
-pub(crate) fn physical_column(rotation: Rotation, logical: u8) -> u8 {
-    match logical.checked_sub(rotation.data) {
-        None => rotation.data_column(logical),
-        Some(p) => rotation.parity_column(p),
+        Some(self.columns[rotation.logical(physical)].part(at..at + BLOCK))
     }
 }

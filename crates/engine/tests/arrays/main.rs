@@ -9,6 +9,7 @@ mod grow;
 mod hung;
 mod life;
 mod reactors;
+mod newer;
 mod readmit;
 mod rebuild;
 mod retire;
