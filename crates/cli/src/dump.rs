@@ -316,6 +316,7 @@ fn kind_word(kind: Kind) -> &'static str {
         Kind::Meta => "meta",
         Kind::Parity => "parity",
         Kind::Packed => "packed",
+        Kind::Protections => "protections",
     }
 }
 

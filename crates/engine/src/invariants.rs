@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-
 use crate::array::Array;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
@@ -50,7 +49,7 @@ impl Reactor {
                 let seg = shared.segments.index(place.group, place.segment);
                 *pointed.entry(seg).or_default() += 1;
                 let state = shared.segments.state(seg);
-                let parity = !self.rotation(place.segment).is_data(place.column);
+                let parity = !self.columns_of(&place).is_data(place.column);
                 if parity || matches!(state, SegState::Free | SegState::Meta | SegState::Pending | SegState::Withheld) {
                     wrong.get_or_insert_with(|| {
                         format!("{lba} of {} is mapped to {place:?}, in a segment that is {state:?}", volume.name)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use cygnus_format::Rotation;
+use cygnus_format::{Geometry, Place, Rotation};
 use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
@@ -108,9 +108,18 @@ impl Reactor {
         state.device().filter(|_| state.has(segment) && state.is_readable())
     }
 
+    /// The shape of a segment's columns and stripes, which follows from what it is protected by.
+    pub(crate) fn shape(&self, group: GroupId, segment: SegmentId) -> Geometry {
+        self.shared.segments.shape(self.shared.segments.index(group, segment))
+    }
+
     /// Which columns of a segment hold what.
-    pub(crate) fn rotation(&self, segment: SegmentId) -> Rotation {
-        let geometry = self.shared.layout.geometry();
+    pub(crate) fn columns_of(&self, place: &Place) -> Rotation {
+        self.columns_of_shape(&self.shape(place.group, place.segment), place.segment)
+    }
+
+    /// Which columns of a segment of this shape hold what.
+    pub(crate) fn columns_of_shape(&self, geometry: &Geometry, segment: SegmentId) -> Rotation {
         geometry.rotation(match self.shared.policies.parity {
             // After the data columns, as RAID-4 has it.
             ParityPlacement::Fixed => geometry.data % geometry.width(),

@@ -20,6 +20,7 @@ use crate::map::order::WriteOrder;
 use crate::map::volume_state::VolumeState;
 use crate::space::grown::Grown;
 use crate::space::newest::NewestLayout;
+use crate::space::protections::Protections;
 use crate::space::segments::SegmentTable;
 use crate::write::admission::Admission;
 use crate::write::numbers::StripeNumbers;
@@ -43,6 +44,7 @@ impl GroupShared {
 /// See the module's text.
 pub(crate) struct Shared {
     pub layout: Arc<NewestLayout>,
+    pub protections: Protections,
     pub policies: Policies,
     pub segments: SegmentTable,
     pub members: Grown<MemberShared>,
@@ -84,6 +86,7 @@ pub(crate) struct Shared {
 /// What [`Shared::new`] takes.
 pub(crate) struct SharedParts {
     pub layout: Layout,
+    pub protections: Protections,
     /// One for each group of the layout.
     pub groups: Vec<GroupState>,
     pub policies: Policies,
@@ -105,6 +108,7 @@ impl Shared {
         Self {
             segments: SegmentTable::new(layout.clone()),
             layout,
+            protections: parts.protections,
             policies: parts.policies,
             members: Grown::new(MAX_MEMBERS, parts.members),
             order: WriteOrder::new(parts.first_write_seq),

@@ -13,7 +13,6 @@ use crate::counters::{MemberCounters, read};
 use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::read::pace::MemberPace;
-use crate::space::manager::segment_capacity;
 use crate::space::role::GroupRole;
 use crate::space::segments::SegState;
 
@@ -375,7 +374,7 @@ impl Reactor {
             damaged: count(SegState::Damaged),
             withheld: count(SegState::Withheld),
             live_blocks: settled.map(|s| u64::from(shared.segments.live(s))).sum(),
-            capacity_blocks: u64::from(shared.layout.segments(id)) * u64::from(segment_capacity(&shared.layout)),
+            capacity_blocks: u64::from(shared.layout.segments(id)) * u64::from(shared.protections.capacity()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Entry, Kind, Place};
+use cygnus_format::{Entry, Kind, Place, Protection};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
@@ -40,6 +40,8 @@ pub struct BlockLocation {
     pub device: String,
     /// Byte offset on the device.
     pub offset: u64,
+    /// What its segment is protected by.
+    pub protection: Protection,
     /// The 28 bits of the checksum that the map has.
     pub map_crc: u32,
     /// What the summary of the stripe says of the block; `None` when no header that describes it can be read.
@@ -61,6 +63,8 @@ pub struct BlockSummary {
     pub stripe_seq: u64,
     /// Row where the stripe's header begins.
     pub stripe_row: u32,
+    /// Rows of the header.
+    pub header_rows: u32,
     /// Life of the segment.
     pub segment_seq: u64,
 }
@@ -110,6 +114,7 @@ impl Reactor {
             member,
             device: state.name(),
             offset,
+            protection: self.columns_of(&place).protection(),
             map_crc: entry.crc_bits(),
             summary: self.summary_at(place).await,
             intact,
@@ -131,6 +136,7 @@ impl Reactor {
                     relocated: entry.kind() == Kind::Relocated,
                     stripe_seq: common.stripe_seq,
                     stripe_row: common.start_row,
+                    header_rows: common.header_blocks,
                     segment_seq: common.segment_seq,
                 });
             }

@@ -24,12 +24,15 @@ pub enum Kind {
     /// Map entries of pages that hold few, packed by a checkpoint: volume and LBA are those of the first one, the sequence
     /// field has the checkpoint's generation.
     Packed = 5,
+    /// What segments are protected by, where not all are protected alike: the LBA field is the number of the page, the
+    /// sequence field has the checkpoint's generation ([`ProtectionPage`](crate::ProtectionPage)).
+    Protections = 6,
 }
 
 impl Kind {
-    /// Whether it is a block of a checkpoint: part of the map.
+    /// Whether it is a block of a checkpoint: part of the map, or of the table of segments.
     pub const fn is_of_checkpoint(self) -> bool {
-        matches!(self, Kind::Meta | Kind::Packed)
+        matches!(self, Kind::Meta | Kind::Packed | Kind::Protections)
     }
 
     const fn from_byte(byte: u8) -> Option<Kind> {
@@ -40,6 +43,7 @@ impl Kind {
             3 => Some(Kind::Meta),
             4 => Some(Kind::Parity),
             5 => Some(Kind::Packed),
+            6 => Some(Kind::Protections),
             _ => None,
         }
     }
@@ -211,7 +215,7 @@ mod tests {
     proptest! {
         #[test]
         fn fields_do_not_touch_each_other(
-            kind in 0_u8..=4, volume: u32, lba in 0..=LBA_MASK, seq: u64, crc: u32,
+            kind in 0_u8..=6, volume: u32, lba in 0..=LBA_MASK, seq: u64, crc: u32,
         ) {
             let kind = Kind::from_byte(kind).unwrap();
             let entry = Entry::new(kind, VolumeId(volume), Lba(lba), seq, crc);
@@ -224,7 +228,7 @@ mod tests {
 
     #[test]
     fn unknown_kinds_are_seen() {
-        let entry = Entry { lba_and_kind: U64::new(6 << LBA_BITS), ..Entry::VOID };
+        let entry = Entry { lba_and_kind: U64::new(7 << LBA_BITS), ..Entry::VOID };
         assert!(!entry.is_known());
         assert!(Entry::VOID.is_known());
     }

@@ -238,6 +238,28 @@ impl Geometry {
         Protection::FullStripe { parity: self.parity }
     }
 
+    /// The shape of segments of the same array that are protected so; `None` if the columns are too few for that.
+    #[inline]
+    pub const fn protected_by(&self, protection: Protection) -> Option<Geometry> {
+        match protection.columns(self.width(), 0) {
+            Some(Rotation { data, parity, .. }) => Some(Geometry { data, parity, ..*self }),
+            None => None,
+        }
+    }
+
+    /// Data blocks that a segment holds when it is filled with full stripes.
+    pub const fn capacity(&self) -> u32 {
+        let (mut row, mut blocks) = (0, 0);
+        loop {
+            let rows = self.full_rows_at(row);
+            if rows == 0 {
+                return blocks;
+            }
+            blocks += self.slots(rows);
+            row += self.header_blocks(rows) + rows;
+        }
+    }
+
     /// Members of a group that may be lost, any of them, and everything can be restored.
     #[inline]
     pub const fn losses(&self) -> usize {

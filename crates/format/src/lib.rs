@@ -55,7 +55,7 @@ pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, Unveri
 pub use layout::{Extent, Layout, LayoutError, Place, allocate};
 pub use packed::{PackedError, PackedPage, checkpoint_pages};
 pub use probe::{Probe, probe, probe_with_tail};
-pub use protection::{Protection, UnknownProtection};
+pub use protection::{PROTECTION_PAGE_FRAMES, Protection, ProtectionPage, UnknownProtection};
 pub use slots::{SlotCopy, Slots, copies_for, empty_slot};
 pub use standing::Standing;
 pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};

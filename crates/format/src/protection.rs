@@ -7,7 +7,9 @@
 //! On disk it is a byte. The upper four bits say of which kind it is, the lower four how many columns are redundant. A kind
 //! that this program does not know was written by a newer one: nothing may be guessed of such a stripe, and it is not torn.
 
-use crate::constants::{MAX_PARITY, MAX_WIDTH};
+use cygnus_types::BLOCK;
+
+use crate::constants::{MAX_PARITY, MAX_SEGMENTS, MAX_WIDTH};
 use crate::geometry::Rotation;
 
 /// Upper bits of full stripes.
@@ -67,7 +69,40 @@ impl Protection {
     }
 }
 
-const _: () = assert!(MAX_PARITY <= COLUMNS && MAX_WIDTH < u8::MAX);
+/// A page of a checkpoint's table of segments: a byte for each frame of addresses.
+///
+/// Only pages are written in which some segment is protected otherwise than the array as a whole says.
+pub struct ProtectionPage;
+
+/// Frames of which one page tells.
+pub const PROTECTION_PAGE_FRAMES: u32 = BLOCK as u32;
+
+impl ProtectionPage {
+    /// The page of this number, given what each of its frames is protected by; `None`: as the array as a whole is.
+    pub fn encode(number: u32, of: impl Fn(u32) -> Option<Protection>) -> Box<[u8; BLOCK]> {
+        let mut bytes = Box::new([0; BLOCK]);
+        for (byte, frame) in bytes.iter_mut().zip(number * PROTECTION_PAGE_FRAMES..) {
+            *byte = of(frame).map_or(0, Protection::to_byte);
+        }
+        bytes
+    }
+
+    /// What it says of frames: those of which it says something.
+    ///
+    /// # Errors
+    /// When it names a protection that this program does not know.
+    pub fn decode(block: &[u8], number: u64) -> Result<Vec<(u32, Protection)>, UnknownProtection> {
+        let first = number.saturating_mul(PROTECTION_PAGE_FRAMES.into());
+        let frames = block.iter().zip(first..).filter(|&(&byte, frame)| byte != 0 && frame <= u32::MAX.into());
+        frames.map(|(&byte, frame)| Ok((frame as u32, Protection::from_byte(byte)?))).collect()
+    }
+}
+
+const _: () = {
+    assert!(MAX_PARITY <= COLUMNS && MAX_WIDTH < u8::MAX);
+    assert!(FULL_STRIPE != 0, "0 says nothing of a frame");
+    assert!(MAX_SEGMENTS < u32::MAX - PROTECTION_PAGE_FRAMES);
+};
 
 #[cfg(test)]
 mod tests {
@@ -92,6 +127,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn pages_say_what_was_put_into_them(number in 0..64_u32, some in prop::collection::btree_map(0..4096_u32, any_protection(), 0..50)) {
+            let first = number * PROTECTION_PAGE_FRAMES;
+            let page = ProtectionPage::encode(number, |frame| some.get(&(frame - first)).copied());
+            let decoded = ProtectionPage::decode(&page[..], number.into()).unwrap();
+            prop_assert_eq!(decoded, some.into_iter().map(|(at, of)| (first + at, of)).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn no_page_panics_and_an_unknown_byte_is_named(
+            mut bytes in prop::collection::vec(any::<u8>(), BLOCK), number: u64, at in 0..BLOCK, all: bool,
+        ) {
+            if !all {
+                bytes.fill(0);
+                bytes[at] = 0x47;
+                prop_assert_eq!(ProtectionPage::decode(&bytes, number % 64), Err(UnknownProtection(0x47)));
+            }
+            let _ = ProtectionPage::decode(&bytes, number);
+        }
+
         /// The questions that readers ask, against each other.
         #[test]
         fn columns_are_data_or_redundant_and_as_many_may_be_lost_as_are_redundant(

@@ -38,8 +38,9 @@ fn decode(bytes: &[u8]) -> Result<StripeHeader<'_>, StripeError> {
 }
 
 fn any_entry() -> impl Strategy<Value = Entry> {
-    (0..6_usize, any::<u32>(), 0..1_u64 << 56, any::<u64>(), any::<u32>()).prop_map(|(kind, volume, lba, seq, crc)| {
-        let kind = [Kind::Void, Kind::Data, Kind::Relocated, Kind::Meta, Kind::Parity, Kind::Packed][kind];
+    (0..7_usize, any::<u32>(), 0..1_u64 << 56, any::<u64>(), any::<u32>()).prop_map(|(kind, volume, lba, seq, crc)| {
+        let kind =
+            [Kind::Void, Kind::Data, Kind::Relocated, Kind::Meta, Kind::Parity, Kind::Packed, Kind::Protections][kind];
         Entry::new(kind, VolumeId(volume), Lba(lba), seq, crc)
     })
 }

@@ -60,6 +60,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         segment: Some(ByteSize::of_blocks(u64::from(geometry.segment_blocks))),
         over_provision_permille: shape.over_provision_permille,
         placement: Some(shape.placement),
+        clients_parity: shape.clients_parity,
         ..CreateOptions::new("torture", shape.preset, usize::from(shape.groups), geometry.data, geometry.parity)
     };
     let made = cygnus_engine::create(rt, devices, &options).await;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use cygnus_format::{RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SlotCopy, Slots, StripeHeader, Superblock};
+use cygnus_format::{
+    MAX_HEADER_BLOCKS, RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SlotCopy, Slots, StripeHeader, Superblock,
+};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
@@ -67,9 +69,9 @@ fn chain(
     let width = u16::from(geometry.width());
     let (group, column) = (GroupId(of.member.0 / width), (of.member.0 % width) as u8);
     let (mut row, mut life) = (0, None);
-    while geometry.full_rows_at(row) > 0 {
+    while row < geometry.segment_blocks {
         let at = geometry.device_offset(segment.0, row);
-        let mut bytes = vec![0; geometry.header_blocks(geometry.full_rows_at(row)) as usize * BLOCK];
+        let mut bytes = vec![0; MAX_HEADER_BLOCKS.min(geometry.segment_blocks - row) as usize * BLOCK];
         world.peek(disk, at, &mut bytes);
         let header = StripeHeader::decode(&bytes).and_then(|header| header.verify(of.array.tag()));
         let Ok(header) = header.and_then(|header| header.at(group, segment, column, row)) else { return };

@@ -112,8 +112,7 @@ impl Judge {
         let Some(summary) = at.summary else {
             return Some((at.offset, "no header describes it".into()));
         };
-        let header = self.geometry.header_blocks(self.geometry.full_rows_at(summary.stripe_row));
-        let header = (0..header).map(|n| (summary.stripe_row + n, "the header of its stripe"));
+        let header = (0..summary.header_rows).map(|n| (summary.stripe_row + n, "the header of its stripe"));
         let needed = header.chain([(at.row, "its row")]);
         for (row, what) in needed {
             let offset = self.geometry.device_offset(at.segment.0, row);
@@ -128,7 +127,7 @@ impl Judge {
     /// that its parity is made of.
     fn unsound(&self, at: &BlockLocation, offset: u64, counted: &[usize]) -> Option<usize> {
         let (group, width) = (usize::from(at.group.0), usize::from(self.geometry.width()));
-        let members = match self.geometry.parity {
+        let members = match at.protection.losses() {
             0 => at.member.index()..at.member.index() + 1,
             _ => group * width..(group + 1) * width,
         };

@@ -54,6 +54,8 @@ pub(crate) struct Shape {
     pub(crate) groups: u16,
     pub(crate) geometry: Geometry,
     pub(crate) placement: ParityPlacement,
+    /// Parity columns of segments that clients' writes fill, if they are more than the group's.
+    pub(crate) clients_parity: Option<u8>,
     pub(crate) over_provision_permille: u16,
     /// Segments of each group.
     pub(crate) segments: u32,

@@ -22,7 +22,6 @@ pub(crate) struct Truth {
     disks: Vec<DiskId>,
     /// k + m, and m.
     pub(crate) width: usize,
-    pub(crate) parity: usize,
     /// Contents that were beyond redundancy where they were, once: volume, block, and the map's checksum of it.
     ruined: Rc<RefCell<BTreeSet<(String, u64, u32)>>>,
     /// Members that got what they hold, or part of it, from the others.
@@ -30,8 +29,8 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    pub(crate) fn new(world: World, disks: Vec<DiskId>, width: usize, parity: usize) -> Self {
-        Self { world, disks, width, parity, ruined: Rc::default(), filled: Rc::default() }
+    pub(crate) fn new(world: World, disks: Vec<DiskId>, width: usize) -> Self {
+        Self { world, disks, width, ruined: Rc::default(), filled: Rc::default() }
     }
 
     /// Where a row is beyond redundancy when a device is filled, that gets something, and something wrong.
@@ -69,11 +68,14 @@ impl Truth {
         let is_filled = device_of(&status.members[row[0]].name).is_some_and(|n| self.filled.borrow().contains(&n));
         let own = broken(&row[0]) || (is_filled && !at.intact);
         let gone = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
-        match own && gone > self.parity {
+        match own && gone > at.protection.losses() {
             true => Ok(()),
             false => Err(format!(
                 "and block {block} at byte {} of d{} has lost {gone} of {} columns, of which the parity covers {}",
-                at.offset, row[0], self.width, self.parity
+                at.offset,
+                row[0],
+                self.width,
+                at.protection.losses()
             )),
         }
     }
@@ -88,7 +90,7 @@ impl Truth {
         };
         let row = self.row(&at);
         let own = gone(&row[0]) || !at.intact;
-        own && usize::from(own) + row[1..].iter().filter(|member| gone(member)).count() > self.parity
+        own && usize::from(own) + row[1..].iter().filter(|member| gone(member)).count() > at.protection.losses()
     }
 
     /// Takes down whose contents a row cannot give back any more without these members.
@@ -98,7 +100,7 @@ impl Truth {
             let online = status.members[member].is_online();
             ruined.contains(&member) || !online || !self.is_sound(&status, member, at.offset)
         };
-        if self.row(at).iter().filter(|member| gone(member)).count() <= self.parity {
+        if self.row(at).iter().filter(|member| gone(member)).count() <= at.protection.losses() {
             return;
         }
         for volume in array.volume_names() {

@@ -387,9 +387,7 @@ impl Guardian {
             .filter_map(|(member, state)| Some((member, state.trouble().filter(|_| state.device().is_some())?)))
             .collect();
         let of = |member: MemberIx| &shared.members[member.index()];
-        if shared.lacking_in(group) + troubled.len() > shared.layout.geometry().losses()
-            && !troubled.is_empty()
-        {
+        if shared.lacking_in(group) + troubled.len() > shared.layout.geometry().losses() && !troubled.is_empty() {
             let words =
                 troubled.iter().map(|&(member, trouble)| format!("{} ({})", of(member).name(), trouble.words()));
             return Err(words.collect::<Vec<_>>().join(", "));

@@ -185,7 +185,7 @@ impl Restorer {
     /// Behind the last stripe there must be nothing that could pass for another one.
     async fn end_column(&self, segment: SegmentId, end_row: u32, targets: &[Target]) {
         let geometry = *self.reactor.shared.layout.geometry();
-        if geometry.full_rows_at(end_row) == 0 {
+        if self.reactor.shared.protections.rows_at(end_row) == 0 {
             return;
         }
         for target in targets {

@@ -28,8 +28,7 @@ pub(crate) struct Checker {
 
 pub(crate) fn window_blocks(reactor: &Reactor) -> u32 {
     let geometry = reactor.shared.layout.geometry();
-    let tallest = geometry.stripe_rows + geometry.header_blocks(geometry.stripe_rows);
-    WINDOW_BLOCKS.max(tallest * 2).min(geometry.segment_blocks)
+    WINDOW_BLOCKS.max(reactor.shared.protections.tallest() * 2).min(geometry.segment_blocks)
 }
 
 pub(crate) fn pages_of(reactor: &Reactor, roots: &[&CheckpointRoot]) -> BTreeMap<SegIx, (u64, u64)> {

@@ -135,6 +135,7 @@ impl<'a> Rows<'a> {
         let what = match entry {
             Some(e) if e.kind() == Kind::Void => "a slot that was never filled".to_string(),
             Some(e) if e.kind() == Kind::Meta => format!("page {} of the map of {}", e.lba().0, e.volume()),
+            Some(e) if e.kind() == Kind::Protections => "part of the table of segments".to_string(),
             Some(e) if e.kind() == Kind::Packed => format!("part of the map, from {} of {} on", e.lba(), e.volume()),
             Some(e) => self.checker.block_name(e.volume(), e.lba()),
             None => "a block that no header names any more".to_string(),
@@ -174,7 +175,7 @@ impl<'a> Rows<'a> {
                 .volume(entry.volume())
                 .is_some_and(|v| points_to(v.map.get(entry.lba()), &self.checker.reactor, place)),
             // Of a stripe that was verified because it holds a checkpoint's pages.
-            Kind::Meta | Kind::Packed => true,
+            Kind::Meta | Kind::Packed | Kind::Protections => true,
             Kind::Void | Kind::Parity => false,
         }
     }

@@ -28,7 +28,7 @@ struct BadCopy {
 /// running scrub, this ends with what was found before.
 pub(crate) async fn verify(checker: &Checker, seg: SegIx, group: GroupId, segment: SegmentId) -> SegmentResult {
     let shared = &checker.reactor.shared;
-    let geometry = *shared.layout.geometry();
+    let geometry = shared.segments.shape(seg);
     let use_of = || match shared.segments.state(seg) {
         // Cleaning gave it up: the same blocks are in it.
         SegState::Damaged => (SegState::Sealed, shared.segments.seq(seg)),
@@ -90,7 +90,7 @@ fn read_headers(
     blocks: u32,
     life: Option<u64>,
 ) -> (Option<FoundStripe>, Vec<BadCopy>) {
-    let geometry = checker.reactor.shared.layout.geometry();
+    let geometry = checker.reactor.shape(at.group, at.segment);
     let (width, copies) = (geometry.width(), geometry.header_copies());
     let mut good: Vec<(u32, StripeHeader<'_>)> = Vec::new();
     let mut bad = Vec::new();
@@ -192,13 +192,13 @@ fn match_entries(
                     }
                 }
             }
-            Kind::Meta | Kind::Packed if common.stream == Stream::Meta => {
+            Kind::Meta | Kind::Packed | Kind::Protections if common.stream == Stream::Meta => {
                 if pages.is_some_and(|&(_, generation)| generation == entry.seq()) {
                     needed = true;
                     *result.pages.entry(entry.seq()).or_default() += 1;
                 }
             }
-            Kind::Meta | Kind::Packed | Kind::Void | Kind::Parity => {}
+            Kind::Meta | Kind::Packed | Kind::Protections | Kind::Void | Kind::Parity => {}
         }
     }
     needed

@@ -20,7 +20,7 @@ pub(crate) struct Candidates {
     scope: CleaningScope,
     /// The preset's rule, and the one that counts while writers wait.
     rules: [Victim; 2],
-    /// Data blocks that a segment can hold.
+    /// Data blocks that a segment can hold of those to which cleaning moves.
     capacity: u32,
     /// What is known of each segment, by frame.
     segments: Vec<Known>,
@@ -59,7 +59,7 @@ struct Known {
 }
 
 impl Candidates {
-    /// Of an array whose segments hold so many data blocks. What segments there are the first look tells.
+    /// Of an array in which segments that cleaning fills hold so many data blocks. What segments there are the first look tells.
     pub(crate) fn new(scope: CleaningScope, rule: Victim, capacity: u32) -> Self {
         let rules = [rule, Victim::Greedy];
         Self { scope, rules, capacity, segments: Vec::new(), groups: Vec::new(), uncovered: Vec::new(), horizon: 0 }
@@ -244,7 +244,7 @@ fn is_end(scope: CleaningScope, rule: Victim, worth: Worth, view: &SegmentView) 
 mod tests {
     use std::sync::Arc;
 
-    use cygnus_format::{Extent, Geometry, Layout};
+    use cygnus_format::{Extent, Geometry, Layout, Protection};
     use cygnus_policy::Preset;
     use cygnus_types::{Nanos, Pba, ReactorId};
     use proptest::prelude::*;
@@ -306,7 +306,7 @@ mod tests {
             let (table, was_written) = (&self.table, self.table.state(seg) == SegState::Sealed);
             match *step {
                 Step::Open => {
-                    table.open(seg, ReactorId(0), self.life);
+                    table.open(seg, ReactorId(0), self.life, Protection::FullStripe { parity: 1 });
                     self.life += 1;
                 }
                 Step::Seal { live } if table.state(seg) == SegState::Open => {

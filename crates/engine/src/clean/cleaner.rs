@@ -16,7 +16,6 @@ use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
-use crate::space::manager::segment_capacity;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
 
@@ -161,8 +160,10 @@ impl Cleaner {
         let shared = &self.reactor.shared;
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
-        count(&shared.totals.victim_capacity, u64::from(segment_capacity(&shared.layout)));
-        let gain = segment_capacity(&shared.layout).saturating_sub(shared.segments.live(seg));
+        // Of a segment as what it holds moves to: one that had more redundancy gives more than its own garbage.
+        let capacity = shared.layout.geometry().capacity();
+        count(&shared.totals.victim_capacity, u64::from(capacity));
+        let gain = capacity.saturating_sub(shared.segments.live(seg));
         let (_, segment) = shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
         while shared.segments.live(seg) > 0 {

@@ -15,7 +15,7 @@ use cygnus_types::{GroupId, Nanos};
 use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
-use crate::space::manager::{Space, group_id, segment_capacity};
+use crate::space::manager::{Space, group_id};
 use crate::space::segments::{SegIx, SegState};
 
 /// How often to look whether what keeps a group is gone.
@@ -36,7 +36,7 @@ enum Keeps {
 
 /// For each group, the segments that its current blocks would fill, but for those that cannot be read.
 fn live_segments(reactor: &Reactor) -> Vec<u32> {
-    let (candidates, capacity) = (reactor.candidates(), u64::from(segment_capacity(&reactor.shared.layout)));
+    let (candidates, capacity) = (reactor.candidates(), u64::from(reactor.shared.layout.geometry().capacity()));
     let groups = (0..reactor.shared.layout.groups()).map(group_id);
     groups.map(|group| candidates.live(group).div_ceil(capacity) as u32).collect()
 }

@@ -4,6 +4,10 @@
 //! entries of the others packed. So a checkpoint takes at most 16 bytes for each block mapped, whatever the size of the
 //! volumes, and what three of them may take at most is not promised to anybody (`space`, `open`).
 //!
+//! Where segments are not all protected alike, pages of the table of segments follow those of the maps: what a segment
+//! whose blocks are in these maps is protected by. One that is opened while they are written is behind the cut, and its own
+//! headers tell.
+//!
 //! Where there is no parity each page is written twice, since one that cannot be read would make all of it useless.
 //!
 //! A checkpoint begins with a *cut*: a stripe sequence, the root's `barrier`, such that whatever is in a stripe at or
@@ -31,7 +35,8 @@
 use std::rc::Rc;
 
 use cygnus_format::{
-    CheckpointRoot, Kind, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage, RootSegment, RootUse,
+    CheckpointRoot, Kind, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PROTECTION_PAGE_FRAMES, PackedPage,
+    ProtectionPage, RootSegment, RootUse,
 };
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
@@ -224,6 +229,7 @@ impl Checkpointer {
             self.reactor.rt.yield_now().await;
         }
         self.end_packed(&mut dump).await?;
+        self.write_protections(&mut dump).await?;
         self.write_second_copies(&mut dump).await?;
         Ok(dump.pages)
     }
@@ -270,6 +276,30 @@ impl Checkpointer {
         let bytes = Box::new(*dump.packed.bytes());
         dump.packed.clear();
         self.write_new(OwnPage { kind: Kind::Packed, volume, first, bytes }, dump).await
+    }
+
+    /// Writes the table of what segments are protected by, as far as that is not what the array as a whole says.
+    async fn write_protections(&self, dump: &mut Dump) -> Result<(), String> {
+        let shared = &self.reactor.shared;
+        if !shared.protections.differ() {
+            return Ok(());
+        }
+        let all = shared.layout.geometry().protection();
+        let end = shared.layout.end_frame();
+        for number in 0..end.div_ceil(PROTECTION_PAGE_FRAMES.into()) as u32 {
+            let of = |frame: u32| {
+                let seg = Some(SegIx(frame)).filter(|_| u64::from(frame) < end)?;
+                let holds = matches!(shared.segments.state(seg), SegState::Open | SegState::Sealed | SegState::Damaged);
+                holds.then(|| shared.segments.protection(seg)).filter(|&protection| protection != all)
+            };
+            let bytes = ProtectionPage::encode(number, of);
+            if bytes.iter().any(|&byte| byte != 0) {
+                let first = Lba(number.into());
+                let page = OwnPage { kind: Kind::Protections, volume: VolumeId(0), first, bytes };
+                self.write_new(page, dump).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes a page that was not written yet.

@@ -85,7 +85,8 @@ impl<'a> Columns<'a> {
         let row: Vec<Option<&[u8]>> =
             self.read.iter().map(|column| column.as_ref().map(|c| &c.bytes()[range.clone()])).collect();
         let mut out = vec![0; BLOCK];
-        let found = restore_block(self.common.rotation, &row, wanted, &mut out, |block| parity::checksum::crc32c(block) == crc);
+        let found =
+            restore_block(self.common.rotation, &row, wanted, &mut out, |block| parity::checksum::crc32c(block) == crc);
         found.then(|| out.into_boxed_slice())
     }
 

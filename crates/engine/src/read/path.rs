@@ -195,7 +195,7 @@ impl Reactor {
     /// The device of a member, unless it has not the column of the segment or is so slow that it is left alone.
     fn device_to_read(&self, place: &Place, member: MemberIx, offset: u64, blocks: usize) -> Option<DeviceIx> {
         let dev = self.device_holding(member, place.segment)?;
-        if !self.leaves_alone(place.group, member, dev) {
+        if !self.leaves_alone(place, member, dev) {
             return Some(dev);
         }
         count(&self.shared.totals.read_around, blocks as u64);
@@ -285,7 +285,7 @@ impl Reactor {
     async fn hedge(self: &Rc<Self>, run: &Run, dev: DeviceIx, op: &mut OpFuture) -> Hedged {
         self.paces.late(dev, self.rt.now());
         let (member, _) = self.shared.member(run.place.group, run.place.column);
-        if !self.can_do_without(run.place.group, member) || !self.paces.may_hedge() {
+        if !self.can_do_without(&run.place, member) || !self.paces.may_hedge() {
             return Hedged::Own(op.await.is_ok());
         }
         count(&self.shared.totals.hedged, run.blocks as u64);
@@ -417,7 +417,7 @@ impl Reactor {
             Some(result) => result,
             None => {
                 self.paces.late(dev, self.rt.now());
-                let hedged = self.can_do_without(place.group, member) && self.paces.may_hedge();
+                let hedged = self.can_do_without(place, member) && self.paces.may_hedge();
                 if hedged && self.rebuild_block(place, entry, into).await {
                     count(&self.shared.totals.hedged, 1);
                     return Ok(());

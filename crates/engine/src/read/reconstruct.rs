@@ -47,7 +47,7 @@ impl RowReads {
 impl Reactor {
     /// Reads `blocks` rows from that of `place` on, all columns but its own. Slow ones only where that many are needed.
     pub(crate) fn start_rows(self: &Rc<Self>, place: &Place, blocks: usize) -> RowReads {
-        let rotation = self.rotation(place.segment);
+        let rotation = self.columns_of(place);
         let others = rotation.others(place.column).filter_map(|column| self.column_to_read(place, column));
         let quick = others.filter(|&(_, dev)| !self.is_slow(dev)).count();
         self.start_columns(place, blocks, !rotation.restores(quick))
@@ -64,7 +64,7 @@ impl Reactor {
         let offset = geometry.device_offset(place.segment.0, place.row);
         let mut without_slow = false;
         let columns = self
-            .rotation(place.segment)
+            .columns_of(place)
             .physical_columns()
             .map(|column| {
                 let (member, dev) = self.column_to_read(place, column).filter(|_| column != place.column)?;
@@ -97,7 +97,7 @@ impl Reactor {
 
     /// Restores the wanted column's block of the `nth` row, if that can be made to match the checksum.
     pub(crate) fn restore(&self, rows: &Rows, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
-        let rotation = self.rotation(rows.place.segment);
+        let rotation = self.columns_of(&rows.place);
         let columns = &rows.columns;
         let wanted = rotation.logical(rows.place.column);
         let mut row = [None; cygnus_format::MAX_WIDTH as usize];
@@ -128,7 +128,8 @@ pub(crate) fn restore_block(
     let sources = &mut sources[..row.len()];
     sources.copy_from_slice(row);
     sources[wanted] = None;
-    let mut attempt = |sources: &[Option<&[u8]>]| parity::reconstruct(of.needed(), sources, wanted, out).is_ok() && matches(out);
+    let mut attempt =
+        |sources: &[Option<&[u8]>]| parity::reconstruct(of.needed(), sources, wanted, out).is_ok() && matches(out);
     let to_spare = sources.iter().flatten().count().saturating_sub(of.needed());
     (0..=to_spare).any(|suspects| without(sources, suspects, 0, &mut attempt))
 }

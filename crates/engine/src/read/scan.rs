@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Entry, Place, StripeCommon, StripeError, StripeHeader};
+use cygnus_format::{Discard, Entry, Geometry, Place, StripeCommon, StripeError, StripeHeader};
 use cygnus_runtime::{Buf, DeviceIx, IoErrorKind, OpFuture};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
@@ -130,11 +130,10 @@ impl Reactor {
         segment_seq: Option<u64>,
     ) -> Look {
         let geometry = *self.shared.layout.geometry();
-        let rows = geometry.full_rows_at(row);
-        if rows == 0 {
+        let blocks = self.shared.protections.header_blocks_at(row) as usize;
+        if blocks == 0 {
             return Look::default();
         }
-        let blocks = geometry.header_blocks(rows) as usize;
         let offset = geometry.device_offset(segment.0, row);
         let reads: Vec<_> = (0..geometry.width())
             .map(|column| {
@@ -214,15 +213,48 @@ impl Reactor {
         Some(HeaderBytes { buf: whole, unreadable })
     }
 
+    /// The shape of the segment that begins a stripe here: by the newest of its headers where segments differ, as long as
+    /// there is any. Else it is as the table has it.
+    fn shape_at(&self, at: Place, columns: &[Option<HeaderBytes>], segment_seq: Option<u64>) -> Geometry {
+        let known = self.shape(at.group, at.segment);
+        if !self.shared.protections.differ() {
+            return known;
+        }
+        let shapes: Vec<Geometry> =
+            self.shared.protections.shapes().filter(|shape| shape.full_rows_at(at.row) > 0).collect();
+        let mut newest = None;
+        for (column, header) in (0..).zip(columns) {
+            let Some(HeaderBytes { buf, .. }) = header else { continue };
+            for shape in &shapes {
+                let bytes = shape.header_blocks(shape.full_rows_at(at.row)) as usize * BLOCK;
+                for copy in buf.bytes()[..bytes].chunks_exact(bytes / shape.header_copies() as usize) {
+                    let Ok(header) = self.header_at(Place { column, ..at }, copy, segment_seq) else { continue };
+                    let common = header.common();
+                    let age = (common.segment_seq, common.stripe_seq);
+                    if common.rotation.protection() == shape.protection() && newest.is_none_or(|(of, _)| of < age) {
+                        newest = Some((age, *shape));
+                    }
+                }
+            }
+        }
+        let by_table = shapes.iter().copied().find(|shape| *shape == known);
+        newest
+            .map(|(_, shape)| shape)
+            .or(by_table)
+            .or(shapes.first().copied())
+            .expect("one begins here, or none was read")
+    }
+
     fn judge_headers(&self, at: Place, columns: &[Option<HeaderBytes>], segment_seq: Option<u64>) -> Look {
-        let copies = self.shared.layout.geometry().header_copies();
+        let shape = self.shape_at(at, columns, segment_seq);
+        let copies = shape.header_copies();
+        let blocks = shape.header_blocks(shape.full_rows_at(at.row)) / copies;
         let mut headers = Vec::new();
         let mut look = Look::default();
         for (column, header) in (0..).zip(columns) {
             let Some(HeaderBytes { buf, unreadable }) = header else { continue };
-            let blocks = unreadable.len() as u32 / copies;
             let parts = buf.bytes().chunks_exact(blocks as usize * BLOCK).zip(unreadable.chunks_exact(blocks as usize));
-            for (copy, (bytes, unreadable)) in (0..).zip(parts) {
+            for (copy, (bytes, unreadable)) in (0..copies).zip(parts) {
                 let place = Place { column, ..at };
                 let spoiled = |why: String, claimed| SpoiledCopy {
                     place: Place { row: at.row + copy * blocks, ..place },
@@ -267,7 +299,7 @@ impl Reactor {
         let holding = |column: &u8| self.device_holding(self.shared.layout.member(group, *column), segment);
         let Some(column) = (0..geometry.width()).find(|column| holding(column).is_some()) else { return found };
         let mut row = row;
-        while geometry.full_rows_at(row) > 0 {
+        while self.shared.protections.rows_at(row) > 0 {
             let Some(dev) = holding(&column) else { return found };
             let blocks = (geometry.segment_blocks - row).min(BLOCKS_BEYOND);
             let offset = geometry.device_offset(segment.0, row);
@@ -302,15 +334,20 @@ impl Reactor {
         bytes: &'a [u8],
         segment_seq: Option<u64>,
     ) -> Result<StripeHeader<'a>, StripeError> {
-        let geometry = self.shared.layout.geometry();
         let header = StripeHeader::decode(bytes)?.verify(self.shared.array_tag)?;
         let header = header.at(place.group, place.segment, place.column, place.row)?;
-        let (common, rows) = (header.common(), geometry.full_rows_at(place.row));
+        let common = header.common();
+        let Some(geometry) = self.shared.protections.shape(common.rotation.protection()) else {
+            return Err(StripeError::Misplaced("protection"));
+        };
+        let rows = geometry.full_rows_at(place.row);
         match () {
             () if segment_seq.is_some_and(|seq| common.segment_seq != seq) => Err(StripeError::Misplaced("life")),
             () if common.header_blocks != geometry.header_blocks(rows) => Err(StripeError::Misplaced("header length")),
             () if common.rows > rows => Err(StripeError::Misplaced("height")),
-            () if common.rotation != self.rotation(place.segment) => Err(StripeError::Misplaced("parity column")),
+            () if common.rotation != self.columns_of_shape(&geometry, place.segment) => {
+                Err(StripeError::Misplaced("parity column"))
+            }
             () => Ok(header),
         }
     }

@@ -1,5 +1,6 @@
 //! Members that are slower than the others of their group: what reads do about them, and how it shows.
 
+use cygnus_format::Place;
 use cygnus_policy::{Lag, LatencyHistogram};
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoError};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
@@ -62,8 +63,8 @@ impl Reactor {
         });
     }
 
-    /// Whether the blocks of a member of this group can be had without it and without waiting for another slow one.
-    pub(crate) fn can_do_without(&self, group: GroupId, member: MemberIx) -> bool {
+    /// Whether what a member has at this place can be had without it and without waiting for another slow one.
+    pub(crate) fn can_do_without(&self, place: &Place, member: MemberIx) -> bool {
         let layout = &self.shared.layout;
         let poor = |&other: &MemberIx| {
             let state = &self.shared.members[other.index()];
@@ -72,9 +73,9 @@ impl Reactor {
                 || !state.is_readable()
                 || state.device().is_none_or(|dev| self.paces.is_slow(dev))
         };
-        let width = layout.geometry().width();
-        let poor = (0..width).map(|column| layout.member(group, column)).filter(poor).count();
-        poor <= layout.geometry().losses()
+        let columns = self.columns_of(place);
+        let poor = columns.physical_columns().map(|column| layout.member(place.group, column)).filter(poor).count();
+        poor <= columns.losses()
     }
 
     /// Whether a device is slow by its reads.
@@ -83,8 +84,8 @@ impl Reactor {
     }
 
     /// Whether a read should leave this member alone because it is slow.
-    pub(crate) fn leaves_alone(&self, group: GroupId, member: MemberIx, dev: DeviceIx) -> bool {
-        self.paces.is_slow(dev) && self.can_do_without(group, member)
+    pub(crate) fn leaves_alone(&self, place: &Place, member: MemberIx, dev: DeviceIx) -> bool {
+        self.paces.is_slow(dev) && self.can_do_without(place, member)
     }
 
     /// Reads a run from a slow member, for nobody, if it is time to see whether it is still slow.

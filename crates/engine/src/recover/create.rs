@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
+use crate::space::protections::{CLIENTS_PARITY, Protections};
 use crate::space::usable::{PARITY_FIXED, usable_blocks};
 use crate::work::Work;
 
@@ -40,6 +41,9 @@ pub struct CreateOptions {
     pub segment: Option<ByteSize>,
     /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
     pub over_provision_permille: u16,
+    /// Parity columns of the segments that clients' writes fill, if they are to be more than m: they are moved to segments
+    /// with m by cleaning. Nothing but tests asks for it yet.
+    pub clients_parity: Option<u8>,
     /// Overwrite what the devices hold.
     pub force: bool,
 }
@@ -58,6 +62,7 @@ impl CreateOptions {
             stripe_rows: None,
             segment: None,
             over_provision_permille: 200,
+            clients_parity: None,
             force: false,
         }
     }
@@ -151,12 +156,14 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
+    let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
+    Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity)).map_err(ArrayError::Invalid)?;
     let mut state = ArrayState {
         name: options.name.clone(),
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: if placement == ParityPlacement::Fixed { vec![fixed] } else { Vec::new() },
+        policies: [(placement == ParityPlacement::Fixed).then_some(fixed), clients].into_iter().flatten().collect(),
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,

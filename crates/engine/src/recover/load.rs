@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_format::{
-    CheckpointRoot, Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, PackedPage, Place, RootSegment, RootUse,
+    CheckpointRoot, Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, PackedPage, Place, Protection, ProtectionPage,
+    RootSegment, RootUse,
 };
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, VolumeId};
@@ -16,7 +17,7 @@ use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::FoundStripe;
-use crate::space::segments::SegState;
+use crate::space::segments::{SegIx, SegState};
 
 /// What was found of a checkpoint's pages, each of which may be there twice.
 #[derive(Default)]
@@ -25,6 +26,8 @@ struct Pages {
     loaded: BTreeSet<PageKey>,
     /// Those of which a copy could not be read.
     unread: BTreeSet<PageKey>,
+    /// What segments are protected by.
+    protections: Vec<(SegIx, Protection)>,
 }
 
 /// What tells a page from all others of a checkpoint: its kind, volume and first address.
@@ -35,6 +38,27 @@ fn key_of(summary: &Entry) -> PageKey {
 }
 
 impl Reactor {
+    /// Learns from their first headers what segments are protected by, where a checkpoint does not tell.
+    pub(crate) async fn learn_protections(self: &Rc<Self>) {
+        if !self.shared.protections.differ() {
+            return;
+        }
+        let all: Vec<SegIx> = self.shared.segments.all().collect();
+        for_each(&self.rt, all, {
+            let reactor = self.clone();
+            move |seg| {
+                let reactor = reactor.clone();
+                async move {
+                    let (group, segment) = reactor.shared.segments.locate(seg);
+                    if let Some(first) = reactor.stripe_at(group, segment, 0, None).await {
+                        reactor.shared.segments.set_protection(seg, first.common.rotation.protection());
+                    }
+                }
+            }
+        })
+        .await;
+    }
+
     /// Loads the pages of a checkpoint into the maps of `volumes`; pages of volumes deleted since are skipped. Returns
     /// how many pages there were. With `some`, those that can be read are enough.
     pub(crate) async fn load_checkpoint(
@@ -56,7 +80,12 @@ impl Reactor {
         })
         .await;
         found.into_iter().collect::<Result<(), String>>()?;
-        let Pages { loaded, unread } = pages.take();
+        let Pages { loaded, unread, protections } = pages.take();
+        // One that this checkpoint came to lie in since is as its lane has it.
+        let is_other = |seg: SegIx| self.shared.segments.state(seg) != SegState::Meta;
+        for (seg, protection) in protections.into_iter().filter(|&(seg, _)| is_other(seg)) {
+            self.shared.segments.set_protection(seg, protection);
+        }
         if some {
             return Ok(loaded.len() as u64);
         }
@@ -109,7 +138,7 @@ impl Reactor {
             let range = row as usize * BLOCK..(row as usize + 1) * BLOCK;
             let direct = columns[usize::from(column)].as_ref().map(|c| &c.bytes()[range]);
             if let Some(page) = direct.filter(|page| parity::checksum::crc32c(page) == entry.crc()) {
-                take_in(&self.shared.layout, entry, page, volumes)?;
+                self.take_in(entry, page, volumes, pages)?;
                 pages.borrow_mut().loaded.insert(key_of(entry));
                 continue;
             }
@@ -119,13 +148,36 @@ impl Reactor {
             let page = self.rt.alloc(BLOCK).full();
             let expected = MapEntry::new(self.shared.layout.pba(place), entry.crc());
             if self.rebuild_block(&place, expected, &page).await {
-                take_in(&self.shared.layout, entry, page.bytes(), volumes)?;
+                self.take_in(entry, page.bytes(), volumes, pages)?;
                 pages.borrow_mut().loaded.insert(key_of(entry));
             } else {
                 pages.borrow_mut().unread.insert(key_of(entry));
             }
         }
         self.shared.settle_maps();
+        Ok(())
+    }
+
+    /// Takes in what a block of a checkpoint holds, which is part of the maps or of the table of segments.
+    fn take_in(
+        &self,
+        summary: &Entry,
+        block: &[u8],
+        volumes: &[Arc<VolumeState>],
+        pages: &RefCell<Pages>,
+    ) -> Result<(), String> {
+        let layout = &self.shared.layout;
+        if summary.kind() != Kind::Protections {
+            return take_in(layout, summary, block, volumes);
+        }
+        let said =
+            ProtectionPage::decode(block, summary.lba().0).map_err(|why| format!("in its table of segments: {why}"))?;
+        for (frame, protection) in said.into_iter().filter(|&(frame, _)| layout.segment_of(frame).is_some()) {
+            if self.shared.protections.shape(protection).is_none() {
+                return Err(format!("it says of a segment that it is {protection:?}, which none of this array can be"));
+            }
+            pages.borrow_mut().protections.push((SegIx(frame), protection));
+        }
         Ok(())
     }
 }

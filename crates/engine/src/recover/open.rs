@@ -31,7 +31,8 @@ use crate::recover::lost;
 use crate::recover::replay::{Replayed, Rescue};
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
-use crate::space::manager::{Space, segment_capacity};
+use crate::space::manager::Space;
+use crate::space::protections::Protections;
 use crate::space::segments::SegState;
 use crate::space::usable::{policies, usable_blocks};
 use crate::write::lane::Lane;
@@ -266,6 +267,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let shared = Arc::new(Shared::new(SharedParts {
         usable: usable_blocks(state, &policies, options.reactors)?,
         layout,
+        protections: Protections::of(state)?,
         groups: state.groups.iter().map(|group| group.state).collect(),
         policies,
         members,
@@ -279,7 +281,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         log: options.log.clone(),
     }));
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
-    let capacity = segment_capacity(&shared.layout);
+    let capacity = shared.layout.geometry().capacity();
     let candidates = Candidates::new(shared.policies.cleaning, shared.policies.victim, capacity);
     let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, *generation);
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
@@ -347,6 +349,7 @@ pub(crate) async fn load_any(
 async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<u64, ArrayError> {
     let Some(root) = &state.roots[0] else { return Ok(0) };
     let pages = load_root(reactor, state, root, true).await.map_err(ArrayError::NoCheckpoint)?;
+    reactor.learn_protections().await;
     reactor.shared.log(format!("open: by force: {why}"));
     reactor.doubt_all();
     reactor.shared.log(format!("open: by force: {pages} of the {} pages of the maps can be read", root.pages));

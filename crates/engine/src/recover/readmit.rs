@@ -108,7 +108,7 @@ impl Reactor {
         let (group, segment) = self.shared.segments.locate(seg);
         let (mut row, mut life, mut newest) = (0, None, 0);
         let mut lost = Vec::new();
-        while self.shared.layout.geometry().full_rows_at(row) > 0 {
+        while self.shared.protections.rows_at(row) > 0 {
             let silences = self.silences(group);
             let look = self.look_at(group, segment, row, life).await;
             if let Some(copy) = look.newer.first() {
@@ -248,7 +248,7 @@ impl Reactor {
 
     /// Behind the last stripe of a segment there must be nothing that could pass for another one.
     async fn end_columns(&self, segment: SegmentId, end_row: u32, task: &Task) -> Result<(), ArrayError> {
-        if self.shared.layout.geometry().full_rows_at(end_row) == 0 {
+        if self.shared.protections.rows_at(end_row) == 0 {
             return Ok(());
         }
         for of in &task.members {

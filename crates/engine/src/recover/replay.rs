@@ -157,6 +157,7 @@ impl Reactor {
         if !horizon.concerns(group, segment, life, newest) {
             return scanned;
         }
+        self.shared.segments.set_protection(seg, first.common.rotation.protection());
         // Sequences rise along a segment; anything else is a leftover.
         let mut row = 0;
         while let Some(stripe) = look.stripe.take_if(|stripe| stripe.common.stripe_seq >= newest) {

@@ -24,6 +24,7 @@ use crate::recover::gone::LostBlocks;
 use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, recount, replay};
 use crate::recover::replay::{Replayed, Rescue};
 use crate::recover::slots::PROBED;
+use crate::space::protections::Protections;
 use crate::volume::Volume;
 use crate::work::Work;
 
@@ -261,12 +262,13 @@ fn places(
 
 /// Gives devices without a superblock the vacant places that their stripe headers name.
 async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assembly, remarks: &mut Vec<String>) {
-    let Ok(layout) = assembly.superblock.state.layout() else { return };
+    let state = &assembly.superblock.state;
+    let (Ok(layout), Ok(protections)) = (state.layout(), Protections::of(state)) else { return };
     let tag = assembly.superblock.array.tag();
     for device in nameless {
         for segment in 0..PROBED {
             let offset = layout.geometry().device_offset(segment, 0);
-            let bytes = layout.geometry().header_blocks(layout.geometry().full_rows_at(0)) as usize * BLOCK;
+            let bytes = protections.header_blocks_at(0) as usize * BLOCK;
             let buf = rt.alloc(bytes);
             if offset + bytes as u64 > device.size || rt.read(device.ix, offset, buf.full()).await.is_err() {
                 continue;

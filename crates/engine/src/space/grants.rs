@@ -7,7 +7,6 @@ use cygnus_runtime::either;
 use cygnus_types::{Nanos, ReactorId};
 
 use crate::reactor::Reactor;
-use crate::space::manager::segment_capacity;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
 
@@ -55,7 +54,7 @@ impl Reactor {
         let cleanable = space.cleaning.is_some() || space.starving > 0;
         let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
         let per_segment = space.writers_pace(&self.shared, &views);
-        let interval = Nanos(per_segment.0 / u64::from(segment_capacity(&self.shared.layout)));
+        let interval = Nanos(per_segment.0 / u64::from(self.shared.protections.capacity()));
         self.shared.admission.set(delay, interval);
     }
 }

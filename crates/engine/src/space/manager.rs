@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use cygnus_format::{GroupState, Layout, checkpoint_pages};
+use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages};
 use cygnus_policy::{GroupView, Policies, destination, left_for_writers};
 use cygnus_types::{GroupId, Nanos, ReactorId};
 
@@ -14,6 +14,7 @@ use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::shared::Shared;
 use crate::space::evacuation::Evacuation;
+use crate::space::protections::Protections;
 use crate::space::role::GroupRole;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::grant::Grant;
@@ -48,24 +49,14 @@ pub(crate) struct Space {
     pub starving: u32,
 }
 
-/// Data blocks that a segment holds when it is filled with full stripes.
-pub(crate) fn segment_capacity(layout: &Layout) -> u32 {
-    let geometry = layout.geometry();
-    let (mut row, mut blocks) = (0, 0);
-    loop {
-        let rows = geometry.full_rows_at(row);
-        if rows == 0 {
-            return blocks;
-        }
-        blocks += geometry.slots(rows);
-        row += geometry.header_blocks(rows) + rows;
-    }
-}
-
 /// Segments that a checkpoint of `mapped` blocks may need, one to spare for a stripe or a segment ended early.
-pub(crate) fn checkpoint_segments(layout: &Layout, mapped: u64) -> u64 {
-    let blocks = checkpoint_pages(mapped) * u64::from(layout.geometry().checkpoint_copies());
-    blocks.div_ceil(u64::from(segment_capacity(layout))) + 1
+pub(crate) fn checkpoint_segments(layout: &Layout, protections: &Protections, mapped: u64) -> u64 {
+    let table = match protections.differ() {
+        true => layout.end_frame().div_ceil(PROTECTION_PAGE_FRAMES.into()),
+        false => 0,
+    };
+    let blocks = (checkpoint_pages(mapped) + table) * u64::from(layout.geometry().checkpoint_copies());
+    blocks.div_ceil(u64::from(protections.checkpoint_capacity())) + 1
 }
 
 /// Segments that a checkpoint may need, whatever volumes come to hold. They are kept free of all but checkpoints and
@@ -74,7 +65,7 @@ fn largest_checkpoint(shared: &Shared) -> u64 {
     if planted::is(Bug::CheckpointUnreserved) {
         return 0;
     }
-    checkpoint_segments(&shared.layout, shared.usable())
+    checkpoint_segments(&shared.layout, &shared.protections, shared.usable())
 }
 
 /// Free segments that guests' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
@@ -267,7 +258,7 @@ impl Space {
     /// Blocks that can move at once within a group. Half of what is free stays for those that come before anything that was
     /// emptied is given back.
     pub(crate) fn room_to_move(&self, shared: &Shared, group: usize) -> u32 {
-        self.free_in(group) / 2 * segment_capacity(&shared.layout)
+        self.free_in(group) / 2 * shared.layout.geometry().capacity()
     }
 
     /// Segments of a group that nobody can empty, where that matters.
@@ -349,9 +340,9 @@ impl Space {
         let seg = self.free[group].pop_front()?;
         let segment_seq = self.next_segment_seq;
         self.next_segment_seq += 1;
-        shared.segments.open(seg, owner, segment_seq);
+        shared.segments.open(seg, owner, segment_seq, shared.protections.of_lane(lane));
         let (group, segment) = shared.segments.locate(seg);
-        Some(Grant { seg, group, segment, segment_seq })
+        Some(Grant { seg, group, segment, segment_seq, shape: shared.segments.shape(seg) })
     }
 }
 
@@ -398,7 +389,9 @@ mod tests {
             over_provisioning in 0..500_u16,
             preset in 0..Preset::ALL.len(),
             reactors in 1..5_usize,
+            more in 0..3_u8,
         ) {
+            let Ok(protections) = Protections::new(geometry, geometry.parity + more) else { return Ok(()) };
             let policies = Preset::ALL[preset].policies();
             let ends = segments.iter().scan(0, |end, &frames| {
                 *end += frames;
@@ -407,12 +400,12 @@ mod tests {
             let extents: Vec<_> =
                 ends.zip(&segments).map(|(end, &frames)| [cygnus_format::Extent { first: end - frames, frames }]).collect();
             let layout = Layout::new(geometry, extents).unwrap();
-            let usable = usable_of(&layout, &segments, over_provisioning, &policies, reactors);
+            let usable = usable_of(&layout, &protections, &segments, over_provisioning, &policies, reactors);
             if usable == 0 {
                 return Ok(());
             }
-            let capacity = u64::from(segment_capacity(&layout));
-            let checkpoint = checkpoint_segments(&layout, usable);
+            let capacity = u64::from(protections.capacity());
+            let checkpoint = checkpoint_segments(&layout, &protections, usable);
             let groups = segments.len() as u64;
             let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();
 
@@ -425,7 +418,7 @@ mod tests {
             prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + reactors as u64 <= all);
             // And a checkpoint has as many blocks as were counted on, in segments that the superblock has room to name.
             let blocks = checkpoint_pages(usable) * u64::from(geometry.checkpoint_copies());
-            prop_assert!(checkpoint * capacity >= blocks);
+            prop_assert!(checkpoint * u64::from(protections.checkpoint_capacity()) >= blocks);
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod grown;
 pub(crate) mod manager;
 pub(crate) mod newest;
 pub(crate) mod pins;
+pub(crate) mod protections;
 pub(crate) mod ranking;
 pub(crate) mod release;
 pub(crate) mod role;

@@ -1,9 +1,9 @@
 //! The state of every segment, in a table that all reactors share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use cygnus_format::MAX_SEGMENTS;
+use cygnus_format::{Geometry, MAX_SEGMENTS, Protection};
 use cygnus_types::{GroupId, Pba, ReactorId, SegmentId};
 
 use crate::space::changed::Changed;
@@ -29,6 +29,8 @@ struct Segment {
     discards: AtomicU64,
     /// Blocks that exist only here, in stripes that cannot protect them, until recovery has written them anew.
     rescues: AtomicU32,
+    /// What it is protected by, as [`Protection::to_byte`] has it; 0: as the array as a whole.
+    protection: AtomicU8,
 }
 
 /// Segments in a page of the table: 32 KiB.
@@ -65,7 +67,8 @@ impl SegmentTable {
     pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>) {
         for frame in frames {
             self.make_room(frame as usize + 1);
-            let Segment { live, residence, newest, discards, rescues } = self.at(SegIx(frame));
+            let Segment { live, residence, newest, discards, rescues, protection } = self.at(SegIx(frame));
+            protection.store(0, Ordering::Release);
             newest.store(0, Ordering::Relaxed);
             live.store(0, Ordering::Relaxed);
             discards.store(0, Ordering::Relaxed);
@@ -141,8 +144,30 @@ impl SegmentTable {
         self.damaged.load(Ordering::Relaxed) > 0
     }
 
-    /// Marks a segment open and says which reactor holds what is not on the devices yet.
-    pub(crate) fn open(&self, seg: SegIx, owner: ReactorId, life: u64) {
+    /// What a segment is protected by. Meaningful while it holds anything.
+    #[inline]
+    pub(crate) fn protection(&self, seg: SegIx) -> Protection {
+        match self.at(seg).protection.load(Ordering::Acquire) {
+            0 => self.layout.geometry().protection(),
+            byte => Protection::from_byte(byte).expect("only protections are stored"),
+        }
+    }
+
+    /// Notes what a segment is protected by, as its headers or a checkpoint say.
+    pub(crate) fn set_protection(&self, seg: SegIx, protection: Protection) {
+        self.at(seg).protection.store(protection.to_byte(), Ordering::Release);
+    }
+
+    /// The shape of a segment's columns and stripes.
+    #[inline]
+    pub(crate) fn shape(&self, seg: SegIx) -> Geometry {
+        let shape = self.layout.geometry().protected_by(self.protection(seg));
+        shape.expect("no segment has a protection that its columns are too few for")
+    }
+
+    /// Marks a segment open, which is to be protected so, and says which reactor holds what is not on the devices yet.
+    pub(crate) fn open(&self, seg: SegIx, owner: ReactorId, life: u64, protection: Protection) {
+        self.set_protection(seg, protection);
         let segment = self.at(seg);
         segment.live.store(0, Ordering::Relaxed);
         segment.newest.store(0, Ordering::Relaxed);

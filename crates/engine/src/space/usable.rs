@@ -6,7 +6,8 @@ use cygnus_types::ByteSize;
 
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
-use crate::space::manager::{checkpoint_segments, segment_capacity};
+use crate::space::manager::checkpoint_segments;
+use crate::space::protections::Protections;
 
 pub(crate) fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
     let preset: Preset = state.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| ArrayError::Format {
@@ -33,25 +34,26 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: u
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let in_service = state.groups.iter().filter(|group| group.state == GroupState::InService);
     let groups: Vec<u32> = in_service.map(|group| group.segments()).collect();
-    Ok(usable_of(&layout, &groups, state.over_provisioning_permille, policies, reactors))
+    Ok(usable_of(&layout, &Protections::of(state)?, &groups, state.over_provisioning_permille, policies, reactors))
 }
 
 /// The same, of groups of so many segments.
 pub(crate) fn usable_of(
     layout: &Layout,
+    protections: &Protections,
     groups: &[u32],
     over_provisioning_permille: u16,
     policies: &Policies,
     reactors: usize,
 ) -> u64 {
-    let capacity = u64::from(segment_capacity(layout));
+    let capacity = u64::from(protections.capacity());
     let all: u64 = groups.iter().map(|&segments| u64::from(segments)).sum();
     // A clean group stays in reserve where groups are emptied as a whole.
     let largest = groups.iter().max().filter(|_| policies.cleaning.is_by_group());
     let segments = all - u64::from(*largest.unwrap_or(&0));
     let by_rule = segments * capacity * (1000 - u64::from(over_provisioning_permille)) / 1000;
     let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
-        false => checkpoint_segments(layout, by_rule),
+        false => checkpoint_segments(layout, protections, by_rule),
         true => 0,
     };
     let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();
@@ -59,8 +61,7 @@ pub(crate) fn usable_of(
     let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
     // moving it costs the space it gains.
-    let geometry = layout.geometry();
-    let filled = capacity - u64::from(geometry.slots(geometry.stripe_rows)) / 4;
+    let filled = capacity.saturating_sub(u64::from(protections.most_slots()) / 4);
     by_rule.min(segments.saturating_sub(in_use) * filled)
 }
 

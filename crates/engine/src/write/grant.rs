@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use cygnus_format::Geometry;
 use cygnus_types::{GroupId, SegmentId};
 
 use crate::space::segments::SegIx;
@@ -14,6 +15,8 @@ pub(crate) struct Grant {
     pub group: GroupId,
     pub segment: SegmentId,
     pub segment_seq: u64,
+    /// The shape of its columns and stripes, by what it is protected by.
+    pub shape: Geometry,
 }
 
 /// What gives writers room, and makes room for more: those who keep space and see to flushes, for whom writers need not

@@ -23,7 +23,8 @@ pub(crate) struct StripePlace {
     pub header_blocks: u32,
     /// Rows it was opened for.
     pub rows: u32,
-    pub parity_start: u8,
+    /// Which columns hold what.
+    pub columns: Rotation,
     /// Stripes that had been closed array-wide when it was opened.
     pub opened: u64,
     pub lane: Lane,
@@ -58,10 +59,10 @@ pub(crate) struct Closing {
 }
 
 impl Stripe {
-    /// A stripe object with buffers for the largest stripe of the geometry.
-    pub(crate) fn allocate(rt: &Runtime, geometry: Geometry, place: StripePlace) -> Self {
+    /// A stripe object with buffers for the tallest stripe of any segment, which has so many rows, its header included.
+    pub(crate) fn allocate(rt: &Runtime, tallest: u32, geometry: Geometry, place: StripePlace) -> Self {
         let rows = geometry.stripe_rows;
-        let bytes = (geometry.header_blocks(rows) + rows) as usize * BLOCK;
+        let bytes = tallest as usize * BLOCK;
         let width = usize::from(geometry.width());
         Self {
             place,
@@ -78,8 +79,9 @@ impl Stripe {
     }
 
     /// Makes a used object ready for another stripe.
-    pub(crate) fn reset(&mut self, place: StripePlace) {
+    pub(crate) fn reset(&mut self, geometry: Geometry, place: StripePlace) {
         self.place = place;
+        self.geometry = geometry;
         self.entries.fill(Entry::VOID);
         self.used = 0;
         self.discards.clear();
@@ -89,7 +91,7 @@ impl Stripe {
     }
 
     fn rotation(&self) -> Rotation {
-        self.geometry.rotation(self.place.parity_start)
+        self.place.columns
     }
 
     pub(crate) fn is_full(&self) -> bool {

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Kind, MapEntry};
+use cygnus_format::{Discard, Geometry, Kind, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, VolumeId};
 
@@ -149,8 +149,7 @@ impl Writer {
         if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane == Lane::User && reactor.must_flush_first() {
             return false;
         }
-        let geometry = *reactor.shared.layout.geometry();
-        if self.segment.is_some() && geometry.full_rows_at(self.next_row) == 0 {
+        if self.segment.as_ref().is_some_and(|segment| segment.grant.shape.full_rows_at(self.next_row) == 0) {
             self.close_segment(reactor);
         }
         if self.segment.is_none() {
@@ -164,6 +163,7 @@ impl Writer {
         }
         let segment = self.segment.as_ref().expect("just opened");
         let grant = segment.grant;
+        let geometry = grant.shape;
         let rows = geometry.full_rows_at(self.next_row);
         let place = StripePlace {
             seg: grant.seg,
@@ -174,12 +174,12 @@ impl Writer {
             start_row: self.next_row,
             header_blocks: geometry.header_blocks(rows),
             rows,
-            parity_start: reactor.rotation(grant.segment).parity_start,
+            columns: reactor.columns_of_shape(&geometry, grant.segment),
             opened: reactor.shared.stripes.next(),
             lane: self.lane,
         };
         segment.stripe_opens(self.next_row);
-        self.stripe = Some(self.stripe_object(reactor, place));
+        self.stripe = Some(self.stripe_object(reactor, geometry, place));
         if self.lane == Lane::User {
             reactor.destage_later();
         }
@@ -189,16 +189,16 @@ impl Writer {
         true
     }
 
-    fn stripe_object(&mut self, reactor: &Reactor, place: StripePlace) -> Stripe {
+    fn stripe_object(&mut self, reactor: &Reactor, geometry: Geometry, place: StripePlace) -> Stripe {
         while let Some(idle) = self.idle.pop() {
             if let Ok(mut stripe) = Rc::try_unwrap(idle)
                 && stripe.is_idle()
             {
-                stripe.reset(place);
+                stripe.reset(geometry, place);
                 return stripe;
             }
         }
-        Stripe::allocate(&reactor.rt, *reactor.shared.layout.geometry(), place)
+        Stripe::allocate(&reactor.rt, reactor.shared.protections.tallest(), geometry, place)
     }
 
     /// Has a task fetch the next segment, unless one is at it already.
@@ -309,19 +309,19 @@ impl Writer {
     }
 
     fn count(&self, reactor: &Reactor, stripe: &Stripe) {
-        let geometry = reactor.shared.layout.geometry();
+        let columns = stripe.place.columns;
         let totals = &reactor.shared.totals;
         let rows = stripe.end_row() - stripe.place.start_row - stripe.place.header_blocks;
-        let width = u64::from(geometry.width());
+        let width = u64::from(columns.width());
         let used = u64::from(stripe.used());
         match self.lane {
             Lane::User => count(&totals.user_written, used),
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),
         }
-        count(&totals.parity_written, u64::from(rows) * u64::from(geometry.parity));
+        count(&totals.parity_written, u64::from(rows) * u64::from(columns.parity));
         count(&totals.header_written, u64::from(stripe.place.header_blocks) * width);
-        count(&totals.padding_written, u64::from(geometry.slots(rows)) - used);
+        count(&totals.padding_written, u64::from(rows) * u64::from(columns.data) - used);
         if self.lane != Lane::Meta {
             count(&reactor.shared.since_checkpoint, used * BLOCK as u64);
         }

@@ -53,7 +53,8 @@ fn a_crashed_array_with_newer_stripes_is_not_opened_and_nothing_changes() {
         make_newer(&sample, at);
         let before = sample.contents();
         session(&sample.world, &sample.disks, |rt, devices| async move {
-            let opened = [Array::open(&rt, &devices, &options()).await, Array::open_by_force(&rt, &devices, &options()).await];
+            let opened =
+                [Array::open(&rt, &devices, &options()).await, Array::open_by_force(&rt, &devices, &options()).await];
             for opened in opened {
                 match opened {
                     Err(ArrayError::Newer(why)) => assert_names_all(&why),

@@ -1,6 +1,6 @@
 //! Drawing a story from a seed.
 
-use cygnus_format::{DATA_START, Geometry};
+use cygnus_format::{DATA_START, Geometry, MAX_PARITY, Protection};
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
@@ -94,6 +94,8 @@ fn some_time(rng: &mut Rng) -> Nanos {
     Nanos(rng.below(1 << magnitude))
 }
 
+/// One story in so many is of an array in which segments are not protected alike.
+const DIFFER_ONE_IN: u64 = 4;
 /// One story in so many is of an array whose groups are emptied as a whole.
 const SERIAL_ONE_IN: u64 = 4;
 
@@ -102,6 +104,23 @@ impl Shape {
     fn of_seed(seed: u64, rng: &mut Rng) -> Self {
         let mut apart = Rng::new(seed ^ 0x7365_7269);
         if apart.chance(1, SERIAL_ONE_IN) { Self::serial(&mut apart) } else { Self::random(rng) }
+    }
+
+    /// Segments of clients have more parity than the others, now and then, if there are columns for it. Apart from the rest
+    /// too.
+    fn differ(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ 0x6469_6666);
+        let (least, most) = (self.geometry.parity + 1, MAX_PARITY.min(self.geometry.width() - 1));
+        if least > most || !rng.chance(1, DIFFER_ONE_IN) {
+            return;
+        }
+        let parity = least + rng.below(u64::from(most - least) + 1) as u8;
+        let shape = self.geometry.protected_by(Protection::FullStripe { parity });
+        if shape.is_some_and(|shape| shape.validate().is_ok()) {
+            self.clients_parity = Some(parity);
+            // Segments may have become too small to promise anything.
+            self.clients_parity = Some(parity).filter(|_| crate::array::usable_blocks(self) > 0);
+        }
     }
 
     /// Groups of one device mostly, without redundancy or mirrored.
@@ -128,6 +147,7 @@ impl Shape {
             groups,
             geometry,
             placement: if rng.chance(1, 4) { ParityPlacement::Fixed } else { preset.policies().parity },
+            clients_parity: None,
             over_provision_permille: pick(rng, &[50, 200, 400]),
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
@@ -193,7 +213,10 @@ impl Story {
     /// The story of a seed among those of a tier.
     pub fn about(tier: Tier, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let shape = Shape::of_seed(seed, &mut rng);
+        let mut shape = Shape::of_seed(seed, &mut rng);
+        if tier == Tier::All {
+            shape.differ(seed);
+        }
         let usable = crate::array::usable_blocks(&shape);
         let parity = shape.geometry.parity;
         let temper = Temper {

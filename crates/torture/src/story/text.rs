@@ -102,6 +102,9 @@ impl Display for Shape {
             self.over_provision_permille,
             self.reactors,
         )?;
+        if let Some(parity) = self.clients_parity {
+            write!(f, " clients {parity}")?;
+        }
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
         }
@@ -293,6 +296,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     };
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
+    let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
@@ -307,6 +311,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         groups,
         geometry,
         placement,
+        clients_parity,
         over_provision_permille,
         segments,
         reactors,
