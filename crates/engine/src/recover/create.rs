@@ -163,7 +163,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [(placement == ParityPlacement::Fixed).then_some(fixed), clients].into_iter().flatten().collect(),
+        policies: [clients, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,
