@@ -461,3 +461,14 @@ impl Draw {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_differ_in_some_stories_and_are_alike_in_most() {
+        let differ = (0..200).filter(|&seed| Story::random(seed).shape.clients_parity.is_some()).count();
+        assert!((15..60).contains(&differ), "{differ} of 200");
+    }
+}
