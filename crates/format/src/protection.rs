@@ -92,9 +92,11 @@ impl ProtectionPage {
     /// # Errors
     /// When it names a protection that this program does not know.
     pub fn decode(block: &[u8], number: u64) -> Result<Vec<(u32, Protection)>, UnknownProtection> {
-        let first = number.saturating_mul(PROTECTION_PAGE_FRAMES.into());
-        let frames = block.iter().zip(first..).filter(|&(&byte, frame)| byte != 0 && frame <= u32::MAX.into());
-        frames.map(|(&byte, frame)| Ok((frame as u32, Protection::from_byte(byte)?))).collect()
+        let first = number.checked_mul(PROTECTION_PAGE_FRAMES.into()).and_then(|first| u32::try_from(first).ok());
+        // Beyond all frames there is nothing to say.
+        let Some(first) = first else { return Ok(Vec::new()) };
+        let frames = block.iter().zip(first..=u32::MAX).filter(|&(&byte, _)| byte != 0);
+        frames.map(|(&byte, frame)| Ok((frame, Protection::from_byte(byte)?))).collect()
     }
 }
 
@@ -144,7 +146,10 @@ mod tests {
                 bytes[at] = 0x47;
                 prop_assert_eq!(ProtectionPage::decode(&bytes, number % 64), Err(UnknownProtection(0x47)));
             }
-            let _ = ProtectionPage::decode(&bytes, number);
+            // From the last frame that a number has, and beyond.
+            for number in [number, u64::from(u32::MAX) / u64::from(PROTECTION_PAGE_FRAMES), u64::MAX] {
+                let _ = ProtectionPage::decode(&bytes, number);
+            }
         }
 
         /// The questions that readers ask, against each other.
