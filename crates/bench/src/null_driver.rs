@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use cygnus_format::DATA_START;
-use cygnus_runtime::{Completion, DeviceInfo, DeviceIx, Driver, Events, Halt, Message, Op, OpId, Outcome};
+use cygnus_runtime::{
+    Capabilities, Completion, DeviceClass, DeviceInfo, DeviceIx, Driver, Events, Halt, Message, Op, OpId, Outcome,
+};
 use cygnus_types::{Nanos, ReactorId};
 
 /// Bytes that each device keeps: the superblocks.
@@ -19,13 +21,7 @@ pub(crate) struct NullDriver {
 impl NullDriver {
     /// A driver of `devices` devices of `size` bytes, and their descriptions.
     pub(crate) fn new(devices: usize, size: u64) -> (Self, Vec<DeviceInfo>) {
-        let info = |n| DeviceInfo {
-            ix: DeviceIx(n as u16),
-            name: format!("null{n}"),
-            size,
-            logical_block: 4096,
-            can_trim: false,
-        };
+        let info = |n| DeviceInfo { ix: DeviceIx(n as u16), name: format!("null{n}"), size, logical_block: 4096 };
         let kept = vec![vec![0; KEPT]; devices];
         let driver = Self { epoch: Instant::now(), kept, queue: Vec::new(), messages: Vec::new() };
         (driver, (0..devices).map(info).collect())
@@ -54,6 +50,10 @@ impl NullDriver {
 impl Driver for NullDriver {
     fn now(&self) -> Nanos {
         Nanos(self.epoch.elapsed().as_nanos() as u64)
+    }
+
+    fn capabilities(&self, _: DeviceIx) -> Capabilities {
+        Capabilities { class: DeviceClass::Memory, ..Capabilities::default() }
     }
 
     fn submit(&mut self, id: OpId, op: Op) {

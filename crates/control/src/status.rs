@@ -448,6 +448,9 @@ pub struct DeviceStatus {
     /// reactor sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_to_answer_millis: Option<u64>,
+    /// What its device is and what it can do; absent while the array is stopped or the member is away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<DeviceCapabilities>,
     /// The spare that is being filled to take over from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successor: Option<String>,
@@ -478,6 +481,7 @@ impl DeviceStatus {
             state,
             trouble: None,
             slow_to_answer_millis: None,
+            capabilities: None,
             successor: None,
             size_bytes: 0,
             io: DeviceCounters::default(),
@@ -492,6 +496,15 @@ impl DeviceStatus {
     pub fn is_back(&self) -> bool {
         self.state == DeviceState::Missing && self.size_bytes > 0
     }
+}
+
+/// What a device is and what it can do, as the system says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCapabilities {
+    /// `flash`, `disk`, `remote` (beyond a network), `memory` or `unknown`.
+    pub class: String,
+    /// Whether discarding gives space back: to the drive's own cleaning, or to the file system.
+    pub trims: bool,
 }
 
 /// What went wrong with a device since it joined the array; 255 stands for that many or more.

@@ -55,7 +55,7 @@ pub use map::l2p::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
 pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect};
 pub use recover::create::{
-    CreateOptions, create, describe_members, random_uuid, refuse_used, segments_on, wipe, write_first,
+    CreateOptions, create, describe_members, random_uuid, refuse_used, refuse_zoned, segments_on, wipe, write_first,
 };
 pub use recover::gone::{Readmitted, VolumeAfter};
 pub use recover::open::{OpenOptions, RecoveryReport};

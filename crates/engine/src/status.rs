@@ -2,6 +2,7 @@
 
 use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::Suspicion;
+use cygnus_runtime::Capabilities;
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::care::member::Departure;
@@ -115,6 +116,8 @@ pub struct MemberStatus {
     pub state: MemberState,
     /// What its device did not do; of one that is missing, the reason why, if it was there when the array was opened.
     pub trouble: Option<Trouble>,
+    /// What its device is and what it can do, while it is in service.
+    pub capabilities: Option<Capabilities>,
     /// Bytes written by the array.
     pub written: u64,
     /// Bytes read for users.
@@ -397,6 +400,7 @@ impl Reactor {
                 (None, Some(_), Departure::Trouble(trouble)) => Some(trouble),
                 (trouble, ..) => trouble,
             },
+            capabilities: self.device_in_service(member).map(|dev| self.rt.capabilities(dev)),
             written: read(&state.counters.written),
             read: read(&state.counters.read),
             cleaning_read: read(&state.counters.cleaning_read),

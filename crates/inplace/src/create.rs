@@ -1,6 +1,8 @@
 //! Making an array: all checks before the first byte is written.
 
-use cygnus_engine::{ArrayError, Work, describe_members, random_uuid, refuse_used, segments_on, write_first};
+use cygnus_engine::{
+    ArrayError, Work, describe_members, random_uuid, refuse_used, refuse_zoned, segments_on, write_first,
+};
 use cygnus_format::{
     ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
     Superblock,
@@ -44,6 +46,7 @@ pub fn create<'a>(
 ) -> Work<'a, Result<Uuid, ArrayError>> {
     Box::pin(async move {
         let state = plan(rt, devices, options)?;
+        refuse_zoned(rt, devices)?;
         if !options.force {
             refuse_used(rt, devices).await?;
         }

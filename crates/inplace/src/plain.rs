@@ -182,7 +182,9 @@ impl Core {
             let device = self.layout.device(piece.stripe, piece.column);
             let in_trouble = self.device(device).trouble.get().is_some();
             let len = u64::from(piece.rows) * BLOCK as u64;
-            (!in_trouble).then(|| (self.slot(device), self.start_trim(device, piece.stripe, piece.row, len)))
+            let gives_back = self.rt.capabilities(self.device_ix(device)).trim;
+            (gives_back && !in_trouble)
+                .then(|| (self.slot(device), self.start_trim(device, piece.stripe, piece.row, len)))
         };
         let trims: Vec<_> = self.layout.pieces(first, blocks).filter_map(trim).collect();
         let core = self.clone();

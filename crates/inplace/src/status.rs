@@ -2,6 +2,7 @@
 
 use cygnus_engine::{ArrayHealth, Suspended, Trouble};
 use cygnus_format::MemberState;
+use cygnus_runtime::Capabilities;
 use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::array::Array;
@@ -62,6 +63,8 @@ pub struct MemberStatus {
     pub trouble: Option<Trouble>,
     /// For how long it has owed an answer, if that is a sizeable part of what it is given.
     pub slow_to_answer: Option<Nanos>,
+    /// What its device is and what it can do, while it is in service.
+    pub capabilities: Option<Capabilities>,
     /// Size of its device; 0 if that is not there.
     pub size: ByteSize,
     /// What was done with it since the array was opened.
@@ -142,6 +145,7 @@ impl Array {
             slow_to_answer: device
                 .filter(|_| !core.is_failed(ix))
                 .and_then(|_| self.0.rt.slow_to_answer(core.device_ix(ix))),
+            capabilities: device.filter(|_| !core.is_failed(ix)).map(|_| self.0.rt.capabilities(core.device_ix(ix))),
             size: ByteSize(device.map_or(0, |device| device.size)),
             traffic: core.device(ix).traffic.get(),
         }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
 use crate::executor::UNWANTED_TIMERS;
-use crate::{Buf, DeviceInfo, IoErrorKind, Rng, Runtime, either};
+use crate::{Buf, Conversion, DeviceInfo, Extra, IoErrorKind, Rng, Runtime, either};
 
 /// Bytes every device given to the suite must have at least.
 pub const MIN_DEVICE: u64 = 4 << 20;
@@ -38,6 +38,7 @@ pub const CHECKS: &[Check] = &[
     ("dropped sleeps leave few timers", dropped_sleeps),
     ("a dropped future keeps its buffer", dropped_future_keeps_buffer),
     ("I/O outside the device is a range error", out_of_range),
+    ("what a device says it lacks it refuses", lacked),
     ("a reactor can write to itself", message_to_self),
     ("yielding tasks share the reactor with I/O", fairness),
     ("the clock never runs backwards", monotonic),
@@ -52,6 +53,42 @@ pub fn run_all(mut make: impl FnMut() -> Fixture) {
         check(&fixture);
         fixture.rt.drop_tasks();
     }
+}
+
+fn lacked(fixture: &Fixture) {
+    let rt = fixture.rt.clone();
+    let device = fixture.devices[0].clone();
+    let result = rt.run(async {
+        let can = rt.capabilities(device.ix);
+        let page = rt.alloc(2 * BLOCK);
+        write_pattern(&rt, &device, 3, 2, 7).await;
+        let mut lacked = Vec::new();
+        if !can.zones.is_some_and(|zones| zones.commands) {
+            lacked.push(Extra::Append { zone: 0, buf: page.slice(0..BLOCK) });
+            lacked.extend([Extra::Reset { zone: 0 }, Extra::Report { zone: 0 }]);
+        }
+        if !can.convert {
+            let block = BLOCK as u64;
+            let (source, destination) = (at(3), at(9));
+            lacked.push(Extra::Convert(Conversion { source, destination, chunk: block, chunks: 2, row: 0 }));
+        }
+        if can.oob_bytes == 0 {
+            lacked.push(Extra::WriteOob {
+                offset: at(3),
+                buf: page.slice(0..BLOCK),
+                oob: page.slice(BLOCK..BLOCK + 8),
+            });
+            lacked.push(Extra::ReadOob { offset: at(3), blocks: 1, into: page.slice(0..8) });
+        }
+        for what in lacked {
+            let name = format!("{what:?}");
+            let error = rt.extra(device.ix, what).await.expect_err("it has said that it cannot");
+            assert_eq!(error.kind, IoErrorKind::Unsupported, "{name}: {error}");
+        }
+        // Nothing has come of it.
+        expect_pattern(&rt, &device, 3, 2, 7).await;
+    });
+    result.expect("it ends");
 }
 
 /// A buffer of whole blocks filled with a pattern that is different for every `tag`.

@@ -2,7 +2,7 @@
 
 use cygnus_types::{Nanos, ReactorId};
 
-use crate::{Completion, Message, Op, OpId};
+use crate::{Capabilities, Completion, DeviceIx, Message, Op, OpId};
 
 /// What [`Driver::park`] brings back: completions of this reactor's operations and messages from other reactors.
 #[derive(Default)]
@@ -42,6 +42,9 @@ pub enum Halt {
 pub trait Driver {
     /// Monotonic time. Cheap; the executor still caches it once per turn.
     fn now(&self) -> Nanos;
+
+    /// What a device is and what it can do, as it is open now; of one that there is not, nothing. Cheap.
+    fn capabilities(&self, dev: DeviceIx) -> Capabilities;
 
     /// Takes an operation. It may be queued until the next [`Driver::park`].
     fn submit(&mut self, id: OpId, op: Op);

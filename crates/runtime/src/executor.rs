@@ -13,8 +13,8 @@ use crate::mailbox::Mailbox;
 use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
-    Buf, BufPool, BufSlice, Completion, DeviceIx, DeviceWatch, Driver, Events, Halt, IoError, ListenerId, Message, Op,
-    OpId, Outcome, Rng, SocketId, patience,
+    Buf, BufPool, BufSlice, Capabilities, Completion, DeviceIx, DeviceWatch, Driver, Events, Extra, Halt, IoError,
+    ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, patience,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
@@ -145,6 +145,16 @@ impl Runtime {
     /// Discards a range of a device; bytes.
     pub fn trim(&self, dev: DeviceIx, offset: u64, len: u64) -> OpFuture {
         self.submit(Op::Trim { dev, offset, len })
+    }
+
+    /// Has a device do what not every device can; see [`Extra`].
+    pub fn extra(&self, dev: DeviceIx, what: Extra) -> OpFuture {
+        self.submit(Op::Extra { dev, what })
+    }
+
+    /// What a device is and what it can do.
+    pub fn capabilities(&self, dev: DeviceIx) -> Capabilities {
+        self.0.driver.borrow().capabilities(dev)
     }
 
     /// Opens a device anew; see [`Op::Reopen`].

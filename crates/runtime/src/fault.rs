@@ -33,6 +33,8 @@ pub enum IoErrorKind {
     Refused,
     /// The device gave no answer within the patience for it.
     Hung,
+    /// The device, or its driver, has no such command.
+    Unsupported,
     /// The range lies outside the device or breaks its alignment: a bug of the caller.
     Range,
     /// The transport of a socket broke or was closed.
@@ -43,13 +45,14 @@ pub enum IoErrorKind {
 
 impl IoErrorKind {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Medium,
         Self::Unclear,
         Self::Gone,
         Self::Path,
         Self::Refused,
         Self::Hung,
+        Self::Unsupported,
         Self::Range,
         Self::Closed,
         Self::NoSpace,
@@ -60,7 +63,7 @@ impl IoErrorKind {
     pub const fn may_pass(self) -> bool {
         match self {
             Self::Unclear | Self::Gone | Self::Path | Self::Refused | Self::Hung | Self::NoSpace => true,
-            Self::Medium | Self::Range | Self::Closed => false,
+            Self::Medium | Self::Unsupported | Self::Range | Self::Closed => false,
         }
     }
 
@@ -78,6 +81,7 @@ impl IoErrorKind {
             Self::Path => "the path to the device is lost",
             Self::Refused => "it is not allowed",
             Self::Hung => "the device gives no answer",
+            Self::Unsupported => "the device has no such command",
             Self::Range => "the device does not take such a range",
             Self::Closed => "the connection is closed",
             Self::NoSpace => "there is no space left below the device",

@@ -11,10 +11,12 @@
 //! * No lock, allocation or system call per I/O: buffers, operation slots and task slots are recycled.
 
 mod buf;
+mod capabilities;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod driver;
 mod executor;
+mod extra;
 mod fault;
 mod mailbox;
 mod memory;
@@ -27,9 +29,11 @@ mod sync;
 mod task;
 
 pub use buf::{Buf, BufPool, BufSlice};
+pub use capabilities::{Capabilities, DeviceClass, Zones};
 pub use cygnus_types::Rng;
 pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};
+pub use extra::{Conversion, Extra, ZoneInfo};
 pub use fault::{IoError, IoErrorKind};
 pub use mailbox::Message;
 pub use memory::{MemoryPart, MemoryUse};

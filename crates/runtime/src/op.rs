@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use cygnus_types::Nanos;
 
-use crate::{BufSlice, IoError};
+use crate::{BufSlice, Extra, IoError, ZoneInfo};
 
 /// Names an operation in flight: an index into the executor's slab of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,8 +34,6 @@ pub struct DeviceInfo {
     pub size: u64,
     /// Smallest unit of I/O in bytes (512 or 4096); the engine only ever uses multiples of 4096.
     pub logical_block: u32,
-    /// Whether [`Op::Trim`] gives space back; where false it is accepted and does nothing.
-    pub can_trim: bool,
 }
 
 /// One request to the world. Offsets and lengths are in bytes and multiples of 4096 for devices.
@@ -72,6 +70,13 @@ pub enum Op {
         offset: u64,
         /// Length in bytes.
         len: u64,
+    },
+    /// A command that not every device has.
+    Extra {
+        /// Which device.
+        dev: DeviceIx,
+        /// What it is to do.
+        what: Extra,
     },
     /// Open the device anew by its path, under the same number: after its path was lost, or it was taken out and put back.
     /// Succeeds when it is there, at least as large as it was, and nobody else has claimed it; else everything stays as it
@@ -120,6 +125,8 @@ pub enum IoClass {
     Flush,
     /// Trim.
     Trim,
+    /// For zones, or inside the device: neither read nor write.
+    Extra,
     /// Open anew.
     Reopen,
 }
@@ -132,6 +139,7 @@ impl IoClass {
             Self::Write => "a write",
             Self::Flush => "a flush",
             Self::Trim => "a trim",
+            Self::Extra => "a command of its kind",
             Self::Reopen => "opening it",
         }
     }
@@ -155,6 +163,11 @@ impl DeviceIo {
             Op::Write { dev, buf, .. } => (dev, IoClass::Write, buf.len() as u64),
             Op::Flush { dev } => (dev, IoClass::Flush, 0),
             Op::Trim { dev, len, .. } => (dev, IoClass::Trim, *len),
+            Op::Extra { dev, what } => match what {
+                Extra::Append { buf, .. } | Extra::WriteOob { buf, .. } => (dev, IoClass::Write, buf.len() as u64),
+                Extra::ReadOob { into, .. } => (dev, IoClass::Read, into.len() as u64),
+                Extra::Reset { .. } | Extra::Report { .. } | Extra::Convert(_) => (dev, IoClass::Extra, 0),
+            },
             Op::Reopen { dev } => (dev, IoClass::Reopen, 0),
             Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => return None,
         };
@@ -183,6 +196,10 @@ pub enum Outcome {
     Done,
     /// Number of bytes received.
     Bytes(u32),
+    /// Where an append went, in bytes of the device.
+    At(u64),
+    /// How a zone stands.
+    Zone(ZoneInfo),
     /// A freshly accepted connection, and who is at its other end.
     Socket(SocketId, Peer),
 }

@@ -20,7 +20,7 @@ pub(crate) const LONGEST_TURN: Nanos = Nanos::millis(100);
 pub(crate) fn limit(patience: Nanos, io: &DeviceIo) -> Nanos {
     let times = match io.class {
         IoClass::Read | IoClass::Write => 1,
-        IoClass::Flush | IoClass::Reopen => FLUSH,
+        IoClass::Flush | IoClass::Extra | IoClass::Reopen => FLUSH,
         IoClass::Trim => TRIM,
     };
     let by_length = if io.class == IoClass::Trim { TRIM_PER_GIB.0.saturating_mul(io.bytes >> 30) } else { 0 };

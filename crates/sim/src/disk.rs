@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_runtime::{BufSlice, IoError, IoErrorKind, Op, Rng};
+use cygnus_runtime::{BufSlice, Capabilities, Conversion, DeviceClass, Extra, IoError, IoErrorKind, Op, Rng};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::FaultRates;
@@ -97,6 +97,29 @@ pub(crate) enum Action {
     Write {
         offset: u64,
         buf: BufSlice,
+        /// What is stored beside each block, in equal parts.
+        oob: Option<BufSlice>,
+    },
+    /// A write of which only the model says where it goes; then it becomes one.
+    Append {
+        zone: u32,
+        buf: BufSlice,
+    },
+    Reset {
+        zone: u32,
+    },
+    /// A zone was reset: it holds nothing.
+    Clear {
+        blocks: Range<u64>,
+    },
+    Report {
+        zone: u32,
+    },
+    Convert(Conversion),
+    ReadOob {
+        offset: u64,
+        blocks: u32,
+        into: BufSlice,
     },
     Trim {
         offset: u64,
@@ -113,8 +136,11 @@ pub(crate) enum Action {
 impl Action {
     fn blocks(&self) -> Range<u64> {
         let (offset, len) = match self {
-            Action::Read { offset, buf } | Action::Write { offset, buf } => (*offset, buf.len() as u64),
+            Action::Read { offset, buf } | Action::Write { offset, buf, .. } => (*offset, buf.len() as u64),
             Action::Trim { offset, len } => (*offset, *len),
+            Action::Clear { blocks } => return blocks.clone(),
+            Action::Append { .. } | Action::Reset { .. } | Action::Report { .. } => (0, 0),
+            Action::Convert(_) | Action::ReadOob { .. } => (0, 0),
             Action::Flush { .. } | Action::Reopen | Action::Refused(_) => (0, 0),
         };
         offset / BLOCK as u64..(offset + len) / BLOCK as u64
@@ -129,6 +155,8 @@ struct Pending {
 
 pub(crate) struct Disk {
     pub(crate) config: DiskConfig,
+    /// What it can do.
+    pub(crate) capabilities: Capabilities,
     pub(crate) media: Media,
     /// What a blank device holds instead of media.
     sheet: Option<Sheet>,
@@ -160,8 +188,11 @@ pub(crate) struct Disk {
 
 impl Disk {
     pub(crate) fn new(config: DiskConfig) -> Self {
+        // A drive of no particular make.
+        let capabilities = Capabilities { class: DeviceClass::Flash, trim: config.can_trim, ..Capabilities::default() };
         Self {
             config,
+            capabilities,
             media: Media::default(),
             sheet: None,
             unreadable: BTreeSet::new(),
@@ -189,6 +220,11 @@ impl Disk {
         Self { sheet: Some(Sheet::new(config.size, contents)), ..Self::new(config) }
     }
 
+    /// Whether what is written to it can be read again, whatever it is.
+    pub(crate) fn keeps_contents(&self) -> bool {
+        self.sheet.is_none()
+    }
+
     /// Bytes of memory that a blank device takes, besides those of its world's contents.
     pub(crate) fn sheet_memory(&self) -> u64 {
         self.sheet.as_ref().map_or(0, Sheet::memory)
@@ -202,7 +238,8 @@ impl Disk {
         }
         let action = match op {
             Op::Read { offset, buf, .. } => Action::Read { offset, buf },
-            Op::Write { offset, buf, .. } => Action::Write { offset, buf },
+            Op::Write { offset, buf, .. } => Action::Write { offset, buf, oob: None },
+            Op::Extra { what, .. } => of_extra(what),
             Op::Trim { offset, len, .. } => Action::Trim { offset, len },
             Op::Flush { .. } => Action::Flush { barrier: tick },
             Op::Reopen { .. } => Action::Reopen,
@@ -215,7 +252,7 @@ impl Disk {
                 action
             }
             _ if self.estranged => Action::Refused(IoError::new(IoErrorKind::Gone)),
-            Action::Read { offset, ref buf } | Action::Write { offset, ref buf }
+            Action::Read { offset, ref buf } | Action::Write { offset, ref buf, .. }
                 if !self.contains(offset, buf.len() as u64) =>
             {
                 Action::Refused(IoError::new(IoErrorKind::Range))
@@ -223,7 +260,20 @@ impl Disk {
             Action::Trim { offset, len } if !self.contains(offset, len) => {
                 Action::Refused(IoError::new(IoErrorKind::Range))
             }
+            odd if is_odd(&odd) => Action::Refused(IoError::new(IoErrorKind::Range)),
+            ref extra if self.lacks(extra) => Action::Refused(IoError::new(IoErrorKind::Unsupported)),
             admitted => admitted,
+        }
+    }
+
+    /// Whether the device has no such command.
+    fn lacks(&self, action: &Action) -> bool {
+        let Capabilities { zones, convert, oob_bytes, .. } = self.capabilities;
+        match action {
+            Action::Append { .. } | Action::Reset { .. } | Action::Report { .. } => zones.is_none(),
+            Action::Convert(_) => !convert,
+            Action::Write { oob: Some(_), .. } | Action::ReadOob { .. } => oob_bytes == 0,
+            _ => false,
         }
     }
 
@@ -241,6 +291,9 @@ impl Disk {
             Action::Write { .. } => timing.write + transfer,
             Action::Trim { .. } => timing.trim,
             Action::Flush { .. } => timing.flush,
+            // Only models carry these out, and tell how long they take.
+            Action::Append { .. } | Action::Reset { .. } | Action::Clear { .. } | Action::Report { .. } => Nanos::ZERO,
+            Action::Convert(_) | Action::ReadOob { .. } => Nanos::ZERO,
             Action::Reopen | Action::Refused(_) => Nanos::ZERO,
         };
         (base + Nanos(rng.below(timing.jitter.0 + 1))) * self.slowness_of(action) + Nanos(1)
@@ -301,8 +354,16 @@ impl Disk {
                 self.stats.reads += 1;
                 self.stats.read_bytes += buf.len() as u64;
             }
+            Action::Clear { blocks } => {
+                // As drives do, and for good: the pointer says so.
+                blocks.clone().for_each(|block| self.store_durably(block, Content::Zeros));
+            }
+            Action::Convert(conversion) => self.convert(conversion),
+            Action::ReadOob { offset, blocks, into } => self.read_oob(offset / BLOCK as u64, *blocks, into)?,
+            Action::Report { .. } => {}
+            Action::Append { .. } | Action::Reset { .. } => unreachable!("the model has carried it out"),
             Action::Write { buf, .. } => {
-                self.write(action, buf, tick, rng)?;
+                self.write(action, tick, rng)?;
                 self.stats.writes += 1;
                 self.stats.written_bytes += buf.len() as u64;
             }
@@ -340,7 +401,7 @@ impl Disk {
             }
             let racing = others.iter().filter(|other| other.blocks().contains(&block) && rng.chance(1, 2)).last();
             match racing {
-                Some(Action::Write { offset, buf: theirs }) => {
+                Some(Action::Write { offset, buf: theirs, .. }) => {
                     let from = (block * BLOCK as u64 - offset) as usize;
                     buf.copy_from(n * BLOCK, &theirs.bytes()[from..from + BLOCK]);
                 }
@@ -358,10 +419,10 @@ impl Disk {
             _ => {}
         }
         match action {
-            Action::Write { buf, .. } => {
+            Action::Write { buf, oob, .. } => {
                 for (n, block) in action.blocks().enumerate() {
                     if likely >= 256 || rng.chance(likely, 256) {
-                        self.store(block, &buf.bytes()[n * BLOCK..(n + 1) * BLOCK], tick);
+                        self.store(block, part_of(buf, oob, n), tick);
                         self.maybe_flip(block, rng);
                     }
                 }
@@ -372,10 +433,56 @@ impl Disk {
     }
 
     /// A block arrives where it should.
-    fn store(&mut self, block: u64, bytes: &[u8], tick: u64) {
+    fn store(&mut self, block: u64, content: Content, tick: u64) {
         self.unreadable.remove(&block);
         self.wrong.remove(&block);
-        self.media.write(block, Content::of(bytes), tick);
+        self.media.write(block, content, tick);
+    }
+
+    /// The device itself stores a block, for good.
+    fn store_durably(&mut self, block: u64, content: Content) {
+        self.unreadable.remove(&block);
+        self.wrong.remove(&block);
+        self.media.write_durably(block, content);
+    }
+
+    /// Computes parity of blocks and of what is beside them, stores it, and forgets the blocks.
+    fn convert(&mut self, conversion: &Conversion) {
+        let in_blocks = |bytes: u64| bytes / BLOCK as u64;
+        let (source, chunk) = (in_blocks(conversion.source), in_blocks(conversion.chunk));
+        let rows = usize::from(conversion.row) + 1;
+        for n in 0..chunk {
+            let operands: Vec<&Content> =
+                (0..u64::from(conversion.chunks)).map(|nth| self.media.get(source + nth * chunk + n)).collect();
+            let blocks: Vec<Vec<u8>> = operands.iter().map(|content| content.to_vec()).collect();
+            let beside = operands.iter().map(|content| content.oob().len()).max().unwrap_or(0);
+            let padded = |content: &&Content| {
+                let mut oob = content.oob().to_vec();
+                oob.resize(beside, 0);
+                oob
+            };
+            let oob: Vec<Vec<u8>> = operands.iter().map(padded).collect();
+            let parity = Content::with_oob(&row_of_parity(&blocks, rows), &row_of_parity(&oob, rows));
+            self.store_durably(in_blocks(conversion.destination) + n, parity);
+        }
+        for block in source..source + chunk * u64::from(conversion.chunks) {
+            self.store_durably(block, Content::Zeros);
+        }
+    }
+
+    /// What is beside blocks.
+    fn read_oob(&mut self, first: u64, blocks: u32, into: &BufSlice) -> Result<(), IoError> {
+        let each = into.len() / blocks as usize;
+        into.zero(0..into.len());
+        for (block, at) in (first..first + u64::from(blocks)).zip((0..).step_by(each)) {
+            if self.unreadable.contains(&block) {
+                self.met.push(FaultKind::Unreadable);
+                return Err(IoError::new(IoErrorKind::Medium));
+            }
+            let oob = self.media.get(block).oob();
+            into.copy_from(at, &oob[..oob.len().min(each)]);
+        }
+        Ok(())
     }
 
     /// Changes what is stored behind everyone's back.
@@ -392,7 +499,7 @@ impl Disk {
     }
 
     /// A write that has come to its end: stored as it should be, or one of the ways in which it is not.
-    fn write(&mut self, action: &Action, buf: &BufSlice, tick: u64, rng: &mut Rng) -> Result<(), IoError> {
+    fn write(&mut self, action: &Action, tick: u64, rng: &mut Rng) -> Result<(), IoError> {
         let blocks = action.blocks();
         if let Some(kind) = self.write_error {
             self.met.push(FaultKind::WriteError);
@@ -415,7 +522,7 @@ impl Disk {
             self.wrong.extend(blocks.map(|block| (block, FaultKind::TornWrite)));
             self.apply(action, tick, rng, 128);
         } else if happens(misdirected_per_million, rng) {
-            self.misdirect(blocks, buf, tick, rng);
+            self.misdirect(blocks, action, tick, rng);
         } else {
             self.apply(action, tick, rng, 256);
         }
@@ -423,7 +530,8 @@ impl Disk {
     }
 
     /// Stores a write's blocks elsewhere: a few blocks away, or anywhere.
-    fn misdirect(&mut self, blocks: Range<u64>, buf: &BufSlice, tick: u64, rng: &mut Rng) {
+    fn misdirect(&mut self, blocks: Range<u64>, action: &Action, tick: u64, rng: &mut Rng) {
+        let Action::Write { buf, oob, .. } = action else { return };
         let (count, all) = (blocks.end - blocks.start, self.config.size / BLOCK as u64);
         let first = match rng.below(4) {
             0 => rng.below(all),
@@ -432,7 +540,7 @@ impl Disk {
         };
         let first = first.min(all - count);
         for n in 0..count {
-            self.store(first + n, &buf.bytes()[n as usize * BLOCK..(n as usize + 1) * BLOCK], tick);
+            self.store(first + n, part_of(buf, oob, n as usize), tick);
         }
         let touched = blocks.chain(first..first + count);
         self.wrong.extend(touched.map(|block| (block, FaultKind::MisdirectedWrite)));
@@ -513,6 +621,57 @@ impl Disk {
         self.hung = false;
         self.stalled.clear();
         self.met.clear();
+    }
+}
+
+/// The `nth` block of a write, with what is beside it.
+fn part_of(buf: &BufSlice, oob: &Option<BufSlice>, nth: usize) -> Content {
+    let bytes = &buf.bytes()[nth * BLOCK..(nth + 1) * BLOCK];
+    let Some(oob) = oob else { return Content::of(bytes) };
+    let each = oob.len() / (buf.len() / BLOCK);
+    Content::with_oob(bytes, &oob.bytes()[nth * each..(nth + 1) * each])
+}
+
+/// The last of so many parities of these.
+fn row_of_parity(operands: &[Vec<u8>], rows: usize) -> Vec<u8> {
+    let len = operands.first().map_or(0, Vec::len);
+    let padded = len.next_multiple_of(cygnus_parity::ALIGNMENT);
+    let operands: Vec<Vec<u8>> = operands.iter().map(|one| [&one[..], &vec![0; padded - len]].concat()).collect();
+    let sources: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+    let mut parities = vec![vec![0; padded]; rows];
+    cygnus_parity::generate(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+    let mut last = parities.pop().expect("there is a row");
+    last.truncate(len);
+    last
+}
+
+fn of_extra(what: Extra) -> Action {
+    match what {
+        Extra::Append { zone, buf } => Action::Append { zone, buf },
+        Extra::Reset { zone } => Action::Reset { zone },
+        Extra::Report { zone } => Action::Report { zone },
+        Extra::Convert(conversion) => Action::Convert(conversion),
+        Extra::WriteOob { offset, buf, oob } => Action::Write { offset, buf, oob: Some(oob) },
+        Extra::ReadOob { offset, blocks, into } => Action::ReadOob { offset, blocks, into },
+    }
+}
+
+/// Whether an operation has parts that do not fit each other.
+fn is_odd(action: &Action) -> bool {
+    let in_blocks = |bytes: u64| bytes.is_multiple_of(BLOCK as u64);
+    match action {
+        Action::Write { buf, oob: Some(oob), .. } => {
+            buf.is_empty() || !buf.len().is_multiple_of(BLOCK) || !oob.len().is_multiple_of(buf.len() / BLOCK)
+        }
+        Action::Append { buf, .. } => buf.is_empty() || !buf.len().is_multiple_of(BLOCK),
+        Action::ReadOob { offset, blocks, into } => {
+            !in_blocks(*offset) || *blocks == 0 || into.is_empty() || !into.len().is_multiple_of(*blocks as usize)
+        }
+        Action::Convert(Conversion { source, destination, chunk, chunks, row }) => {
+            let aligned = in_blocks(*source) && in_blocks(*destination) && in_blocks(*chunk);
+            !aligned || *chunk == 0 || *chunks == 0 || usize::from(*row) >= cygnus_format::MAX_PARITY.into()
+        }
+        _ => false,
     }
 }
 

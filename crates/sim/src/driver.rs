@@ -1,6 +1,6 @@
 //! One reactor's door to the world.
 
-use cygnus_runtime::{Driver, Events, Halt, Message, Op, OpId};
+use cygnus_runtime::{Capabilities, DeviceIx, Driver, Events, Halt, Message, Op, OpId};
 use cygnus_types::{Nanos, ReactorId};
 
 use crate::world::{State, What, World};
@@ -38,6 +38,12 @@ impl Driver for SimDriver {
         } else {
             state.submit(port, id, op);
         }
+    }
+
+    fn capabilities(&self, dev: DeviceIx) -> Capabilities {
+        let state = self.world.0.borrow();
+        let disk = state.ports[self.port].disks.get(usize::from(dev.0));
+        disk.map_or(Capabilities::default(), |disk| state.disks[disk.0 as usize].capabilities)
     }
 
     fn end_receive(&mut self, id: OpId) {
@@ -109,6 +115,7 @@ impl State {
             | Op::Write { dev, .. }
             | Op::Flush { dev }
             | Op::Trim { dev, .. }
+            | Op::Extra { dev, .. }
             | Op::Reopen { dev } => {
                 let disk = self.ports[port].disks[dev.0 as usize];
                 self.submit_io(port, id, disk, op);

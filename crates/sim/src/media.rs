@@ -17,6 +17,8 @@ pub(crate) enum Content {
     /// Trimmed to noise, which is a function of this seed.
     Garbage(u64),
     Data(Box<[u8; BLOCK]>),
+    /// With the bytes that are stored beside the block.
+    WithOob(Box<[u8; BLOCK]>, Box<[u8]>),
 }
 
 impl Content {
@@ -24,11 +26,33 @@ impl Content {
         Content::Data(Box::new(bytes.try_into().expect("contents come in whole blocks")))
     }
 
+    /// The same with bytes beside it; none: nothing is beside it.
+    pub(crate) fn with_oob(bytes: &[u8], oob: &[u8]) -> Content {
+        match (Content::of(bytes), oob) {
+            (Content::Data(data), [_, ..]) => Content::WithOob(data, oob.into()),
+            (plain, _) => plain,
+        }
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; BLOCK];
+        self.copy_to(&mut bytes);
+        bytes
+    }
+
+    /// The bytes beside the block.
+    pub(crate) fn oob(&self) -> &[u8] {
+        match self {
+            Content::WithOob(_, oob) => oob,
+            Content::Zeros | Content::Garbage(_) | Content::Data(_) => &[],
+        }
+    }
+
     /// Copies the block to `at` within a buffer.
     pub(crate) fn deliver(&self, buf: &BufSlice, at: usize) {
         match self {
             Content::Zeros => buf.zero(at..at + BLOCK),
-            Content::Data(data) => buf.copy_from(at, &data[..]),
+            Content::Data(data) | Content::WithOob(data, _) => buf.copy_from(at, &data[..]),
             Content::Garbage(_) => {
                 let mut bytes = [0; BLOCK];
                 self.copy_to(&mut bytes);
@@ -41,7 +65,7 @@ impl Content {
         match self {
             Content::Zeros => bytes.fill(0),
             Content::Garbage(seed) => Rng::new(*seed).fill(bytes),
-            Content::Data(data) => bytes.copy_from_slice(&data[..]),
+            Content::Data(data) | Content::WithOob(data, _) => bytes.copy_from_slice(&data[..]),
         }
     }
 }
@@ -92,6 +116,12 @@ impl Media {
                 self.unflushed.insert(block, unflushed);
             }
         }
+    }
+
+    /// A block that the device itself has stored for good.
+    pub(crate) fn write_durably(&mut self, block: u64, content: Content) {
+        self.unflushed.remove(&block);
+        self.replace(block, content);
     }
 
     /// Whether a block is plain zeros with nothing to fall back to, so that zeroing it changes nothing.

@@ -3,7 +3,8 @@
 //! A model knows nothing of contents or faults: those stay with [`crate::disk`], as for every device. It is given each
 //! admitted operation and says when that ends.
 
-use cygnus_ssd::{Command, Counters, Device, Done, Model};
+use cygnus_runtime::{Capabilities, DeviceClass, ZoneInfo, Zones};
+use cygnus_ssd::{Command, Convert, Counters, Device, Done, Hint, Model, ZoneState};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::agenda::Agenda;
@@ -23,10 +24,26 @@ fn command(action: &Action) -> Option<Command> {
     let blocks = |len: u64| u32::try_from(len / BLOCK as u64).ok().filter(|&blocks| blocks > 0);
     Some(match action {
         Action::Read { offset, buf } => Command::Read { lba: offset / BLOCK as u64, blocks: blocks(buf.len() as u64)? },
-        Action::Write { offset, buf } => Command::write(offset / BLOCK as u64, blocks(buf.len() as u64)?),
+        Action::Write { offset, buf, oob } => {
+            let blocks = blocks(buf.len() as u64)?;
+            let beside = oob.as_ref().map_or(0, |oob| (oob.len() / blocks as usize) as u16);
+            let hint = Hint { oob: beside, ..Hint::default() };
+            Command::Write { lba: offset / BLOCK as u64, blocks, fua: false, hint }
+        }
+        Action::Append { zone, buf } => Command::Append { zone: *zone, blocks: blocks(buf.len() as u64)? },
+        Action::Reset { zone } => Command::ResetZone { zone: *zone },
+        Action::Report { .. } => Command::ReportZones,
+        Action::ReadOob { offset, blocks, .. } => Command::ReadOob { lba: offset / BLOCK as u64, blocks: *blocks },
+        Action::Convert(conversion) => Command::Convert(Convert {
+            source: conversion.source / BLOCK as u64,
+            destination: conversion.destination / BLOCK as u64,
+            chunk: blocks(conversion.chunk)?,
+            chunks: conversion.chunks,
+            parity_row: conversion.row,
+        }),
         Action::Trim { offset, len } => Command::Trim { lba: offset / BLOCK as u64, blocks: blocks(*len)? },
         Action::Flush { .. } => Command::Flush,
-        Action::Reopen | Action::Refused(_) => return None,
+        Action::Clear { .. } | Action::Reopen | Action::Refused(_) => return None,
     })
 }
 
@@ -60,12 +77,11 @@ impl Models {
         self.agenda.next().map(|(at, _)| at)
     }
 
-    /// Lets the next event happen and moves what completed by it into `ended`: the id that was submitted, and whether
-    /// it was carried out.
-    pub(crate) fn step(&mut self, ended: &mut Vec<(u64, bool)>) {
+    /// Lets the next event happen and moves what completed by it into `ended`.
+    pub(crate) fn step(&mut self, ended: &mut Vec<Done>) {
         let Some((at, place)) = self.agenda.next() else { return };
         self.models[place].advance(at, &mut self.done);
-        ended.extend(self.done.drain(..).map(|done| (done.id, done.result.is_ok())));
+        ended.append(&mut self.done);
         self.reschedule(place);
     }
 
@@ -76,6 +92,18 @@ impl Models {
             self.models[place].power_cut();
             self.reschedule(place);
         }
+    }
+
+    /// How a zone of a device stands, if there is such a zone: its blocks, and what to tell.
+    pub(crate) fn zone(&self, device: usize, zone: u32) -> Option<(std::ops::Range<u64>, ZoneInfo)> {
+        let zone = self.models[self.places[device]? as usize].zone(zone)?;
+        let bytes = |blocks: u64| blocks * BLOCK as u64;
+        let info = ZoneInfo {
+            start: bytes(zone.start),
+            capacity: bytes(zone.capacity),
+            pointer: (zone.state != ZoneState::Conventional).then(|| bytes(zone.pointer)),
+        };
+        Some((zone.start..zone.start + zone.blocks, info))
     }
 
     /// What a device's model has counted, if it has one.
@@ -98,5 +126,30 @@ impl Models {
     /// Bytes of translation state of all models.
     pub(crate) fn memory(&self) -> u64 {
         self.models.iter().map(Model::memory).sum()
+    }
+}
+
+/// What a model can do. A device that keeps no contents can store nothing beside them, and compute nothing from them.
+pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> Capabilities {
+    let features = model.features();
+    let zones = model.zone(0).map(|first| Zones {
+        bytes: first.blocks * BLOCK as u64,
+        conventional: Some(
+            (0..features.zones)
+                .filter(|&n| model.zone(n).is_some_and(|zone| zone.state == ZoneState::Conventional))
+                .count() as u32,
+        ),
+        open_limit: features.open_zones,
+        commands: true,
+    });
+    Capabilities {
+        class: match model {
+            Model::Ssd(_) => DeviceClass::Flash,
+            Model::Disk(_) => DeviceClass::Disk,
+        },
+        trim,
+        zones,
+        convert: features.convert && keeps_contents,
+        oob_bytes: if keeps_contents { features.oob_bytes as u16 } else { 0 },
     }
 }

@@ -9,7 +9,7 @@ use cygnus_runtime::{
     BufPool, Completion, DeviceInfo, DeviceIx, Events, Halt, IoError, IoErrorKind, Message, Op, OpId, Outcome, Rng,
     Runtime,
 };
-use cygnus_ssd::{Counters, Device, Model};
+use cygnus_ssd::{Counters, Device, DeviceError, Done, Model};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
 use crate::cpu::{Core, CpuModel};
@@ -17,7 +17,7 @@ use crate::disk::{Action, Disk, DiskConfig, DiskId, DiskStats};
 use crate::driver::SimDriver;
 use crate::faults::{FaultKind, Watcher};
 use crate::gauge::{Gauge, Load};
-use crate::model::Models;
+use crate::model::{Models, capabilities};
 use crate::net::Net;
 use crate::sheet::Contents;
 
@@ -85,6 +85,8 @@ struct InFlight {
     disk: DiskId,
     action: Action,
     submitted: Nanos,
+    /// What it answers, should it succeed.
+    answer: Outcome,
 }
 
 /// An operation in flight as models know it: its slot and its ticket in one number.
@@ -131,7 +133,7 @@ pub(crate) struct State {
     models: Models,
     gauges: Vec<Gauge>,
     /// Operations that models ended and the world has not looked at yet; empty between events.
-    ended: Vec<(u64, bool)>,
+    ended: Vec<Done>,
     /// Whether anything has reached a reactor's port since the clock was last set going.
     delivered: bool,
     /// Counts completions of device operations; orders them against flushes.
@@ -199,9 +201,10 @@ impl World {
         self.plug_in(Disk::blank(config, contents), model.into())
     }
 
-    fn plug_in(&self, disk: Disk, model: Option<Model>) -> DiskId {
+    fn plug_in(&self, mut disk: Disk, model: Option<Model>) -> DiskId {
         if let Some(model) = &model {
             assert!(model.blocks() * BLOCK as u64 >= disk.config.size, "a model is as large as its device");
+            disk.capabilities = capabilities(model, disk.config.can_trim, disk.keeps_contents());
         }
         let mut state = self.0.borrow_mut();
         state.disks.push(disk);
@@ -286,7 +289,6 @@ impl World {
                 name: config.name.clone(),
                 size: config.size,
                 logical_block: BLOCK as u32,
-                can_trim: config.can_trim,
             }
         };
         disks.iter().enumerate().map(info).collect()
@@ -374,6 +376,27 @@ impl World {
     /// Power comes back. Reactors of the time before stay dead; make new ones.
     pub fn restore_power(&self) {
         self.0.borrow_mut().powered = true;
+    }
+}
+
+/// What the model alone knows of an operation that it has carried out: where it went, or what there is.
+fn learn(io: &mut InFlight, models: &Models, appended: Option<u64>) {
+    let zone_of = |zone: u32| models.zone(io.disk.0 as usize, zone);
+    match &io.action {
+        Action::Append { buf, .. } => {
+            let offset = appended.expect("an append went somewhere") * BLOCK as u64;
+            io.answer = Outcome::At(offset);
+            io.action = Action::Write { offset, buf: buf.clone(), oob: None };
+        }
+        Action::Reset { zone } => {
+            let (blocks, _) = zone_of(*zone).expect("it was reset");
+            io.action = Action::Clear { blocks };
+        }
+        Action::Report { zone } => match zone_of(*zone) {
+            Some((_, info)) => io.answer = Outcome::Zone(info),
+            None => io.action = Action::Refused(IoError::new(IoErrorKind::Range)),
+        },
+        _ => {}
     }
 }
 
@@ -518,20 +541,25 @@ impl State {
             let duration = device.duration(&action, &mut self.rng);
             self.schedule(self.now + duration, What::Io { slot, ticket });
         }
-        self.in_flight[slot as usize] = Some(InFlight { ticket, port, id, disk, action, submitted: self.now });
+        self.in_flight[slot as usize] =
+            Some(InFlight { ticket, port, id, disk, action, submitted: self.now, answer: Outcome::Done });
         self.step();
     }
 
     /// Ends what the models have ended, unless the power goes meanwhile.
     fn end_modelled(&mut self) {
         let mut ended = std::mem::take(&mut self.ended);
-        for (id, carried_out) in ended.drain(..) {
+        for Done { id, result, appended, .. } in ended.drain(..) {
             let (slot, ticket) = ((id & SLOT_MASK) as u32, id >> SLOT_BITS);
             let io = self.in_flight.get_mut(slot as usize).and_then(Option::as_mut).filter(|io| io.ticket == ticket);
             let Some(io) = io else { continue };
-            if !carried_out {
-                // A zone that is not to be written here, or a command that this device does not have.
-                io.action = Action::Refused(IoError::new(IoErrorKind::Range));
+            match result {
+                Ok(()) => learn(io, &self.models, appended),
+                Err(DeviceError::Unsupported { .. }) => {
+                    io.action = Action::Refused(IoError::new(IoErrorKind::Unsupported));
+                }
+                // A zone that is not to be written here, for example.
+                Err(_) => io.action = Action::Refused(IoError::new(IoErrorKind::Range)),
             }
             let slowness = self.disks[io.disk.0 as usize].slowness_of(&io.action);
             if slowness > 1 {
@@ -574,7 +602,7 @@ impl State {
         }
         let read = if let Action::Read { buf, .. } = &io.action { buf.len() } else { 0 };
         self.ports[io.port].core.completed(read);
-        self.complete(io.port, io.id, result.map(|()| Outcome::Done));
+        self.complete(io.port, io.id, result.map(|()| io.answer));
     }
 
     pub(crate) fn complete(&mut self, port: usize, id: OpId, result: Result<Outcome, IoError>) {

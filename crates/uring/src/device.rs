@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cygnus_runtime::{DeviceInfo, DeviceIx, IoError};
+use cygnus_runtime::{Capabilities, DeviceClass, DeviceInfo, DeviceIx, IoError};
 use cygnus_types::BLOCK;
 
 use crate::aligned::AlignedBytes;
@@ -92,8 +92,9 @@ impl Device {
     }
 
     fn immaterial(name: &str, size: u64, backing: Backing) -> Self {
+        let capabilities = Capabilities { class: DeviceClass::Memory, ..Capabilities::default() };
         let properties =
-            Properties { size, logical_block: BLOCK as u32, buffer_align: 1, fallback: None, can_trim: false };
+            Properties { size, logical_block: BLOCK as u32, buffer_align: 1, fallback: None, capabilities };
         Self(Arc::new(Inner { name: name.to_owned(), properties, backing, punches: AtomicBool::new(false) }))
     }
 
@@ -112,9 +113,9 @@ impl Device {
         self.0.properties.logical_block
     }
 
-    /// Whether trimming gives space back.
-    pub fn can_trim(&self) -> bool {
-        self.0.properties.can_trim
+    /// What it is and what it can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.0.properties.capabilities
     }
 
     /// Why I/O goes through the page cache, if it does. Flushes make it durable all the same, but every write costs
@@ -125,8 +126,8 @@ impl Device {
 
     /// What the engine is told of this device under the number `ix`.
     pub fn info(&self, ix: DeviceIx) -> DeviceInfo {
-        let Properties { size, logical_block, can_trim, .. } = self.0.properties;
-        DeviceInfo { ix, name: self.0.name.clone(), size, logical_block, can_trim }
+        let Properties { size, logical_block, .. } = self.0.properties;
+        DeviceInfo { ix, name: self.0.name.clone(), size, logical_block }
     }
 
     /// Reads `len` bytes at `offset` (multiples of 4096) now, blocking: for looking at a device outside any reactor.

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use cygnus_runtime::{
-    BufPool, BufSlice, Completion, DeviceIx, Driver, Events, Halt, IoError, IoErrorKind, Message, Op, OpId, Outcome,
-    SocketId,
+    BufPool, BufSlice, Capabilities, Completion, DeviceIx, Driver, Events, Halt, IoError, IoErrorKind, Message, Op,
+    OpId, Outcome, SocketId,
 };
 use cygnus_types::{Nanos, ReactorId};
 use io_uring::opcode;
@@ -206,6 +206,8 @@ impl Core {
             }
             Op::Trim { dev, offset, len } => self.submit_to_device(id, dev, op, offset, len, 0),
             Op::Flush { dev } => self.submit_to_device(id, dev, op, 0, 0, 0),
+            // Not one of them is a way that the kernel has for every device, so no device here says that it can do any.
+            Op::Extra { .. } => self.refuse(id, IoErrorKind::Unsupported),
             Op::Reopen { dev } => self.reopen(id, dev),
             Op::Accept { listener } if self.sockets.is_listening(listener) => self.launch(id, op),
             Op::Accept { .. } => self.refuse(id, IoErrorKind::Closed),
@@ -246,7 +248,7 @@ impl Core {
             return self.refuse(id, IoErrorKind::Range);
         }
         let is_idle =
-            len == 0 && !matches!(op, Op::Flush { .. }) || matches!(op, Op::Trim { .. }) && !device.can_trim();
+            len == 0 && !matches!(op, Op::Flush { .. }) || matches!(op, Op::Trim { .. }) && !device.capabilities().trim;
         if is_idle || device.is_memory() {
             self.local.push((id, op));
         } else {
@@ -429,7 +431,7 @@ impl Core {
             Op::Recv { sock, .. } => return self.receive_ended(id, place_of(*sock), result, done),
             Op::Flush { .. } if result < 0 => Err(IoError::of_device(-result)),
             Op::Flush { .. } => Ok(Outcome::Done),
-            Op::Send { .. } | Op::Close { .. } | Op::Reopen { .. } => {
+            Op::Send { .. } | Op::Close { .. } | Op::Reopen { .. } | Op::Extra { .. } => {
                 unreachable!("not launched as operations of their own")
             }
         };
@@ -614,6 +616,11 @@ impl Driver for UringDriver {
 
     fn submit(&mut self, id: OpId, op: Op) {
         self.0.borrow_mut().submit(id, op);
+    }
+
+    fn capabilities(&self, dev: DeviceIx) -> Capabilities {
+        let core = self.0.borrow();
+        core.devices.get(usize::from(dev.0)).map_or(Capabilities::default(), |of| of.device.capabilities())
     }
 
     fn end_receive(&mut self, id: OpId) {

@@ -76,7 +76,7 @@ pub(crate) fn entry_for(flight: &InFlight, devices: &[Registered], sockets: &Soc
             let fd = sockets.fd_of(place_of(*sock));
             opcode::Recv::new(Fd(fd), buf.as_ptr(), buf.len() as u32).build()
         }
-        Op::Send { .. } | Op::Close { .. } | Op::Reopen { .. } => {
+        Op::Send { .. } | Op::Close { .. } | Op::Reopen { .. } | Op::Extra { .. } => {
             unreachable!("not launched as operations of their own")
         }
     }

@@ -34,6 +34,7 @@ mod registered;
 mod ring;
 mod signal;
 mod socket;
+mod sysfs;
 mod wake;
 
 pub use device::Device;

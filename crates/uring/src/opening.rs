@@ -12,12 +12,13 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use cygnus_runtime::IoError;
+use cygnus_runtime::{Capabilities, DeviceClass, IoError};
 use cygnus_types::BLOCK;
 
 use crate::aligned::AlignedBytes;
 use crate::error::{OpenError, io_error, open_error, unsuitable};
 use crate::new_file::keeps_its_space;
+use crate::sysfs;
 
 /// Smallest unit of I/O there is.
 const SECTOR: u32 = 512;
@@ -41,7 +42,7 @@ pub(crate) struct Properties {
     pub(crate) buffer_align: usize,
     /// Why I/O goes through the page cache, if it does.
     pub(crate) fallback: Option<String>,
-    pub(crate) can_trim: bool,
+    pub(crate) capabilities: Capabilities,
 }
 
 /// Which file or block device it is, whatever its names.
@@ -185,9 +186,9 @@ fn block(path: &Path, file: &File, fallback: Option<String>, number: u64) -> Res
         let why = format!("its logical block of {logical_block} bytes is larger than the {BLOCK} supported");
         return Err(unsuitable(path, why));
     }
-    let can_trim = queue_limit(number, "discard_max_bytes") > 0;
+    let capabilities = sysfs::capabilities(number);
     let buffer_align = if fallback.is_none() { logical_block as usize } else { 1 };
-    Ok(Properties { size, logical_block, buffer_align, fallback, can_trim })
+    Ok(Properties { size, logical_block, buffer_align, fallback, capabilities })
 }
 
 fn regular(file: &File, fallback: Option<String>, size: u64) -> Properties {
@@ -200,8 +201,10 @@ fn regular(file: &File, fallback: Option<String>, size: u64) -> Properties {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: no pointers involved.
     let punches = unsafe { libc::fallocate(file.as_raw_fd(), mode, size as i64, BLOCK as i64) } == 0;
-    let can_trim = punches && !keeps_its_space(file);
-    Properties { size, logical_block, buffer_align, fallback, can_trim }
+    // The medium is that of the disk on which the file system lies, where it lies on one.
+    let class = file.metadata().map_or(DeviceClass::Unknown, |metadata| sysfs::capabilities(metadata.dev()).class);
+    let capabilities = Capabilities { class, trim: punches && !keeps_its_space(file), ..Capabilities::default() };
+    Properties { size, logical_block, buffer_align, fallback, capabilities }
 }
 
 /// Opens `path` past the page cache, or through it where that is refused, and then says why. What is `claimed` already is
@@ -334,16 +337,6 @@ fn keeps_from_waiting(file: &File) -> bool {
     let answered = unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } == 0;
     // SAFETY: all zeros is a valid value, so it was initialised from the start.
     answered && KNOWN.contains(&unsafe { status.assume_init() }.f_type)
-}
-
-/// A limit of the request queue of the block device `number`, from sysfs; 0 where it says nothing.
-fn queue_limit(number: u64, limit: &str) -> u64 {
-    let device = format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number));
-    // A partition has its queue in the directory of its disk.
-    [format!("{device}/queue/{limit}"), format!("{device}/../queue/{limit}")]
-        .iter()
-        .find_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
-        .unwrap_or(0)
 }
 
 /// "bcachefs" as the kernel shortens it; the libc crate does not name it.

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use cygnus_runtime::{DeviceIx, IoErrorKind, Runtime};
+use cygnus_runtime::{Capabilities, DeviceClass, DeviceIx, IoErrorKind, Runtime};
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, allocate_file, block_on, create_file};
 use support::{LoopDevice, TempPath};
 
@@ -89,7 +89,7 @@ fn trim_gives_space_back() {
     let looped = LoopDevice::new(8 * MIB, 4096);
     for path in [Some(&*files), looped.as_ref().map(|looped| looped.path.as_path())].into_iter().flatten() {
         let device = Device::open(path, Access::Exclusive).unwrap();
-        if !device.can_trim() {
+        if !device.capabilities().trim {
             println!("SKIPPED: {} cannot trim", device.name());
             continue;
         }
@@ -196,6 +196,23 @@ async fn first_byte(rt: &Runtime, dev: DeviceIx) -> u8 {
 }
 
 #[test]
+fn devices_say_what_they_are() {
+    let memory = Device::memory("memory", MIB, false).unwrap();
+    let wanted = Capabilities { class: DeviceClass::Memory, ..Capabilities::default() };
+    assert_eq!(memory.capabilities(), wanted);
+    let path = TempPath::new("says");
+    create_file(&path, MIB).unwrap();
+    let file = Device::open(&path, Access::Exclusive).unwrap();
+    // What the file lies on depends on the machine. It has no commands of its own anywhere.
+    let said = file.capabilities();
+    assert_eq!(Capabilities { class: wanted.class, trim: false, ..said }, wanted);
+    on(&file, async |Reactor { rt, devices, .. }| {
+        assert_eq!(rt.capabilities(devices[0].ix), said);
+        assert_eq!(rt.capabilities(DeviceIx(99)), Capabilities::default());
+    });
+}
+
+#[test]
 fn a_file_whose_space_was_set_aside_keeps_it() {
     let path = TempPath::new("aside");
     let mut told = Vec::new();
@@ -204,7 +221,7 @@ fn a_file_whose_space_was_set_aside_keeps_it() {
     let allocated = || std::fs::metadata(&*path).unwrap().blocks() * 512;
     assert!(allocated() >= 8 * MIB);
     let device = Device::open(&path, Access::Exclusive).unwrap();
-    if device.can_trim() {
+    if device.capabilities().trim {
         return println!("SKIPPED: the file system has no attributes for users");
     }
     on(&device, async |Reactor { rt, devices, .. }| {

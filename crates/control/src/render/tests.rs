@@ -8,6 +8,7 @@ fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
         trouble: None,
         slow_to_answer_millis: None,
+        capabilities: None,
         index,
         group: index / 3,
         path: format!("/srv/d{index}"),

@@ -372,7 +372,7 @@ impl Guardian {
             return;
         }
         let name = self.reactor.shared.members[member.index()].name();
-        let device = DeviceInfo { ix: dev, name, size: desc.size_bytes, logical_block: BLOCK as u32, can_trim: true };
+        let device = DeviceInfo { ix: dev, name, size: desc.size_bytes, logical_block: BLOCK as u32 };
         self.reactor.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
         self.reactor.home().members_changed.notify();
     }

@@ -13,6 +13,7 @@ use crate::care::seats::{Claim, Taken};
 use crate::durable::commit::Committer;
 use crate::error::{ArrayError, MemberError};
 use crate::recover::assemble::{Found, held_below, inspect};
+use crate::recover::create::refuse_zoned;
 use crate::recover::slots::write_empty;
 use crate::work::Work;
 
@@ -138,6 +139,7 @@ impl Array {
             let (device, size, need) = (device.name.clone(), ByteSize(device.size), ByteSize(need));
             return Err(ArrayError::TooSmall { device, size, need }.into());
         }
+        refuse_zoned(&reactor.rt, std::slice::from_ref(device))?;
         if reactor.is_in_use(device.ix) {
             return Err(MemberError::InService(device.name.clone()));
         }

@@ -95,7 +95,7 @@ impl Paces {
             }
             IoClass::Write => device.writes.record(took),
             IoClass::Flush => device.flushes.record(took),
-            IoClass::Trim | IoClass::Reopen => {}
+            IoClass::Trim | IoClass::Extra | IoClass::Reopen => {}
         });
     }
 

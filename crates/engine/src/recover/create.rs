@@ -82,6 +82,7 @@ pub fn create<'a>(
 ) -> Work<'a, Result<Uuid, ArrayError>> {
     Box::pin(async move {
         let state = plan(rt, devices, options)?;
+        refuse_zoned(rt, devices)?;
         if !options.force {
             refuse_used(rt, devices).await?;
         }
@@ -188,6 +189,21 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         ));
     }
     Ok(state)
+}
+
+/// Members are written anywhere, their superblocks again and again.
+///
+/// # Errors
+/// When a device can only be written in order.
+pub fn refuse_zoned(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
+    let zones = |device: &DeviceInfo| Some((device.name.clone(), rt.capabilities(device.ix).zones?));
+    match devices.iter().find_map(zones) {
+        None => Ok(()),
+        Some((name, zones)) => Err(ArrayError::Invalid(format!(
+            "{name} is to be written in order, in zones of {}, and members are written anywhere: give devices without zones",
+            ByteSize(zones.bytes)
+        ))),
+    }
 }
 
 /// Every member needs room for the fewest segments of a group.

@@ -19,7 +19,7 @@ use crate::durable::commit::Committer;
 use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
 use crate::recover::assemble::{Found, inspect};
-use crate::recover::create::{check_sizes, describe_members, segments_on};
+use crate::recover::create::{check_sizes, describe_members, refuse_zoned, segments_on};
 use crate::recover::slots::write_superblock;
 use crate::resize::turn::Turn;
 use crate::work::Work;
@@ -132,6 +132,7 @@ impl Array {
                 return Err(GroupError::InService(device.name.clone()));
             }
         }
+        refuse_zoned(&reactor.rt, devices)?;
         Ok(check_sizes(devices, reactor.shared.layout.geometry())?)
     }
 

@@ -61,9 +61,10 @@ impl Reactor {
         home.space_changed.notify();
     }
 
-    /// Discards ranges, a piece of each at a time. A device in trouble is left alone, and one that will not discard still
-    /// takes new data.
+    /// Discards ranges, a piece of each at a time, where that gives space back. A device in trouble is left alone, and one
+    /// that will not discard still takes new data.
     async fn trim_in_pieces(&self, mut ranges: Vec<(MemberIx, DeviceIx, Range<u64>)>) {
+        ranges.retain(|&(_, dev, _)| self.rt.capabilities(dev).trim);
         while !ranges.is_empty() {
             let mut trims = Vec::with_capacity(ranges.len());
             for (member, dev, range) in &mut ranges {

@@ -1,6 +1,6 @@
 //! Arrays that update in place, while they are served.
 
-use super::{Serving, by_name, device_state, millis, remembered, state, suspended};
+use super::{Serving, by_name, capabilities, device_state, millis, remembered, state, suspended};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, DeviceCounters, DeviceStatus, GroupStatus, InPlaceStatus, Patience, RecoveryStatus, RecoveryStep,
@@ -89,6 +89,7 @@ fn device(array: &Status, member: &MemberStatus, serving: &Serving<'_>) -> Devic
     serving.member(DeviceStatus {
         trouble: member.trouble.map(|trouble| trouble.words().into()),
         slow_to_answer_millis: member.slow_to_answer.map(millis),
+        capabilities: member.capabilities.map(capabilities),
         size_bytes: member.size.0,
         io: counters(member),
         ..DeviceStatus::bare(member.member, group, path, device_state(member.state))

@@ -1,6 +1,6 @@
 //! Log-structured arrays that are served.
 
-use super::{Serving, by_name, device_state, lifetime, millis, scrubs, state, suspended};
+use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole, GroupStatus, Lag, Patience,
@@ -167,6 +167,7 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
     serving.member(DeviceStatus {
         trouble: trouble.or_else(|| (serving.why_not_back)(member.member)),
         slow_to_answer_millis: member.slow_to_answer.map(millis),
+        capabilities: member.capabilities.map(capabilities),
         successor: member.successor.clone(),
         size_bytes: member.size.0,
         io: counters(member),

@@ -128,6 +128,11 @@ impl Driver for Loopback {
         self.0.borrow().now
     }
 
+    /// It has no devices.
+    fn capabilities(&self, _: DeviceIx) -> Capabilities {
+        Capabilities::default()
+    }
+
     fn submit(&mut self, id: OpId, op: Op) {
         let network = &mut *self.0.borrow_mut();
         match op {

@@ -1,0 +1,74 @@
+//! What a device is and what it can do, as its driver says. It is asked, and never taken from what the device is called.
+
+use std::fmt;
+
+/// What sort of medium a device stores on, as far as anybody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DeviceClass {
+    /// Flash, or something as indifferent to where it is read.
+    Flash,
+    /// A disk: it has an arm to move.
+    Disk,
+    /// Somewhere else, by way of a network.
+    Remote,
+    /// Memory of this machine, for benchmarks and tests.
+    Memory,
+    /// Nobody says.
+    #[default]
+    Unknown,
+}
+
+impl DeviceClass {
+    /// One word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flash => "flash",
+            Self::Disk => "disk",
+            Self::Remote => "remote",
+            Self::Memory => "memory",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for DeviceClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The zones of a device that is to be written in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zones {
+    /// Bytes from the start of one zone to that of the next.
+    pub bytes: u64,
+    /// Zones at the start of the device that may be written anywhere; `None`: nobody says how many.
+    pub conventional: Option<u32>,
+    /// Zones that can be partly written at a time; 0: as many as there are.
+    pub open_limit: u32,
+    /// Whether [`Extra::Append`](crate::Extra::Append), [`Extra::Reset`](crate::Extra::Reset) and
+    /// [`Extra::Report`](crate::Extra::Report) are carried out. A driver may know of zones and have no way to them.
+    pub commands: bool,
+}
+
+/// See the module's text. The default is a device of which nothing is known but that it reads, writes and flushes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// What it stores on.
+    pub class: DeviceClass,
+    /// Whether [`Op::Trim`](crate::Op::Trim) gives space back; where false it is accepted and does nothing.
+    pub trim: bool,
+    /// Its zones, if it is to be written in order.
+    pub zones: Option<Zones>,
+    /// Whether it computes parity inside: [`Extra::Convert`](crate::Extra::Convert).
+    pub convert: bool,
+    /// Most bytes that can be stored beside each block of 4 KiB, by the same program operation; 0: none.
+    pub oob_bytes: u16,
+}
+
+impl Capabilities {
+    /// Whether blocks can be written anywhere, as often as one likes. Superblocks need that.
+    pub fn writes_anywhere(&self) -> bool {
+        self.zones.is_none()
+    }
+}
