@@ -33,6 +33,12 @@ pub enum Bug {
     OwedIsForgotten,
     /// A member that was awaited counts as back though nobody has looked whether it has what it took before.
     ComesBackUnseen,
+    /// Members that are re-admitted by force count as having all that they should.
+    ReadmittedAsWhole,
+    /// Blocks of the last stripes that are lost with the members who left count as never written.
+    LostCountsAsUnwritten,
+    /// Recovery goes on with what it finds, though something durable is not there any more.
+    LossIsOverlooked,
 }
 
 #[cfg(debug_assertions)]

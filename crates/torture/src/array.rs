@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use cygnus_engine::{
-    Array as Engine, ArrayPeer, CreateOptions, Log, MapRule, OpenOptions, Volume, VolumeAdminError, VolumeError,
+    Array as Engine, ArrayPeer, CreateOptions, Log, MapRule, OpenOptions, Readmitted, Volume, VolumeAdminError,
+    VolumeError,
 };
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
@@ -74,6 +75,12 @@ pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<(&
     Ok(damage.map(|finding| (finding.kind.name(), finding.text)).collect())
 }
 
+/// What would come of opening a stopped array by force of which a group lacks too many members, as the check foretells it.
+pub(crate) async fn foretell(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Readmitted, String> {
+    let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
+    report.readmission.ok_or_else(|| "the check says nothing of it".into())
+}
+
 /// An open array, on all reactors of a cluster.
 pub(crate) struct Array {
     home: Engine,
@@ -88,15 +95,21 @@ fn change(work: impl Future<Output = Result<(), VolumeAdminError>> + 'static) ->
 }
 
 impl Array {
-    /// Opens the array that the devices make up.
+    /// Opens the array that the devices make up, be it `by_force`.
     pub(crate) fn open(
         cluster: &Cluster,
         devices: &[DeviceInfo],
         reactors: usize,
+        by_force: bool,
     ) -> Result<Result<Self, String>, Halt> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
         let options = options(reactors);
-        let opened = run_with_patience(cluster, async move { Engine::open(&rt, &devices, &options).await })?;
+        let opened = run_with_patience(cluster, async move {
+            match by_force {
+                true => Engine::open_by_force(&rt, &devices, &options).await,
+                false => Engine::open(&rt, &devices, &options).await,
+            }
+        })?;
         let Some(opened) = opened else { return Ok(Err(format!("no end after {PATIENCE}"))) };
         Ok(opened.map_err(|error| error.to_string()).map(|home| Self::attach(cluster, home, reactors)))
     }

@@ -243,6 +243,7 @@ impl<T: Target> Client<T> {
                 return Ok(());
             }
             Failure::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_lost(self.volume, *block) => Ok(()),
+            Failure::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_forgone(self.volume, *block) => Ok(()),
             Failure::Lost => {
                 let mut oracle = self.shared.oracle.borrow_mut();
                 let may_be = oracle.told_of_loss(self.volume, self.heard.get(), self.rt.now());

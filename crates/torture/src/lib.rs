@@ -15,6 +15,7 @@ mod campaign;
 mod client;
 pub mod content;
 mod coverage;
+mod forgone;
 mod journal;
 mod members;
 #[cfg(test)]

@@ -31,6 +31,8 @@ struct Member {
     blank: Rc<Saved>,
     /// It is not given to the array when that is opened.
     gone: bool,
+    /// It went with others of its group, more than its parity covers.
+    lost: bool,
     saved: Option<Rc<Saved>>,
     faults: FaultRates,
 }
@@ -74,6 +76,7 @@ impl Members {
                 renewed: false,
                 blank,
                 gone: false,
+                lost: false,
                 saved: None,
                 faults: FaultRates::default(),
             }
@@ -102,6 +105,26 @@ impl Members {
             disks.swap(n, rng.below(n as u64 + 1) as usize);
         }
         disks
+    }
+
+    /// Devices are gone for good, be it more of a group than its parity covers. The others of their groups, whatever was the
+    /// matter with them, are here and do what they are told.
+    pub(crate) fn go_beyond(&mut self, without: &[usize]) {
+        let groups: Vec<Option<usize>> = without.iter().map(|&n| self.members[n].group).collect();
+        for n in 0..self.members.len() {
+            if without.contains(&n) {
+                let member = &mut self.members[n];
+                (member.gone, member.lost, member.spoiled, member.harmed) = (true, true, true, true);
+            } else if groups.contains(&self.members[n].group) && !self.members[n].lost {
+                self.mend(n);
+                (self.members[n].gone, self.members[n].spoiled) = (false, false);
+            }
+        }
+    }
+
+    /// Devices that are gone for good.
+    pub(crate) fn lost(&self) -> Vec<usize> {
+        (0..self.members.len()).filter(|&n| self.members[n].lost).collect()
     }
 
     /// Devices of a group that have come to harm, spares that may be in it counted.
@@ -235,16 +258,23 @@ impl Members {
 
     /// Puts a new device into a member's place: one that holds nothing, does what it is told, and is given to the array.
     fn renew(&mut self, n: usize) {
+        let member = &mut self.members[n];
+        self.world.put_back(member.disk, &member.blank);
+        (member.gone, member.saved) = (false, None);
+        self.mend(n);
+    }
+
+    /// A device does what it is told from now on.
+    fn mend(&mut self, n: usize) {
         let (world, member) = (&self.world, &mut self.members[n]);
         let disk = member.disk;
-        world.put_back(disk, &member.blank);
         world.revive(disk);
         world.fail_writes(disk, None);
         world.fill_up(disk, false);
         world.release(disk);
         world.slow_down(disk, 1);
+        member.faults = FaultRates::default();
         world.set_faults(disk, FaultRates::default());
-        (member.faults, member.gone, member.saved) = (FaultRates::default(), false, None);
     }
 }
 

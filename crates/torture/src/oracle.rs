@@ -8,6 +8,7 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::block::{Block, Change, Ending};
 use crate::content::{self, Content, Place, Version};
+use crate::forgone::Forgone;
 
 /// Blocks of a volume of which each may be looked at.
 const SMALL: u64 = 1 << 16;
@@ -71,6 +72,7 @@ struct Volume {
     exposed: BTreeMap<u64, Exposed>,
     /// When a flush said last that blocks were lost. Each client is told, whoever was told before it.
     told: u64,
+    forgone: Forgone,
 }
 
 /// What was written to a block last may have been lost with the caches of devices.
@@ -130,8 +132,15 @@ impl Oracle {
     pub(crate) fn create(&mut self, size: u64) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
-        let volume =
-            Volume { size, blocks: BTreeMap::new(), flushed: 0, reads: Vec::new(), exposed: BTreeMap::new(), told: 0 };
+        let volume = Volume {
+            size,
+            blocks: BTreeMap::new(),
+            flushed: 0,
+            reads: Vec::new(),
+            exposed: BTreeMap::new(),
+            told: 0,
+            forgone: Forgone::default(),
+        };
         self.volumes.insert(number, volume);
         number
     }
@@ -170,6 +179,7 @@ impl Oracle {
         for (_, block) in volume.blocks.range_mut(size / BLOCK as u64..) {
             block.reset();
         }
+        volume.forgone.resize(size / BLOCK as u64);
         volume.size = size;
     }
 
@@ -223,7 +233,12 @@ impl Oracle {
         for &(block, number) in &ticket.numbers {
             state.block(block).end(number, ending, durable, now);
             // Of a block that is discarded in part the array need not discard anything.
-            let replaces = ticket.kind != Kind::Trim || part_of(ticket.offset, ticket.len, block) == (0..BLOCK);
+            let is_whole = part_of(ticket.offset, ticket.len, block) == (0..BLOCK);
+            let replaces = ticket.kind != Kind::Trim || is_whole;
+            // What is written in part of one that nobody can read fails.
+            if ending == Ending::Done && replaces {
+                state.forgone.replaced(block, now, durable);
+            }
             let exposed = state.exposed.get_mut(&block).filter(|exposed| exposed.at < ticket.began);
             if let Some(exposed) = exposed.filter(|_| replaces && ending == Ending::Done) {
                 exposed.replaced = Some(now);
@@ -298,7 +313,8 @@ impl Oracle {
         let state = self.volume(volume);
         state.flushed = state.flushed.max(since.0);
         // What it covers is durable, or somebody has been told.
-        let Volume { exposed, blocks, flushed, .. } = state;
+        let Volume { exposed, blocks, flushed, forgone, .. } = state;
+        forgone.flushed(*flushed);
         exposed.retain(|number, of| match of.replaced {
             Some(at) => at >= *flushed,
             None => of.told || blocks.get(number).is_none_or(|block| block.is_unflushed(*flushed)),
@@ -334,6 +350,17 @@ impl Oracle {
         self.volume(volume).exposed.get(&block).is_some_and(|exposed| exposed.replaced.is_none())
     }
 
+    /// The array was opened by force: these blocks of a volume were read, and those cannot be. `in_doubt`: nor perhaps can
+    /// blocks that nobody has tried.
+    pub(crate) fn is_forgone(&mut self, volume: u32, readable: &[u64], gone: &[u64], in_doubt: bool) {
+        self.volume(volume).forgone.begin(readable, gone, in_doubt);
+    }
+
+    /// Whether a block may be unreadable because the array was opened by force.
+    pub(crate) fn may_be_forgone(&mut self, volume: u32, block: u64) -> bool {
+        self.volume(volume).forgone.may_be_unreadable(block)
+    }
+
     /// Power was cut, or the process killed: whatever was not durable may be gone.
     pub(crate) fn lose_power(&mut self, at: Nanos, what: &str) {
         let now = self.tick();
@@ -344,6 +371,7 @@ impl Oracle {
             }
             volume.flushed = now;
             volume.reads.clear();
+            volume.forgone.lose_power();
             // Nobody is left to be told of what was lost before.
             for exposed in volume.exposed.values_mut() {
                 (exposed.told, exposed.replaced) = (true, None);

@@ -13,8 +13,9 @@ const WHOLE_AGAIN: Nanos = Nanos::secs(80);
 /// How often to look.
 const LOOK: Nanos = Nanos::millis(5);
 
-/// Waits for that; an error says what did not come about. `over`: when the trouble ends.
-pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos) -> Result<(), String> {
+/// Waits for that; an error says what did not come about. `over`: when the trouble ends. Members that are `lost` do not come
+/// back.
+pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos, lost: Vec<usize>) -> Result<(), String> {
     rt.sleep_until(over).await;
     let until = rt.now() + SERVES_AGAIN;
     while array.status().health == ArrayHealth::Suspended {
@@ -29,7 +30,8 @@ pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos) -> Res
         let status = array.status();
         let there = |member: &&cygnus_engine::MemberStatus| {
             let away = matches!(member.state, MemberState::Missing | MemberState::Rebuilding);
-            away && status.groups[member.group.index()].state != cygnus_format::GroupState::Retired
+            away && !lost.contains(&member.member.index())
+                && status.groups[member.group.index()].state != cygnus_format::GroupState::Retired
         };
         match status.members.iter().find(there) {
             None => return Ok(()),

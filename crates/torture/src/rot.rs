@@ -23,6 +23,37 @@ pub(crate) fn place_of(world: &World, all: &[DiskId], disk: DiskId, part: Part, 
     (!places.is_empty()).then(|| places[nth as usize % places.len()])
 }
 
+/// The blocks of one thing on each of some devices, with all its copies there: of a superblock one block, the first or one behind
+/// it, in both copies of a slot; of a stripe its headers; of a row with a page of the newest checkpoint the row.
+pub(crate) fn places_beyond(world: &World, all: &[DiskId], of: &[DiskId], part: Part, nth: u64) -> Vec<Place> {
+    let Some(&first) = of.first() else { return Vec::new() };
+    let own = |disk| slots_of(world, disk).map(|slots| slots.newest);
+    match part {
+        Part::Superblock => of.iter().flat_map(|&disk| both_copies(world, disk, nth)).collect(),
+        Part::Header => {
+            let stripes = stripes_on(world, first);
+            let chosen = (!stripes.is_empty()).then(|| stripes[nth as usize % stripes.len()]);
+            let blocks = chosen.into_iter().flat_map(|(at, blocks)| (0..blocks).map(move |n| at + n * BLOCK as u64));
+            blocks.flat_map(|at| of.iter().map(move |&disk| (disk, at))).collect()
+        }
+        Part::Page => {
+            let Some((disk, at)) = place_of(world, all, first, part, nth) else { return Vec::new() };
+            let group = |disk| own(disk).map(|own| own.member.0 / u16::from(own.state.geometry.width()));
+            let beside = of.iter().copied().filter(|&other| other != disk && group(other) == group(disk));
+            std::iter::once(disk).chain(beside).map(|disk| (disk, at)).collect()
+        }
+    }
+}
+
+/// Of one slot of a device the same block in both copies.
+fn both_copies(world: &World, disk: DiskId, nth: u64) -> Vec<Place> {
+    let Some(slots) = slots_of(world, disk) else { return Vec::new() };
+    let slot = nth as usize % SUPERBLOCK_OFFSETS.len();
+    let bytes = slots.slot(slot).and_then(|superblock| superblock.encode().ok()).map_or(BLOCK, |bytes| bytes.len());
+    let block = nth / 2 % (bytes / BLOCK) as u64;
+    SUPERBLOCK_OFFSETS[slot].iter().map(|at| (disk, at + block * BLOCK as u64)).collect()
+}
+
 /// Lets a block rot; `nth` decides which bit.
 pub(crate) fn decay(world: &World, (disk, at): Place, how: Decay, nth: u64) {
     match how {
@@ -38,7 +69,7 @@ pub(crate) fn decay(world: &World, (disk, at): Place, how: Decay, nth: u64) {
     }
 }
 
-fn slots_of(world: &World, disk: DiskId) -> Option<Slots> {
+pub(crate) fn slots_of(world: &World, disk: DiskId) -> Option<Slots> {
     let mut head = vec![0; SUPERBLOCK_AREA as usize];
     world.peek(disk, 0, &mut head);
     Slots::read(&head).ok()
@@ -85,13 +116,18 @@ fn chain(
 }
 
 fn headers(world: &World, disk: DiskId) -> Vec<Place> {
+    stripes_on(world, disk).into_iter().map(|(at, _)| (disk, at)).collect()
+}
+
+/// The stripes on a device: where the header of each begins, and its blocks.
+fn stripes_on(world: &World, disk: DiskId) -> Vec<(u64, u64)> {
     let Some(own) = slots_of(world, disk).map(|slots| slots.newest).filter(|own| own.member != SPARE) else {
         return Vec::new();
     };
     let group = usize::from(own.member.0) / usize::from(own.state.geometry.width());
     let mut found = Vec::new();
     for segment in (0..own.state.groups[group].segments()).map(SegmentId) {
-        chain(world, &own, disk, segment, |at, _| found.push((disk, at)));
+        chain(world, &own, disk, segment, |at, header| found.push((at, u64::from(header.common().header_blocks))));
     }
     found
 }

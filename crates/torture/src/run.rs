@@ -1,6 +1,8 @@
 //! Running a story: an array made, tormented, cut off, opened again and verified, several times over.
 
 mod absent;
+mod beyond;
+mod force;
 mod operators;
 mod passing;
 mod session;
@@ -64,7 +66,7 @@ impl Run<'_> {
         if self.story.cycles.iter().any(|cycle| !cycle.passing.is_empty() || cycle.absent.is_some()) {
             // Who was away is still being brought up to date.
             let over = self.world.now();
-            let whole = self.wait(&session, recovery::serves_again(rt, array, over));
+            let whole = self.wait(&session, recovery::serves_again(rt, array, over, self.members.lost()));
             whole.map_err(|trouble| match trouble {
                 Trouble::PowerCut => "the power went unplanned".to_owned(),
                 Trouble::Failure(text) => text,
@@ -101,6 +103,12 @@ impl Run<'_> {
     fn cycle(&mut self, cycle: &Cycle) -> Result<(), String> {
         for harm in &cycle.at_rest {
             self.harm(*harm, false);
+        }
+        if let Some(force) = &cycle.force {
+            self.go_beyond(force);
+        }
+        if let Some(beyond) = &cycle.beyond {
+            self.rots_beyond(beyond);
         }
         let session = self.open(cycle)?;
         if cycle.scrubs.first {

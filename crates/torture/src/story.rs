@@ -6,7 +6,9 @@
 //! the story carries.
 
 mod absent;
+mod beyond;
 mod draw;
+mod force;
 mod growth;
 mod passing;
 mod renewal;
@@ -14,6 +16,7 @@ mod rot;
 mod salvage;
 mod scrubs;
 mod shrink;
+mod spans;
 mod sparse;
 mod standby;
 mod text;
@@ -26,8 +29,8 @@ use cygnus_types::Nanos;
 #[cfg(test)]
 pub(crate) use draw::Habits;
 pub(crate) use growth::Regroup;
-pub(crate) use passing::{Absent, Passing, Sort};
-pub(crate) use rot::{Decay, Part};
+pub(crate) use passing::{Absent, Force, Passing, Sort};
+pub(crate) use rot::{Beyond, Decay, Part};
 pub(crate) use scrubs::Scrubs;
 pub use shrink::Effort;
 pub(crate) use shrink::shrink;
@@ -112,6 +115,10 @@ pub(crate) struct Cycle {
     pub(crate) absent: Option<Absent>,
     /// Power cuts while it is being opened: after so many steps each.
     pub(crate) cuts: Vec<u64>,
+    /// Too many members of a group are gone by then, and it is opened by force.
+    pub(crate) force: Option<Force>,
+    /// Before it is opened more rots than is promised to be borne.
+    pub(crate) beyond: Option<Beyond>,
     /// Blocks that lose more columns than the parity covers, once the array is open.
     pub(crate) ruins: Vec<Ruin>,
     pub(crate) scrubs: Scrubs,

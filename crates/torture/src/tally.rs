@@ -43,6 +43,10 @@ pub struct Tally {
     pub checks: u64,
     /// Scrubs that got to their end, with the devices looked at afterwards.
     pub scrubs: u64,
+    /// Openings by force of arrays of which a group lacked too many members.
+    pub forced: u64,
+    /// Blocks that were unreadable then.
+    pub forgone: u64,
     /// Arrays salvaged that were broken beyond redundancy.
     pub salvages: u64,
     /// Segments cleaned.
@@ -117,6 +121,8 @@ impl Tally {
             inspections,
             checks,
             scrubs,
+            forced,
+            forgone,
             salvages,
             victims,
             victims_beside,

@@ -130,3 +130,18 @@ fn sparse_pages_that_are_written_whole() {
 fn checkpoints_without_a_reserve() {
     is_caught(Bug::CheckpointUnreserved, Tier::Sparse, LONG);
 }
+
+#[test]
+fn members_readmitted_as_if_they_had_all() {
+    is_caught(Bug::ReadmittedAsWhole, Tier::Force, SHORT);
+}
+
+#[test]
+fn lost_blocks_that_count_as_unwritten() {
+    is_caught(Bug::LostCountsAsUnwritten, Tier::Force, SHORT);
+}
+
+#[test]
+fn losses_that_recovery_overlooks() {
+    is_caught(Bug::LossIsOverlooked, Tier::Beyond, SHORT);
+}

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use cygnus_runtime::Rounds;
 use cygnus_types::MemberIx;
 
+use crate::recover::assemble::Readmission;
+
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Records {
@@ -20,6 +22,8 @@ pub(crate) struct Records {
     pub newcomers: RefCell<Vec<MemberIx>>,
     /// Members that were re-admitted by force, which the superblocks call out of service until the next checkpoint.
     pub readmitted: RefCell<Vec<MemberIx>>,
+    /// Members re-admitted only to see what would come of it: what they lack was not written.
+    pub unwritten: RefCell<Vec<Readmission>>,
 }
 
 impl Records {

@@ -11,6 +11,7 @@ use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::care::places::{Returning, Spare};
 use crate::error::ArrayError;
+use crate::planted::{self, Bug};
 use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
 use crate::work::Work;
 
@@ -203,6 +204,9 @@ impl Findings {
 /// group all members in service had it, or more than may be lost: at least so many must then be among those whose slots are
 /// lost or that are not here.
 fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
+    if planted::is(Bug::LossIsOverlooked) {
+        return false;
+    }
     let state = &newest.state;
     // Generations go to the two slots by turns: where the other one is older than the newest found, the lost one was no newer.
     let may_be_newer = |slot: &&LostSlot| slot.other >= newest.generation;

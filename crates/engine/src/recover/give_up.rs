@@ -6,6 +6,7 @@ use cygnus_types::BLOCK;
 
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
 use crate::reactor::Reactor;
+use crate::recover::gone::LostBlocks;
 use crate::recover::lost::{Lost, volume_names};
 use crate::recover::replay::Replayed;
 
@@ -38,6 +39,32 @@ impl Reactor {
         for seg in lost.segments_of_spoiled(self) {
             self.shared.segments.drop_rescue(seg);
         }
+    }
+
+    /// Gives up the blocks of which only the maps know that they were there; says whether there are any.
+    pub(crate) fn give_up_untold(&self, given_up: &LostBlocks) -> bool {
+        let mut dropped = 0;
+        for volume in self.shared.volumes() {
+            let mut untold = Vec::new();
+            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
+                if self.shared.layout.locate(entry.pba()).is_some_and(|place| given_up.is_untold(&place)) {
+                    untold.push(lba);
+                }
+            });
+            dropped += untold.len();
+            for lba in untold {
+                volume.map.clear(lba);
+            }
+        }
+        if dropped == 0 {
+            return false;
+        }
+        self.doubt_all();
+        self.shared.log(format!(
+            "open: by force: {dropped} blocks of the volumes {} are given up: no header tells of them",
+            volume_names(self)
+        ));
+        true
     }
 
     /// Gives up all that may be concerned by what is lost: every block that was not surely written after it.

@@ -5,25 +5,61 @@ use std::collections::BTreeSet;
 use cygnus_format::{MAP_PAGE_ENTRIES, MemberState, Place};
 use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, SegmentId, counted};
 
+use crate::read::scan::FoundStripe;
+
 /// Places of blocks that nobody has any more.
 #[derive(Default)]
-pub(crate) struct LostBlocks(BTreeSet<(GroupId, SegmentId, u32, u8)>);
+pub(crate) struct LostBlocks {
+    places: BTreeSet<Key>,
+    /// Places of columns of which no header tells what they held, and that cannot be restored either.
+    untold: BTreeSet<Key>,
+    /// Sequences of stripes that have columns of which no header tells what they held.
+    stripes: BTreeSet<u64>,
+}
+
+type Key = (GroupId, SegmentId, u32, u8);
 
 impl LostBlocks {
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.places.len() + self.untold.len()
     }
 
-    pub(crate) fn extend(&mut self, places: impl IntoIterator<Item = Place>) {
-        self.0.extend(places.into_iter().map(key));
+    /// Adds blocks of a stripe: column and row below the headers. Of columns without entries all are lost, unless there is
+    /// `enough` to restore them from.
+    pub(crate) fn add(&mut self, stripe: &FoundStripe, blocks: &[(u8, u32)], enough: bool) {
+        let common = stripe.common;
+        let at = |column, below| (common.group, common.segment, common.first_data_row() + below, column);
+        self.places.extend(blocks.iter().map(|&(column, below)| at(column, below)));
+        for column in stripe.unknown_columns(true) {
+            self.stripes.insert(common.stripe_seq);
+            let rows = if enough { 0 } else { common.rows };
+            self.untold.extend((0..rows).map(|below| at(column, below)));
+        }
+    }
+
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.places.extend(others.places);
+        self.untold.extend(others.untold);
+        self.stripes.extend(others.stripes);
     }
 
     pub(crate) fn contains(&self, place: &Place) -> bool {
-        self.0.contains(&key(*place))
+        self.places.contains(&key(*place))
+    }
+
+    /// Whether a block is lost of which nobody but a map knows that it was there. Nobody could tell whether what lies in its
+    /// place passes for it.
+    pub(crate) fn is_untold(&self, place: &Place) -> bool {
+        self.untold.contains(&key(*place))
+    }
+
+    /// Whether no header tells what some column of this stripe held.
+    pub(crate) fn has_untold(&self, stripe: u64) -> bool {
+        self.stripes.contains(&stripe)
     }
 }
 
-fn key(Place { group, segment, column, row }: Place) -> (GroupId, SegmentId, u32, u8) {
+fn key(Place { group, segment, column, row }: Place) -> Key {
     (group, segment, row, column)
 }
 

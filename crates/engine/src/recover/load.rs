@@ -129,7 +129,7 @@ impl Reactor {
         volumes: &[Arc<VolumeState>],
         pages: &RefCell<Pages>,
     ) -> Result<(), String> {
-        let columns = self.read_stripe(&stripe.common).await;
+        let columns = self.foreseen(stripe, self.read_stripe(&stripe.common).await).await;
         for (column, row, entry) in stripe.blocks() {
             let is_wanted = entry.kind().is_of_checkpoint() && entry.seq() == generation;
             if !is_wanted || pages.borrow().loaded.contains(&key_of(entry)) {

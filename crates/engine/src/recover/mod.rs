@@ -6,6 +6,7 @@ pub(crate) mod give_up;
 pub(crate) mod gone;
 pub(crate) mod load;
 pub(crate) mod lost;
+pub(crate) mod made_good;
 pub(crate) mod open;
 pub(crate) mod readmit;
 pub(crate) mod replay;

@@ -150,7 +150,11 @@ pub(crate) async fn open(
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
     let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps, &given_up).await? };
     reactor.maps_fit()?;
-    let mapped = if assembly.readmitted.is_empty() { Vec::new() } else { reactor.mapped_by_volume() };
+    let mapped = match assembly.readmitted.is_empty() {
+        true => Vec::new(),
+        false => reactor.mapped_by_volume(&replayed.rescues),
+    };
+    gave_up |= reactor.give_up_untold(&given_up);
     if !replayed.lost.is_nothing() {
         if !by_force {
             return Err(replayed.lost.error(&reactor));
@@ -161,7 +165,7 @@ pub(crate) async fn open(
     reactor.shared.maps.end_opening();
     recount(&reactor, &state, &mut steps);
     if !assembly.readmitted.is_empty() {
-        let readmission = reactor.readmission(&assembly.readmitted, &given_up, &mapped, lost_pages);
+        let readmission = reactor.readmission(&assembly.readmitted, &given_up, &replayed.rescues, &mapped, lost_pages);
         readmission.lines().iter().for_each(|line| options.log.line(&format!("open: by force: {line}")));
         steps.report.readmission = Some(readmission);
     }

@@ -19,10 +19,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::{Entry, Kind, MapEntry, Place, StripeCommon};
-use cygnus_parity as parity;
-use cygnus_runtime::{Buf, DeviceIx};
-use cygnus_types::{BLOCK, GroupId, Pba, SegmentId};
+use cygnus_format::Place;
+use cygnus_runtime::Buf;
+use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 
 use crate::care::guardian::Guardian;
 use crate::care::restore::encode_header;
@@ -35,15 +34,9 @@ use crate::read::parallel::for_each;
 use crate::read::scan::FoundStripe;
 use crate::recover::assemble::Readmission;
 use crate::recover::gone::{LostBlocks, Readmitted, VolumeAfter};
+use crate::recover::made_good::Task;
+use crate::recover::replay::Rescue;
 use crate::space::segments::SegIx;
-
-/// The members of a group that are re-admitted, and what is done with them.
-struct Task {
-    group: GroupId,
-    members: Vec<Readmission>,
-    /// Their columns are made good; else only looked at.
-    writes: bool,
-}
 
 impl Reactor {
     /// Has members take part again; returns the blocks that are lost without those who are not here. Without `writes` nothing is
@@ -67,6 +60,9 @@ impl Reactor {
                 }
                 self.comes_in(of);
             }
+            if !writes {
+                self.home().records.unwritten.borrow_mut().extend(task.members.iter().cloned());
+            }
         }
         Ok(lost)
     }
@@ -81,7 +77,7 @@ impl Reactor {
     }
 
     /// Makes all columns of a group's re-admitted members good.
-    async fn make_good(self: &Rc<Self>, task: &Rc<Task>) -> Result<Vec<Place>, ArrayError> {
+    async fn make_good(self: &Rc<Self>, task: &Rc<Task>) -> Result<LostBlocks, ArrayError> {
         let group = task.group;
         let silences = self.silences(group);
         let segments: Vec<SegIx> = self.shared.segments.of_group(group).collect();
@@ -101,13 +97,15 @@ impl Reactor {
                 parity,
             })?;
         }
-        Ok(found?.into_iter().flatten().collect())
+        let mut lost = LostBlocks::default();
+        found?.into_iter().for_each(|of_segment| lost.extend(of_segment));
+        Ok(lost)
     }
 
-    async fn make_segment_good(self: &Rc<Self>, seg: SegIx, task: &Task) -> Result<Vec<Place>, ArrayError> {
+    async fn make_segment_good(self: &Rc<Self>, seg: SegIx, task: &Task) -> Result<LostBlocks, ArrayError> {
         let (group, segment) = self.shared.segments.locate(seg);
         let (mut row, mut life, mut newest) = (0, None, 0);
-        let mut lost = Vec::new();
+        let mut lost = LostBlocks::default();
         while self.shared.protections.rows_at(row) > 0 {
             let silences = self.silences(group);
             let look = self.look_at(group, segment, row, life).await;
@@ -123,11 +121,10 @@ impl Reactor {
                 let place = Place { group, segment, column: 0, row };
                 return Err(self.cannot_readmit(task, &place, "no header of a stripe there can be read"));
             }
-            let Some(stripe) = look.stripe.filter(|_| !nothing_begins_here) else { break };
+            let Some(mut stripe) = look.stripe.filter(|_| !nothing_begins_here) else { break };
+            self.ask_readmitted(&mut stripe, task).await;
             (row, life, newest) = (stripe.common.end_row(), Some(stripe.common.segment_seq), stripe.common.stripe_seq);
-            let blocks = self.make_stripe_good(&stripe, task).await?;
-            let at = |(column, below)| Place { group, segment, column, row: stripe.common.first_data_row() + below };
-            lost.extend(blocks.into_iter().map(at));
+            self.make_stripe_good(&stripe, task, &mut lost).await?;
         }
         if task.writes {
             self.end_columns(segment, row, task).await?;
@@ -135,94 +132,21 @@ impl Reactor {
         Ok(lost)
     }
 
-    fn cannot_readmit(&self, task: &Task, at: &Place, why: &str) -> ArrayError {
-        let offset = self.shared.layout.geometry().device_offset(at.segment.0, at.row);
-        let names: Vec<&str> = task.members.iter().map(|of| &*of.device.name).collect();
-        let why = format!("at byte {offset} of the devices of {} {why}", at.group);
-        ArrayError::CannotReadmit { device: names.join(", "), why }
-    }
-
-    /// Makes the columns of a stripe good that re-admitted members may lack. Returns the blocks that are lost: column and row
-    /// below the headers.
+    /// Makes the columns of a stripe good that re-admitted members may lack, and adds the blocks that are lost.
     async fn make_stripe_good(
         self: &Rc<Self>,
         stripe: &FoundStripe,
         task: &Task,
-    ) -> Result<Vec<(u8, u32)>, ArrayError> {
-        let common = &stripe.common;
-        let lacks = |of: &&Readmission| !of.holds.has(common.segment, common.stripe_seq);
-        let targets: Vec<&Readmission> = task.members.iter().filter(lacks).collect();
-        if targets.is_empty() {
-            return Ok(Vec::new());
+        lost: &mut LostBlocks,
+    ) -> Result<(), ArrayError> {
+        let Some(good) = self.columns_made_good(stripe, task).await? else { return Ok(()) };
+        if task.writes {
+            for of in task.lacking(&stripe.common) {
+                self.write_column_of(stripe, of, &good.columns).await?;
+            }
         }
-        let devices = self.devices_with(stripe, task);
-        let enough = common.rotation.restores(devices.iter().flatten().count());
-        for attempt in 0..=u8::MAX {
-            let mut physical = self.read_columns(common, &devices).await;
-            for of in targets.iter().filter(|_| !enough && common.rows > 0) {
-                let own = if attempt == 0 { self.proved_column(stripe, of).await } else { None };
-                physical[usize::from(self.column_readmitted(of))] =
-                    Some(own.unwrap_or_else(|| self.filled(common, attempt)));
-            }
-            let mut columns = Columns::new(common, physical);
-            if !columns.fill_missing() {
-                let place = Place { group: common.group, segment: common.segment, column: 0, row: common.start_row };
-                return Err(self.cannot_readmit(task, &place, "a stripe cannot be read"));
-            }
-            let wrong = columns.heal(&stripe.entries);
-            if !enough && wrong.iter().any(|&(column, row)| could_pass(&columns, stripe, column, row)) {
-                continue;
-            }
-            if task.writes {
-                for of in targets {
-                    self.write_column_of(stripe, of, &columns).await?;
-                }
-            }
-            return Ok(wrong);
-        }
-        let place = Place { group: common.group, segment: common.segment, column: 0, row: common.start_row };
-        Err(self.cannot_readmit(task, &place, "whatever is put in place of lost blocks passes for one of them"))
-    }
-
-    fn column_readmitted(&self, of: &Readmission) -> u8 {
-        self.shared.layout.column_of(of.member).1
-    }
-
-    /// The devices that have their columns of a stripe, by column.
-    fn devices_with(&self, stripe: &FoundStripe, task: &Task) -> Vec<Option<DeviceIx>> {
-        let common = &stripe.common;
-        let has = |of: &&Readmission| of.holds.has(common.segment, common.stripe_seq);
-        let device = |column: u8| {
-            let member = self.shared.layout.member(common.group, column);
-            let readmitted = task.members.iter().filter(has).find(|of| of.member == member);
-            readmitted.map(|of| of.device.ix).or_else(|| self.device_holding(member, common.segment))
-        };
-        (0..common.width()).map(device).collect()
-    }
-
-    /// What a member has of a stripe below the header, if it has the header of this very stripe.
-    async fn proved_column(&self, stripe: &FoundStripe, of: &Readmission) -> Option<Buf> {
-        let common = &stripe.common;
-        let bytes = common.header_bytes();
-        let whole = self.rt.alloc(bytes + common.rows as usize * BLOCK);
-        let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.start_row);
-        self.rt.read(of.device.ix, offset, whole.full()).await.ok()?;
-        let column = self.column_readmitted(of);
-        let place = Place { group: common.group, segment: common.segment, column, row: common.start_row };
-        let header = self.header_at(place, whole.bytes(), Some(common.segment_seq)).ok()?;
-        if header.common() != common {
-            return None;
-        }
-        let mut own = self.rt.alloc(common.rows as usize * BLOCK);
-        own.bytes_mut().copy_from_slice(&whole.bytes()[bytes..]);
-        Some(own)
-    }
-
-    /// Something in place of a column that nobody has.
-    fn filled(&self, common: &StripeCommon, with: u8) -> Buf {
-        let mut buf = self.rt.alloc(common.rows as usize * BLOCK);
-        buf.bytes_mut().fill(with);
-        buf
+        lost.add(stripe, &good.wrong, good.enough);
+        Ok(())
     }
 
     async fn write_column_of(
@@ -271,30 +195,35 @@ impl Reactor {
         self.rt.write(of.device.ix, offset, buf.full()).await.map(drop).map_err(io)
     }
 
-    /// Blocks of each volume that hold data.
-    pub(crate) fn mapped_by_volume(&self) -> Vec<u64> {
+    /// Blocks of each volume that hold data, those counted that are written anew before the array goes into service.
+    pub(crate) fn mapped_by_volume(&self, rescues: &[Rescue]) -> Vec<u64> {
         let of_volume = |volume: &Arc<VolumeState>| {
-            let mut mapped = 0;
-            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |_, _| mapped += 1);
+            let anew = blocks_of(volume, rescues);
+            let mut mapped = anew.len() as u64;
+            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, _| mapped += u64::from(!anew.contains(&lba)));
             mapped
         };
         self.shared.volumes().iter().map(of_volume).collect()
     }
 
-    /// What comes of it, once the maps are as the array goes on with them. `mapped`: the blocks of each volume before anything
-    /// was given up.
+    /// What comes of it, once the maps are as the array goes on with them but for the `rescues`. `mapped`: the blocks of each
+    /// volume before anything was given up.
     pub(crate) fn readmission(
         &self,
         members: &[Readmission],
         lost: &LostBlocks,
+        rescues: &[Rescue],
         mapped: &[u64],
         lost_pages: u64,
     ) -> Readmitted {
         let mut blocks = Vec::new();
         let of_volume = |(volume, &mapped): (&Arc<VolumeState>, &u64)| {
-            let (mut readable, before) = (0, blocks.len() as u64);
+            // What the maps have of these is what was there before.
+            let anew = blocks_of(volume, rescues);
+            let (mut readable, before) = (anew.len() as u64, blocks.len() as u64);
             volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
-                let Some(place) = self.shared.layout.locate(entry.pba()) else { return };
+                let place = self.shared.layout.locate(entry.pba()).filter(|_| !anew.contains(&lba));
+                let Some(place) = place else { return };
                 match lost.contains(&place) {
                     true => blocks.push((volume.name.clone(), lba)),
                     false => readable += 1,
@@ -310,9 +239,6 @@ impl Reactor {
     }
 }
 
-/// Whether what lies in the place of a block that is lost has the bits of its checksum that maps have.
-fn could_pass(columns: &Columns<'_>, stripe: &FoundStripe, column: u8, row: u32) -> bool {
-    let entry = stripe.entries[usize::from(column)].as_ref().map_or(Entry::VOID, |of| of[row as usize]);
-    let Some(block) = columns.block(column, row).filter(|_| entry.kind() != Kind::Void) else { return false };
-    MapEntry::new(Pba(1), entry.crc()).matches(parity::checksum::crc32c(block))
+fn blocks_of(volume: &VolumeState, rescues: &[Rescue]) -> BTreeSet<Lba> {
+    rescues.iter().filter(|rescue| rescue.volume == volume.id).map(|rescue| rescue.lba).collect()
 }

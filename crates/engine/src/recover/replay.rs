@@ -204,7 +204,8 @@ impl Reactor {
             discards.extend_from_slice(&stripe.discards);
             let durable = watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
             // One from before may have been given back, and trimmed in part.
-            result.lost.add_unknown(&stripe, durable && common.stripe_seq >= counted_from);
+            let is_whole = durable && common.stripe_seq >= counted_from || given_up.has_untold(common.stripe_seq);
+            result.lost.add_unknown(&stripe, is_whole);
             let verdict = if durable {
                 None
             } else {

@@ -13,6 +13,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, DeviceIx};
 use cygnus_types::BLOCK;
 
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::scan::{Ending, FoundStripe};
@@ -112,7 +113,7 @@ impl Reactor {
     /// Reads and judges a stripe. Blocks that are `given_up` were there, and are lost.
     pub(crate) async fn judge_stripe(self: &Rc<Self>, stripe: &FoundStripe, given_up: &LostBlocks) -> Verdict {
         let common = &stripe.common;
-        let columns = self.read_stripe(common).await;
+        let columns = self.foreseen(stripe, self.read_stripe(common).await).await;
         let in_service = (0..common.width())
             .filter(|&c| self.device_holding(self.shared.layout.member(common.group, c), common.segment).is_some())
             .count();
@@ -126,6 +127,14 @@ impl Reactor {
             if entry.kind() == Kind::Void {
                 continue;
             }
+            let row_below = common.first_data_row() + row;
+            let place = Place { group: common.group, segment: common.segment, column, row: row_below };
+            if given_up.contains(&place) && !planted::is(Bug::LostCountsAsUnwritten) {
+                // Whatever lies there. Where nothing is written it is still what the member had.
+                consistent = false;
+                blocks.push((column, row, None));
+                continue;
+            }
             let here = full.block(column, row).filter(|b| parity::checksum::crc32c(b) == entry.crc());
             match here.map(Box::from).or_else(|| full.restore(column, row, entry.crc())) {
                 Some(data) if here.is_some() => blocks.push((column, row, Some(data))),
@@ -135,12 +144,7 @@ impl Reactor {
                 }
                 None => {
                     consistent = false;
-                    let row_below = common.first_data_row() + row;
-                    let place = Place { group: common.group, segment: common.segment, column, row: row_below };
-                    match given_up.contains(&place) {
-                        true => blocks.push((column, row, None)),
-                        false => lost += 1,
-                    }
+                    lost += 1;
                 }
             }
         }

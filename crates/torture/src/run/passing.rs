@@ -53,7 +53,7 @@ impl Run<'_> {
         self.shared.may_suspend.set(false);
         session.array.home().set_suspended_for(Nanos::MAX);
         let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
-        self.wait(session, recovery::serves_again(rt, array, over))?.map_err(Trouble::Failure)
+        self.wait(session, recovery::serves_again(rt, array, over, self.members.lost()))?.map_err(Trouble::Failure)
     }
 
     /// Whatever was in trouble no longer is.

@@ -14,7 +14,7 @@ use crate::story::{Cycle, Ending};
 const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
 
 /// What a refusal says when a group lacks too many members.
-const TOO_MANY: &str = "and its parity covers";
+pub(super) const TOO_MANY: &str = "and its parity covers";
 
 impl Run<'_> {
     pub(super) fn open(&mut self, cycle: &Cycle) -> Result<Session, String> {
@@ -26,24 +26,30 @@ impl Run<'_> {
             let cluster = self.cluster(&disks);
             let mut here = self.world.infos(&disks);
             here.retain(|device| absent.is_none_or(|absent| device.name != format!("d{}", absent.member)));
-            let opened = Array::open(&cluster, &here, usize::from(self.story.shape.reactors));
+            let written = self.written(&disks);
+            let opened = Array::open(&cluster, &here, usize::from(self.story.shape.reactors), false);
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {
                     let session = Session { cluster, array, devices: self.world.infos(&disks) };
-                    let array = session.array.home().clone();
-                    self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
-                    if self.world.is_powered() {
-                        self.members.are_placed(&session.array.home().status());
-                        self.settle_volumes(&session)?;
-                        self.shared.inspect()?;
+                    if let Some(session) = self.begin(session)? {
                         return Ok(session);
                     }
-                    self.after_power_cut(session, "power cut just after opening");
                 }
                 // Its group lacks another one, which was away when the last session ended: an operator brings this one.
                 Ok(Err(text)) if text.contains(TOO_MANY) && absent.take().is_some() => {
                     journal::tell(format!("{} not opened: {text}", self.world.now()));
+                }
+                Ok(Err(text)) if let Some(force) = cycle.force.as_ref().filter(|_| text.contains(TOO_MANY)) => {
+                    drop(cluster);
+                    return self.open_with_force(&disks, force, &text);
+                }
+                Ok(Err(text)) if self.may_refuse_for_rot(&text) => {
+                    drop(cluster);
+                    if self.written(&disks) != written {
+                        return Err(format!("the opening was refused and has written to the devices: {text}"));
+                    }
+                    return self.open_over_loss(&disks, &text);
                 }
                 Ok(Err(text)) => {
                     self.note_refusal(&disks, &text);
@@ -51,10 +57,8 @@ impl Run<'_> {
                 }
                 Err(Halt::Stalled) => return Err("a stall while opening the array".into()),
                 Err(Halt::PowerCut) => {
-                    journal::tell(format!("{} power cut while opening", self.world.now()));
                     drop(cluster);
-                    self.tally.cuts_in_transit += 1;
-                    self.world.restore_power();
+                    self.power_went_while_opening();
                 }
             }
         }
@@ -65,6 +69,31 @@ impl Run<'_> {
     pub(super) fn note_refusal(&mut self, disks: &[DiskId], text: &str) {
         let lost = disks.iter().any(|&disk| crate::rot::has_lost_a_slot(&self.world, disk));
         self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
+    }
+
+    /// An array was opened; `None` if the power went meanwhile.
+    pub(super) fn begin(&mut self, session: Session) -> Result<Option<Session>, String> {
+        let array = session.array.home().clone();
+        self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
+        if !self.world.is_powered() {
+            self.after_power_cut(session, "power cut just after opening");
+            return Ok(None);
+        }
+        self.members.are_placed(&session.array.home().status());
+        self.settle_volumes(&session)?;
+        self.shared.inspect()?;
+        Ok(Some(session))
+    }
+
+    /// Bytes written to devices so far.
+    pub(super) fn written(&self, disks: &[DiskId]) -> u64 {
+        disks.iter().map(|&disk| self.world.stats(disk).written_bytes).sum()
+    }
+
+    pub(super) fn power_went_while_opening(&mut self) {
+        journal::tell(format!("{} power cut while opening", self.world.now()));
+        self.tally.cuts_in_transit += 1;
+        self.world.restore_power();
     }
 
     pub(super) fn finish(&mut self, session: Session, ending: Ending) -> Result<(), String> {

@@ -63,6 +63,8 @@ pub(super) struct Run<'a> {
     pub(super) ruined: bool,
     /// An opening was refused, and rightly so.
     pub(super) is_refused: bool,
+    /// More has rotted than is promised to be borne; and the power cuts of the opening by force that comes of it.
+    pub(super) beyond: Option<Vec<u64>>,
     pub(super) tally: Tally,
 }
 
@@ -101,6 +103,7 @@ impl<'a> Run<'a> {
             unsettled: None,
             ruined: false,
             is_refused: false,
+            beyond: None,
             tally: Tally::default(),
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
 
 impl Story {
     /// Whether every place keeps its device, and every device what it has taken.
-    fn places_stay(&self) -> bool {
+    pub(super) fn places_stay(&self) -> bool {
         let keeps = |cycle: &Cycle| {
             let unpowered = cycle.passing.iter().any(|(_, trouble)| trouble.sort == Sort::Unpowered);
             let mut harms = cycle.at_rest.iter().chain(cycle.during.iter().map(|(_, harm)| harm));

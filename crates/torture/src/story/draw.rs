@@ -5,6 +5,7 @@ use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
+use super::spans::{some_steps, some_time};
 use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
 const B: u64 = BLOCK as u64;
@@ -80,18 +81,6 @@ impl Habits {
 
 fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.below(choices.len() as u64) as usize]
-}
-
-/// A number whose magnitude is uniform: as likely a few as thousands.
-fn some_steps(rng: &mut Rng) -> u64 {
-    let magnitude = rng.below(14);
-    (1 << magnitude) + rng.below(1 << magnitude)
-}
-
-/// A time from microseconds to tens of milliseconds.
-fn some_time(rng: &mut Rng) -> Nanos {
-    let magnitude = 10 + rng.below(16);
-    Nanos(rng.below(1 << magnitude))
 }
 
 /// One story in so many is of an array in which segments are not protected alike.
@@ -212,6 +201,21 @@ impl Story {
 
     /// The story of a seed among those of a tier.
     pub fn about(tier: Tier, seed: u64) -> Self {
+        let tier = tier.of_seed(seed);
+        // Not every story can be about it.
+        let mut drawn = (0..).map(|n: u64| Self::drawn(tier, seed.wrapping_add(n << 40)));
+        drawn.find(|story| story.is_about(tier)).expect("some story is")
+    }
+
+    fn is_about(&self, tier: Tier) -> bool {
+        match tier {
+            Tier::Force => self.cycles.iter().any(|cycle| cycle.force.is_some()),
+            Tier::Beyond => self.cycles.iter().any(|cycle| cycle.beyond.is_some()),
+            _ => true,
+        }
+    }
+
+    fn drawn(tier: Tier, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut shape = Shape::of_seed(seed, &mut rng);
         if tier == Tier::All {
@@ -254,6 +258,8 @@ impl Story {
         super::salvage::draw(&mut story, seed, tier);
         super::rot::draw(&mut story, seed, tier);
         super::absent::draw(&mut story, seed, tier);
+        super::force::draw(&mut story, seed, tier);
+        super::beyond::draw(&mut story, seed, tier);
         // Apart from the rest too.
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
@@ -270,7 +276,7 @@ impl Story {
             return;
         }
         self.cycles.truncate(CYCLES);
-        if matches!(tier, Tier::Passing | Tier::Outages) {
+        if matches!(tier, Tier::Passing | Tier::Outages | Tier::Force | Tier::Beyond) {
             self.cycles.iter_mut().for_each(Cycle::calm);
         }
     }

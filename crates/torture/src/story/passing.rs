@@ -18,6 +18,16 @@ pub(crate) struct Passing {
     pub(crate) members: Vec<usize>,
 }
 
+/// Before an opening a group lacks more members than its parity covers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Force {
+    /// Devices that are gone for good. The others of their groups, whatever was the matter with them, are here and do what
+    /// they are told.
+    pub(crate) without: Vec<usize>,
+    /// Power cuts while the array is opened by force: after so many steps each.
+    pub(crate) cuts: Vec<u64>,
+}
+
 /// A member is not there when the array is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Absent {

@@ -29,6 +29,19 @@ pub(crate) enum Decay {
     Zeroed,
 }
 
+/// Before an opening something rots on several devices.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Beyond {
+    pub(crate) part: Part,
+    pub(crate) decay: Decay,
+    /// Which of all there are, and which bits.
+    pub(crate) nth: u64,
+    /// On which devices.
+    pub(crate) members: Vec<usize>,
+    /// Power cuts while the array is opened by force, if it has to be: after so many steps each.
+    pub(crate) cuts: Vec<u64>,
+}
+
 /// Adds rot to the story of a seed.
 pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x0407_0407_0407_0407);

@@ -23,8 +23,9 @@ pub(crate) struct Shrunk {
 
 /// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
 fn class(failure: &str) -> &'static str {
-    const CLASSES: [&str; 12] = [
+    const CLASSES: [&str; 13] = [
         "making the array",
+        "by force",
         "salvage",
         "panic",
         "invariant",
@@ -85,6 +86,11 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
             self.thin(|story| &mut story.cycles[n].regroups);
             self.thin(|story| &mut story.cycles[n].passing);
             self.attempt(|story| story.cycles[n].absent = None);
+            self.attempt(|story| story.cycles[n].force = None);
+            self.attempt(|story| story.cycles[n].beyond = None);
+            if self.best.story.cycles[n].force.is_some() {
+                self.thin(|story| &mut story.cycles[n].force.as_mut().expect("no list but this is thinned").cuts);
+            }
             self.attempt(|story| story.cycles[n].suspended_for = None);
             for trouble in 0..self.best.story.cycles[n].passing.len() {
                 self.thin(|story| &mut story.cycles[n].passing[trouble].1.members);
@@ -217,6 +223,9 @@ impl Story {
         self.salvage.retain(|device| *device < devices);
         for cycle in &mut self.cycles {
             cycle.absent.take_if(|absent| absent.member >= devices);
+            cycle.force.iter_mut().for_each(|force| force.without.retain(|device| *device < devices));
+            cycle.force.take_if(|force| force.without.is_empty());
+            cycle.beyond.iter_mut().for_each(|beyond| beyond.members.retain(|device| *device < devices));
             cycle.at_rest.retain(|harm| harm.member < devices);
             cycle.during.retain(|(_, harm)| harm.member < devices);
             cycle.passing.iter_mut().for_each(|(_, trouble)| trouble.members.retain(|member| *member < devices));

@@ -65,11 +65,20 @@ impl Sites {
 impl Story {
     /// What clients write to a volume of this name, if it is so large that trims cannot name each block of it.
     pub(crate) fn sparse_writes(&self, name: &str) -> impl Iterator<Item = &Request> {
-        let is_sparse = self.volumes.iter().any(|(known, blocks)| known == name && *blocks >= LEAST_BLOCKS);
+        let is_sparse = self.volumes.iter().any(|(known, blocks)| known == name && is_large(*blocks));
         let scripts =
             self.cycles.iter().flat_map(|cycle| &cycle.clients).filter(move |s| is_sparse && s.volume == name);
         scripts.flat_map(|s| &s.requests).filter(|r| !matches!(r.kind, RequestKind::Trim | RequestKind::Flush))
     }
+
+    /// Whether some volume is so large.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.volumes.iter().any(|(_, blocks)| is_large(*blocks))
+    }
+}
+
+fn is_large(blocks: u64) -> bool {
+    blocks >= LEAST_BLOCKS
 }
 
 /// Makes the first volume a sparse one, if the seed says so.

@@ -8,6 +8,8 @@
 //! cycle
 //!   rest d3 lost
 //!   open cut 512
+//!   force cut 700 without d1
+//!   beyond header flipped 17 cut 90 d0 d1 d2
 //!   absent d5 until 70000
 //!   client v0 reactor 0
 //!     write 8192 4096 fua pause 12000
@@ -30,8 +32,8 @@ use cygnus_policy::ParityPlacement;
 use cygnus_types::Nanos;
 
 use super::{
-    Absent, Admin, Cycle, Decay, Ending, Harm, Manner, Part, Passing, Regroup, Request, RequestKind, Ruin, Script,
-    Scrubs, Shape, Sort, Story, What,
+    Absent, Admin, Beyond, Cycle, Decay, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request, RequestKind,
+    Ruin, Script, Scrubs, Shape, Sort, Story, What,
 };
 
 const TITLE: &str = "cygnus torture story 1";
@@ -122,6 +124,19 @@ impl Display for Cycle {
         write!(f, "  open{}", if self.stale { " stale" } else { "" })?;
         self.cuts.iter().try_for_each(|steps| write!(f, " cut {steps}"))?;
         writeln!(f)?;
+        if let Some(Force { without, cuts }) = &self.force {
+            write!(f, "  force")?;
+            cuts.iter().try_for_each(|steps| write!(f, " cut {steps}"))?;
+            f.write_str(" without")?;
+            without.iter().try_for_each(|n| write!(f, " d{n}"))?;
+            writeln!(f)?;
+        }
+        if let Some(Beyond { part, decay, nth, members, cuts }) = &self.beyond {
+            write!(f, "  beyond {} {} {nth}", name_of(&PARTS, part), name_of(&DECAYS, decay))?;
+            cuts.iter().try_for_each(|steps| write!(f, " cut {steps}"))?;
+            members.iter().try_for_each(|n| write!(f, " d{n}"))?;
+            writeln!(f)?;
+        }
         if let Some(Absent { member, until }) = self.absent {
             writeln!(f, "  absent d{member} until {}", until.0)?;
         }
@@ -364,6 +379,28 @@ impl Cycle {
                     }
                 }
             }
+            "force" => {
+                let mut force = Force::default();
+                while words.peek() == Some("cut") {
+                    force.cuts.push(words.named("cut")?);
+                }
+                force.without.push(parse_device(&words.named::<String>("without")?, members)?);
+                for name in words.0.by_ref() {
+                    force.without.push(parse_device(name, members)?);
+                }
+                self.force = Some(force);
+            }
+            "beyond" => {
+                let (part, decay) = parse_rot(&mut words)?;
+                let mut beyond = Beyond { part, decay, nth: words.value()?, members: Vec::new(), cuts: Vec::new() };
+                while words.peek() == Some("cut") {
+                    beyond.cuts.push(words.named("cut")?);
+                }
+                for name in words.0.by_ref() {
+                    beyond.members.push(parse_device(name, members)?);
+                }
+                self.beyond = Some(beyond);
+            }
             "absent" => {
                 let member = parse_device(words.next()?, members)?;
                 self.absent = Some(Absent { member, until: Nanos(words.named("until")?) });
@@ -446,9 +483,7 @@ fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
         "unreadable" => What::Unreadable(words.value()?),
         "flip" => What::Flip(words.value()?, words.value::<u8>()? % 8),
         "rots" => {
-            let (part, decay) = (words.next()?, words.next()?);
-            let part = known(&PARTS, part).ok_or_else(|| format!("{part:?} does not rot"))?;
-            let decay = known(&DECAYS, decay).ok_or_else(|| format!("nothing is {decay:?}"))?;
+            let (part, decay) = parse_rot(words)?;
             What::Rots(part, decay, words.value()?)
         }
         "fails-writes" => What::FailsWrites,
@@ -464,6 +499,12 @@ fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
         }
     };
     Ok(Harm { member, what })
+}
+
+fn parse_rot(words: &mut Words<'_>) -> Result<(Part, Decay), String> {
+    let (part, decay) = (words.next()?, words.next()?);
+    let part = known(&PARTS, part).ok_or_else(|| format!("{part:?} does not rot"))?;
+    Ok((part, known(&DECAYS, decay).ok_or_else(|| format!("nothing is {decay:?}"))?))
 }
 
 fn parse_ending(words: &mut Words<'_>) -> Result<Ending, String> {

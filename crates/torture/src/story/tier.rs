@@ -1,5 +1,7 @@
 //! What the stories of a run are about: everything, each thing now and then, or one thing in every story.
 
+use cygnus_runtime::Rng;
+
 /// What stories are about. Those about one thing are cheap, and find what is wrong with it after few seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
@@ -24,9 +26,22 @@ pub enum Tier {
     Salvage,
     /// Rot in what describes the data.
     Rot,
+    /// Groups that lack too many members, so that some that left take part again by force.
+    Force,
+    /// Rot of what describes the data in more places than is promised to be borne.
+    Beyond,
 }
 
+/// One story about everything in so many is one about rot beyond the promise instead: it has no place in those with other harm.
+const APART_ONE_IN: u64 = 12;
+
 impl Tier {
+    /// The tier that the story of a seed is drawn from.
+    pub(super) fn of_seed(self, seed: u64) -> Self {
+        let is_apart = self == Self::All && Rng::new(seed ^ 0x666F_7263).chance(1, APART_ONE_IN);
+        if is_apart { Self::Beyond } else { self }
+    }
+
     /// Whether a story has what stories of tier `of` are about, if it would have it by chance.
     pub(super) fn has(self, of: Self, by_chance: bool) -> bool {
         if self == Self::All { by_chance } else { self == of }
