@@ -50,6 +50,7 @@ impl Run<'_> {
         let mut cuts = force.cuts.iter();
         let mut refusal = Some(refusal.to_owned());
         let mut foretold: Option<Readmitted> = None;
+        self.empty_caches(disks)?;
         loop {
             if let Some(text) = &refusal {
                 journal::tell(format!("{} not opened: {text}", self.world.now()));
@@ -102,6 +103,20 @@ impl Run<'_> {
         let here =
             |group: usize| (group * width..(group + 1) * width).filter(|n| !force.without.contains(n)).filter(knows);
         force.without.iter().all(|n| here(n / width).count() >= data)
+    }
+
+    /// Time has passed since the array was served: what devices took has left their caches. Otherwise a power cut could take
+    /// what the check has seen, and nobody would have promised to keep it.
+    fn empty_caches(&self, disks: &[DiskId]) -> Result<(), String> {
+        let cluster = self.cluster(disks);
+        let (rt, devices) = (cluster.reactor(0).clone(), self.world.infos(disks));
+        let flushed = cluster.run(async move {
+            for device in devices {
+                // Those that are gone do not answer.
+                let _ = rt.flush(device.ix).await;
+            }
+        });
+        flushed.map_err(|halt| format!("the caches before an opening by force: {halt}"))
     }
 
     /// What the check of the stopped array says of an opening by force. It writes nothing.
