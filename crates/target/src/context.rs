@@ -7,6 +7,7 @@ use crate::event::Journal;
 use crate::exports::Export;
 use crate::nbd::Agreed;
 use crate::pace::Pace;
+use crate::queue::Queue;
 use crate::stats::Totals;
 
 /// What a connection needs to know of its server.
@@ -17,6 +18,7 @@ pub(crate) struct Context<'a, E> {
     pub(crate) totals: &'a Rc<Totals>,
     pub(crate) journal: &'a Rc<Journal>,
     pub(crate) pace: &'a Rc<Pace>,
+    pub(crate) queue: &'a Rc<Queue>,
 }
 
 /// A client that has entered an export.

@@ -97,9 +97,10 @@ impl<V: BlockVolume> Transmission<V> {
         Ok(data.full())
     }
 
-    /// Writes what was copied, and lets go of it.
+    /// Writes what was copied, when it is this session's turn, and lets go of it.
     async fn write_copy(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
         let footprint = BufPool::footprint(data.len());
+        let _turn = self.queue.turn(&self.had, data.len()).await;
         let written = self.volume.write(offset, data).await;
         self.give_room(footprint);
         written

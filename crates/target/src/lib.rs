@@ -31,6 +31,7 @@
 //! | `door.rs` | how many connections there may be, and of whom |
 //! | `purse.rs` | who holds how much of the network's memory |
 //! | `pace.rs` | how much is done in one turn of the reactor |
+//! | `queue.rs` | whose write a volume gets next |
 //! | `event.rs` | what the log is told, and how often |
 //! | `listen.rs` | addresses, sockets, stale socket files |
 //! | `stats.rs`, `histogram.rs` | what is counted |
@@ -53,6 +54,7 @@ mod nbd;
 mod outbox;
 mod pace;
 mod purse;
+mod queue;
 mod reader;
 mod reads;
 mod receive;

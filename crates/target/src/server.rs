@@ -15,6 +15,7 @@ use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::pace::Pace;
 use crate::purse::Purse;
+use crate::queue::Queue;
 use crate::select::{Either, first_of};
 use crate::session;
 use crate::stats::{OpClass, ServerStats, SessionStats, Totals};
@@ -34,6 +35,7 @@ struct Inner<E> {
     config: ServerConfig,
     journal: Rc<Journal>,
     pace: Rc<Pace>,
+    queue: Rc<Queue>,
     purse: Rc<Purse>,
     totals: Rc<Totals>,
     sessions: RefCell<BTreeMap<u64, Rc<Handle>>>,
@@ -61,6 +63,7 @@ impl<E: Exports> Server<E> {
             exports,
             journal: Journal::new(rt, log),
             pace: Pace::new(rt),
+            queue: Rc::default(),
             purse: Purse::new(rt, config.memory.clone()),
             config,
             totals: Rc::default(),
@@ -131,8 +134,8 @@ impl<E: Exports> Server<E> {
         self.look_after_sessions();
         let server = self.0.clone();
         self.0.rt.spawn(async move {
-            let Inner { rt, exports, config, totals, journal, pace, .. } = &*server;
-            let context = Context { rt, exports, config, totals, journal, pace };
+            let Inner { rt, exports, config, totals, journal, pace, queue, .. } = &*server;
+            let context = Context { rt, exports, config, totals, journal, pace, queue };
             let reason = session::run(context, sock, handle.clone()).await;
             server.totals.closed(&reason);
             server.sessions.borrow_mut().remove(&id);

@@ -16,6 +16,7 @@ use crate::jobs::{Jobs, Lane};
 use crate::nbd::Agreed;
 use crate::outbox::Outbox;
 use crate::pace::Pace;
+use crate::queue::{Had, Queue};
 use crate::receive::ReceiveBuffer;
 use crate::select::{Either, first_of};
 use crate::stats::Totals;
@@ -38,6 +39,9 @@ pub(crate) struct Transmission<V> {
     pub(crate) totals: Rc<Totals>,
     pub(crate) handle: Rc<Handle>,
     pub(crate) pace: Rc<Pace>,
+    pub(crate) queue: Rc<Queue>,
+    /// What this session has had of the queue's turns.
+    pub(crate) had: Had,
     reads: Jobs,
     long: Jobs,
     others: Jobs,
@@ -59,6 +63,8 @@ impl<V: BlockVolume> Transmission<V> {
             totals: server.totals.clone(),
             handle: handle.clone(),
             pace: server.pace.clone(),
+            queue: server.queue.clone(),
+            had: Had::default(),
             reads: Jobs::new(Jobs::MANY),
             long: Jobs::new(1),
             others: Jobs::new(Jobs::MANY),
