@@ -97,6 +97,7 @@ fn check_all<'a>(
         };
         if opened {
             maps::check_unmatched(&reactor, &scanned.suspects, &mut findings).await;
+            maps::report_lost(&reactor, &mut findings);
         }
         Ok(CheckReport {
             name: state.name.clone(),

@@ -40,8 +40,11 @@ impl Reactor {
         let mut all = 0;
         for volume in shared.volumes() {
             let mut mapped = 0;
-            volume.map.for_each_mapped(volume.blocks(), |lba, entry| {
+            volume.map.for_each_held(volume.blocks(), |lba, entry| {
                 mapped += 1;
+                if !entry.is_mapped() {
+                    return;
+                }
                 let Some(place) = shared.layout.locate(entry.pba()) else {
                     wrong.get_or_insert_with(|| format!("{lba} of {} is mapped beyond the array", volume.name));
                     return;

@@ -189,7 +189,7 @@ impl Shared {
         self.volumes.write().expect("no holder panics").remove(&id);
     }
 
-    /// Blocks mapped over all volumes.
+    /// Blocks that hold data over all volumes, those counted of which it is lost.
     pub(crate) fn mapped(&self) -> u64 {
         self.mapped.load(Ordering::Relaxed)
     }
@@ -274,32 +274,34 @@ impl Shared {
 
     /// Accounts for a map entry that changed from `old` to something, or to nothing.
     #[inline]
-    pub(crate) fn entry_replaced(&self, volume: &VolumeState, old: MapEntry, mapped_now: bool) {
-        match (!old.is_mapped(), mapped_now) {
-            (true, true) => {
+    pub(crate) fn entry_replaced(&self, volume: &VolumeState, old: MapEntry, held_now: bool) {
+        if old.is_mapped() {
+            self.segments.drop_live(old.pba());
+        }
+        match (old.is_held(), held_now) {
+            (false, true) => {
                 self.mapped.fetch_add(1, Ordering::Relaxed);
                 volume.mapped.fetch_add(1, Ordering::Relaxed);
             }
-            (false, now) => {
-                self.segments.drop_live(old.pba());
-                if !now {
-                    if self.map_is_written.load(Ordering::Relaxed) {
-                        self.unmapped_meanwhile.fetch_add(1, Ordering::Relaxed);
-                    }
-                    self.mapped.fetch_sub(1, Ordering::Relaxed);
-                    volume.mapped.fetch_sub(1, Ordering::Relaxed);
+            (true, false) => {
+                if self.map_is_written.load(Ordering::Relaxed) {
+                    self.unmapped_meanwhile.fetch_add(1, Ordering::Relaxed);
                 }
+                self.mapped.fetch_sub(1, Ordering::Relaxed);
+                volume.mapped.fetch_sub(1, Ordering::Relaxed);
             }
-            (true, false) => {}
+            (true, true) | (false, false) => {}
         }
     }
 
     /// Counts a volume's blocks afresh from its map, adding them to the segments; when the array is opened.
     pub(crate) fn recount(&self, volume: &VolumeState) {
         let mut mapped = 0;
-        volume.map.for_each_mapped(crate::map::l2p::MAX_VOLUME_BLOCKS, |_, entry| {
+        volume.map.for_each_held(crate::map::l2p::MAX_VOLUME_BLOCKS, |_, entry| {
             mapped += 1;
-            self.segments.add_live(self.segments.of(entry.pba()), 1);
+            if entry.is_mapped() {
+                self.segments.add_live(self.segments.of(entry.pba()), 1);
+            }
         });
         volume.mapped.store(mapped, Ordering::Relaxed);
         self.mapped.fetch_add(mapped, Ordering::Relaxed);

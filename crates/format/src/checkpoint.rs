@@ -38,6 +38,10 @@ impl MapEntry {
     /// what the block holds.
     pub const ZEROS: MapEntry = MapEntry(1);
 
+    /// A block that held data which is lost for good: it was given up by force, and is unreadable until it is written anew or
+    /// discarded.
+    pub const LOST: MapEntry = MapEntry(2);
+
     /// The entry of a block at `pba` with this CRC32C.
     ///
     /// # Panics
@@ -60,6 +64,12 @@ impl MapEntry {
         self.0 >> CRC_BITS != 0
     }
 
+    /// Whether the block counts as one that holds data: it has an address, or what it held is lost.
+    #[inline]
+    pub const fn is_held(self) -> bool {
+        self.0 > MapEntry::ZEROS.0
+    }
+
     /// Where the block lies; address 0 when empty.
     #[inline]
     pub const fn pba(self) -> Pba {
@@ -78,9 +88,9 @@ impl MapEntry {
         self.0 as u32 & CRC_MASK
     }
 
-    /// Whether the entry is empty or has an address; a checksum without address is neither.
+    /// Whether the entry has an address, or is one of the few that need none; any other checksum without address is neither.
     pub(crate) const fn is_sound(self) -> bool {
-        self.is_empty() || self.is_mapped() || self.0 == MapEntry::ZEROS.0
+        self.is_mapped() || self.0 <= MapEntry::LOST.0
     }
 }
 
@@ -226,9 +236,11 @@ mod tests {
         let mut block = [0; BLOCK];
         let verify = |block: &[u8; BLOCK], entry: &Entry| MapPage::decode(block).unwrap().verify(entry).map(|_| ());
         assert_eq!(verify(&block, &Entry::VOID), Err(MapPageError::NotAPage(Kind::Void)));
-        block[8] = 1;
-        assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Ok(()));
-        block[8] = 2;
+        for known in [MapEntry::ZEROS, MapEntry::LOST] {
+            block[8] = known.0 as u8;
+            assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Ok(()));
+        }
+        block[8] = 3;
         assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Err(MapPageError::Unsound(1)));
     }
 

@@ -9,6 +9,8 @@ enum State {
     Sound,
     /// Nobody has it.
     Gone,
+    /// The same, unless what a power cut took was written or discarded there all the same.
+    PerhapsGone,
     /// It was written or discarded at this time: it can be read, but it is as before after a power cut that comes before the
     /// next flush.
     Replaced(u64),
@@ -35,7 +37,16 @@ impl Forgone {
     }
 
     pub(crate) fn may_be_unreadable(&self, block: u64) -> bool {
-        self.blocks.get(&block).map_or(self.others_too, |state| *state == State::Gone)
+        self.blocks.get(&block).map_or(self.others_too, |state| matches!(state, State::Gone | State::PerhapsGone))
+    }
+
+    /// Blocks that are unreadable, and of each whether that is certain and the array knows of this very block.
+    pub(crate) fn gone(&self) -> impl Iterator<Item = (u64, bool)> {
+        self.blocks.iter().filter_map(|(&block, state)| match state {
+            State::Gone => Some((block, !self.others_too)),
+            State::PerhapsGone => Some((block, false)),
+            State::Sound | State::Replaced(_) => None,
+        })
     }
 
     /// The whole block was written or discarded at `at`, for good if that is `durable`.
@@ -57,7 +68,7 @@ impl Forgone {
     }
 
     pub(crate) fn lose_power(&mut self) {
-        self.blocks.values_mut().filter(|state| **state != State::Sound).for_each(|state| *state = State::Gone);
+        self.blocks.values_mut().filter(|state| **state != State::Sound).for_each(|state| *state = State::PerhapsGone);
     }
 
     /// Blocks from `blocks` on are no more. Should they come back, they hold zeros; or nobody knows.
@@ -83,12 +94,14 @@ mod tests {
         let mut forgone = Forgone::default();
         forgone.begin(&[1], &[2, 3], false);
         assert_eq!([1, 2, 3, 4].map(|block| forgone.may_be_unreadable(block)), [false, true, true, false]);
+        assert_eq!(forgone.gone().collect::<Vec<_>>(), [(2, true), (3, true)]);
         forgone.replaced(2, 10, false);
         forgone.replaced(3, 11, true);
         assert_eq!([2, 3].map(|block| forgone.may_be_unreadable(block)), [false, false]);
         forgone.flushed(10);
         forgone.lose_power();
         assert_eq!([2, 3].map(|block| forgone.may_be_unreadable(block)), [true, false], "the flush began before");
+        assert_eq!(forgone.gone().collect::<Vec<_>>(), [(2, false)], "it may have got there");
         forgone.replaced(2, 20, false);
         forgone.flushed(21);
         forgone.lose_power();

@@ -361,6 +361,11 @@ impl Oracle {
         self.volume(volume).forgone.may_be_unreadable(block)
     }
 
+    /// Blocks that are unreadable because the array was opened by force, and of each whether the array must know that.
+    pub(crate) fn forgone(&mut self, volume: u32) -> Vec<(u64, bool)> {
+        self.volume(volume).forgone.gone().collect()
+    }
+
     /// Power was cut, or the process killed: whatever was not durable may be gone.
     pub(crate) fn lose_power(&mut self, at: Nanos, what: &str) {
         let now = self.tick();

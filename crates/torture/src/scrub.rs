@@ -1,7 +1,9 @@
 //! Scrubs in a run, and what must be true when one has got to its end: whatever a current block depends on is whole on
 //! the devices, as far as redundancy went. The judge is the truth, not what the scrub says of itself.
 
-use cygnus_engine::{Array, ArrayStatus, BlockLocation, ScrubReport, SegmentInfo};
+use std::collections::{BTreeMap, BTreeSet};
+
+use cygnus_engine::{Array, ArrayStatus, BlockLocation, LostBlock, ScrubReport, SegmentInfo};
 use cygnus_format::Geometry;
 use cygnus_types::Lba;
 
@@ -17,12 +19,20 @@ pub(crate) struct Judge {
     geometry: Geometry,
     /// By device: whether it does what it is told. Of the others anything may be wrong again at once.
     reliable: Vec<bool>,
+    /// Blocks that were given up by force, volume and address, and whether the array must know of each.
+    forgone: BTreeMap<(String, u64), bool>,
     before: ArrayStatus,
 }
 
 impl Judge {
-    pub(crate) fn new(array: &Array, truth: &Truth, geometry: Geometry, reliable: Vec<bool>) -> Self {
-        Self { array: array.clone(), truth: truth.clone(), geometry, reliable, before: array.status() }
+    pub(crate) fn new(
+        array: &Array,
+        truth: &Truth,
+        geometry: Geometry,
+        reliable: Vec<bool>,
+        forgone: BTreeMap<(String, u64), bool>,
+    ) -> Self {
+        Self { array: array.clone(), truth: truth.clone(), geometry, reliable, forgone, before: array.status() }
     }
 
     /// Judges the scrub that has just ended. The answer is whether another one would have nothing to find.
@@ -68,9 +78,15 @@ impl Judge {
         (0..status.members.len()).filter(counts).collect()
     }
 
-    /// What the scrub gave up must be beyond redundancy.
+    /// What the scrub gave up must be beyond redundancy, or have been given up before; and of that it lists all.
     async fn lost_are_lost(&self, report: &ScrubReport) -> Result<(), String> {
-        for block in &report.lost_blocks {
+        let of = |lost: &LostBlock| (lost.volume.clone(), lost.lba.0);
+        let listed: BTreeSet<_> = report.lost_blocks.iter().map(of).collect();
+        let mut known = self.forgone.iter().filter(|&(_, &is_certain)| is_certain).map(|(block, _)| block);
+        if let Some((volume, block)) = known.find(|block| !listed.contains(block)) {
+            return Err(format!("the scrub says nothing of block {block} of {volume}, which was lost before"));
+        }
+        for block in report.lost_blocks.iter().filter(|lost| !self.forgone.contains_key(&of(lost))) {
             let excuse = self.truth.excuse(&self.array, &block.volume, block.lba.0).await;
             excuse.map_err(|why| format!("the scrub gave up block {} of {} {why}", block.lba.0, block.volume))?;
         }

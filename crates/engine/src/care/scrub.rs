@@ -7,7 +7,8 @@
 //! Nothing is mended in place. A stripe in which anything is wrong protects its blocks no more, or less than it should,
 //! so its current blocks are rebuilt and written anew elsewhere; then nobody misses it. Damage in a checkpoint is mended by
 //! taking others, damage in a superblock by writing them again. Blocks beyond redundancy are listed, by volume and
-//! address. They are not remembered: each reading finds them again, and so does the next scrub.
+//! address. They are not remembered: each reading finds them again, and so does the next scrub. Those that were given up by
+//! force, as the maps say, are listed with them.
 //!
 //! Members are filled first: until then, what a member will have in a moment would count as lost. One that comes online
 //! meanwhile is not looked at again: what it holds has just been restored, from blocks that match their checksums.
@@ -24,7 +25,7 @@ use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 use crate::care::report::{LostBlock, ScrubReport};
 use crate::check::checker::Checker;
 use crate::check::findings::FindingKind;
-use crate::check::maps::{Matched, unmatched};
+use crate::check::maps::{Matched, marked_lost, unmatched};
 use crate::check::result::SegmentResult;
 use crate::clean::relocate::{Moved, Mover, Moving};
 use crate::counters::count;
@@ -136,6 +137,9 @@ impl Scrub {
             self.job.advance(self.reactor.bytes_of_segment());
         }
         self.orphans().await;
+        for (volume, lba) in marked_lost(&self.reactor) {
+            self.lose(&volume, lba);
+        }
         self.superblocks().await;
         if let Some(end) = self.early_end() {
             return end;

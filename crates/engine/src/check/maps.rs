@@ -66,6 +66,29 @@ pub(crate) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>
     }
 }
 
+/// Blocks of all volumes that the maps have as lost, by volume and address.
+pub(crate) fn marked_lost(reactor: &Reactor) -> Vec<(Arc<VolumeState>, Lba)> {
+    let mut lost = Vec::new();
+    for volume in reactor.shared.volumes() {
+        volume.map.for_each_held(volume.blocks(), |lba, entry| {
+            if !entry.is_mapped() {
+                lost.push((volume.clone(), lba));
+            }
+        });
+    }
+    lost
+}
+
+/// Reports blocks that the maps have as lost: no segment tells of them any more.
+pub(crate) fn report_lost(reactor: &Reactor, findings: &mut Vec<Finding>) {
+    for (volume, lba) in marked_lost(reactor) {
+        let block = block_name(reactor, volume.id, lba);
+        let text =
+            format!("{block} was lost when the array was opened by force: write it anew from a backup, or discard it");
+        findings.push(Finding::new(FindingKind::Lost, text).of_block(volume.id, lba));
+    }
+}
+
 /// A mapped block that no summary confirmed.
 pub(crate) struct Unmatched {
     pub volume: Arc<VolumeState>,

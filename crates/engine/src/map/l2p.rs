@@ -434,10 +434,19 @@ impl Map {
 
     /// Calls `f` with every mapped block below `blocks`, in order.
     pub(crate) fn for_each_mapped(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
+        self.for_each_held(blocks, |lba, entry| {
+            if entry.is_mapped() {
+                f(lba, entry);
+            }
+        });
+    }
+
+    /// The same with those of which the data is lost.
+    pub(crate) fn for_each_held(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
         let (mut from, mut found) = (Lba(0), Vec::new());
         while let Some(next) = self.next_mapped(from, Lba(blocks), &mut found) {
-            let mapped = found.drain(..).filter(|(_, entry)| entry.is_mapped());
-            mapped.for_each(|(lba, entry)| f(lba, entry));
+            let held = found.drain(..).filter(|(_, entry)| entry.is_held());
+            held.for_each(|(lba, entry)| f(lba, entry));
             from = next;
         }
     }

@@ -108,7 +108,7 @@ impl VolumeState {
         self.told.fetch_max(lost, Ordering::AcqRel);
     }
 
-    /// Blocks that hold data.
+    /// Blocks that hold data, those counted of which it is lost.
     pub(crate) fn mapped(&self) -> u64 {
         self.mapped.load(Ordering::Relaxed)
     }

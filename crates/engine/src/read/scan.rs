@@ -278,11 +278,32 @@ impl Reactor {
                 }
             }
         }
+        look.vacant |= self.drop_doomed(at, &mut headers);
         look.stripe = merge(&headers, columns.len(), look.vacant);
         // What an earlier life left there is of no account.
         let life = segment_seq.or(look.stripe.as_ref().map(|stripe| stripe.common.segment_seq));
         look.newer.retain(|copy| copy.claimed.is_some_and(|(of, _)| of >= life.unwrap_or(0)));
         look
+    }
+
+    /// Leaves out headers that are gone when the columns of members are made good that are re-admitted only to see what would
+    /// come of it; the answer is in which columns they were, as a bit each. Those who were there all the time tell which
+    /// stripes are, and what else such a member has in the place of one that it lacks, or behind the last one, is written over.
+    fn drop_doomed(&self, at: Place, headers: &mut Vec<StripeHeader<'_>>) -> u32 {
+        let unwritten = self.home().records.unwritten.borrow();
+        let of_column =
+            |column| unwritten.iter().find(|of| self.shared.layout.column_of(of.member) == (at.group, column));
+        let there = headers.iter().filter(|header| of_column(header.column()).is_none()).map(|header| *header.common());
+        let told = there.max_by_key(|common| (common.segment_seq, common.stripe_seq));
+        let mut doomed = 0;
+        headers.retain(|header| {
+            let Some(of) = of_column(header.column()) else { return true };
+            let is_left =
+                told.is_some_and(|told| *header.common() == told || of.holds.has(told.segment, told.stripe_seq));
+            doomed |= u32::from(!is_left) << header.column();
+            is_left
+        });
+        doomed
     }
 
     /// Headers of a life of a segment in the rows from `row` on, whether or not anything leads there; of one column, since

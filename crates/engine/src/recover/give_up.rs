@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use cygnus_format::MapEntry;
 use cygnus_types::BLOCK;
 
 use crate::map::l2p::MAX_VOLUME_BLOCKS;
@@ -65,6 +66,27 @@ impl Reactor {
             volume_names(self)
         ));
         true
+    }
+
+    /// Marks blocks that nobody has as lost in the maps, which pointed to where they were: their segments can be cleaned like any
+    /// other. Until a checkpoint says the same these stay, as a recovery that comes before that reads them again.
+    pub(crate) fn mark_lost(&self, lost: &LostBlocks) {
+        let shared = &self.shared;
+        // The next checkpoint's cut lies behind this, that of the one before does not.
+        let marked = shared.stripes.next() - 1;
+        for volume in shared.volumes() {
+            let mut gone = Vec::new();
+            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
+                if lost.contains(&self.place(entry)) {
+                    gone.push((lba, entry));
+                }
+            });
+            for (lba, entry) in gone {
+                volume.map.swap(lba, MapEntry::LOST);
+                shared.entry_replaced(&volume, entry, true);
+                shared.segments.note_discard(shared.segments.of(entry.pba()), marked);
+            }
+        }
     }
 
     /// Gives up all that may be concerned by what is lost: every block that was not surely written after it.

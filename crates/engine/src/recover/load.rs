@@ -186,7 +186,7 @@ impl Reactor {
 /// needs its addresses. What is of volumes deleted since is left out.
 fn take_in(layout: &Layout, summary: &Entry, block: &[u8], volumes: &[Arc<VolumeState>]) -> Result<(), String> {
     let points_here = |entry: MapEntry, volume: &VolumeState, lba: u64| {
-        if entry == MapEntry::EMPTY || layout.locate(entry.pba()).is_some() {
+        if !entry.is_mapped() || layout.locate(entry.pba()).is_some() {
             return Ok(());
         }
         Err(format!("it has block {lba} of volume {:?} at {}, where no R-group is", volume.name, entry.pba()))

@@ -168,6 +168,7 @@ pub(crate) async fn open(
         let readmission = reactor.readmission(&assembly.readmitted, &given_up, &replayed.rescues, &mapped, lost_pages);
         readmission.lines().iter().for_each(|line| options.log.line(&format!("open: by force: {line}")));
         steps.report.readmission = Some(readmission);
+        reactor.mark_lost(&given_up);
     }
     // What they did not deliver may only be away: nothing may be concluded from it.
     settle_before_session(&reactor)?;

@@ -200,7 +200,7 @@ impl Reactor {
         let of_volume = |volume: &Arc<VolumeState>| {
             let anew = blocks_of(volume, rescues);
             let mut mapped = anew.len() as u64;
-            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, _| mapped += u64::from(!anew.contains(&lba)));
+            volume.map.for_each_held(MAX_VOLUME_BLOCKS, |lba, _| mapped += u64::from(!anew.contains(&lba)));
             mapped
         };
         self.shared.volumes().iter().map(of_volume).collect()
@@ -221,11 +221,11 @@ impl Reactor {
             // What the maps have of these is what was there before.
             let anew = blocks_of(volume, rescues);
             let (mut readable, before) = (anew.len() as u64, blocks.len() as u64);
-            volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
-                let place = self.shared.layout.locate(entry.pba()).filter(|_| !anew.contains(&lba));
-                let Some(place) = place else { return };
-                match lost.contains(&place) {
-                    true => blocks.push((volume.name.clone(), lba)),
+            volume.map.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
+                let is_lost = || !entry.is_mapped() || lost.contains(&self.place(entry));
+                match anew.contains(&lba) {
+                    true => {}
+                    false if is_lost() => blocks.push((volume.name.clone(), lba)),
                     false => readable += 1,
                 }
             });

@@ -74,7 +74,7 @@ impl Reactor {
                 let offset = lba.byte_offset();
                 return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
             }
-            let fits = self.shared.has_space(1) || volume.map.get(lba).is_mapped();
+            let fits = self.shared.has_space(1) || volume.map.get(lba).is_held();
             if !fits && !self.shared.waits_for_checkpoint() {
                 return Err(self.no_space());
             }

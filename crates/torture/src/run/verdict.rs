@@ -2,7 +2,7 @@
 
 use cygnus_engine::ScrubReport;
 
-use super::state::{Run, Session, Trouble};
+use super::state::{Run, Session, Trouble, Volume};
 use crate::coverage;
 use crate::journal;
 use crate::salvage;
@@ -26,7 +26,12 @@ impl Run<'_> {
     pub(super) fn scrub_and_look(&mut self, session: &Session) -> Result<(), String> {
         journal::tell(format!("{} scrub", self.world.now()));
         let (array, geometry) = (session.array.home(), self.story.shape.geometry);
-        let judge = Judge::new(array, &self.truth, geometry, self.members.reliable());
+        let forgone = |volume: &Volume| {
+            let blocks = self.shared.oracle.borrow_mut().forgone(volume.number);
+            blocks.into_iter().map(|(block, is_certain)| ((volume.name.clone(), block), is_certain)).collect::<Vec<_>>()
+        };
+        let forgone = self.volumes.iter().flat_map(forgone).collect();
+        let judge = Judge::new(array, &self.truth, geometry, self.members.reliable(), forgone);
         let first = self.scrub_once(session)?;
         let verdict = {
             let (judge, first) = (judge.clone(), first.clone());

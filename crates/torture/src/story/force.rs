@@ -32,6 +32,9 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     for cycle in &mut story.cycles[beyond - 1..] {
         cycle.has_no_other_trouble();
     }
+    for cycle in &mut story.cycles[beyond..] {
+        cycle.scrubs.first = rng.chance(1, 4);
+    }
 }
 
 impl Cycle {

@@ -32,14 +32,18 @@ pub enum Tier {
     Beyond,
 }
 
-/// One story about everything in so many is one about rot beyond the promise instead: it has no place in those with other harm.
+/// One story about everything in so many is one about rot beyond the promise instead, and one about members that take part again by
+/// force: these have no place in those with other harm.
 const APART_ONE_IN: u64 = 12;
 
 impl Tier {
     /// The tier that the story of a seed is drawn from.
     pub(super) fn of_seed(self, seed: u64) -> Self {
-        let is_apart = self == Self::All && Rng::new(seed ^ 0x666F_7263).chance(1, APART_ONE_IN);
-        if is_apart { Self::Beyond } else { self }
+        match Rng::new(seed ^ 0x666F_7263).below(APART_ONE_IN) {
+            0 if self == Self::All => Self::Beyond,
+            1 if self == Self::All => Self::Force,
+            _ => self,
+        }
     }
 
     /// Whether a story has what stories of tier `of` are about, if it would have it by chance.
