@@ -20,6 +20,7 @@ mod error;
 mod examples;
 mod experiment;
 mod files;
+mod interval;
 mod link;
 mod outcome;
 mod run;
@@ -37,10 +38,12 @@ pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel, Scheme};
 pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use experiment::{
-    About, Bound, Check, EXPERIMENTS, Experiment, Explanation, Findings, Laboratory, Measured, Number, Provenance,
-    Published, Run, Scale, Stage, Trial, Trialled, Verdict, experiment, experiment_files, page, read_verdict,
+    About, Bound, Causal, Change, Check, EXPERIMENTS, Experiment, Findings, Gap, Judgement, Kind, Laboratory,
+    Line as PublishedLine, Measured, Number, Provenance, Published, Read, Ruling, Run, Scale, Stage, Summary, Trial,
+    Trialled, Verdict, Was, experiment, experiment_files, page, read_judgement, record, recorded, unlike_recorded,
 };
 pub use files::result_files;
+pub use interval::{Interval, confidence};
 pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};

@@ -108,6 +108,9 @@ pub struct LatencyRow {
     pub buckets: Vec<(Nanos, u64)>,
 }
 
+/// A percentile or a mean of latencies: its name, and where it stands in a row.
+pub(crate) type Point = (&'static str, fn(&LatencyRow) -> u64);
+
 /// Latencies of the reads that groups of one role served, in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoleRow {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use cygnus_lab::{Laboratory, Provenance, Scale, experiment, experiment_files, page, read_verdict};
+use cygnus_lab::{Laboratory, Provenance, Scale, experiment, experiment_files, page, read_judgement, record};
 
 const ID: &str = "swan/fig5";
 
-/// What is run, how many times smaller than the paper's, and so the files that come of it.
-const FIGURES: [(&str, f64); 2] = [(ID, 512.0), ("serial/fig7", 64.0)];
+/// What is run, how many times smaller than the paper's, and with how many seeds.
+const FIGURES: [(&str, f64, u32); 2] = [(ID, 512.0, 2), ("serial/fig7", 64.0, 1)];
 
 /// FNV-1a, of 64 bits.
 fn hash(bytes: &[u8]) -> u64 {
@@ -18,51 +18,58 @@ fn hash(bytes: &[u8]) -> u64 {
 #[test]
 fn a_small_figure_is_as_it_was_and_makes_a_page() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("experiments");
-    let mut hashes = String::new();
-    let mut verdicts = Vec::new();
-    for (id, divisor) in FIGURES {
+    let mut kept_text = String::new();
+    let mut judgements = Vec::new();
+    for (id, divisor, seeds) in FIGURES {
         let figure = experiment(id).expect("it is registered");
         let scale = Scale::new(divisor).expect("it is in bounds");
-        let (verdict, findings) =
-            Laboratory::default().conduct(figure, scale, 1).unwrap_or_else(|error| panic!("{error}"));
-        let written = dir.join(&verdict.id);
+        let (judgement, charts) =
+            Laboratory::default().conduct(figure, scale, 1, seeds).unwrap_or_else(|error| panic!("{error}"));
+        let written = dir.join(&judgement.id);
         fs::create_dir_all(&written).expect("the target directory can be written");
-        for (name, text) in experiment_files(&verdict, &findings) {
+        for (name, text) in experiment_files(&judgement, &charts) {
             fs::write(written.join(name), text).expect("the target directory can be written");
         }
         for name in ["verdict.json", "throughput.csv", "throughput.svg"] {
             let bytes = fs::read(written.join(name)).expect("it was just written");
-            hashes += &format!("{:016x}  {id} {name}\n", hash(&bytes));
+            kept_text += &format!("{:016x}  {id} {name}\n", hash(&bytes));
         }
-        verdicts.push(verdict);
+        // In words too, so that a change of a verdict is seen and not only that something changed.
+        kept_text += &record(&judgement);
+        for check in &judgement.checks {
+            kept_text += &format!("  {}: {}, {}\n", check.ruling.word(), check.panel, check.series);
+        }
+        judgements.push(judgement);
     }
-    let verdict = verdicts.swap_remove(0);
+    let judgement = judgements.swap_remove(0);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/experiments.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&kept, &hashes).expect("the source can be written");
+        fs::write(&kept, &kept_text).expect("the source can be written");
     }
     assert_eq!(
         fs::read_to_string(&kept).expect("it is part of the source"),
-        hashes,
+        kept_text,
         "the figure is not as it was. If engine, models or the experiment changed, that is right: run this test with \
          UPDATE_SNAPSHOTS=1, and look at the verdict. If only the machine changed, something depends on it."
     );
 
-    let read = read_verdict(&dir, ID).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(read.as_ref().map(|(verdict, _)| verdict), Some(&verdict));
-    assert!(read_verdict(&dir, "swan/none").is_ok_and(|none| none.is_none()));
+    let read = read_judgement(&dir, ID).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(read.as_ref().map(|(judgement, _)| judgement), Some(&judgement));
+    assert!(read_judgement(&dir, "swan/none").is_ok_and(|none| none.is_none()));
     let from = Provenance { version: "0".into(), commit: "c0ffee".into() };
     let page = page(&[(ID, "Title", read), ("swan/none", "Not yet", None)], "<p>drives</p>", &from);
     for part in [
         "<svg",
-        "c0ffee, seed 1",
+        "c0ffee, seeds 1, 2",
+        "Published figures and tables, 1 of them: ",
         "id=\"numbers\"",
         "prints N = 1.89",
         "cygnus lab run swan/none",
-        verdict.word(),
+        judgement.verdict.word(),
         "<p>drives</p>",
     ] {
         assert!(page.contains(part), "{part} is missing");
     }
     assert!(!page.contains("src="), "it needs nothing but itself");
+    assert!(!page.contains("figures reproduced"), "that is for the verdicts to say");
 }

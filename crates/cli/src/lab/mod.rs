@@ -34,6 +34,7 @@ struct Line {
     title: &'static str,
     published: &'static str,
     scale: f64,
+    seeds: u32,
 }
 
 fn list(output: Output) -> Result<(), Failure> {
@@ -42,13 +43,15 @@ fn list(output: Output) -> Result<(), Failure> {
         title: about.title,
         published: about.published,
         scale: about.divisor,
+        seeds: about.seeds,
     };
     let listed = Listed { experiments: EXPERIMENTS.iter().map(|experiment| line(experiment.about())).collect() };
     output.answer(&listed, |paint| {
-        let heads = [("EXPERIMENT", Align::Left), ("SCALE", Align::Right), ("FIGURE", Align::Left)];
+        let heads =
+            [("EXPERIMENT", Align::Left), ("SCALE", Align::Right), ("SEEDS", Align::Right), ("FIGURE", Align::Left)];
         let mut table = Table::new(&heads);
         for line in &listed.experiments {
-            let cells = [line.id.into(), format!("1/{}", line.scale), line.title.into()];
+            let cells = [line.id.into(), format!("1/{}", line.scale), line.seeds.to_string(), line.title.into()];
             table.row(cells.map(|text| (Tone::Normal, text)).into());
         }
         table.render(paint)

@@ -5,7 +5,7 @@ use crate::args::lab::ReportArgs;
 use crate::failure::Failure;
 use crate::outfile;
 use crate::output::Output;
-use cygnus_lab::{EXPERIMENTS, Provenance, Verdict, page, read_verdict};
+use cygnus_lab::{EXPERIMENTS, Judgement, Provenance, Summary, Verdict, page, read_judgement};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -16,38 +16,48 @@ struct Answer {
     page: PathBuf,
     experiments: usize,
     run: usize,
-    holding: usize,
-    /// Ids of those that hold.
-    hold: Vec<&'static str>,
-    /// Of those that differ from the paper for a reason that was measured.
-    differ: Vec<&'static str>,
-    /// Of those that are not as published, without such a reason.
-    deviate: Vec<&'static str>,
+    /// Of published figures.
+    summary: Summary,
+    /// Of what holds a paper's claims against other drives and places.
+    beyond: Summary,
+    verdicts: Vec<Line>,
     not_run: Vec<&'static str>,
 }
 
+/// An experiment's verdict.
+#[derive(Debug, Serialize)]
+struct Line {
+    id: String,
+    verdict: Verdict,
+}
+
 impl Answer {
-    /// `words` are the experiments' verdicts; nothing for those that were not run.
-    fn new(page: PathBuf, words: &[(&'static str, Option<&str>)]) -> Self {
-        let of = |wanted: Option<&str>| -> Vec<_> {
-            words.iter().filter(|(_, word)| *word == wanted).map(|(id, _)| *id).collect()
-        };
-        let (hold, not_run) = (of(Some("holds")), of(None));
-        let (experiments, run) = (words.len(), words.len() - not_run.len());
-        let (differ, deviate) = (of(Some("differs")), of(Some("deviates")));
-        Self { page, experiments, run, holding: hold.len(), hold, differ, deviate, not_run }
+    fn new(page: PathBuf, runs: &[(&'static str, Option<&Judgement>)]) -> Self {
+        let judged = || runs.iter().filter_map(|(_, run)| *run);
+        let of =
+            |figures: bool| Summary::of(judged().filter(|run| run.is_of_a_figure() == figures).map(|run| &run.verdict));
+        let not_run: Vec<_> = runs.iter().filter(|(_, run)| run.is_none()).map(|(id, _)| *id).collect();
+        let line = |run: &Judgement| Line { id: run.id.clone(), verdict: run.verdict.clone() };
+        Self {
+            page,
+            experiments: runs.len(),
+            run: runs.len() - not_run.len(),
+            summary: of(true),
+            beyond: of(false),
+            verdicts: judged().map(line).collect(),
+            not_run,
+        }
     }
 
     fn text(&self) -> String {
         let mut out = format!("{}: {} of {} experiments were run\n", self.page.display(), self.run, self.experiments);
-        for (ids, what) in [
-            (&self.hold, "hold"),
-            (&self.differ, "differ from the paper for a reason that was measured"),
-            (&self.deviate, "deviate"),
-            (&self.not_run, "were not run"),
-        ] {
-            let names = if ids.is_empty() { String::new() } else { format!(": {}", ids.join(", ")) };
-            writeln!(out, "  {} {what}{names}", ids.len()).expect("strings take text");
+        let mut say = |text: std::fmt::Arguments| writeln!(out, "  {text}").expect("strings take text");
+        say(format_args!("published figures: {}", self.summary));
+        if self.beyond != Summary::default() {
+            say(format_args!("claims on other drives and places: {}", self.beyond));
+        }
+        if !self.not_run.is_empty() {
+            say(format_args!("not run: {}", self.not_run.join(", ")));
         }
         out
     }
@@ -57,19 +67,18 @@ pub(super) fn run(args: &ReportArgs, output: Output) -> Result<(), Failure> {
     let mut sections = Vec::new();
     for experiment in EXPERIMENTS {
         let about = experiment.about();
-        sections.push((about.id, about.title, read_verdict(&args.out, about.id).map_err(failure)?));
+        sections.push((about.id, about.title, read_judgement(&args.out, about.id).map_err(failure)?));
     }
     if sections.iter().all(|(.., run)| run.is_none()) {
         let dir = args.out.display();
         return Err(Failure::Failed(format!("{dir}: no results; run 'cygnus lab run --all --out {dir}' first")));
     }
-    let word = |run: &Option<(Verdict, _)>| run.as_ref().map(|(verdict, _)| verdict.word());
-    let words: Vec<_> = sections.iter().map(|(id, _, run)| (*id, word(run))).collect();
+    let runs: Vec<_> = sections.iter().map(|(id, _, run)| (*id, run.as_ref().map(|(run, _)| run))).collect();
     let from = Provenance { version: env!("CARGO_PKG_VERSION").into(), commit: env!("CYGNUS_COMMIT").into() };
     let text = page(&sections, &calibration::html(), &from);
     let file = args.page.clone().unwrap_or_else(|| args.out.join("report.html"));
     outfile::write(&file, &text)?;
-    let answer = Answer::new(file, &words);
+    let answer = Answer::new(file, &runs);
     output.answer(&answer, |_| answer.text())
 }
 
@@ -77,14 +86,34 @@ pub(super) fn run(args: &ReportArgs, output: Output) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
+    fn judgement(id: &str, verdict: Verdict) -> Judgement {
+        Judgement {
+            schema: 3,
+            id: id.into(),
+            title: String::new(),
+            published: String::new(),
+            scale: 1.0,
+            seeds: vec![1],
+            confidence: 0.0,
+            verdict,
+            checks: Vec::new(),
+            numbers: Vec::new(),
+            trials: Vec::new(),
+            notes: Vec::new(),
+            charts: Vec::new(),
+        }
+    }
+
     #[test]
-    fn each_experiment_is_counted_and_named_once() {
-        let words =
-            [("a", Some("holds")), ("b", Some("differs")), ("c", None), ("d", Some("deviates")), ("e", Some("holds"))];
-        let answer = Answer::new("page.html".into(), &words);
-        assert_eq!((answer.experiments, answer.run, answer.holding), (5, 4, 2));
-        let text = "page.html: 4 of 5 experiments were run\n  2 hold: a, e\n  1 differ from the paper for a reason that was \
-                    measured: b\n  1 deviate: d\n  1 were not run: c\n";
+    fn each_experiment_is_counted_once() {
+        let (a, b) = (judgement("a/b", Verdict::Reproduced), judgement("a/c", Verdict::NotReproducedCauseUnknown));
+        let other = judgement("beyond/d", Verdict::NotReproducedCauseShown);
+        let runs = [("a/b", Some(&a)), ("a/c", Some(&b)), ("a/e", None), ("beyond/d", Some(&other))];
+        let answer = Answer::new("page.html".into(), &runs);
+        assert_eq!((answer.experiments, answer.run, answer.verdicts.len()), (4, 3, 3));
+        let text = "page.html: 3 of 4 experiments were run\n  published figures: 1 reproduced, 0 in part, 0 not reproduced \
+                    (cause shown), 1 not reproduced (cause unknown)\n  claims on other drives and places: 0 reproduced, 0 in part, \
+                    1 not reproduced (cause shown), 0 not reproduced (cause unknown)\n  not run: a/e\n";
         assert_eq!(answer.text(), text);
     }
 }

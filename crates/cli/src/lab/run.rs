@@ -9,59 +9,99 @@ use crate::outfile;
 use crate::output::{Output, print};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
-    About, Check, EXPERIMENTS, Experiment, LabError, Laboratory, Outcome, Run, Scale, Verdict, experiment,
-    experiment_files,
+    About, Check, EXPERIMENTS, Experiment, Interval, Judgement, LabError, Laboratory, Outcome, Ruling, Run, Scale,
+    Summary, Verdict, experiment, experiment_files, record, unlike_recorded,
 };
 use serde::Serialize;
 use std::fmt::Write;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
 /// What `lab run` answers.
 #[derive(Debug, Serialize)]
 struct Answer {
-    verdicts: Vec<Verdict>,
+    /// Of published figures.
+    summary: Summary,
+    /// Of what holds a paper's claims against other drives and places.
+    beyond: Summary,
+    /// Ids of those whose verdict is not the recorded one.
+    unlike_recorded: Vec<String>,
+    verdicts: Vec<Judgement>,
 }
 
-/// An experiment, and how large it is to be.
+/// An experiment, how large it is to be, and how often it is run.
 struct Chosen {
     experiment: &'static dyn Experiment,
     scale: Scale,
+    seeds: u32,
 }
+
+/// Name of the file with a line for each verdict, in the form in which they are recorded.
+const VERDICTS: &str = "verdicts.txt";
 
 pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let chosen = chosen(args)?;
     let mut laboratory = Laboratory::default();
-    let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scale, args.seed);
+    let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scale, args.seed, one.seeds);
     let runs: Vec<(usize, Run)> = chosen.iter().flat_map(ask).collect();
     let bar = Bar::new(output, runs.len());
-    let mut verdicts = Vec::new();
+    let mut judgements: Vec<Judgement> = Vec::new();
     side_by_side(&runs, args.jobs, &bar, |outcomes| {
         loop {
             // In the order of the experiments, whichever run ends first.
-            while let Some(one) = chosen.get(verdicts.len()) {
-                let Some((verdict, findings)) = laboratory.judge(one.experiment, one.scale, args.seed) else { break };
-                let dir = args.out.join(&verdict.id);
-                outfile::write_all(&dir, &experiment_files(&verdict, &findings))?;
+            while let Some(one) = chosen.get(judgements.len()) {
+                let judged = laboratory.judge(one.experiment, one.scale, args.seed, one.seeds);
+                let Some((judgement, charts)) = judged else { break };
+                let dir = args.out.join(&judgement.id);
+                outfile::write_all(&dir, &experiment_files(&judgement, &charts))?;
                 if !output.json() {
-                    bar.suspend(|| print(&text(&verdict, output.paint)))?;
+                    bar.suspend(|| print(&text(&judgement, output.paint)))?;
                     bar.suspend(|| output.detail(&format!("Its files are in {}.", dir.display())));
                 }
-                verdicts.push(verdict);
+                judgements.push(judgement);
             }
             let Ok((number, outcome)) = outcomes.recv() else { return Ok(()) };
             laboratory.learn(number, outcome.map_err(failure)?);
         }
     })?;
     bar.end();
-    let deviating: Vec<String> =
-        verdicts.iter().filter(|verdict| !verdict.stands).map(|verdict| verdict.id.clone()).collect();
-    if output.json() {
-        output.answer(&Answer { verdicts }, |_| String::new())?;
+    outfile::write(&args.out.join(VERDICTS), &judgements.iter().map(record).collect::<String>())?;
+    let unlike: Vec<&Judgement> = judgements.iter().filter(|judgement| unlike_recorded(judgement).is_some()).collect();
+    let changed = |judgement: &&Judgement| {
+        let before = unlike_recorded(judgement).unwrap_or_default();
+        format!("{} was {before} and is {}", judgement.id, judgement.verdict)
+    };
+    let complaint = unlike.iter().map(changed).collect::<Vec<_>>().join("; ");
+    let complaint = format!("not the recorded verdict: {complaint}");
+    let good = unlike.is_empty();
+    let answer = Answer {
+        summary: summary(&judgements, true),
+        beyond: summary(&judgements, false),
+        unlike_recorded: unlike.iter().map(|judgement| judgement.id.clone()).collect(),
+        verdicts: judgements,
+    };
+    output.answer(&answer, |_| answer.text())?;
+    Ok(output.verdict(good, &complaint))
+}
+
+/// Of published figures, or of what goes beyond them.
+fn summary(judgements: &[Judgement], figures: bool) -> Summary {
+    Summary::of(judgements.iter().filter(|one| one.is_of_a_figure() == figures).map(|one| &one.verdict))
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        let nothing = Summary::default();
+        let mut out = String::new();
+        for (what, summary) in [("Published figures", self.summary), ("Claims on other drives and places", self.beyond)]
+        {
+            if summary != nothing {
+                writeln!(out, "{what}: {summary}").expect("strings take text");
+            }
+        }
+        out
     }
-    let complaint = format!("not as published: {}; the verdicts say where and why", deviating.join(", "));
-    Ok(output.verdict(deviating.is_empty(), &complaint))
 }
 
 type Outcomes = Receiver<(usize, Result<Outcome, LabError>)>;
@@ -105,6 +145,7 @@ fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {
     let at_scale = |experiment: &'static dyn Experiment| Chosen {
         experiment,
         scale: scale.unwrap_or_else(|| own(experiment.about())),
+        seeds: args.seeds.map_or(experiment.about().seeds, NonZeroU32::get),
     };
     let known = |id: &String| {
         experiment(id).ok_or_else(|| {
@@ -118,27 +159,57 @@ fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {
     Ok(experiments.into_iter().map(at_scale).collect())
 }
 
-fn text(verdict: &Verdict, paint: Paint) -> String {
-    let tone = |word| match word {
-        "holds" => Tone::Good,
-        "differs" => Tone::Normal,
-        _ => Tone::Warning,
+fn text(judgement: &Judgement, paint: Paint) -> String {
+    let tone = match judgement.verdict {
+        Verdict::Reproduced => Tone::Good,
+        Verdict::ReproducedInPart { .. } => Tone::Normal,
+        Verdict::NotReproducedCauseShown | Verdict::NotReproducedCauseUnknown => Tone::Warning,
     };
-    let word = verdict.word();
-    let mut out = format!("{}: {}  {}\n", verdict.id, verdict.title, paint.tone(tone(word), word));
-    let line = |check: &Check| format!("{}: {:.3} ({})", check.claim, check.measured, check.bound);
-    for check in &verdict.checks {
-        let word = check.word();
-        writeln!(out, "  {}  {}", paint.tone(tone(word), &format!("{word:8}")), line(check))
-            .expect("strings take text");
-        if let Some(explanation) = &check.explanation {
-            let mut why = explanation.why.clone();
-            if let Some(shown) = &explanation.shown_by {
-                let verb = if shown.holds { "Shown by" } else { "Not shown by" };
-                write!(why, " {verb} {}.", line(shown)).expect("strings take text");
-            }
-            writeln!(out, "            {}", paint.tone(Tone::Faint, &why)).expect("strings take text");
-        }
+    let word = paint.tone(tone, &judgement.verdict.to_string());
+    let seeds = match judgement.seeds.len() {
+        1 => "1 seed".to_owned(),
+        count => format!("{count} seeds"),
+    };
+    let mut out = format!("{}: {}  {word}  ({seeds})\n", judgement.id, judgement.title);
+    for check in &judgement.checks {
+        out += &line(check, paint);
     }
     out
+}
+
+fn line(check: &Check, paint: Paint) -> String {
+    let tone = match check.ruling {
+        Ruling::Holds => Tone::Good,
+        Ruling::Undecided => Tone::Normal,
+        Ruling::Fails => Tone::Warning,
+    };
+    let word = paint.tone(tone, &format!("{:9}", check.ruling.word()));
+    let unit = if check.unit.is_empty() { String::new() } else { format!(" {}", check.unit) };
+    let off = check.gap.map_or(String::new(), |gap| format!(", off by {gap}"));
+    let (ours, published, bound) = (interval(check.ours), check.published, check.bound);
+    let mut out = format!(
+        "  {word}  {}, {}: {ours}{unit} (published {published}; allowed {bound}){off}\n",
+        check.panel, check.series
+    );
+    if let Some(cause) = &check.cause {
+        let shown = if cause.shown { "shown" } else { "not shown" };
+        let keys: Vec<&str> = cause.changed.iter().map(|change| change.key.as_str()).collect();
+        let moved = cause.moved.median * 100.0;
+        let text = format!(
+            "Supposed cause, {shown}: {} With that changed ({}) ours is {}, {moved:.0} % of the way.",
+            cause.cause,
+            keys.join(", "),
+            interval(cause.ours)
+        );
+        writeln!(out, "             {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
+    }
+    out
+}
+
+/// A median, with its interval if it has one.
+fn interval(of: Interval) -> String {
+    match of.is_wide() {
+        true => format!("{:.3} [{:.3} to {:.3}]", of.median, of.low, of.high),
+        false => format!("{:.3}", of.median),
+    }
 }

@@ -3,7 +3,7 @@
 use cygnus_policy::planner::valid_share;
 
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
-use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
+use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
 use crate::swan::common::{drives, log_raid0, swan0, written};
 
@@ -30,6 +30,7 @@ impl Experiment for Utilisation {
                         79 % utilisation, if all back-ends may be cleaned at a time; section 3.4 and 5.2 clean one, for which \
                         the same terms give a valid share of 36 %, 62 % utilisation, however many groups there are.",
             divisor: 64.0,
+            seeds: 1,
         }
     }
 
@@ -72,47 +73,33 @@ impl Experiment for Utilisation {
             lines,
         );
         let below = swan.iter().filter(|(at, _)| *at < 100.0 * one - MARGIN).map(|(_, rate)| rate / FRONT_END);
-        let above = swan.iter().filter(|(at, _)| *at > 100.0 * one + MARGIN);
+        let most = swan.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let breaks = swan.iter().find(|(_, rate)| *rate < 0.95 * FRONT_END).map_or(100.0, |(at, _)| *at);
-        let against = |(at, rate): &(f64, f64)| rate / (FRONT_END * sustained(at / 100.0, 1.0));
-        Findings {
-            charts: vec![Chart::single("utilisation", self.about().title, panel.marked(marks))],
-            numbers: vec![
-                Number::ours("must break, one group cleaned at a time", "%", 100.0 * one),
-                Number::ours("must break, two groups cleaned at a time", "%", 100.0 * limit(2.0)),
-                Number::ours("must break, all back-ends at a time", "%", 100.0 * all),
-                Number::ours("first utilisation measured at which SWAN0 loses more than 5 %", "%", breaks),
-                Number::ours("SWAN0, fullest", "MB/s", swan.last().map_or(0.0, |point| point.1)),
-                Number::ours("Log-RAID0, fullest", "MB/s", log.last().map_or(0.0, |point| point.1)),
-            ],
-            checks: vec![
-                Check::new(
-                    "below the limit for one group at a time, SWAN0 sustains at least this share of its front-end",
-                    Bound::AtLeast(0.95),
-                    below.fold(f64::INFINITY, f64::min),
-                ),
-                Check::new(
-                    "where it breaks, %, is no earlier than the terms say",
-                    Bound::AtLeast(100.0 * one - MARGIN),
-                    breaks,
-                ),
-                Check::new(
-                    "and above it, at least this share of what the terms leave",
-                    Bound::AtLeast(0.6),
-                    above.map(against).fold(f64::INFINITY, f64::min),
-                ),
-            ],
-            notes: vec![
-                "Beyond the limit for one group at a time a second one is cleaned now and then: the front-end's whole rate goes on \
-                 for a while, but not to the limit for two, since the second one only gets room to spare."
-                    .into(),
-                "One log of eight is faster than four groups of two wherever both work: all its drives write. At the limit for \
-                 all back-ends the terms give both the same rate, since both then have no drive time left."
-                    .into(),
-            ],
-        }
+        let chart = Chart::single("utilisation", self.about().title, panel.marked(marks));
+        let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
+        let keeps_up = "cleaning keeps up below the limit";
+        found.published(keeps_up, "least share of the front-end's rate", below.fold(f64::INFINITY, f64::min));
+        found.published(keeps_up, "rate, what two drives can do", most);
+        found.published("where it breaks", "first utilisation at which it falls short", breaks);
+        let order = "SWAN0 before Log-RAID0";
+        let at_sixty = PERCENTS.iter().position(|percent| *percent == 60).map_or(0.0, |n| swan[n].1 / log[n].1);
+        found.published(order, "at 60 %: SWAN0 / Log-RAID0", at_sixty);
+        found.published(order, "fullest: SWAN0 / Log-RAID0", swan[PERCENTS.len() - 1].1 / log[PERCENTS.len() - 1].1);
+        found.number("must break, one group cleaned at a time", "%", 100.0 * one);
+        found.number("must break, two groups cleaned at a time", "%", 100.0 * limit(2.0));
+        found.number("must break, all back-ends at a time", "%", 100.0 * all);
+        found.number("SWAN0, fullest", "MB/s", swan.last().map_or(0.0, |point| point.1));
+        found.number("Log-RAID0, fullest", "MB/s", log.last().map_or(0.0, |point| point.1));
+        found
     }
 }
+
+const NOTES: [&str; 2] = [
+    "Beyond the limit for one group at a time a second one is cleaned now and then: the front-end's whole rate goes on for a while, but \
+     not to the limit for two, since the second one only gets room to spare.",
+    "One log of eight is faster than four groups of two wherever both work: all its drives write. At the limit for all back-ends the \
+     terms give both the same rate, since both then have no drive time left.",
+];
 
 /// Points of utilisation by which what is measured may be off, as reserves are part of an array's space.
 const MARGIN: f64 = 3.0;

@@ -15,23 +15,26 @@ fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// One row for each point or bar.
+/// One row for each point or bar, with the ends of its interval where it has one.
 pub(super) fn csv(chart: &Chart) -> String {
-    let mut out = String::from("panel,series,x,y\n");
+    let mut out = String::from("panel,series,x,y,low,high\n");
     for panel in &chart.panels {
-        let mut row = |series: &str, x: &str, y: f64| {
-            writeln!(out, "{},{},{},{}", cell(&panel.title), cell(series), cell(x), number(y))
-                .expect("strings take text");
+        let mut row = |series: &str, x: &str, y: f64, spread: Option<&(f64, f64)>| {
+            let ends = spread.map_or(",".into(), |(low, high)| format!("{},{}", number(*low), number(*high)));
+            let (title, series, x, y) = (cell(&panel.title), cell(series), cell(x), number(y));
+            writeln!(out, "{title},{series},{x},{y},{ends}").expect("strings take text");
         };
         match &panel.body {
             Body::Lines(lines) => {
                 for line in lines {
-                    line.points.iter().for_each(|&(x, y)| row(&line.name, &number(x), y));
+                    line.points.iter().for_each(|&(x, y)| row(&line.name, &number(x), y, None));
                 }
             }
             Body::Bars { groups, series } => {
                 for bars in series {
-                    groups.iter().zip(&bars.heights).for_each(|(group, &height)| row(&bars.name, group, height));
+                    for (g, (group, &height)) in groups.iter().zip(&bars.heights).enumerate() {
+                        row(&bars.name, group, height, bars.spread.get(g));
+                    }
                 }
             }
         }

@@ -10,6 +10,7 @@ mod draw;
 mod legend;
 mod panel;
 mod pen;
+mod seeds;
 
 pub use colour::Scheme;
 pub(crate) use pen::escape;
@@ -100,6 +101,8 @@ pub struct Bars {
     pub scheme: Scheme,
     /// Its heights, one for each group.
     pub heights: Vec<f64>,
+    /// The interval around each height, where several seeds have given one; else nothing.
+    pub spread: Vec<(f64, f64)>,
 }
 
 /// Something published, drawn behind the data.
@@ -193,7 +196,7 @@ impl Line {
 impl Bars {
     /// A bar in each group.
     pub fn new(name: &str, scheme: Scheme, heights: Vec<f64>) -> Self {
-        Self { name: name.into(), scheme, heights }
+        Self { name: name.into(), scheme, heights, spread: Vec::new() }
     }
 }
 

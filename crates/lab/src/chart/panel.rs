@@ -37,7 +37,10 @@ pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f
     });
     let heights: Vec<f64> = match &panel.body {
         Body::Lines(lines) => lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)).collect(),
-        Body::Bars { series, .. } => series.iter().flat_map(|bars| bars.heights.iter().copied()).collect(),
+        Body::Bars { series, .. } => {
+            let highest = |bars: &Bars| bars.spread.iter().map(|spread| spread.1).collect::<Vec<_>>();
+            series.iter().flat_map(|bars| bars.heights.iter().copied().chain(highest(bars))).collect()
+        }
     };
     let y = Placed::new(&panel.y, heights.into_iter().chain(marked), (frame.bottom(), frame.top));
     vertical_axis(pen, panel, &frame, &y);
@@ -163,6 +166,23 @@ fn bars(pen: &mut Pen, series: &[Bars], groups: usize, frame: &Frame, y: &Placed
             let top = y.at(height).max(frame.top);
             pen.rect((at(g, s), top), ((wide - 1.5).max(1.0), frame.bottom() - top), bars.scheme.colour());
         }
+        for (g, &(low, high)) in bars.spread.iter().enumerate().filter(|(_, (low, high))| low < high) {
+            whisker(
+                pen,
+                at(g, s) + (wide - 1.5).max(1.0) / 2.0,
+                (wide / 5.0).min(5.0),
+                y.at(low),
+                y.at(high).max(frame.top),
+            );
+        }
+    }
+}
+
+/// From the lower end of an interval to its upper one.
+fn whisker(pen: &mut Pen, x: f64, half: f64, low: f64, high: f64) {
+    pen.line((x, low), (x, high), INK, None);
+    for y in [low, high] {
+        pen.line((x - half, y), (x + half, y), INK, None);
     }
 }
 
@@ -174,7 +194,8 @@ fn names_and_heights(pen: &mut Pen, groups: &[String], series: &[Bars], frame: &
     }
     for (s, bars) in series.iter().enumerate().filter(|_| wide > 22.0) {
         for (g, &height) in bars.heights.iter().enumerate() {
-            let place = (at(g, s) + wide / 2.0 - 0.75, y.at(height).max(frame.top) - 3.0);
+            let top = bars.spread.get(g).map_or(height, |spread| spread.1.max(height));
+            let place = (at(g, s) + wide / 2.0 - 0.75, y.at(top).max(frame.top) - 3.0);
             pen.text(place, Anchor::Middle, &format!("fill=\"{INK}\" font-size=\"10\""), &short(height));
         }
     }

@@ -29,11 +29,11 @@ fn a_higher_value_is_drawn_higher() {
 
 #[test]
 fn points_and_bars_are_a_table() {
-    assert!(chart().csv().starts_with("panel,series,x,y\n,SWAN,0,800\n,SWAN,1,800\n"));
+    assert!(chart().csv().starts_with("panel,series,x,y,low,high\n,SWAN,0,800,,\n,SWAN,1,800,,\n"));
     let bars = vec![Bars::new("SWAN", Scheme::Swan, vec![1.5, 0.25])];
     let panel = Panel::bars(Axis::linear("ms"), vec!["A".into(), "B, C".into()], bars);
     let csv = Chart::single("bars", "", panel.titled("one")).csv();
-    assert_eq!(csv, "panel,series,x,y\none,SWAN,A,1.5\none,SWAN,\"B, C\",0.25\n");
+    assert_eq!(csv, "panel,series,x,y,low,high\none,SWAN,A,1.5,,\none,SWAN,\"B, C\",0.25,,\n");
 }
 
 #[test]
@@ -45,4 +45,17 @@ fn many_points_of_one_pixel_keep_their_extremes() {
     let spike = svg.split("points=\"").nth(1).expect("a curve").split(' ').filter_map(|point| point.split_once(','));
     let highest = spike.filter_map(|(_, y)| y.trim_end_matches("\"/>\n</g>").parse::<f64>().ok()).fold(1e9, f64::min);
     assert!(highest < 100.0, "{highest}");
+}
+
+#[test]
+fn bars_of_several_seeds_are_medians_with_whiskers() {
+    let chart = |height: f64| {
+        let bars = vec![Bars::new("SWAN", Scheme::Swan, vec![height])];
+        vec![Chart::single("bars", "", Panel::bars(Axis::linear("ms"), vec!["A".into()], bars))]
+    };
+    let (one, seeds) = (chart(2.0), [chart(1.0), chart(4.0), chart(2.0)]);
+    let drawn = Chart::over_seeds(seeds.iter().map(Vec::as_slice));
+    assert_eq!(drawn[0].csv(), "panel,series,x,y,low,high\n,SWAN,A,2,1,4\n");
+    let lines = |chart: &Chart| chart.svg().matches("<line").count();
+    assert!(lines(&drawn[0]) > lines(&one[0]));
 }

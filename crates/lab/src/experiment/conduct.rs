@@ -2,8 +2,11 @@
 
 use std::rc::Rc;
 
-use super::verdict::SCHEMA;
-use super::{Check, Experiment, Findings, Measured, Scale, Trial, Trialled, Verdict};
+use super::findings::{Experiment, Trial};
+use super::judge::judged;
+use super::judgement::Judgement;
+use super::scale::Scale;
+use crate::chart::Chart;
 use crate::error::LabError;
 use crate::outcome::Outcome;
 use crate::run::{Progress, run};
@@ -30,9 +33,9 @@ pub struct Stage {
 }
 
 impl Run {
-    /// The trial's name.
-    pub fn name(&self) -> &str {
-        &self.trial.name
+    /// The trial's name, and its seed.
+    pub fn name(&self) -> String {
+        format!("{}, seed {}", self.trial.name, self.seed)
     }
 
     /// Runs it; `progress` is called now and then.
@@ -65,16 +68,20 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// Asks for the trials of an experiment: those that nobody has asked for yet, each with its number.
-    pub fn ask(&mut self, experiment: &dyn Experiment, scale: Scale, seed: u64) -> Vec<(usize, Run)> {
-        let first = self.asked.len();
-        for trial in experiment.setup(scale) {
-            if self.number(&trial, seed).is_none() {
-                self.asked.push(Run { experiment: experiment.about().id, trial, scale, seed });
-                self.outcomes.push(None);
+    /// Asks for the trials of an experiment with `count` seeds from `first` on: those that nobody has asked for yet, each with
+    /// its number.
+    pub fn ask(&mut self, experiment: &dyn Experiment, scale: Scale, first: u64, count: u32) -> Vec<(usize, Run)> {
+        let known = self.asked.len();
+        let trials = experiment.setup(scale);
+        for seed in seeds(first, count) {
+            for trial in &trials {
+                if self.number(trial, seed).is_none() {
+                    self.asked.push(Run { experiment: experiment.about().id, trial: trial.clone(), scale, seed });
+                    self.outcomes.push(None);
+                }
             }
         }
-        self.asked.iter().cloned().enumerate().skip(first).collect()
+        self.asked.iter().cloned().enumerate().skip(known).collect()
     }
 
     /// Takes what came of the trial of that number.
@@ -82,14 +89,19 @@ impl Laboratory {
         self.outcomes[number] = Some(Rc::new(outcome));
     }
 
-    /// Judges an experiment; nothing while a trial of it was not run.
-    pub fn judge(&self, experiment: &dyn Experiment, scale: Scale, seed: u64) -> Option<(Verdict, Findings)> {
+    /// Judges an experiment, and draws it; nothing while a trial of it was not run.
+    pub fn judge(
+        &self,
+        experiment: &dyn Experiment,
+        scale: Scale,
+        first: u64,
+        count: u32,
+    ) -> Option<(Judgement, Vec<Chart>)> {
         let trials = experiment.setup(scale);
-        let known = |trial| self.number(trial, seed).and_then(|number| self.outcomes[number].clone());
-        let outcomes: Vec<_> = trials.iter().map(known).collect::<Option<_>>()?;
-        let trialled: Vec<Trialled> =
-            trials.iter().zip(&outcomes).map(|(trial, outcome)| Trialled { trial, outcome }).collect();
-        Some(judged(experiment, scale, seed, &trialled))
+        let outcome = |trial, seed| self.number(trial, seed).and_then(|number| self.outcomes[number].clone());
+        let of = |seed| trials.iter().map(|trial| outcome(trial, seed)).collect::<Option<Vec<_>>>();
+        let by_seed: Vec<Vec<Rc<Outcome>>> = seeds(first, count).map(of).collect::<Option<_>>()?;
+        Some(judged(experiment, scale, &seeds(first, count).collect::<Vec<_>>(), &trials, &by_seed))
     }
 
     /// Runs an experiment's trials one after the other and judges it.
@@ -100,13 +112,14 @@ impl Laboratory {
         &mut self,
         experiment: &dyn Experiment,
         scale: Scale,
-        seed: u64,
-    ) -> Result<(Verdict, Findings), LabError> {
-        for (number, run) in self.ask(experiment, scale, seed) {
+        first: u64,
+        count: u32,
+    ) -> Result<(Judgement, Vec<Chart>), LabError> {
+        for (number, run) in self.ask(experiment, scale, first, count) {
             let outcome = run.carry_out(|_| {})?;
             self.learn(number, outcome);
         }
-        Ok(self.judge(experiment, scale, seed).expect("all of its trials were run"))
+        Ok(self.judge(experiment, scale, first, count).expect("all of its trials were run"))
     }
 
     fn number(&self, trial: &Trial, seed: u64) -> Option<usize> {
@@ -114,38 +127,6 @@ impl Laboratory {
     }
 }
 
-fn judged(experiment: &dyn Experiment, scale: Scale, seed: u64, trialled: &[Trialled]) -> (Verdict, Findings) {
-    let about = experiment.about();
-    let findings = experiment.findings(scale, trialled);
-    assert!(!findings.checks.is_empty(), "{}: an experiment without a check cannot fail", about.id);
-    let verdict = Verdict {
-        schema: SCHEMA,
-        id: about.id.into(),
-        title: about.title.into(),
-        published: about.published.into(),
-        scale: experiment.scale(scale).divisor(),
-        seed,
-        holds: findings.checks.iter().all(|check| check.holds),
-        stands: findings.checks.iter().all(Check::stands),
-        checks: findings.checks.clone(),
-        numbers: findings.numbers.clone(),
-        trials: trialled.iter().map(measured).collect(),
-        notes: findings.notes.clone(),
-        charts: findings.charts.iter().map(|chart| chart.name.clone()).collect(),
-    };
-    (verdict, findings)
-}
-
-fn measured(trialled: &Trialled) -> Measured {
-    let outcome = trialled.outcome;
-    Measured {
-        name: trialled.trial.name.clone(),
-        drives: format!("{} {}", outcome.drives, outcome.drive),
-        write_mb_s: outcome.write_bytes_per_second as f64 / 1e6,
-        read_mb_s: outcome.read_bytes_per_second as f64 / 1e6,
-        variation_percent: outcome.throughput_variation_milli as f64 / 10.0,
-        array_wa: outcome.array_write_amplification_milli as f64 / 1000.0,
-        drive_wa: outcome.drive_write_amplification_milli as f64 / 1000.0,
-        victims_valid_percent: outcome.victim_valid_milli as f64 / 10.0,
-    }
+fn seeds(first: u64, count: u32) -> impl Iterator<Item = u64> {
+    (0..u64::from(count)).map(move |n| first.wrapping_add(n))
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Findings, Verdict};
+use super::judgement::Judgement;
+use crate::chart::Chart;
 use crate::error::LabError;
 
 /// Name of the file with the verdict.
@@ -10,22 +11,22 @@ const VERDICT: &str = "verdict.json";
 
 /// `verdict.json` and an SVG and a CSV file for each chart: each file's name and text. They belong into a directory of the
 /// experiment's id.
-pub fn experiment_files(verdict: &Verdict, findings: &Findings) -> Vec<(String, String)> {
-    let charts = findings.charts.iter();
+pub fn experiment_files(judgement: &Judgement, charts: &[Chart]) -> Vec<(String, String)> {
+    let charts = charts.iter();
     let drawn =
         charts.flat_map(|chart| [("svg", chart.svg()), ("csv", chart.csv())].map(|(kind, text)| (chart, kind, text)));
     let mut files: Vec<_> = drawn.map(|(chart, kind, text)| (format!("{}.{kind}", chart.name), text)).collect();
-    let json = serde_json::to_string_pretty(verdict).expect("verdicts are plain structs");
+    let json = serde_json::to_string_pretty(judgement).expect("judgements are plain structs");
     files.push((VERDICT.into(), json + "\n"));
     files
 }
 
-/// A verdict among [`experiment_files`] that were written below `dir`, with the charts' SVG; nothing if there is none of this
+/// A judgement among [`experiment_files`] that were written below `dir`, with the charts' SVG; nothing if there is none of this
 /// experiment.
 ///
 /// # Errors
 /// When it cannot be read, or is of another version.
-pub fn read_verdict(dir: &Path, id: &str) -> Result<Option<(Verdict, Vec<String>)>, LabError> {
+pub fn read_judgement(dir: &Path, id: &str) -> Result<Option<(Judgement, Vec<String>)>, LabError> {
     let dir = dir.join(id);
     let path = dir.join(VERDICT);
     let text = match std::fs::read_to_string(&path) {
@@ -34,11 +35,11 @@ pub fn read_verdict(dir: &Path, id: &str) -> Result<Option<(Verdict, Vec<String>
         Err(error) => return Err(LabError::Read { path, error }),
     };
     let unreadable = |error: serde_json::Error| LabError::Read { path: path.clone(), error: error.into() };
-    let verdict: Verdict = serde_json::from_str(&text).map_err(unreadable)?;
+    let judgement: Judgement = serde_json::from_str(&text).map_err(unreadable)?;
     let read = |name: &String| {
         let path = dir.join(format!("{name}.svg"));
         std::fs::read_to_string(&path).map_err(|error| LabError::Read { path, error })
     };
-    let charts = verdict.charts.iter().map(read).collect::<Result<_, _>>()?;
-    Ok(Some((verdict, charts)))
+    let charts = judgement.charts.iter().map(read).collect::<Result<_, _>>()?;
+    Ok(Some((judgement, charts)))
 }

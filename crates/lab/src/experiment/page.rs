@@ -5,8 +5,13 @@ mod given;
 
 use std::fmt::Write;
 
-use super::{Check, EXPERIMENTS, Number, Verdict};
+use super::causal::Causal;
+use super::check::Check;
+use super::judgement::{Judgement, Number};
+use super::registry::EXPERIMENTS;
+use super::verdict::{Summary, Verdict};
 use crate::chart::escape;
+use crate::interval::{Interval, confidence};
 
 /// Where the results come from.
 #[derive(Clone, Debug)]
@@ -22,41 +27,42 @@ body{font:15px/1.5 Helvetica,Arial,sans-serif;color:#222;max-width:1080px;margin
 h1{margin-bottom:.2rem}h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1.2rem}\
 table{border-collapse:collapse;margin:.8rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;\
 border-bottom:1px solid #eee}th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
-.holds{color:#00704f;font-weight:600}.differs{color:#0072b2;font-weight:600}.deviates{color:#b34700;font-weight:600}\
-td.n,td.absent{white-space:nowrap}td.words{text-align:right;font-style:italic}\
+.holds,.reproduced{color:#00704f;font-weight:600}.in-part,.undecided{color:#0072b2;font-weight:600}\
+.fails,.not{color:#b34700;font-weight:600}\
+td.n,td.absent{white-space:nowrap}\
 table.wide{width:100%}tr.of th{padding-top:1rem}tr.of a{margin-right:.5rem}.absent{color:#777}.published{color:#555;max-width:52rem}.why{color:#555}.why+span{font-weight:400}\
 svg{max-width:100%;height:auto}\
 a{color:#0072b2}footer{margin-top:3rem;color:#777}";
 
-/// A section of the page: a verdict with its charts, or the id and title of an experiment that was not run.
-pub type Section<'a> = (&'a str, &'a str, Option<(Verdict, Vec<String>)>);
+/// A section of the page: a judgement with its charts, or the id and title of an experiment that was not run.
+pub type Section<'a> = (&'a str, &'a str, Option<(Judgement, Vec<String>)>);
 
 /// The page. `calibration` is a fragment of HTML about the modelled drives.
 pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
     let mut say = |text: String| out.push_str(&text);
-    say("<meta name=\"viewport\" content=\"width=device-width\"><title>Cygnus: figures reproduced</title>\n".into());
+    say("<meta name=\"viewport\" content=\"width=device-width\"><title>Cygnus: published figures, redrawn</title>\n"
+        .into());
     say(format!("<style>{STYLE}</style></head><body>\n<h1>Published figures, redrawn</h1>\n"));
+    let runs: Vec<&Judgement> = sections.iter().filter_map(|(_, _, run)| run.as_ref().map(|(run, _)| run)).collect();
+    say(format!("<p><b>{}</b></p>\n", summary(&runs)));
     say("<p>Every figure below was made by the product's own engine on modelled drives in virtual time. Drives are \
          calibrated on their data sheets and, where these are silent, on a paper's raw figure of the drive: the spare flash of \
-         the 850 PRO is fitted to the 140 MB/s that SWAN gives for it. What a check allows is stated in its \
-         experiment's file; where ours differs, the page says so. Each scheme has the same colour everywhere; grey is what \
-         was published.</p>\n"
+         the 850 PRO is fitted to the 140 MB/s that SWAN gives for it. What may be off follows by rule from where a value was read: \
+         15 % where the text prints it, 25 % where a plot shows it; orders and signs count as they are, and no rate may exceed the \
+         hardware's. A cause is shown by an experiment that changes it and nothing else, on the same hardware, and brings ours at \
+         least half of the way to what was published. Each scheme has the same colour everywhere; grey is what was \
+         published.</p>\n"
         .into());
-    let runs: Vec<_> = sections.iter().filter_map(|(_, _, run)| run.as_ref()).collect();
-    let of = |word| runs.iter().filter(|(verdict, _)| verdict.word() == word).count();
     say(format!(
-        "<p>Cygnus {}, commit {}, {}. {} of {} experiments were run; {} hold, {} differ from the paper for a reason that was \
-         measured, {} deviate.</p>\n",
+        "<p>Cygnus {}, commit {}, {}. {} of {} experiments were run.</p>\n",
         escape(&from.version),
         escape(&from.commit),
         seeds(&runs),
         runs.len(),
         sections.len(),
-        of("holds"),
-        of("differs"),
-        of("deviates")
     ));
+    say(intervals());
     say("<p>Below: <a href=\"#numbers\">every published number beside ours</a>, <a href=\"#contradictions\">where a paper \
          contradicts itself</a>, each figure, and <a href=\"#drives\">the modelled drives beside their data sheets</a>.</p>\n".into());
     say(overview(sections));
@@ -68,7 +74,7 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     say(contradictions());
     for (id, title, run) in sections {
         match run {
-            Some((verdict, charts)) => say(section(verdict, charts)),
+            Some((judgement, charts)) => say(section(judgement, charts)),
             None => say(format!(
                 "<h2 id=\"{id}\">{id}: {}</h2>\n<p class=\"absent\">Not run: cygnus lab run {id}</p>\n",
                 escape(title)
@@ -81,13 +87,41 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     out
 }
 
+/// One line for the published figures, and one for what goes beyond them.
+fn summary(runs: &[&Judgement]) -> String {
+    let of = |figures: bool| {
+        let runs: Vec<&&Judgement> = runs.iter().filter(|run| run.is_of_a_figure() == figures).collect();
+        (runs.len(), Summary::of(runs.iter().map(|run| &run.verdict)))
+    };
+    let ((figures, published), (others, beyond)) = (of(true), of(false));
+    let mut line = format!("Published figures and tables, {figures} of them: {published}.");
+    if others > 0 {
+        write!(line, "<br>A paper's claims on other drives and in other places, {others} of them: {beyond}.")
+            .expect("strings take text");
+    }
+    line
+}
+
 /// "seed 1", or all that were used.
-fn seeds(runs: &[&(Verdict, Vec<String>)]) -> String {
-    let mut seeds: Vec<u64> = runs.iter().map(|(verdict, _)| verdict.seed).collect();
+fn seeds(runs: &[&Judgement]) -> String {
+    let mut seeds: Vec<u64> = runs.iter().flat_map(|run| run.seeds.iter().copied()).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let words: Vec<String> = seeds.iter().map(u64::to_string).collect();
     format!("{} {}", if words.len() == 1 { "seed" } else { "seeds" }, words.join(", "))
+}
+
+/// What a number of several seeds is.
+fn intervals() -> String {
+    let with = |count: usize| format!("{:.0} % with {count}", 100.0 * confidence(count));
+    format!(
+        "<p>Numbers are medians over all seeds of an experiment; in brackets is an interval of order statistics, which encloses the \
+         true median with a chance of {}, {}, {}. A check holds if the whole interval keeps its bound, fails if none of it does, and \
+         is undecided otherwise. Bars have the interval as whiskers; curves are the first seed's.</p>\n",
+        with(6),
+        with(5),
+        with(3)
+    )
 }
 
 /// What no result can agree with, whichever it is.
@@ -102,34 +136,43 @@ fn contradictions() -> String {
 
 fn overview(sections: &[Section]) -> String {
     let mut out = String::from(
-        "<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th><th class=\"n\">scale</th></tr>",
+        "<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th><th class=\"n\">seeds</th><th class=\"n\">scale</th></tr>",
     );
     for (id, title, run) in sections {
-        let (class, word, checks, scale) = match run {
-            Some((verdict, _)) => {
-                let held = verdict.checks.iter().filter(|check| check.holds).count();
-                let checks = format!("{held} of {}", verdict.checks.len());
-                (verdict.word(), verdict.word(), checks, format!("1/{}", verdict.scale))
+        let (class, word, checks, seeds, scale) = match run {
+            Some((run, _)) => {
+                let held = run.checks.iter().filter(|check| check.holds()).count();
+                let checks = format!("{held} of {}", run.checks.len());
+                let word = escape(&run.verdict.to_string());
+                (class(&run.verdict), word, checks, run.seeds.len().to_string(), format!("1/{}", run.scale))
             }
-            None => ("absent", "not run", String::new(), String::new()),
+            None => ("absent", "not run".to_owned(), String::new(), String::new(), String::new()),
         };
         let title = escape(title);
         writeln!(
             out,
             "<tr><td><a href=\"#{id}\">{id}</a></td><td>{title}</td><td class=\"{class}\">{word}</td>\
-             <td class=\"n\">{checks}</td><td class=\"n\">{scale}</td></tr>"
+             <td class=\"n\">{checks}</td><td class=\"n\">{seeds}</td><td class=\"n\">{scale}</td></tr>"
         )
         .expect("strings take text");
     }
     out + "</table>\n"
 }
 
-fn section(verdict: &Verdict, charts: &[String]) -> String {
-    let (id, word) = (&verdict.id, verdict.word());
+fn class(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reproduced => "reproduced",
+        Verdict::ReproducedInPart { .. } => "in-part",
+        Verdict::NotReproducedCauseShown | Verdict::NotReproducedCauseUnknown => "not",
+    }
+}
+
+fn section(run: &Judgement, charts: &[String]) -> String {
+    let (id, word, class) = (&run.id, run.verdict.word(), class(&run.verdict));
     let mut out = format!(
-        "<h2 id=\"{id}\">{id}: {} <span class=\"{word}\">{word}</span></h2>\n<p class=\"published\">{}</p>\n",
-        escape(&verdict.title),
-        escape(&verdict.published)
+        "<h2 id=\"{id}\">{id}: {} <span class=\"{class}\">{word}</span></h2>\n<p class=\"published\">{}</p>\n",
+        escape(&run.title),
+        escape(&run.published)
     );
     for (n, chart) in charts.iter().enumerate() {
         // Clips are known by name all over a page.
@@ -137,76 +180,78 @@ fn section(verdict: &Verdict, charts: &[String]) -> String {
         let svg = chart.replace("id=\"c", &format!("id=\"{own}")).replace("url(#c", &format!("url(#{own}"));
         writeln!(out, "<p>{svg}</p>").expect("strings take text");
     }
-    out += &checks(&verdict.checks);
-    out += &numbers(&verdict.numbers);
-    out += &trials(verdict);
-    for note in &verdict.notes {
+    out += &compared::checks(&run.checks);
+    out += &run.checks.iter().filter_map(|check| Some(cause(check, check.cause.as_ref()?))).collect::<String>();
+    out += &numbers(&run.numbers);
+    out += &trials(run);
+    for note in &run.notes {
         writeln!(out, "<p>{}</p>", escape(note)).expect("strings take text");
     }
-    let scale =
-        if verdict.scale == 1.0 { "the paper's size".into() } else { format!("1/{} of the paper's", verdict.scale) };
-    writeln!(out, "<p class=\"absent\">Drives and times: {scale}. Seed {}.</p>", verdict.seed)
-        .expect("strings take text");
+    let scale = if run.scale == 1.0 { "the paper's size".into() } else { format!("1/{} of the paper's", run.scale) };
+    writeln!(out, "<p class=\"absent\">Drives and times: {scale}. {}</p>", chance(run)).expect("strings take text");
     out
 }
 
-fn checks(checks: &[Check]) -> String {
-    let mut out = String::from(
-        "<table><tr><th>check</th><th class=\"n\">allowed</th><th class=\"n\">measured</th><th></th></tr>\n",
-    );
-    for check in checks {
-        let word = check.word();
-        writeln!(
-            out,
-            "<tr><td>{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"{word}\">{word}</td></tr>",
-            escape(&check.claim),
-            why(check),
-            check.bound,
-            digits(check.measured)
-        )
-        .expect("strings take text");
+/// How many seeds there were, and what that tells.
+fn chance(run: &Judgement) -> String {
+    match run.seeds.len() {
+        1 => format!("Seed {} alone: no interval.", run.seeds[0]),
+        count => {
+            format!("{count} seeds: intervals enclose the median with a chance of {:.1} %.", 100.0 * run.confidence)
+        }
     }
-    out + "</table>\n"
 }
 
-/// Why a check does not hold, and what shows it.
-fn why(check: &Check) -> String {
-    let Some(explanation) = &check.explanation else { return String::new() };
-    let shown = explanation.shown_by.as_ref().map_or(String::new(), |shown| {
-        let (claim, word) = (escape(&shown.claim), shown.word());
-        let (measured, bound) = (digits(shown.measured), shown.bound);
-        format!(" <span class=\"{word}\">Shown by: {claim}: {measured} ({bound}): {word}.</span>")
+/// The experiment that was to show why a check fails, written out.
+fn cause(check: &Check, cause: &Causal) -> String {
+    let changed = cause.changed.iter().map(|change| {
+        let side = |text: &str| {
+            if text.is_empty() { "not there".to_owned() } else { format!("\u{201c}{}\u{201d}", escape(text)) }
+        };
+        format!("<code>{}</code> from {} to {}", escape(&change.key), side(&change.from), side(&change.to))
     });
-    format!("<br><span class=\"why\">{}</span>{shown}", escape(&explanation.why))
+    let changed: Vec<String> = changed.collect();
+    let (class, word) = if cause.shown { ("holds", "shown") } else { ("fails", "not shown") };
+    format!(
+        "<p class=\"why\"><b>{}, {}.</b> Supposed cause: {} Changed, and nothing else: {}. Ours goes from {} to {}, {} of the way to {}. \
+         <span class=\"{class}\">The cause is {word}.</span></p>\n",
+        escape(&check.panel),
+        escape(&check.series),
+        escape(&cause.cause),
+        changed.join("; "),
+        interval(check.ours),
+        interval(cause.ours),
+        share(cause.moved),
+        escape(&check.published.to_string())
+    )
+}
+
+fn share(moved: Interval) -> String {
+    let percent = |share: f64| format!("{:.0}", share * 100.0);
+    match moved.is_wide() {
+        true => format!("{} % [{} to {}]", percent(moved.median), percent(moved.low), percent(moved.high)),
+        false => format!("{} %", percent(moved.median)),
+    }
 }
 
 fn numbers(numbers: &[Number]) -> String {
     if numbers.is_empty() {
         return String::new();
     }
-    let heads = "<th class=\"n\">paper</th><th class=\"n\">ours</th><th></th><th class=\"n\">off by</th>";
-    let mut out = format!("<table><tr><th>number</th>{heads}</tr>\n");
+    let mut out = String::from("<table><tr><th>not published</th><th class=\"n\">ours</th><th></th></tr>\n");
     for number in numbers {
-        let paper = number.paper.as_ref();
-        let off = paper.map_or(String::new(), |paper| compared::off(paper, number.ours));
-        let paper = paper.map_or(String::new(), |paper| escape(&paper.to_string()));
-        writeln!(
-            out,
-            "<tr><td>{}</td><td class=\"n\">{paper}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{off}</td></tr>",
-            escape(&number.what),
-            digits(number.ours),
-            escape(&number.unit)
-        )
-        .expect("strings take text");
+        let (what, unit) = (escape(&number.what), escape(&number.unit));
+        writeln!(out, "<tr><td>{what}</td><td class=\"n\">{}</td><td>{unit}</td></tr>", interval(number.ours))
+            .expect("strings take text");
     }
     out + "</table>\n"
 }
 
-fn trials(verdict: &Verdict) -> String {
+fn trials(run: &Judgement) -> String {
     let heads = ["MB/s written", "MB/s read", "variation", "array WA", "drive WA", "victims valid"];
     let heads: String = heads.iter().map(|head| format!("<th class=\"n\">{head}</th>")).collect();
     let mut out = format!("<table><tr><th>array</th><th>drives</th>{heads}</tr>\n");
-    for trial in &verdict.trials {
+    for trial in &run.trials {
         let cells = [
             digits(trial.write_mb_s),
             digits(trial.read_mb_s),
@@ -220,6 +265,14 @@ fn trials(verdict: &Verdict) -> String {
         writeln!(out, "<tr><td>{name}</td><td>{drives}</td>{cells}</tr>").expect("strings take text");
     }
     out + "</table>\n"
+}
+
+/// A median, with its interval if it has one.
+fn interval(of: Interval) -> String {
+    match of.is_wide() {
+        true => format!("{} [{} to {}]", digits(of.median), digits(of.low), digits(of.high)),
+        false => digits(of.median),
+    }
 }
 
 /// Three digits or a little more.

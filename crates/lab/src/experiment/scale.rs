@@ -1,6 +1,7 @@
 //! How much smaller than the paper's an experiment is.
 
-use cygnus_ssd::{ModelConfig, Preset};
+use cygnus_ssd::{ModelConfig, Preset, SsdConfig};
+use cygnus_types::BLOCK;
 
 /// Drives are this many times smaller than the paper's, and what takes time in proportion to their size is as much
 /// shorter. What makes a drive fast or slow stays: rates and latencies compare with the paper's as they are.
@@ -46,10 +47,20 @@ impl Scale {
         ns as f64 / 1e9 * self.0
     }
 
+    /// Bytes of a drive's write cache: no fewer than two programs of each die.
+    fn cache(self, drive: &SsdConfig) -> u64 {
+        let dies = u64::from(drive.flash.channels) * u64::from(drive.flash.dies_per_channel);
+        let least = 2 * dies * drive.unit_bytes();
+        let scaled = (drive.cache.bytes as f64 / self.0) as u64 / BLOCK as u64 * BLOCK as u64;
+        scaled.max(least).min(drive.cache.bytes)
+    }
+
     /// The `[devices]` section of a drive preset whose dies have `blocks` blocks of `pages` pages each.
     ///
     /// A small drive gets small blocks before it gets few, and each of them is erased in proportion: so the share of
-    /// time that goes into erasing stays, and so does the number of blocks among which collection chooses.
+    /// time that goes into erasing stays, and so does the number of blocks among which collection chooses. Its write cache
+    /// shrinks too, to what keeps all dies busy: a whole cache takes so large a part of what a small drive is written
+    /// between two turns that groups of such drives seem faster than their flash.
     pub fn devices(self, preset: &str, blocks: f64, pages: u32) -> String {
         let mut smaller = 1;
         let helps = |smaller: u32| blocks * f64::from(smaller) / self.0 < BLOCKS_PER_DIE;
@@ -58,17 +69,38 @@ impl Scale {
         }
         let scale = self.0;
         let mut text = format!("[devices]\npreset = \"{preset}\"\nscale = {scale:?}\n");
+        let drive = flash_drive(preset);
+        let cache = self.cache(&drive);
+        if cache < drive.cache.bytes {
+            text += &format!("override.ssd.cache = {{ bytes = \"{}KiB\" }}\n", cache >> 10);
+        }
         if smaller > 1 {
-            let (pages, erase) = (pages / smaller, erase_micros(preset) / u64::from(smaller));
+            let (pages, erase) = (pages / smaller, drive.flash.t_erase.0 / 1000 / u64::from(smaller));
             text += &format!("override.ssd.flash = {{ pages_per_block = {pages}, t_erase = \"{erase}us\" }}\n");
         }
         text
     }
 }
 
-/// Time to erase a block of a drive preset, in microseconds.
-fn erase_micros(preset: &str) -> u64 {
-    let config = Preset::by_name(preset).map(Preset::config);
-    let Some(ModelConfig::Ssd(drive)) = config else { panic!("{preset} is no preset of flash") };
-    drive.flash.t_erase.0 / 1000
+/// The construction of a preset of flash.
+fn flash_drive(preset: &str) -> SsdConfig {
+    match Preset::by_name(preset).map(Preset::config) {
+        Some(ModelConfig::Ssd(drive)) => drive,
+        _ => panic!("{preset} is no preset of flash"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_shrink_with_their_drives_as_far_as_the_dies_allow() {
+        let drive = flash_drive("850-pro");
+        let cache = |divisor| Scale(divisor).cache(&drive);
+        assert_eq!((cache(1.0), cache(16.0)), (16 << 20, 1 << 20));
+        // Twelve dies of 32 KiB, twice.
+        assert_eq!((cache(32.0), cache(4096.0)), (768 << 10, 768 << 10));
+        assert!(Scale(32.0).devices("850-pro", 1502.0, 256).contains("override.ssd.cache = { bytes = \"768KiB\" }"));
+    }
 }

@@ -9,12 +9,6 @@ use crate::series::{mean, rate};
 const BLOCKS: f64 = 2050.0;
 const PAGES: u32 = 256;
 
-/// What a drive takes in large writes, in MB/s (section 1).
-pub const DRIVE: f64 = 900.0;
-
-/// Drives of the array.
-pub const DRIVES: usize = 4;
-
 /// The `[devices]` section.
 pub fn devices(scale: Scale) -> String {
     scale.devices("intel-750", BLOCKS, PAGES)

@@ -1,8 +1,8 @@
 //! What SWAN's experiments have in common.
 
 use crate::chart::Scheme;
-use crate::experiment::{Bound, Check, Scale, Trial, Trialled};
-use crate::outcome::Outcome;
+use crate::experiment::{Scale, Trial, Trialled};
+use crate::outcome::{Outcome, Sample};
 use crate::series::{over_time, rate};
 
 /// The modelled drive's blocks per die, and pages per block.
@@ -71,22 +71,15 @@ pub fn random_writes_to(scale: Scale, array: &str, percent: u32) -> String {
     )
 }
 
-/// What the drives write of users' data while cleaning moves the valid share `u` of each victim, by the terms of section
-/// 3.5 without erasing: all of them share their time between users' writes, and reading and writing what is moved. In
-/// MB/s, for `drives` drives of 400 MB/s (500 for reads) and headers of one block in 65.
-pub fn cost_model(drives: f64, u: f64) -> f64 {
-    drives * 400.0 * 64.0 / 65.0 * (1.0 - u) / (1.0 - u + u * (1.0 + 400.0 / 500.0))
+/// The second half: cleaning goes on.
+pub fn settled(outcome: &Outcome) -> &[Sample] {
+    &outcome.samples[outcome.samples.len() / 2..]
 }
 
-/// [`cost_model`] with the victims that were measured: what ours is of it.
-pub fn against_cost_model(trialled: &Trialled) -> Check {
-    let Trialled { trial, outcome } = trialled;
-    let model = cost_model(outcome.drives as f64, outcome.victim_valid_milli as f64 / 1e3);
-    Check::new(
-        format!("{} / the paper's own cost model", trial.name),
-        Bound::Between(0.85, 1.15),
-        written(trialled) / model,
-    )
+/// A trial on drives that take writes at 140 MB/s, the rate that section 1 gives for each, and are otherwise the same.
+pub fn drives_of_140(name: &str, of: &Trial) -> Trial {
+    let slow = "[devices]\noverride.ssd.host = { write_rate = \"140MB\" }\n";
+    Trial::new(name, of.scheme, of.scenario.replacen("[devices]\n", slow, 1))
 }
 
 /// The two schemes that several figures set side by side on eight drives, with [`random_writes`].
@@ -94,10 +87,6 @@ pub fn log_raid0_and_swan0(scale: Scale) -> Vec<Trial> {
     let trial = |name, scheme, array: String| Trial::new(name, scheme, random_writes(scale, &array));
     vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
 }
-
-/// Histograms of latencies have 32 steps for each doubling: of two percentiles that lie no further apart than this nobody can
-/// tell which is the greater.
-pub const ONE_STEP: f64 = 1.0 + 1.0 / 32.0;
 
 /// User writes over the paper's time: seconds and MB/s.
 pub fn writes_over_time(scale: Scale, outcome: &Outcome) -> Vec<(f64, f64)> {

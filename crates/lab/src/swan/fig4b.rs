@@ -1,8 +1,8 @@
 //! Figure 4b: random writes to three, six and nine drives, as one log and as three groups.
 
-use super::common::{against_cost_model, log_raid0, random_writes, swan0, written};
+use super::common::{log_raid0, random_writes, swan0, written};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
-use crate::experiment::{About, Bound, Check, Experiment, Findings, Number, Scale, Trial, Trialled};
+use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 
 /// See the module's text.
 pub struct Fig4b;
@@ -19,6 +19,7 @@ impl Experiment for Fig4b {
                         drive added to its groups; Log-RAID0 on 3, 6 and 9 drives becomes slower, because cleaning is as \
                         slow as the slowest drive. No numbers are printed.",
             divisor: 64.0,
+            seeds: 3,
         }
     }
 
@@ -44,21 +45,21 @@ impl Experiment for Fig4b {
                 Bars::new("SWAN0, three groups", Scheme::Swan, swan.clone()),
             ],
         );
-        let numbers = trials.iter().map(|trialled| Number::ours(&trialled.trial.name, "MB/s", written(trialled)));
-        Findings {
-            charts: vec![Chart::single("throughput", self.about().title, panel)],
-            numbers: numbers.collect(),
-            checks: vec![
-                Check::new("SWAN0, 6 drives / 3 drives", Bound::Between(1.7, 2.3), swan[1] / swan[0]),
-                Check::new("SWAN0, 9 drives / 3 drives", Bound::Between(2.5, 3.5), swan[2] / swan[0]),
-                Check::new("Log-RAID0, 9 drives / 3 drives", Bound::AtMost(1.0), log[2] / log[0]).or_because(
-                    "Drives that are alike add up: nine do what the paper's own terms for the cost of cleaning give nine. The \
-                     paper explains its fall by the slowest drive; drives that differ are not modelled, nor is a prototype \
-                     that writes one segment of 1 MiB at a time, of which each of nine drives gets a ninth.",
-                    against_cost_model(&trials[4]),
-                ),
-            ],
-            notes: Vec::new(),
+        let mut found = Findings::new(vec![Chart::single("throughput", self.about().title, panel)], vec![ALIKE.into()]);
+        for (panel, rates) in [("SWAN0 rises", &swan), ("Log-RAID0 falls", &log)] {
+            found.published(panel, "6 drives / 3 drives", rates[1] / rates[0]);
+            found.published(panel, "9 drives / 6 drives", rates[2] / rates[1]);
         }
+        found.published("SWAN0 rises", "6 drives / 3 drives, in proportion", swan[1] / swan[0]);
+        found.published("SWAN0 rises", "9 drives / 3 drives, in proportion", swan[2] / swan[0]);
+        found.published("SWAN0 rises", "rate of 9 drives, what three can do", swan[2]);
+        for trialled in trials {
+            found.number(&trialled.trial.name, "MB/s", written(trialled));
+        }
+        found
     }
 }
+
+/// What may make Log-RAID0's fall.
+const ALIKE: &str = "The paper explains the fall of Log-RAID0 by the slowest drive. The modelled drives are all alike, so that \
+    was not tried here.";

@@ -23,7 +23,7 @@ pub const RECORDED: &str = "The requests are RocksDB's own: db_bench on ext4 on 
     Parity rotates over the drives of a group in both log schemes (as in RAID-5, not RAID-4): a parity drive of its own \
     makes no difference to full stripes.";
 
-/// A recorded workload on every scheme and on SWAN with a wide front-end, measured for `seconds` of the paper's seconds.
+/// A recorded workload on every scheme, measured for `seconds` of the paper's seconds.
 pub fn trials(workload: &str, seconds: f64) -> Vec<Trial> {
     let scale = Scale::new(DIVISOR).expect("it is in bounds");
     let scenario = |drives: &str, array: &str| {

@@ -9,7 +9,7 @@ use cygnus_workload::kv::Activity;
 
 use super::common::UTILISATION;
 use crate::chart::{Axis, Bars, Panel, Scheme};
-use crate::experiment::{Bound, Check, Scale, Trial, Trialled};
+use crate::experiment::{Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Outcome};
 
 /// The workloads that the paper ran, in order (Table 3).
@@ -20,10 +20,6 @@ pub const MODELLED: &str = "The key-value store is a model of RocksDB, not Rocks
     log, tables and their merges, and lookups through Bloom filters and a cache. Tables have 16 MiB at least: the store waits for \
     a flush after each, which takes as long as at the paper's size. The store's own computing takes no time. Parity rotates over the drives of a \
     group in both log schemes (as in RAID-5, not RAID-4): a parity drive of its own makes no difference to full stripes.";
-
-/// What figures say of SWAN with a wide front-end.
-pub const WIDE_NOTE: &str = "SWAN 3R-9SSD is not in the paper: each of its groups has as many drives as the other arrays in all, of a \
-    third of the size, so that the capacity is the same and only the front-end is wider.";
 
 /// The schemes, in the paper's order.
 pub const SCHEMES: [(&str, Scheme, &str); 4] = [
@@ -37,22 +33,10 @@ pub const SCHEMES: [(&str, Scheme, &str); 4] = [
     ),
 ];
 
-/// Places among them.
-pub const RAID4: usize = 0;
-/// See [`RAID4`].
-pub const RAID5: usize = 1;
-/// See [`RAID4`].
-pub const LOG: usize = 2;
-/// See [`RAID4`].
+/// SWAN's place among them; those before it are its rivals.
 pub const SWAN: usize = 3;
-/// Place of SWAN with [`WIDE`] in the trials of a workload.
-pub const WIDE_SWAN: usize = 4;
 /// Trials of a workload.
-pub const PER_WORKLOAD: usize = 5;
-
-/// SWAN whose front-end has as many drives as Log-RAID in all, each of a third of the size, so that the array has the same
-/// capacity. Not in the paper: it tells what comes of the front-end's width.
-const WIDE: &str = "preset = \"swan\"\ngroups = 3\nraid = \"8+1\"\nsegment = \"1MiB\"\nover-provision = 5\n";
+pub const PER_WORKLOAD: usize = SCHEMES.len();
 
 /// Bytes of a record.
 const RECORD: u64 = 1024;
@@ -65,19 +49,16 @@ const CLIENTS: u32 = 12;
 /// server: with tables scaled like the drives, such waits, and not drives, would decide how fast a store is.
 const SMALLEST_TABLE: u64 = 16 << 20;
 
-/// A trial of each scheme and of SWAN with a wide front-end; `scenario` makes one of a `[devices]` section and an array.
+/// A trial of each scheme; `scenario` makes one of a `[devices]` section and an array.
 pub fn each(scale: Scale, workload: &str, scenario: impl Fn(&str, &str) -> String) -> Vec<Trial> {
     let drives = super::common::drives(scale);
-    let small = super::common::drives(scale.smaller(3.0));
-    let wide = (("SWAN 3R-9SSD", Scheme::Swan, WIDE), &small);
-    let all = SCHEMES.into_iter().map(|scheme| (scheme, &drives)).chain([wide]);
-    all.map(|((name, scheme, array), drives)| {
-        Trial::new(&format!("{name}, {workload}"), scheme, scenario(drives, array))
-    })
-    .collect()
+    let trial = |(name, scheme, array): (&str, Scheme, &str)| {
+        Trial::new(&format!("{name}, {workload}"), scheme, scenario(&drives, array))
+    };
+    SCHEMES.into_iter().map(trial).collect()
 }
 
-/// A workload on every scheme, and on SWAN with a wide front-end.
+/// A workload on every scheme.
 pub fn trials(scale: Scale, workload: &str) -> Vec<Trial> {
     each(scale, workload, |drives, array| scenario(scale, drives, array, workload))
 }
@@ -113,6 +94,12 @@ pub fn throughput(trialled: &Trialled) -> f64 {
     records as f64 / (*measured_ns as f64 / 1e6)
 }
 
+/// What the volume was asked to read and write in a second, in MB/s: the store's own work is part of it.
+pub fn bytes(trialled: &Trialled) -> f64 {
+    let outcome = trialled.outcome;
+    (outcome.read_bytes_per_second + outcome.write_bytes_per_second) as f64 / 1e6
+}
+
 /// Lookups of records.
 pub fn lookups(outcome: &Outcome) -> Option<&LatencyRow> {
     outcome.latency_of("read", Activity::Lookup as u16)
@@ -135,21 +122,8 @@ pub fn title(workload: &str) -> String {
     if workload == "load" { "Load".into() } else { workload.to_uppercase() }
 }
 
-const FRONT_END: &str = "A group of three drives does what nine do in the other arrays: the front-end takes all writes, and what was \
-    written one after the other is read from one group. SWAN with nine drives in each group, of a third of the size, does it \
-    as they do.";
-
-/// What must hold of SWAN. Should it not, then because its front-end is narrow, if it holds of SWAN with a wide one: that one
-/// is measured likewise, and must keep a bound of its own.
-///
-/// `claim` words either of them, given what to say of the front-end: nothing of the narrow one.
-pub fn unless_narrow(
-    claim: impl Fn(&str) -> String,
-    [narrow, wide]: [&Trialled; 2],
-    value: impl Fn(&Trialled) -> f64,
-    bound: Bound,
-    bound_of_wide: Bound,
-) -> Check {
-    let shown_by = Check::new(claim(", nine drives in the front-end"), bound_of_wide, value(wide));
-    Check::new(claim(""), bound, value(narrow)).or_because(FRONT_END, shown_by)
+/// A number of SWAN by that of each rival, with the rival's name.
+pub fn beside_rivals(of_workload: &[Trialled], value: impl Fn(&Trialled) -> f64) -> [(&'static str, f64); SWAN] {
+    let swan = value(&of_workload[SWAN]);
+    std::array::from_fn(|rival| (SCHEMES[rival].0, swan / value(&of_workload[rival]).max(1e-9)))
 }

@@ -1,0 +1,38 @@
+//! One chart of those that several seeds gave.
+
+use super::{Bars, Body, Chart, Panel};
+use crate::interval::Interval;
+
+impl Chart {
+    /// Of the charts of each seed: bars are as high as the median, with the interval around it ([`Bars::spread`]); curves
+    /// are the first seed's.
+    pub(crate) fn over_seeds<'a>(by_seed: impl Iterator<Item = &'a [Chart]>) -> Vec<Chart> {
+        let by_seed: Vec<&[Chart]> = by_seed.collect();
+        let Some((first, _)) = by_seed.split_first() else { return Vec::new() };
+        let chart = |c: usize| {
+            let panel = |p: usize| panel(&by_seed.iter().map(|charts| &charts[c].panels[p]).collect::<Vec<_>>());
+            Chart { panels: (0..first[c].panels.len()).map(panel).collect(), ..first[c].clone() }
+        };
+        (0..first.len()).map(chart).collect()
+    }
+}
+
+fn panel(by_seed: &[&Panel]) -> Panel {
+    let first = by_seed[0];
+    let Body::Bars { groups, series } = &first.body else { return first.clone() };
+    let of = |panel: &'_ &Panel, s: usize, g: usize| match &panel.body {
+        Body::Bars { series, .. } => series[s].heights[g],
+        Body::Lines(_) => unreachable!("an experiment draws the same with each seed"),
+    };
+    let bars = |(s, bars): (usize, &Bars)| {
+        let values = |g: usize| by_seed.iter().map(|panel| of(panel, s, g)).collect::<Vec<_>>();
+        let intervals: Vec<_> = (0..groups.len()).map(|g| Interval::of(&values(g))).collect();
+        Bars {
+            heights: intervals.iter().map(|interval| interval.median).collect(),
+            spread: intervals.iter().map(|interval| (interval.low, interval.high)).collect(),
+            ..bars.clone()
+        }
+    };
+    let series = series.iter().enumerate().map(bars).collect();
+    Panel { body: Body::Bars { groups: groups.clone(), series }, ..first.clone() }
+}

@@ -1,0 +1,135 @@
+//! Causes, and what shows them: an experiment that changes the supposed cause and nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use super::Trialled;
+use super::published::Published;
+use crate::interval::Interval;
+
+/// An experiment that was to show why a check fails.
+///
+/// It shows it if it changes the supposed cause and nothing else, on as many drives of the same size, and ours is then at
+/// most half as far from what was published as before: by the whole interval, each seed beside itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Causal {
+    /// The supposed cause, in words.
+    pub cause: String,
+    /// All that was changed.
+    pub changed: Vec<Change>,
+    /// Ours with the cause changed.
+    pub ours: Interval,
+    /// The share of the way to what was published that this is: 1 is all of it, less than 0 is away from it.
+    pub moved: Interval,
+    /// Whether the cause is shown.
+    pub shown: bool,
+}
+
+/// One key of a scenario that differs between two runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Which.
+    pub key: String,
+    /// As judged; empty: it was not there.
+    pub from: String,
+    /// In the experiment; empty: it is not there.
+    pub to: String,
+}
+
+/// The share of the way that a cause has to move ours.
+const HALF: f64 = 0.5;
+
+impl Causal {
+    /// Judges it: ours as it was judged and with the cause changed, each by seed.
+    pub fn new(cause: String, changed: Vec<Change>, published: Published, judged: &[f64], with: &[f64]) -> Self {
+        let moved = |(before, after): (&f64, &f64)| 1.0 - published.distance(*after) / published.distance(*before);
+        let moved: Vec<f64> = judged.iter().zip(with).map(moved).collect();
+        let moved = Interval::of(&moved);
+        Self { cause, changed, ours: Interval::of(with), moved, shown: moved.low >= HALF }
+    }
+}
+
+/// All keys by which the second run's scenario differs from the first one's.
+///
+/// # Panics
+/// When they do not have as many drives of the same make and size each, or do not differ: then nothing is shown.
+pub fn changes(judged: &Trialled, with: &Trialled) -> Vec<Change> {
+    let hardware = |trialled: &Trialled| {
+        let outcome = trialled.outcome;
+        (outcome.drives, outcome.drive_bytes, outcome.drive.clone(), outcome.seed)
+    };
+    let names = (&judged.trial.name, &with.trial.name);
+    assert_eq!(hardware(judged), hardware(with), "{names:?}: a control has the same hardware and seed");
+    let changes = differences(&judged.trial.scenario, &with.trial.scenario);
+    assert!(!changes.is_empty(), "{names:?}: a control changes something");
+    changes
+}
+
+fn differences(one: &str, other: &str) -> Vec<Change> {
+    let flat = |text: &str| {
+        let table: toml::Table = toml::from_str(text).expect("scenarios that were run are TOML");
+        let mut keys = Vec::new();
+        flatten("", &toml::Value::Table(table), &mut keys);
+        keys
+    };
+    let (before, after) = (flat(one), flat(other));
+    let of = |keys: &[(String, String)], key: &str| {
+        keys.iter().find(|(known, _)| known == key).map_or(String::new(), |(_, value)| value.clone())
+    };
+    let mut all: Vec<&String> = before.iter().chain(&after).map(|(key, _)| key).collect();
+    all.sort();
+    all.dedup();
+    let change = |key: &String| Change { key: key.clone(), from: of(&before, key), to: of(&after, key) };
+    all.into_iter().map(change).filter(|change| change.from != change.to).collect()
+}
+
+/// Every value with the path to it.
+fn flatten(path: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
+    let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match value {
+        toml::Value::Table(table) => table.iter().for_each(|(name, value)| flatten(&join(name), value, into)),
+        toml::Value::Array(array) => {
+            array.iter().enumerate().for_each(|(n, value)| flatten(&join(&n.to_string()), value, into));
+        }
+        toml::Value::String(text) => into.push((path.to_owned(), text.clone())),
+        value => into.push((path.to_owned(), value.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(published: Published, judged: &[f64], with: &[f64]) -> bool {
+        Causal::new("why".into(), Vec::new(), published, judged, with).shown
+    }
+
+    #[test]
+    fn half_of_the_way_shows_a_cause_and_less_does_not() {
+        let about = Published::About(100.0);
+        assert!(shown(about, &[200.0], &[150.0]) && !shown(about, &[200.0], &[151.0]));
+        // Beyond what was published by more than half of what it was off is no better.
+        assert!(shown(about, &[200.0], &[60.0]) && !shown(about, &[200.0], &[40.0]));
+        assert!(shown(Published::Above(1.0), &[0.5], &[3.0]));
+    }
+
+    #[test]
+    fn what_moves_ours_away_shows_nothing_however_much() {
+        let causal = Causal::new(String::new(), Vec::new(), Published::Above(4.0), &[2.0], &[1.0]);
+        assert_eq!((causal.shown, causal.moved.median), (false, -0.5));
+    }
+
+    #[test]
+    fn each_seed_has_to_move() {
+        let about = Published::About(100.0);
+        assert!(!shown(about, &[200.0, 200.0, 200.0], &[110.0, 110.0, 180.0]));
+    }
+
+    #[test]
+    fn all_keys_that_differ_are_named() {
+        let one = "a = 1\n[volume]\nsize = \"60%\"\n[[array]]\npreset = \"raid0\"\n";
+        let other = "a = 1\nb = 2\n[volume]\nsize = \"99%\"\n[[array]]\npreset = \"raid0\"\n";
+        let change = |key: &str, from: &str, to: &str| Change { key: key.into(), from: from.into(), to: to.into() };
+        assert_eq!(differences(one, other), [change("b", "", "2"), change("volume.size", "60%", "99%")]);
+        assert_eq!(differences(one, one), []);
+    }
+}

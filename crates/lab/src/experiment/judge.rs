@@ -1,0 +1,114 @@
+//! From the outcomes of all seeds to a judgement.
+
+use std::rc::Rc;
+
+use super::bound::Ruling;
+use super::causal::{Causal, changes};
+use super::check::Check;
+use super::findings::{Experiment, Findings, Supposed, Trial, Trialled};
+use super::judgement::{Judgement, Measured, Number, SCHEMA};
+use super::published::{Line, lines};
+use super::scale::Scale;
+use super::verdict::Verdict;
+use crate::chart::Chart;
+use crate::interval::{Interval, confidence};
+use crate::outcome::Outcome;
+
+/// What the trials' outcomes, a list for each seed, amount to.
+pub(super) fn judged(
+    experiment: &dyn Experiment,
+    scale: Scale,
+    seeds: &[u64],
+    trials: &[Trial],
+    by_seed: &[Vec<Rc<Outcome>>],
+) -> (Judgement, Vec<Chart>) {
+    let about = experiment.about();
+    let trialled: Vec<Vec<Trialled>> = by_seed
+        .iter()
+        .map(|outcomes| trials.iter().zip(outcomes).map(|(trial, outcome)| Trialled { trial, outcome }).collect())
+        .collect();
+    let findings: Vec<Findings> = trialled.iter().map(|trials| experiment.findings(scale, trials)).collect();
+    let lines = lines(about.id);
+    assert!(!lines.is_empty(), "{}: an experiment beside which nothing was published cannot be judged", about.id);
+    for found in &findings[0].found {
+        let known = lines.iter().any(|line| line.panel == found.panel && line.series == found.series);
+        assert!(known, "{}: {}, {} is not among what was published", about.id, found.panel, found.series);
+    }
+    let checks: Vec<Check> = lines.into_iter().map(|line| check(line, &findings, &trialled)).collect();
+    let charts = Chart::over_seeds(findings.iter().map(|findings| findings.charts.as_slice()));
+    let judgement = Judgement {
+        schema: SCHEMA,
+        id: about.id.into(),
+        title: about.title.into(),
+        published: about.published.into(),
+        scale: experiment.scale(scale).divisor(),
+        seeds: seeds.into(),
+        confidence: confidence(seeds.len()),
+        verdict: Verdict::of(&checks),
+        checks,
+        numbers: numbers(&findings),
+        trials: (0..trials.len()).map(|n| measured(&trials[n], by_seed.iter().map(|outcomes| &*outcomes[n]))).collect(),
+        notes: findings[0].notes.clone(),
+        charts: charts.iter().map(|chart| chart.name.clone()).collect(),
+    };
+    (judgement, charts)
+}
+
+fn check(line: Line, findings: &[Findings], trialled: &[Vec<Trialled>]) -> Check {
+    let of = |findings: &Findings| {
+        let found = findings.found.iter().find(|found| found.panel == line.panel && found.series == line.series);
+        found.unwrap_or_else(|| panic!("{}: {}, {} was not measured", line.figure, line.panel, line.series)).ours
+    };
+    let ours: Vec<f64> = findings.iter().map(of).collect();
+    let check = Check::new(line, Interval::of(&ours));
+    if check.ruling != Ruling::Fails {
+        return check;
+    }
+    let cause = cause(&check, &ours, findings, trialled);
+    Check { cause, ..check }
+}
+
+/// What was supposed and tried, should there be anything.
+fn cause(check: &Check, ours: &[f64], findings: &[Findings], trialled: &[Vec<Trialled>]) -> Option<Causal> {
+    let of = |findings: &'_ Findings| -> Option<Supposed> {
+        let about = |supposed: &&Supposed| supposed.panel == check.panel && supposed.series == check.series;
+        findings.supposed.iter().find(about).cloned()
+    };
+    let supposed: Vec<Supposed> = findings.iter().map(of).collect::<Option<_>>()?;
+    let first = supposed.first()?;
+    let mut changed = first.changed.clone();
+    for trials in trialled {
+        let of_trials = first.trials.iter().flat_map(|&(judged, with)| changes(&trials[judged], &trials[with]));
+        of_trials.for_each(|change| {
+            if !changed.contains(&change) {
+                changed.push(change);
+            }
+        });
+    }
+    let with: Vec<f64> = supposed.iter().map(|supposed| supposed.ours).collect();
+    Some(Causal::new(first.cause.into(), changed, check.published, ours, &with))
+}
+
+fn numbers(findings: &[Findings]) -> Vec<Number> {
+    let of = |n: usize| {
+        let extra = &findings[0].extra[n];
+        let values: Vec<f64> = findings.iter().map(|findings| findings.extra[n].ours).collect();
+        Number::new(extra.what.clone(), extra.unit, &values)
+    };
+    (0..findings[0].extra.len()).map(of).collect()
+}
+
+fn measured<'a>(trial: &Trial, outcomes: impl Iterator<Item = &'a Outcome> + Clone) -> Measured {
+    let median = |of: &dyn Fn(&Outcome) -> f64| Interval::of(&outcomes.clone().map(of).collect::<Vec<_>>()).median;
+    let first = outcomes.clone().next().expect("each trial was run");
+    Measured {
+        name: trial.name.clone(),
+        drives: format!("{} {}", first.drives, first.drive),
+        write_mb_s: median(&|outcome| outcome.write_bytes_per_second as f64 / 1e6),
+        read_mb_s: median(&|outcome| outcome.read_bytes_per_second as f64 / 1e6),
+        variation_percent: median(&|outcome| outcome.throughput_variation_milli as f64 / 10.0),
+        array_wa: median(&|outcome| outcome.array_write_amplification_milli as f64 / 1000.0),
+        drive_wa: median(&|outcome| outcome.drive_write_amplification_milli as f64 / 1000.0),
+        victims_valid_percent: median(&|outcome| outcome.victim_valid_milli as f64 / 10.0),
+    }
+}

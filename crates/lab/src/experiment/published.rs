@@ -1,0 +1,282 @@
+//! What was published: the lines of `crates/lab/published/*.toml`, and the rule that makes a bound of each.
+//!
+//! The rule: a value that the paper's text states may be off by 15 %, one that was read from a plot by 25 %; what was
+//! published as a range, or as more or less than something, is its own bound; of two things compared the order counts,
+//! of a change its sign, and a tie is neither; what is called similar may be off as a value may; and no rate may exceed
+//! the hardware's by more than the 1 % to which modelled drives are calibrated. A line may ask for less than the rule
+//! allows, never for more.
+
+use serde::{Deserialize, Serialize};
+
+use super::bound::{Bound, rounded};
+use crate::interval::as_written;
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A number.
+    Value,
+    /// Which of two is more: their ratio against 1.
+    Order,
+    /// Whether something rises or falls: its change against 0.
+    Sign,
+    /// What the hardware can do at most.
+    Limit,
+}
+
+/// Where in the paper a value was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Read {
+    /// It is printed.
+    Text,
+    /// It was read from a plot.
+    Plot,
+}
+
+impl Read {
+    /// By how much a value read there may be off, as a fraction.
+    pub fn tolerance(self) -> f64 {
+        match self {
+            Read::Text => 0.15,
+            Read::Plot => 0.25,
+        }
+    }
+}
+
+/// By how much a rate may exceed the hardware's, as a fraction.
+const CALIBRATION: f64 = 0.01;
+
+/// What a paper says a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Published {
+    /// This.
+    About(f64),
+    /// Something in between.
+    Range(f64, f64),
+    /// More than this.
+    Above(f64),
+    /// Less than this.
+    Below(f64),
+    /// Similar to this, or more.
+    SimilarOrAbove(f64),
+    /// Similar to this, or less.
+    SimilarOrBelow(f64),
+}
+
+impl Published {
+    /// What a number is off from: the nearest that was published.
+    pub fn nearest(self, ours: f64) -> f64 {
+        match self {
+            Published::About(paper) => paper,
+            Published::Range(low, high) => ours.clamp(low, high),
+            Published::Above(paper) | Published::SimilarOrAbove(paper) => ours.max(paper),
+            Published::Below(paper) | Published::SimilarOrBelow(paper) => ours.min(paper),
+        }
+    }
+
+    /// How far a number is from it, in the number's own unit.
+    pub fn distance(self, ours: f64) -> f64 {
+        (ours - self.nearest(ours)).abs()
+    }
+}
+
+impl std::fmt::Display for Published {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Published::About(paper) => write!(f, "{}", rounded(*paper)),
+            Published::Range(low, high) => write!(f, "{} to {}", rounded(*low), rounded(*high)),
+            Published::Above(paper) => write!(f, "> {}", rounded(*paper)),
+            Published::Below(paper) => write!(f, "< {}", rounded(*paper)),
+            Published::SimilarOrAbove(paper) => write!(f, "similar to {} or more", rounded(*paper)),
+            Published::SimilarOrBelow(paper) => write!(f, "similar to {} or less", rounded(*paper)),
+        }
+    }
+}
+
+/// How a line was before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Was {
+    /// What it said, or allowed.
+    pub said: String,
+    /// The day on which that was changed, as 2026-11-23.
+    pub until: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// One thing that was published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The experiment.
+    pub figure: String,
+    /// The part of the figure: a panel, a curve, an order. Parts are what a figure is reproduced in.
+    pub panel: String,
+    /// What of it.
+    pub series: String,
+    /// What it is about.
+    pub kind: Kind,
+    /// As published.
+    pub published: Published,
+    /// Of the value; empty for what has none.
+    #[serde(default)]
+    pub unit: String,
+    /// Where it was read.
+    pub read: Read,
+    /// By how much it may be off, as a fraction, where that is less than the rule allows.
+    pub within: Option<f64>,
+    /// The place in the paper, and its words.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// How it was before, the latest change first.
+    #[serde(default)]
+    pub was: Vec<Was>,
+}
+
+impl Line {
+    /// What the rule allows at most.
+    pub fn rule(&self) -> Bound {
+        bound(self.kind, self.published, self.read.tolerance())
+    }
+
+    /// What it allows.
+    pub fn bound(&self) -> Bound {
+        self.within.map_or_else(|| self.rule(), |within| bound(self.kind, self.published, within))
+    }
+}
+
+fn bound(kind: Kind, published: Published, within: f64) -> Bound {
+    // By a fraction of the number, which may be negative.
+    let off = |paper: f64, up: f64| as_written(paper + paper.abs() * within * up);
+    match (kind, published) {
+        (Kind::Limit, Published::Below(most)) => Bound::AtMost(as_written(most * (1.0 + CALIBRATION))),
+        (_, Published::About(paper)) => Bound::Between(off(paper, -1.0), off(paper, 1.0)),
+        (_, Published::Range(low, high)) => Bound::Between(low, high),
+        (_, Published::Above(paper)) => Bound::MoreThan(paper),
+        (_, Published::Below(paper)) => Bound::LessThan(paper),
+        (_, Published::SimilarOrAbove(paper)) => Bound::AtLeast(off(paper, -1.0)),
+        (_, Published::SimilarOrBelow(paper)) => Bound::AtMost(off(paper, 1.0)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    line: Vec<Line>,
+}
+
+/// The files.
+const FILES: [(&str, &str); 3] = [
+    ("swan.toml", include_str!("../../published/swan.toml")),
+    ("serial.toml", include_str!("../../published/serial.toml")),
+    ("beyond.toml", include_str!("../../published/beyond.toml")),
+];
+
+/// Why a file cannot be judged by.
+fn wrong(line: &Line) -> Option<String> {
+    let name = format!("{}, {}, {}", line.figure, line.panel, line.series);
+    let about_one = matches!(
+        line.published,
+        Published::Above(1.0) | Published::Below(1.0) | Published::SimilarOrAbove(1.0) | Published::SimilarOrBelow(1.0)
+    );
+    let about_zero = matches!(line.published, Published::Above(0.0) | Published::Below(0.0));
+    let fits = match line.kind {
+        Kind::Value => true,
+        Kind::Order => about_one,
+        Kind::Sign => about_zero,
+        Kind::Limit => matches!(line.published, Published::Below(_)),
+    };
+    if !fits {
+        return Some(format!("{name}: {:?} is not of a line's kind {:?}", line.published, line.kind));
+    }
+    let (bound, rule) = (line.bound(), line.rule());
+    (!bound.is_within(rule)).then(|| format!("{name}: {bound} is looser than the rule, {rule}"))
+}
+
+fn parsed(name: &str, text: &str) -> Result<Vec<Line>, String> {
+    let file: File = toml::from_str(text).map_err(|error| format!("{name}: {error}"))?;
+    match file.line.iter().find_map(wrong) {
+        Some(why) => Err(format!("{name}: {why}")),
+        None => Ok(file.line),
+    }
+}
+
+/// What was published of a figure, in the files' order.
+pub fn lines(figure: &str) -> Vec<Line> {
+    let all = FILES.iter().flat_map(|(name, text)| parsed(name, text).unwrap_or_else(|why| panic!("{why}")));
+    all.filter(|line| line.figure == figure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Line> {
+        FILES.iter().flat_map(|(name, text)| parsed(name, text).unwrap_or_else(|why| panic!("{why}"))).collect()
+    }
+
+    fn line(rest: &str) -> Result<Bound, String> {
+        let head = "[[line]]\nfigure = \"a/b\"\npanel = \"p\"\nseries = \"s\"\nwhere = \"section 1\"\n";
+        parsed("x.toml", &format!("{head}{rest}\n")).map(|lines| lines[0].bound())
+    }
+
+    #[test]
+    fn no_line_is_looser_than_its_rule() {
+        for line in all() {
+            assert!(line.bound().is_within(line.rule()), "{line:?}");
+        }
+        let looser = line("kind = \"value\"\nread = \"text\"\npublished = { about = 800 }\nwithin = 0.2");
+        assert!(looser.is_err_and(|why| why.contains("looser than the rule")));
+        let tighter = line("kind = \"value\"\nread = \"plot\"\npublished = { about = 800 }\nwithin = 0.2");
+        assert_eq!(tighter, Ok(Bound::Between(640.0, 960.0)));
+    }
+
+    #[test]
+    fn bounds_follow_from_the_rule() {
+        let of = |kind: &str, read: &str, published: &str| {
+            line(&format!("kind = \"{kind}\"\nread = \"{read}\"\npublished = {{ {published} }}"))
+        };
+        assert_eq!(of("value", "text", "about = 800"), Ok(Bound::Between(680.0, 920.0)));
+        assert_eq!(of("value", "plot", "about = 800"), Ok(Bound::Between(600.0, 1000.0)));
+        assert_eq!(of("value", "plot", "range = [300, 750]"), Ok(Bound::Between(300.0, 750.0)));
+        assert_eq!(of("value", "text", "above = 4"), Ok(Bound::MoreThan(4.0)));
+        assert_eq!(of("value", "text", "about = 0"), Ok(Bound::Between(0.0, 0.0)));
+        assert_eq!(of("order", "text", "below = 1"), Ok(Bound::LessThan(1.0)));
+        assert_eq!(of("order", "text", "similar-or-above = 1"), Ok(Bound::AtLeast(0.85)));
+        assert_eq!(of("sign", "plot", "above = 0"), Ok(Bound::MoreThan(0.0)));
+        assert_eq!(of("limit", "text", "below = 400"), Ok(Bound::AtMost(404.0)));
+        for (kind, published) in
+            [("order", "about = 1"), ("order", "above = 2"), ("sign", "above = 1"), ("limit", "above = 1")]
+        {
+            assert!(of(kind, "text", published).is_err(), "{kind} {published}");
+        }
+    }
+
+    #[test]
+    fn each_thing_is_published_once_and_changes_have_a_day_and_a_reason() {
+        let all = all();
+        for (n, line) in all.iter().enumerate() {
+            let same = |other: &&Line| {
+                (&other.figure, &other.panel, &other.series) == (&line.figure, &line.panel, &line.series)
+            };
+            assert!(!all[..n].iter().any(|other| same(&other)), "{line:?} twice");
+            assert!(!line.place.is_empty() && !line.panel.is_empty() && !line.series.is_empty(), "{line:?}");
+            for was in &line.was {
+                let day = was.until.len() == 10 && was.until.starts_with("20");
+                assert!(day && !was.said.is_empty() && !was.reason.is_empty(), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_off_from_the_nearest_that_was_published() {
+        assert_eq!(Published::About(800.0).distance(760.0), 40.0);
+        assert_eq!(Published::Range(300.0, 750.0).distance(500.0), 0.0);
+        assert_eq!((Published::Range(300.0, 750.0).distance(150.0), Published::Above(4.0).distance(3.0)), (150.0, 1.0));
+        assert_eq!(Published::SimilarOrBelow(1.0).distance(0.5), 0.0);
+    }
+}
