@@ -73,8 +73,10 @@ clients: target/debug/cygnus
 hostile: target/debug/cygnus
 	tests/hostile/run.sh --quick
 
-siege: target/debug/cygnus
-	tests/hostile/run.sh --full
+# How long a client waits is judged with the programs that users run.
+siege:
+	$(CARGO) build --release -p cygnus-cli -p cygnus-crashcheck
+	CYGNUS=$(CURDIR)/target/release/cygnus BYSTANDER=$(CURDIR)/target/release/bystander tests/hostile/run.sh --full
 
 crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS)

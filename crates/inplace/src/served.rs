@@ -23,6 +23,7 @@ impl BlockVolume for Volume {
 
     /// Whole stripes need no reading before.
     const WHOLE_WRITE: usize = 2 << 20;
+    const SHORT_WRITE: usize = Self::WHOLE_WRITE;
 
     fn name(&self) -> &str {
         self.name()

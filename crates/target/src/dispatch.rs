@@ -1,5 +1,6 @@
 //! What each command does to the volume, and how its outcome is told.
 
+use std::iter;
 use std::rc::Rc;
 
 use cygnus_runtime::{BufPool, BufSlice};
@@ -35,10 +36,11 @@ pub(crate) fn shares(request: &Request, agreed: &Agreed) -> Shares {
     }
 }
 
-/// Units of a turn's work that it takes to let a request in.
-pub(crate) fn units(request: &Request) -> u32 {
+/// Units of a turn's work that it takes to let a request in and to do its first step of `step` bytes.
+pub(crate) fn units(request: &Request, step: usize) -> u32 {
     match request.kind() {
-        Some(Kind::Read | Kind::Write) => units_for((request.len() as usize).min(PIECE)),
+        Some(Kind::Read) => units_for((request.len() as usize).min(step)),
+        Some(Kind::Write) => units_for((request.len() as usize).min(PIECE)),
         Some(Kind::Trim | Kind::WriteZeroes) => units_for((request.len() as usize).min(PIECE) / 4),
         _ => 1,
     }
@@ -63,6 +65,7 @@ impl<V: BlockVolume> Transmission<V> {
             Some(Kind::Write) => return self.admit_write(asked, payload).await,
             // Reads do not get faster by being announced.
             Some(Kind::Prefetch) => self.succeed(&asked),
+            Some(Kind::Flush) => self.queue(Job { asked, work: Work::Durable }),
             _ => self.queue(Job { asked, work: Work::Whole }),
         }
         Ok(())
@@ -120,14 +123,11 @@ impl<V: BlockVolume> Transmission<V> {
                 }
                 return self.piece_is_done(&write);
             }
-            (Work::Durable, _) | (_, Some(Kind::Flush)) => self.volume.flush().await.map_err(Fault::from),
-            (Work::Write(data), _) => {
-                let written = self.write_copy(offset, data).await;
-                self.durable_if_asked(request, written).await
-            }
+            (Work::Durable, _) => return self.make_durable(asked).await,
+            (Work::Write(data), _) => self.write_copy(offset, data).await.map_err(Fault::from),
             (_, Some(Kind::Trim)) => {
-                let trimmed = self.in_pieces(offset, len, async |at, len| self.volume.trim(at, len).await).await;
-                self.durable_if_asked(request, trimmed).await
+                let trim = async |at, len| self.volume.trim(at, len).await;
+                self.in_pieces(offset, len, trim).await.map_err(Fault::from)
             }
             (_, Some(Kind::WriteZeroes)) if request.must_be_fast() && (!V::FAST_ZEROES || request.no_hole()) => {
                 // Zeros that have space have to be written: not faster than a write.
@@ -136,23 +136,32 @@ impl<V: BlockVolume> Transmission<V> {
             (_, Some(Kind::WriteZeroes)) => {
                 let no_hole = request.no_hole();
                 let zero = async |at, len| self.volume.write_zeroes(at, len, no_hole).await;
-                let zeroed = self.in_pieces(offset, len, zero).await;
-                self.durable_if_asked(request, zeroed).await
+                self.in_pieces(offset, len, zero).await.map_err(Fault::from)
             }
             (_, kind) => unreachable!("{kind:?} is never queued"),
         };
         match done {
-            Ok(()) => self.succeed(&asked),
-            Err(fault) => self.fail(&asked, fault),
+            Ok(()) if request.fua() => self.queue(Job { asked, work: Work::Durable }),
+            done => self.answer(&asked, done),
         }
     }
 
-    async fn durable_if_asked(&self, request: Request, done: Result<(), VolumeError>) -> Result<(), Fault> {
-        done?;
-        if request.fua() {
-            self.volume.flush().await?;
+    /// Flushes once for a request and for all that wait for the same.
+    async fn make_durable(&self, asked: Asked) {
+        let others = self.jobs(Lane::Durable).take_all();
+        let flushed = self.volume.flush().await;
+        for asked in iter::once(asked).chain(others.iter().map(|job| job.asked)) {
+            // There may be thousands.
+            self.take_turn(1).await;
+            self.answer(&asked, flushed.map_err(Fault::from));
         }
-        Ok(())
+    }
+
+    fn answer(&self, asked: &Asked, done: Result<(), Fault>) {
+        match done {
+            Ok(()) => self.succeed(asked),
+            Err(fault) => self.fail(asked, fault),
+        }
     }
 
     /// Does something to a range piece by piece, each when there is time for it.

@@ -8,6 +8,7 @@ use cygnus_types::Nanos;
 
 use crate::door::Pass;
 use crate::event::EndReason;
+use crate::pace::Paced;
 use crate::purse::Account;
 use crate::stats::SessionCounters;
 
@@ -35,6 +36,7 @@ pub(crate) struct Handle {
     /// Bytes of requests taken in and not answered on the wire yet.
     pub(crate) window: Cell<usize>,
     pub(crate) client: Client,
+    pub(crate) paced: Paced,
 }
 
 /// What the session waits for from its client, and since when.
@@ -123,6 +125,7 @@ impl Handle {
                 heard: Cell::new(now),
                 rest: Cell::new(Rest::Awake),
             },
+            paced: Paced::default(),
         }
     }
 

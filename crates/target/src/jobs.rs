@@ -1,5 +1,5 @@
-//! The queues between a session's reader and its workers: one for reads, one for long work, one for the rest, so that
-//! writes which wait for space hold up no read, and a request that concerns gigabytes no other.
+//! The queues between a session's reader and its workers: for reads, for reads of many pieces, for long work and for the rest,
+//! so that writes which wait for space hold up no read, and a request that concerns gigabytes no other.
 //!
 //! Workers are tasks that live as long as the session and are started only when all others are busy, so a client of
 //! depth 1 has one and nobody ever waits for a task to be made.
@@ -15,6 +15,7 @@ use cygnus_volume::Kind;
 
 use crate::asked::Asked;
 use crate::nbd::Fault;
+use crate::reads::PIECE;
 
 /// To trim or zero more bytes than this is long work.
 const LONG: u32 = 1 << 20;
@@ -27,7 +28,7 @@ pub(crate) enum Work {
     Write(BufSlice),
     /// A piece of a write that is too long to be taken whole, to this offset; likewise copied.
     Piece(Rc<LongWrite>, u64, BufSlice),
-    /// The effect is there; it must become durable before the reply.
+    /// The effect is there, or there is none (FLUSH); all that was done before must become durable before the reply.
     Durable,
 }
 
@@ -35,15 +36,23 @@ pub(crate) enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     Reads,
+    /// Reads of several pieces. A few at a time keep the devices busy.
+    LongReads,
     /// What is done step by step. One at a time, so that no client has more of it going on than another.
     Long,
+    /// What waits for a flush. One flush does for all that have come before it begins.
+    Durable,
     Others,
 }
 
 impl Lane {
     pub(crate) fn of(job: &Job) -> Lane {
         let request = &job.asked.request;
+        if matches!(job.work, Work::Durable) {
+            return Lane::Durable;
+        }
         match request.kind() {
+            Some(Kind::Read) if request.len() as usize > PIECE => Lane::LongReads,
             Some(Kind::Read) => Lane::Reads,
             Some(Kind::Extents) => Lane::Long,
             Some(Kind::Trim | Kind::WriteZeroes) if request.len() > LONG => Lane::Long,
@@ -90,6 +99,7 @@ pub(crate) struct Jobs {
 impl Jobs {
     /// Most workers of one queue: the bits of the idle set. What a client has in flight beyond that waits its turn.
     pub(crate) const MANY: u32 = u128::BITS;
+    pub(crate) const FEW: u32 = 4;
 
     pub(crate) fn new(most: u32) -> Self {
         Self {
@@ -120,6 +130,11 @@ impl Jobs {
             self.wakers.borrow_mut().push(Waker::noop().clone());
             workers
         })
+    }
+
+    /// All jobs that nobody has begun.
+    pub(crate) fn take_all(&self) -> VecDeque<Job> {
+        self.queue.take()
     }
 
     /// Sends all workers home if none of them has anything to do; tells how many of them had been started where more than the

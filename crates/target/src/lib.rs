@@ -30,6 +30,7 @@
 //! | `handle.rs` | a session as the server sees it, and how long its client is waited for |
 //! | `door.rs` | how many connections there may be, and of whom |
 //! | `purse.rs` | who holds how much of the network's memory |
+//! | `fair.rs` | which session goes next when there is not enough for all |
 //! | `pace.rs` | how much is done in one turn of the reactor |
 //! | `queue.rs` | whose write a volume gets next |
 //! | `event.rs` | what the log is told, and how often |
@@ -45,6 +46,7 @@ mod dispatch;
 mod door;
 mod event;
 mod exports;
+mod fair;
 mod handle;
 mod histogram;
 mod jobs;

@@ -13,8 +13,6 @@ use cygnus_runtime::{BufSlice, Event, Runtime};
 pub(crate) const HEADERS: usize = 16 << 10;
 /// Most parts in one send: below the kernel's limit of 1024 vectors per call.
 const MAX_PARTS: usize = 512;
-/// A send of more parts than one ends when it has so many bytes: that a send ends shows that the client takes its replies.
-const MAX_BYTES: usize = 1 << 20;
 
 /// What one send takes.
 pub(crate) struct Batch {
@@ -63,6 +61,14 @@ impl Pending {
         self.seal();
         self.parts.push(part);
         self.costs.push(cost);
+    }
+
+    /// As many bytes of the first part as may go now. Its cost goes with its end.
+    fn split_first(&mut self, most: usize) -> Option<Batch> {
+        let part = self.parts.first_mut()?;
+        let rest = part.slice(most..part.len());
+        let first = std::mem::replace(part, rest).slice(0..most);
+        Some(Batch { parts: vec![first], cost: 0 })
     }
 
     /// Puts all of `behind` after what is here.
@@ -164,8 +170,8 @@ impl Outbox {
         self.closed.get()
     }
 
-    /// The next batch for the one sender; None once closed.
-    pub(crate) async fn next(&self) -> Option<Batch> {
+    /// Waits for something to send, for the one sender. Returns its bytes; None once closed.
+    pub(crate) async fn ready(&self) -> Option<usize> {
         poll_fn(|cx| {
             if self.closed.get() {
                 return Poll::Ready(None);
@@ -179,19 +185,31 @@ impl Outbox {
                 }
                 return Poll::Pending;
             }
-            let mut bytes = 0;
-            let mut within = |part: &BufSlice| {
-                bytes += part.len();
-                bytes <= MAX_BYTES
-            };
-            let count = pending.parts.iter().take(MAX_PARTS).take_while(|part| within(part)).count().max(1);
-            // The costs' memory stays here; the parts' goes along with the send.
-            let rest = pending.parts.split_off(count);
-            let parts = std::mem::replace(&mut pending.parts, rest);
-            let cost = pending.costs.drain(..count).sum();
-            Poll::Ready(Some(Batch { parts, cost }))
+            Poll::Ready(Some(pending.parts.iter().take(MAX_PARTS).map(BufSlice::len).sum()))
         })
         .await
+    }
+
+    /// The next batch for the sender, of `most` bytes at most; None if there is none any more. A send has to be short: that it
+    /// ends shows that the client takes its replies.
+    pub(crate) fn next(&self, most: usize) -> Option<Batch> {
+        let pending = &mut *self.pending.borrow_mut();
+        pending.seal();
+        let mut left = most;
+        let mut within = |part: &BufSlice| {
+            let fits = part.len() <= left;
+            left = left.saturating_sub(part.len());
+            fits
+        };
+        let count = pending.parts.iter().take(MAX_PARTS).take_while(|part| within(part)).count();
+        if count == 0 {
+            return pending.split_first(most);
+        }
+        // The costs' memory stays here; the parts' goes along with the send.
+        let rest = pending.parts.split_off(count);
+        let parts = std::mem::replace(&mut pending.parts, rest);
+        let cost = pending.costs.drain(..count).sum();
+        Some(Batch { parts, cost })
     }
 }
 

@@ -1,96 +1,177 @@
-//! How much the sessions of a reactor do in one turn of its loop.
+//! How much the sessions of a reactor do in one turn of its loop, and which of them comes first.
 //!
 //! A client may have thousands of requests in the reader's buffer, and a request may ask for the state of gigabytes. So
-//! that neither keeps others waiting, work is counted in units, of some microseconds at most, and when a turn's units are
-//! used up, those who come later get theirs in the next turns, one after the other.
+//! that neither keeps others waiting, work is counted in units of about a microsecond. When a turn's units are used up, the
+//! rest of the work is done in later turns, and the session goes first that has had least ([`Fair`]).
+//!
+//! A request passes through several turns: it is received, read from a device, sent. So the length of a turn is what a client
+//! with one small request at a time waits several times over. Long turns cost least for each request. They are short as long
+//! as such a *modest* client is served beside *busy* ones; each receive and each send is short then, too. How many units
+//! make a short turn is measured, since processors and requests differ.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::cell::Cell;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 
 use cygnus_runtime::Runtime;
+use cygnus_types::Nanos;
+
+use crate::fair::{Fair, Had, Place};
 
 /// Units per turn: a thousand small requests. While all the work there is fits, nobody waits.
-const PER_TURN: u32 = 1024;
+const PER_TURN: i64 = 1024;
+/// How long a turn is to last while modest and busy clients are served side by side.
+const SHORT: Nanos = Nanos::micros(50);
+/// Fewest units of a short turn. What keeps the loop busy may be something else than sessions.
+const LEAST: i64 = 4;
+/// Units that sessions of clients which are not busy may take beyond those of a turn, before all that wait.
+const EXTRA: i64 = 4;
 /// Bytes that are copied at the price of one unit.
 pub(crate) const UNIT_BYTES: usize = 16 << 10;
+/// Bytes that are received, read or sent at a time while turns are short.
+pub(crate) const SHORT_BYTES: usize = 32 << 10;
+/// A request of more units is none of a modest client.
+const MODEST: u32 = 8;
+/// A client is modest or busy for so long after the request that showed it.
+const RECENT: Nanos = Nanos::millis(100);
 
 /// See the module's text.
 pub(crate) struct Pace {
     rt: Runtime,
     turn: Cell<u64>,
-    left: Cell<u32>,
-    waiting: RefCell<VecDeque<Rc<Wish>>>,
+    left: Cell<i64>,
+    /// Units of a short turn.
+    short: Cell<i64>,
+    waiting: Fair,
     ticking: Cell<bool>,
+    /// When a modest client's request came last, and a busy one's.
+    modest: Cell<Option<Nanos>>,
+    busy: Cell<Option<Nanos>>,
 }
 
-struct Wish {
-    units: u32,
-    granted: Cell<bool>,
-    waker: RefCell<Waker>,
+/// What the pace knows of a session.
+#[derive(Default)]
+pub(crate) struct Paced {
+    had: Had,
+    /// When the client last asked for much, or for something while other requests of it were under way.
+    busy: Cell<Option<Nanos>>,
 }
 
 impl Pace {
     pub(crate) fn new(rt: &Runtime) -> Rc<Self> {
-        let (turn, left) = (Cell::new(rt.turn()), Cell::new(PER_TURN));
-        Rc::new(Self { rt: rt.clone(), turn, left, waiting: RefCell::default(), ticking: Cell::new(false) })
+        Rc::new(Self {
+            rt: rt.clone(),
+            turn: Cell::new(rt.turn()),
+            left: Cell::new(PER_TURN),
+            short: Cell::new(LEAST),
+            waiting: Fair::default(),
+            ticking: Cell::new(false),
+            modest: Cell::new(None),
+            busy: Cell::new(None),
+        })
     }
 
-    /// Takes units of this turn if there are any left and nobody waits for them.
+    /// A session's client asks for something. `is_alone`: nothing else of that client is under way.
     #[inline]
-    pub(crate) fn try_take(&self, units: u32) -> bool {
-        let turn = self.rt.turn();
-        if self.turn.replace(turn) != turn {
-            self.left.set(PER_TURN);
+    pub(crate) fn asked(&self, session: &Paced, units: u32, is_alone: bool) {
+        if !is_alone || units > MODEST {
+            session.busy.set(Some(self.rt.now()));
+            self.busy.set(Some(self.rt.now()));
+        } else if !self.is_busy(session) {
+            self.modest.set(Some(self.rt.now()));
         }
-        let may = self.left.get() > 0 && !self.ticking.get();
+    }
+
+    /// Whether the session's client had much under way lately.
+    pub(crate) fn is_busy(&self, session: &Paced) -> bool {
+        self.is_recent(&session.busy)
+    }
+
+    /// Whether turns are short at present: see the module's text.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.is_recent(&self.modest) && self.is_recent(&self.busy)
+    }
+
+    fn is_recent(&self, time: &Cell<Option<Nanos>>) -> bool {
+        time.get().is_some_and(|time| self.rt.now().since(time) < RECENT)
+    }
+
+    /// Takes units of this turn if there are any left and nobody waits for them, or the session's client asks for little.
+    #[inline]
+    pub(crate) fn try_take(&self, session: &Paced, units: u32) -> bool {
+        self.begin_turn();
+        let left = self.left.get();
+        let may = if self.ticking.get() { left > -EXTRA && !self.is_busy(session) } else { left > 0 };
         if may {
-            self.left.set(self.left.get().saturating_sub(units));
+            self.waiting.count(&session.had, u64::from(units));
+            self.left.set(left - i64::from(units));
         }
         may
     }
 
-    /// Takes units of this turn or, in order, of a later one.
-    pub(crate) async fn take(self: &Rc<Self>, units: u32) {
-        if self.try_take(units) {
+    fn begin_turn(&self) {
+        let turn = self.rt.turn();
+        if self.turn.replace(turn) != turn {
+            self.left.set(if self.is_crowded() { self.short.get() } else { PER_TURN });
+            if !self.ticking.get() {
+                self.waiting.forget();
+            }
+        }
+    }
+
+    /// Takes units of this turn or, when the session's turn has come, of a later one.
+    pub(crate) async fn take(self: &Rc<Self>, session: &Paced, units: u32) {
+        if self.try_take(session, units) {
             return;
         }
-        let (granted, waker) = (Cell::new(false), RefCell::new(Waker::noop().clone()));
-        let wish = Rc::new(Wish { units, granted, waker });
-        self.waiting.borrow_mut().push_back(wish.clone());
+        let wish = Wish { pace: self, place: self.waiting.enter(&session.had, u64::from(units)) };
         if !self.ticking.replace(true) {
             let pace = self.clone();
             self.rt.spawn(async move { pace.tick().await });
         }
-        poll_fn(|cx| {
-            if wish.granted.get() {
-                return Poll::Ready(());
-            }
-            wish.waker.borrow_mut().clone_from(cx.waker());
-            Poll::Pending
-        })
-        .await;
+        self.waiting.until_let_in(wish.place).await;
     }
 
     /// Hands out the units of each turn for as long as anybody waits.
     async fn tick(&self) {
+        let mut began = None;
         loop {
-            let mut left = i64::from(PER_TURN);
-            while left > 0 {
-                let Some(wish) = self.waiting.borrow_mut().pop_front() else {
+            let now = self.rt.precise_now();
+            if let Some(before) = began.replace(now) {
+                self.learn(now.since(before));
+            }
+            self.begin_turn();
+            while self.left.get() > 0 {
+                let Some(units) = self.waiting.let_in(|_| true) else {
                     self.ticking.set(false);
                     return;
                 };
-                // One whose future was dropped wants nothing any more.
-                if Rc::strong_count(&wish) > 1 {
-                    left -= i64::from(wish.units);
-                    wish.granted.set(true);
-                    wish.waker.borrow().wake_by_ref();
-                }
+                self.left.set(self.left.get() - units as i64);
             }
             self.rt.yield_now().await;
         }
+    }
+}
+
+impl Pace {
+    /// The last turn took so long, and waited for nothing.
+    fn learn(&self, took: Nanos) {
+        let short = self.short.get();
+        if took > SHORT {
+            self.short.set((short * 7 / 8).max(LEAST));
+        } else if took < SHORT / 4 * 3 {
+            self.short.set((short + short / 8).min(PER_TURN));
+        }
+    }
+}
+
+/// A place among those that wait. Given up when dropped.
+struct Wish<'a> {
+    pace: &'a Pace,
+    place: Place,
+}
+
+impl Drop for Wish<'_> {
+    fn drop(&mut self) {
+        self.pace.waiting.leave(self.place);
     }
 }

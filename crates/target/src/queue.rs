@@ -2,95 +2,86 @@
 //!
 //! A volume that is short of space, or whose devices are slow, has its writers wait, in the order in which they came. A client
 //! that has tens of MiB under way would have all of that go before another one's 4 KiB. So of the writes that have to wait only
-//! [`MOST`] bytes are in the volume's hands; the others wait here, and the session goes first that has had least. That is
-//! start-time fair queueing (Goyal, Vin and Cheng, 1996): a write's tag is where the session's last one ended, or what is being
-//! let in at the moment if that is more, so that nobody saves up turns while he asks nothing.
+//! as much is in the volume's hands as it takes in [`SHORT`]; the others wait here, and the session goes first that has had
+//! least ([`Fair`]). How much that is shows in how long writes are in the volume's hands.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::future::poll_fn;
+use std::cell::Cell;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 
-/// Bytes of waiting writes that a volume has in its hands: some milliseconds of what devices write. A longer write goes alone.
-const MOST: usize = 2 << 20;
+use cygnus_types::Nanos;
 
-/// Where a write stands: its tag, and when it came among those of the same tag.
-type Key = (u64, u64);
+use crate::fair::{Fair, Had, Place};
+
+/// How long a write is to be in the volume's hands.
+const SHORT: Nanos = Nanos::micros(200);
+/// Bytes of waiting writes that a volume has in its hands, at least and at most. A longer write goes alone.
+const LEAST: u64 = 32 << 10;
+const MOST: u64 = 2 << 20;
 
 /// See the module's text.
-#[derive(Default)]
 pub(crate) struct Queue {
+    now: Box<dyn Fn() -> Nanos>,
     /// Bytes in the volumes' hands.
-    inside: Cell<usize>,
-    /// Tag of what was let in last.
-    now: Cell<u64>,
-    /// Where the last of all sessions' writes ends.
-    end: Cell<u64>,
-    came: Cell<u64>,
-    waiting: RefCell<BTreeMap<Key, Waiting>>,
+    inside: Cell<u64>,
+    /// Bytes that may be there, beside a single write.
+    most: Cell<u64>,
+    waiting: Fair,
 }
-
-struct Waiting {
-    bytes: usize,
-    waker: Waker,
-}
-
-/// What a session has had: where its next write stands in the queue.
-#[derive(Default)]
-pub(crate) struct Had(Cell<u64>);
 
 /// A write's place, in the queue or in the volume's hands. Gives it up when dropped.
 pub(crate) struct Turn {
     queue: Rc<Queue>,
-    key: Key,
-    bytes: usize,
+    place: Place,
+    bytes: u64,
+    /// When the volume got it.
+    began: Nanos,
 }
 
 impl Queue {
+    /// `now` tells the time.
+    pub(crate) fn new(now: impl Fn() -> Nanos + 'static) -> Rc<Self> {
+        let (inside, most) = (Cell::new(0), Cell::new(MOST));
+        Rc::new(Self { now: Box::new(now), inside, most, waiting: Fair::default() })
+    }
+
     /// Waits until a session's write of so many bytes may go to the volume. It is there as long as the turn lasts.
     pub(crate) async fn turn(self: &Rc<Self>, had: &Had, bytes: usize) -> Turn {
-        let start = had.0.get().max(self.now.get());
-        had.0.set(start + bytes as u64);
-        self.end.set(self.end.get().max(had.0.get()));
-        let came = self.came.replace(self.came.get() + 1);
-        let turn = Turn { queue: self.clone(), key: (start, came), bytes };
-        self.waiting.borrow_mut().insert(turn.key, Waiting { bytes, waker: Waker::noop().clone() });
+        let bytes = bytes as u64;
+        let mut turn = Turn { queue: self.clone(), place: self.waiting.enter(had, bytes), bytes, began: Nanos::ZERO };
         self.let_in();
-        poll_fn(|cx| match self.waiting.borrow_mut().get_mut(&turn.key) {
-            Some(waiting) => {
-                waiting.waker.clone_from(cx.waker());
-                Poll::Pending
-            }
-            None => Poll::Ready(()),
-        })
-        .await;
+        self.waiting.until_let_in(turn.place).await;
+        turn.began = (self.now)();
         turn
     }
 
     fn let_in(&self) {
-        let mut waiting = self.waiting.borrow_mut();
-        while let Some(first) = waiting.first_entry() {
-            let inside = self.inside.get() + first.get().bytes;
-            if self.inside.get() > 0 && inside > MOST {
-                return;
-            }
-            self.inside.set(inside);
-            self.now.set(first.key().0);
-            first.remove().waker.wake();
+        let may = |bytes| self.inside.get() == 0 || self.inside.get() + bytes <= self.most.get();
+        while let Some(bytes) = self.waiting.let_in(may) {
+            self.inside.set(self.inside.get() + bytes);
         }
-        // There is enough for all: what anybody had is of no account any more.
         if self.inside.get() == 0 {
-            self.now.set(self.end.get());
+            self.waiting.forget();
+        }
+    }
+}
+
+impl Queue {
+    /// A write was in the volume's hands for so long.
+    fn learn(&self, took: Nanos) {
+        let most = self.most.get();
+        if took > SHORT {
+            self.most.set((most - most / 8).max(LEAST));
+        } else if took < SHORT / 2 {
+            self.most.set((most + most / 8).min(MOST));
         }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let still_waited = self.queue.waiting.borrow_mut().remove(&self.key).is_some();
-        if !still_waited {
+        if !self.queue.waiting.leave(self.place) {
             self.queue.inside.set(self.queue.inside.get() - self.bytes);
+            self.queue.learn((self.queue.now)().since(self.began));
         }
         self.queue.let_in();
     }
@@ -99,11 +90,15 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use std::pin::{Pin, pin};
-    use std::task::Context;
+    use std::task::{Context, Poll, Waker};
 
     use super::*;
 
     const KIB: usize = 1 << 10;
+
+    fn queue() -> Rc<Queue> {
+        Queue::new(|| Nanos::ZERO)
+    }
 
     /// Whether a write's turn has come, and the turn then.
     fn poll(turn: Pin<&mut impl Future<Output = Turn>>) -> Option<Turn> {
@@ -115,7 +110,7 @@ mod tests {
 
     #[test]
     fn whoever_had_little_goes_before_all_that_a_greedy_one_has_waiting() {
-        let (queue, greedy, modest) = (Rc::new(Queue::default()), Had::default(), Had::default());
+        let (queue, greedy, modest) = (queue(), Had::default(), Had::default());
         let mut inside = Vec::new();
         for _ in 0..8 {
             inside.push(poll(pin!(queue.turn(&greedy, 256 * KIB))).expect("there is room"));
@@ -134,12 +129,12 @@ mod tests {
 
     #[test]
     fn sessions_get_equal_parts_and_nobody_saves_up() {
-        let (queue, one, other) = (Rc::new(Queue::default()), Had::default(), Had::default());
-        let first = poll(pin!(queue.turn(&one, MOST))).expect("nobody is there");
+        let (queue, one, other) = (queue(), Had::default(), Had::default());
+        let first = poll(pin!(queue.turn(&one, MOST as usize))).expect("nobody is there");
         // The other one has asked nothing before, and now asks for as much.
         let mut turns: Vec<_> = [&one, &one, &one, &one, &other, &other, &other, &other]
             .into_iter()
-            .map(|had| (std::ptr::eq(had, &one), Box::pin(queue.turn(had, MOST))))
+            .map(|had| (std::ptr::eq(had, &one), Box::pin(queue.turn(had, MOST as usize))))
             .collect();
         assert!(turns.iter_mut().all(|(_, turn)| poll(turn.as_mut()).is_none()));
         drop(first);
@@ -154,20 +149,20 @@ mod tests {
 
     #[test]
     fn a_long_one_goes_alone_and_one_that_gave_up_holds_nobody() {
-        let (queue, had) = (Rc::new(Queue::default()), Had::default());
-        let long = poll(pin!(queue.turn(&had, 3 * MOST))).expect("nobody is there");
-        let mut next = Box::pin(queue.turn(&had, MOST));
+        let (queue, had) = (queue(), Had::default());
+        let long = poll(pin!(queue.turn(&had, 3 * MOST as usize))).expect("nobody is there");
+        let mut next = Box::pin(queue.turn(&had, MOST as usize));
         let mut last = Box::pin(queue.turn(&had, KIB));
         assert!(poll(next.as_mut()).is_none() && poll(last.as_mut()).is_none());
         drop(next);
         drop(long);
         assert!(poll(last.as_mut()).is_some());
         // One whose turn has come, and that never took note of it.
-        let inside = poll(pin!(queue.turn(&had, MOST))).expect("there is room");
-        let mut unaware = Box::pin(queue.turn(&had, MOST));
+        let inside = poll(pin!(queue.turn(&had, MOST as usize))).expect("there is room");
+        let mut unaware = Box::pin(queue.turn(&had, MOST as usize));
         assert!(poll(unaware.as_mut()).is_none());
         drop(inside);
         drop(unaware);
-        assert_eq!((queue.inside.get(), queue.waiting.borrow().len()), (0, 0));
+        assert_eq!((queue.inside.get(), queue.waiting.is_empty()), (0, true));
     }
 }

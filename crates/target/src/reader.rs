@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cygnus_runtime::SocketId;
 use cygnus_volume::BlockVolume;
 
-use crate::asked::REPLY_COST;
+use crate::asked::{REPLY_COST, units_for};
 use crate::context::{Context, Entered};
 use crate::dispatch;
 use crate::event::EndReason;
@@ -63,7 +63,10 @@ impl<V: BlockVolume> Transmission<V> {
                 Arrived::Goodbye => return Err(EndReason::Goodbye),
                 Arrived::Request { request, payload, consumed } => {
                     self.handle.client.owes_nothing();
-                    self.take_turn(dispatch::units(&request)).await;
+                    let units = dispatch::units(&request, self.step());
+                    let is_alone = self.handle.window.get() == 0 && input.filled().len() == consumed;
+                    self.pace.asked(&self.handle.paced, units, is_alone);
+                    self.take_turn(units).await;
                     let share = self.take_share(&dispatch::shares(&request, &self.agreed)).await?;
                     // While this one is worked on, memory brings what the next one needs.
                     if let Some(offset) = nbd::peek_offset(&input.filled()[consumed..]) {
@@ -74,7 +77,9 @@ impl<V: BlockVolume> Transmission<V> {
                 }
                 Arrived::NeedMore(message) => {
                     let have = input.filled().len();
-                    if input.make_room(message, V::WHOLE_WRITE) {
+                    let whole = self.whole_write();
+                    let is_whole = message <= nbd::REQUEST_BYTES + whole || nbd::begun(input.filled()).is_none();
+                    if is_whole && input.make_room(message, whole) {
                         self.receive_more(sock, input, if have > 0 { message - have } else { 0 }).await?;
                     } else {
                         self.write_through(sock, input).await?;
@@ -87,7 +92,10 @@ impl<V: BlockVolume> Transmission<V> {
 
     /// The sender: one vectored send after the other, each of what was ready when it began.
     async fn send_replies(self: Rc<Self>, sock: SocketId) {
-        while let Some(batch) = self.outbox.next().await {
+        while let Some(bytes) = self.outbox.ready().await {
+            let most = self.step();
+            self.take_turn(units_for(bytes.min(most))).await;
+            let Some(batch) = self.outbox.next(most) else { continue };
             self.handle.client.sending_from(Some(self.rt.now()));
             let sent = self.rt.send(sock, batch.parts).await;
             self.handle.client.sending_from(None);

@@ -14,6 +14,7 @@ use cygnus_types::BLOCK;
 use crate::asked::{Asked, REPLY_COST, Share, Shares, units_for};
 use crate::event::EndReason;
 use crate::nbd::{self, Agreed, Fault, Request};
+use crate::pace::SHORT_BYTES;
 use crate::purse::Curtailed;
 use crate::transmission::Transmission;
 use cygnus_volume::{BlockVolume, Extent, VolumeError};
@@ -92,8 +93,12 @@ impl<V: BlockVolume> Transmission<V> {
         let head = header_room(len);
         let mut parts = Vec::new();
         let mut inline = None;
-        for at in (0..len).step_by(PIECE) {
-            let piece = PIECE.min(len - at);
+        let step = self.step();
+        for at in (0..len).step_by(step) {
+            let piece = step.min(len - at);
+            if at > 0 {
+                self.take_turn(units_for(piece)).await;
+            }
             let buf = self.rt.alloc(head + piece);
             match self.volume.read(request.offset() + at as u64, buf.slice(head..head + piece)).await {
                 Ok(data) => parts.push(data),
@@ -139,7 +144,7 @@ impl<V: BlockVolume> Transmission<V> {
         let shares = shares(request, &self.agreed);
         let mut _curtailed = self.curtailed(request, share);
         loop {
-            let len = piece_len(at, end, share);
+            let len = self.piece_len(at, end, share);
             let data = match self.read_piece(at, len).await {
                 Ok(data) => data,
                 Err(error) => return self.fail(&Asked { share, ..*asked }, Fault::Volume(error)),
@@ -168,7 +173,7 @@ impl<V: BlockVolume> Transmission<V> {
         let Asked { request, share, .. } = asked;
         let _curtailed = self.curtailed(request, *share);
         let (mut at, end) = (request.offset(), request.end());
-        let first = match self.read_piece(at, piece_len(at, end, *share)).await {
+        let first = match self.read_piece(at, self.piece_len(at, end, *share)).await {
             Ok(data) => data,
             Err(error) => return self.fail(asked, Fault::Volume(error)),
         };
@@ -184,11 +189,11 @@ impl<V: BlockVolume> Transmission<V> {
                 return self.count(asked, false);
             }
             stream.push_part(data, 0);
-            self.take_turn(units_for(share.piece)).await;
+            self.take_turn(units_for(share.piece.min(self.step()))).await;
             if !stream.is_sent().await {
                 return;
             }
-            data = match self.read_piece(at, piece_len(at, end, *share)).await {
+            data = match self.read_piece(at, self.piece_len(at, end, *share)).await {
                 Ok(data) => data,
                 Err(error) => {
                     self.count(asked, true);
@@ -196,6 +201,16 @@ impl<V: BlockVolume> Transmission<V> {
                 }
             };
         }
+    }
+
+    /// Bytes that this session reads or sends at a time.
+    pub(crate) fn step(&self) -> usize {
+        if self.makes_small_steps() { SHORT_BYTES } else { PIECE }
+    }
+
+    /// Bytes of the piece that begins at `at`.
+    fn piece_len(&self, at: u64, end: u64, share: Share) -> usize {
+        share.piece.min(self.step()).min((end - at) as usize)
     }
 
     /// Answers a read of nothing but zeros without reading, if the reply form can say so.
@@ -216,11 +231,6 @@ impl<V: BlockVolume> Transmission<V> {
         self.count(asked, false);
         true
     }
-}
-
-/// Bytes of the piece that begins at `at`.
-fn piece_len(at: u64, end: u64, share: Share) -> usize {
-    share.piece.min((end - at) as usize)
 }
 
 #[cfg(test)]

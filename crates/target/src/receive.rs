@@ -98,9 +98,9 @@ impl ReceiveBuffer {
         !is_full
     }
 
-    /// Where to receive, after [`ReceiveBuffer::make_room`].
-    pub(crate) fn room(&self) -> BufSlice {
-        self.buf.slice(self.end..self.buf.len())
+    /// Where to receive at most `most` bytes, after [`ReceiveBuffer::make_room`].
+    pub(crate) fn room(&self, most: usize) -> BufSlice {
+        self.buf.slice(self.end..self.buf.len().min(self.end.saturating_add(most)))
     }
 
     /// So many bytes were received into [`ReceiveBuffer::room`].

@@ -63,7 +63,10 @@ impl<E: Exports> Server<E> {
             exports,
             journal: Journal::new(rt, log),
             pace: Pace::new(rt),
-            queue: Rc::default(),
+            queue: Queue::new({
+                let rt = rt.clone();
+                move || rt.now()
+            }),
             purse: Purse::new(rt, config.memory.clone()),
             config,
             totals: Rc::default(),

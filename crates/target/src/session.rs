@@ -48,7 +48,8 @@ async fn negotiate<E: Exports>(
             send_before(rt, sock, &out, handle, deadline).await?;
             out.clear();
         }
-        server.pace.take(OPTION).await;
+        server.pace.asked(&handle.paced, OPTION, false);
+        server.pace.take(&handle.paced, OPTION).await;
         let (consumed, stage) = negotiation.step(input.filled(), &mut out).map_err(EndReason::Malformed)?;
         input.consume(consumed);
         match stage {
@@ -59,7 +60,7 @@ async fn negotiate<E: Exports>(
                     return Err(EndReason::NoMemory);
                 }
                 let ended = || (rt.now() >= deadline).then_some(EndReason::TooSlow);
-                receive(rt, sock, input, handle, Some(rt.sleep_until(deadline)), ended).await?;
+                receive(rt, sock, input, usize::MAX, handle, Some(rt.sleep_until(deadline)), ended).await?;
             }
             Stage::Entered(agreed, export) => return Ok(Entered { agreed, export, answer: out }),
             Stage::Goodbye => {

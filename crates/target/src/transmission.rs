@@ -7,16 +7,17 @@ use std::rc::Rc;
 use cygnus_runtime::{Runtime, SocketId};
 use cygnus_types::Nanos;
 
-use crate::asked::{Share, Shares};
+use crate::asked::{Share, Shares, units_for};
 use crate::context::Context;
 use crate::event::EndReason;
 use crate::exports::Export;
+use crate::fair::Had;
 use crate::handle::Handle;
 use crate::jobs::{Jobs, Lane};
 use crate::nbd::Agreed;
 use crate::outbox::Outbox;
-use crate::pace::Pace;
-use crate::queue::{Had, Queue};
+use crate::pace::{Pace, SHORT_BYTES};
+use crate::queue::Queue;
 use crate::receive::ReceiveBuffer;
 use crate::select::{Either, first_of};
 use crate::stats::Totals;
@@ -43,7 +44,9 @@ pub(crate) struct Transmission<V> {
     /// What this session has had of the queue's turns.
     pub(crate) had: Had,
     reads: Jobs,
+    long_reads: Jobs,
     long: Jobs,
+    durable: Jobs,
     others: Jobs,
     stalled_after: Nanos,
     /// How many wait for room in the window.
@@ -66,7 +69,9 @@ impl<V: BlockVolume> Transmission<V> {
             queue: server.queue.clone(),
             had: Had::default(),
             reads: Jobs::new(Jobs::MANY),
+            long_reads: Jobs::new(Jobs::FEW),
             long: Jobs::new(1),
+            durable: Jobs::new(1),
             others: Jobs::new(Jobs::MANY),
             stalled_after: server.config.stalled_after,
             waiting: Cell::new(0),
@@ -76,7 +81,7 @@ impl<V: BlockVolume> Transmission<V> {
 
     /// Nothing is served any more.
     pub(crate) fn close(&self) {
-        [&self.reads, &self.long, &self.others].into_iter().for_each(Jobs::close);
+        self.lanes().into_iter().for_each(Jobs::close);
         self.outbox.close();
         // Workers that wait for room find that nobody wants their replies.
         self.handle.wake.notify();
@@ -90,10 +95,14 @@ impl<V: BlockVolume> Transmission<V> {
         missing: usize,
     ) -> Result<(), EndReason> {
         let client = &self.handle.client;
+        let most = if self.makes_small_steps() { SHORT_BYTES } else { usize::MAX };
+        if most == SHORT_BYTES {
+            self.take_turn(units_for(most)).await;
+        }
         if missing > 0 {
             client.has_begun(self.rt.now(), missing, self.stalled_after);
         }
-        receive(&self.rt, sock, input, &self.handle, None, || self.ended.borrow().clone()).await?;
+        receive(&self.rt, sock, input, most, &self.handle, None, || self.ended.borrow().clone()).await?;
         if client.is_resting() && input.filled().is_empty() {
             self.rest(input);
         } else {
@@ -106,15 +115,20 @@ impl<V: BlockVolume> Transmission<V> {
     fn rest(&self, input: &mut ReceiveBuffer) {
         input.rest();
         self.outbox.rest();
-        let workers: u32 = [&self.reads, &self.long, &self.others].map(Jobs::rest).iter().sum();
+        let workers: u32 = self.lanes().map(Jobs::rest).iter().sum();
         self.handle.account.give(workers as usize * WORKER);
     }
 
     /// Takes units of work of this turn, or waits for one that has some left.
     pub(crate) async fn take_turn(&self, units: u32) {
-        if !self.pace.try_take(units) {
-            self.pace.take(units).await;
+        if !self.pace.try_take(&self.handle.paced, units) {
+            self.pace.take(&self.handle.paced, units).await;
         }
+    }
+
+    /// Whether this session has to do things in small steps, since its client is a busy one beside a modest one.
+    pub(crate) fn makes_small_steps(&self) -> bool {
+        self.pace.is_crowded() && self.pace.is_busy(&self.handle.paced)
     }
 
     /// Takes room for a request, for the reader: the best share. If there is no memory for that, waits until there is, or
@@ -214,10 +228,16 @@ impl<V: BlockVolume> Transmission<V> {
         }
     }
 
+    fn lanes(&self) -> [&Jobs; 5] {
+        [&self.reads, &self.long_reads, &self.long, &self.durable, &self.others]
+    }
+
     pub(crate) fn jobs(&self, lane: Lane) -> &Jobs {
         match lane {
             Lane::Reads => &self.reads,
+            Lane::LongReads => &self.long_reads,
             Lane::Long => &self.long,
+            Lane::Durable => &self.durable,
             Lane::Others => &self.others,
         }
     }

@@ -26,17 +26,18 @@ pub(crate) async fn send_before(
     unless_ended(send, handle, Some(rt.sleep_until(deadline)), ended).await.map(|_| ())
 }
 
-/// Receives something, unless the session has to end before that. There is room in the buffer. If the session is told to rest
+/// Receives something, of at most `most` bytes, unless the session has to end before that. There is room in the buffer. If the session is told to rest
 /// meanwhile, this returns without having received anything.
 pub(crate) async fn receive(
     rt: &Runtime,
     sock: SocketId,
     input: &mut ReceiveBuffer,
+    most: usize,
     handle: &Handle,
     alarm: Option<Sleep>,
     ended: impl Fn() -> Option<EndReason>,
 ) -> Result<(), EndReason> {
-    let receiving = rt.submit(Op::Recv { sock, buf: input.room() });
+    let receiving = rt.submit(Op::Recv { sock, buf: input.room(most) });
     match unless_ended(receiving, handle, alarm, ended).await? {
         Outcome::Bytes(0) => Err(EndReason::Hangup),
         Outcome::Bytes(bytes) => {

@@ -39,6 +39,7 @@ impl<V: BlockVolume> Transmission<V> {
         input: &mut ReceiveBuffer,
     ) -> Result<(), EndReason> {
         let request = nbd::begun(input.filled()).expect("only a write takes more than a receive buffer");
+        self.pace.asked(&self.handle.paced, units_for(request.len() as usize), false);
         let share = self.take_share(&Shares::one(REPLY_COST)).await?;
         input.consume(nbd::REQUEST_BYTES);
         let asked = Asked { request, share, started: self.rt.now() };
@@ -54,6 +55,11 @@ impl<V: BlockVolume> Transmission<V> {
         taken
     }
 
+    /// Bytes of a write up to which it is taken as a whole.
+    pub(crate) fn whole_write(&self) -> usize {
+        if self.makes_small_steps() { V::SHORT_WRITE } else { V::WHOLE_WRITE }
+    }
+
     async fn take_pieces(
         self: &Rc<Self>,
         sock: SocketId,
@@ -63,13 +69,14 @@ impl<V: BlockVolume> Transmission<V> {
         let (mut offset, mut left) = (write.asked.request.offset(), write.asked.request.len() as usize);
         while left > 0 {
             let have = input.filled().len();
-            if have < left && input.make_room(left, V::WHOLE_WRITE) {
+            let whole = self.whole_write();
+            if have < left.min(whole) && input.make_room(left, whole) {
                 self.receive_more(sock, input, left - have).await?;
                 continue;
             }
             // If it was refused, the offset may be anything.
             let is_refused = write.trouble.get().is_some();
-            let len = if is_refused { have.min(left) } else { piece(offset, have, left) };
+            let len = if is_refused { have.min(left) } else { piece(offset, have.min(whole), left) };
             assert!(len > 0, "a full receive buffer holds whole blocks");
             self.take_turn(units_for(len)).await;
             if !is_refused {

@@ -382,6 +382,50 @@ fn asking_for_the_state_of_everything_keeps_nobody_waiting() {
     });
 }
 
+#[test]
+fn beside_a_modest_client_long_reads_are_done_in_small_steps() {
+    let world = World::with(usize::MAX, 8 * MIB, ServerConfig::default());
+    world.volume.fill(1);
+    world.run(async {
+        let (mut modest, mut busy) = (world.client().await, world.client_of(STRANGER).await);
+        // To connect is work like a busy client's.
+        world.rt.sleep(Nanos::secs(1)).await;
+        let longest = async |busy: &mut Client| {
+            world.volume.0.longest_read.set(0);
+            for _ in 0..4 {
+                busy.start(Command::Read, 0, 0, 1 << 20, &[]).await;
+            }
+            for _ in 0..4 {
+                assert!(matches!(busy.next().await, Some((_, Answer::Data(data))) if data == vec![1; 1 << 20]));
+            }
+            world.volume.0.longest_read.get()
+        };
+        assert_eq!(longest(&mut busy).await, 1 << 20, "nobody else is there");
+        assert_eq!(modest.write(0, &[1; 4096], 0).await, Answer::Done);
+        assert_eq!(longest(&mut busy).await, 32 << 10);
+        world.rt.sleep(Nanos::secs(1)).await;
+        assert_eq!(longest(&mut busy).await, 1 << 20, "the other one asks nothing any more");
+    });
+}
+
+#[test]
+fn all_that_wait_for_a_flush_share_it() {
+    let world = World::with(usize::MAX, 8 * MIB, ServerConfig::default());
+    world.volume.0.flushes_wait.set(true);
+    world.run(async {
+        let mut client = world.client().await;
+        for n in 0..500 {
+            client.start(Command::Write, CMD_FLAG_FUA, n * 4096, 4096, &[1; 4096]).await;
+        }
+        world.rt.sleep(Nanos::secs(1)).await;
+        world.volume.open_gate();
+        for _ in 0..500 {
+            assert_eq!(client.next().await.unwrap().1, Answer::Done);
+        }
+        assert_eq!(world.volume.0.flushes.get(), 2, "one for the first, one for all that came meanwhile");
+    });
+}
+
 /// A volume of 64 TiB is not looked through, whoever asks.
 #[test]
 fn long_discards_are_done_in_turns() {

@@ -32,6 +32,9 @@ pub trait BlockVolume: Clone + 'static {
     /// Bytes of a write up to which it is taken as a whole; what is longer comes in pieces of about that many.
     const WHOLE_WRITE: usize = 256 << 10;
 
+    /// The same while other clients wait.
+    const SHORT_WRITE: usize = 32 << 10;
+
     /// Its name within its array.
     fn name(&self) -> &str;
 

@@ -17,6 +17,8 @@ pub struct Ram {
     /// Per block: whether it was ever written.
     mapped: RefCell<Vec<bool>>,
     pub flushes: Cell<u64>,
+    /// Bytes of the longest read.
+    pub longest_read: Cell<usize>,
     /// Writes that took the waiting path.
     pub slow_writes: Cell<u64>,
     /// Writes take the waiting path.
@@ -28,6 +30,8 @@ pub struct Ram {
     /// Reads wait at the gate until it is opened.
     pub shut: Cell<bool>,
     pub gate: Event,
+    /// So do flushes.
+    pub flushes_wait: Cell<bool>,
     /// Writes of the waiting path wait at the gate, too.
     pub writes_wait: Cell<bool>,
     shrink_to: Cell<Option<usize>>,
@@ -66,6 +70,7 @@ impl RamVolume {
     pub fn open_gate(&self) {
         self.0.shut.set(false);
         self.0.writes_wait.set(false);
+        self.0.flushes_wait.set(false);
         self.0.gate.notify();
     }
 
@@ -107,6 +112,7 @@ impl BlockVolume for RamVolume {
         if self.0.gone.get() {
             return Err(VolumeError::Gone);
         }
+        self.0.longest_read.set(self.0.longest_read.get().max(into.len()));
         let end = offset + into.len() as u64;
         if let Some(lba) = self.0.bad.get().filter(|lba| lba.byte_offset() < end && lba.plus(1).byte_offset() > offset)
         {
@@ -130,6 +136,9 @@ impl BlockVolume for RamVolume {
 
     async fn flush(&self) -> Result<(), VolumeError> {
         self.0.flushes.set(self.0.flushes.get() + 1);
+        while self.0.flushes_wait.get() {
+            self.0.gate.wait().await;
+        }
         if self.0.gone.get() { Err(VolumeError::Gone) } else { Ok(()) }
     }
 
