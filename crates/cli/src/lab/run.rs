@@ -191,7 +191,7 @@ fn line(check: &Check, paint: Paint) -> String {
         "  {word}  {}, {}: {ours}{unit} (published {published}; allowed {bound}){off}\n",
         check.panel, check.series
     );
-    if let Some(cause) = &check.cause {
+    for cause in &check.causes {
         let shown = if cause.shown { "shown" } else { "not shown" };
         let keys: Vec<&str> = cause.changed.iter().map(|change| change.key.as_str()).collect();
         let moved = cause.moved.median * 100.0;

@@ -38,8 +38,9 @@ pub struct Check {
     pub ruling: Ruling,
     /// Unless it holds: how far ours is off.
     pub gap: Option<Gap>,
-    /// Should it fail: the experiment that was to show why.
-    pub cause: Option<Causal>,
+    /// Should it fail: the experiments that were to show why, one for each supposed cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Causal>,
 }
 
 /// How far ours is off what was published.
@@ -94,7 +95,7 @@ impl Check {
             ours,
             ruling,
             gap,
-            cause: None,
+            causes: Vec::new(),
         }
     }
 
@@ -105,7 +106,7 @@ impl Check {
 
     /// Whether an experiment has shown why it does not hold.
     pub fn cause_is_shown(&self) -> bool {
-        self.cause.as_ref().is_some_and(|cause| cause.shown)
+        self.causes.iter().any(|cause| cause.shown)
     }
 }
 

@@ -64,18 +64,15 @@ fn check(line: Line, findings: &[Findings], trialled: &[Vec<Trialled>]) -> Check
     if check.ruling != Ruling::Fails {
         return check;
     }
-    let cause = cause(&check, &ours, findings, trialled);
-    Check { cause, ..check }
+    let about = |supposed: &Supposed| supposed.panel == check.panel && supposed.series == check.series;
+    let tried = (0..findings[0].supposed.len()).filter(|&n| about(&findings[0].supposed[n]));
+    let causes = tried.map(|n| cause(&check, n, &ours, findings, trialled)).collect();
+    Check { causes, ..check }
 }
 
-/// What was supposed and tried, should there be anything.
-fn cause(check: &Check, ours: &[f64], findings: &[Findings], trialled: &[Vec<Trialled>]) -> Option<Causal> {
-    let of = |findings: &'_ Findings| -> Option<Supposed> {
-        let about = |supposed: &&Supposed| supposed.panel == check.panel && supposed.series == check.series;
-        findings.supposed.iter().find(about).cloned()
-    };
-    let supposed: Vec<Supposed> = findings.iter().map(of).collect::<Option<_>>()?;
-    let first = supposed.first()?;
+/// What came of the experiment number `n`, which was to show why this check fails.
+fn cause(check: &Check, n: usize, ours: &[f64], findings: &[Findings], trialled: &[Vec<Trialled>]) -> Causal {
+    let first = &findings[0].supposed[n];
     let mut changed = first.changed.clone();
     for trials in trialled {
         let of_trials = first.trials.iter().flat_map(|&(judged, with)| changes(&trials[judged], &trials[with]));
@@ -85,8 +82,8 @@ fn cause(check: &Check, ours: &[f64], findings: &[Findings], trialled: &[Vec<Tri
             }
         });
     }
-    let with: Vec<f64> = supposed.iter().map(|supposed| supposed.ours).collect();
-    Some(Causal::new(first.cause.into(), changed, check.published, ours, &with))
+    let with: Vec<f64> = findings.iter().map(|findings| findings.supposed[n].ours).collect();
+    Causal::new(first.cause.into(), changed, check.published, ours, &with)
 }
 
 fn numbers(findings: &[Findings]) -> Vec<Number> {

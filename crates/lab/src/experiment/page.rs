@@ -181,7 +181,8 @@ fn section(run: &Judgement, charts: &[String]) -> String {
         writeln!(out, "<p>{svg}</p>").expect("strings take text");
     }
     out += &compared::checks(&run.checks);
-    out += &run.checks.iter().filter_map(|check| Some(cause(check, check.cause.as_ref()?))).collect::<String>();
+    out +=
+        &run.checks.iter().flat_map(|check| check.causes.iter().map(|tried| cause(check, tried))).collect::<String>();
     out += &numbers(&run.numbers);
     out += &trials(run);
     for note in &run.notes {

@@ -150,7 +150,7 @@ mod tests {
 
     fn because(check: Check, with: f64) -> Check {
         let cause = Causal::new("why".into(), Vec::new(), check.published, &[check.ours.median], &[with]);
-        Check { cause: Some(cause), ..check }
+        Check { causes: vec![cause], ..check }
     }
 
     #[test]

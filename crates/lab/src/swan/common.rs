@@ -77,9 +77,10 @@ pub fn settled(outcome: &Outcome) -> &[Sample] {
 }
 
 /// A trial on drives that take writes at 140 MB/s, the rate that section 1 gives for each, and are otherwise the same.
-pub fn drives_of_140(name: &str, of: &Trial) -> Trial {
+pub fn drives_of_140(of: &Trial) -> Trial {
     let slow = "[devices]\noverride.ssd.host = { write_rate = \"140MB\" }\n";
-    Trial::new(name, of.scheme, of.scenario.replacen("[devices]\n", slow, 1))
+    let name = format!("{}, drives of 140 MB/s", of.name);
+    Trial::new(&name, of.scheme, of.scenario.replacen("[devices]\n", slow, 1))
 }
 
 /// The two schemes that several figures set side by side on eight drives, with [`random_writes`].

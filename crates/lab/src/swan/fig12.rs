@@ -1,6 +1,7 @@
 //! Figure 12: latencies of random reads and writes on drives with a page-level translation layer.
 
 use super::common::{UTILISATION, drives, raid0, swan0};
+use super::fig4a::WHOLE_VOLUME;
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Outcome, Point};
@@ -25,9 +26,13 @@ const NOTES: [&str; 3] = [
     "SWAN0 answers a write once it is in memory, from where a flush makes it durable, and RAID0 once a drive has it in its own: \
      that, not collection, is most of the difference between their writes. What takes less than a microsecond is not drawn.",
     "Two of SWAN0's six drives take all the writes, three times as much for each as RAID0 gives its six, and two more take what \
-     cleaning moves. RAID0's own drives hardly collect: they have a quarter of spare flash, and are 60 % full. Those of the paper's \
-     open-channel SSD are not told.",
+     cleaning moves. RAID0's own drives hardly collect: they have a quarter of spare flash, and are 60 % full.",
 ];
+
+/// Nominal spare flash: 128 GiB sold as 128 GB.
+const SPARE: &str = "override.ssd.spare = 0.07\n";
+const LITTLE_SPARE: &str =
+    "The drives have 7 % of spare flash, not 26 %: how much the paper's open-channel SSD has is not told.";
 
 impl Experiment for Fig12 {
     fn about(&self) -> About {
@@ -43,12 +48,12 @@ impl Experiment for Fig12 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        let trial = |name, scheme, array: &str| {
-            // The drive of the other figures with this NAND, and the spare space that such drives have.
+        let trial = |name, scheme, array: &str, percent: u32, more: &str| {
+            // The drive of the other figures with this NAND.
             let devices = drives(scale)
                 .replace("override.ssd.flash = {", "override.ssd.flash = { t_read = \"100us\", t_program = \"500us\",");
             let scenario = format!(
-                "name = \"fig12\"\n{devices}{array}[volume]\nsize = \"{UTILISATION}% of data\"\n[aging]\nfill = \"100%\"\n\
+                "name = \"fig12\"\n{devices}{more}{array}[volume]\nsize = \"{percent}% of data\"\n[aging]\nfill = \"100%\"\n\
                  overwrite = 1.5\n[[workload.fio]]\nname = \"random\"\nblock-size = \"8KiB\"\nread = 50\n\
                  rate = {{ iops = {}, arrivals = \"poisson\" }}\n[run]\nduration = \"{}\"\nramp = \"{}\"\nsample = \"{}\"\n",
                 2 * IOPS,
@@ -58,11 +63,19 @@ impl Experiment for Fig12 {
             );
             Trial::new(name, scheme, scenario)
         };
-        vec![trial("RAID0", Scheme::Raid0, &raid0(6)), trial("SWAN0 3R-2SSD", Scheme::Swan, &swan0(3, 2))]
+        let raid = |name, percent, more| trial(name, Scheme::Raid0, &raid0(6), percent, more);
+        let swan = |name, more| trial(name, Scheme::Swan, &swan0(3, 2), UTILISATION, more);
+        vec![
+            raid("RAID0", UTILISATION, ""),
+            swan("SWAN0 3R-2SSD", ""),
+            raid("RAID0, 7 % of spare flash", UTILISATION, SPARE),
+            swan("SWAN0, 7 % of spare flash", SPARE),
+            raid("RAID0, all of the drives", 99, ""),
+        ]
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let [raid, swan] = trials else { unreachable!("as many as were set up") };
+        let [raid, swan, raid_7, swan_7, whole] = trials else { unreachable!("as many as were set up") };
         let panel = |kind: &str| {
             let line = |trialled: &Trialled| {
                 Line::new(&trialled.trial.name, trialled.trial.scheme, percentiles(row(trialled.outcome, kind)))
@@ -70,7 +83,7 @@ impl Experiment for Fig12 {
             Panel::lines(
                 Axis::nines("percentile"),
                 Axis::logarithmic("latency (ms)").between(0.001, 10.0),
-                trials.iter().map(line).collect(),
+                trials[..2].iter().map(line).collect(),
             )
             .titled(format!("{kind}s"))
         };
@@ -80,7 +93,11 @@ impl Experiment for Fig12 {
         let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
         for (panel, kind) in [("reads", "read"), ("writes", "write")] {
             for (what, of) in POINTS {
-                found.published(panel, format!("{what}: SWAN0 / RAID0"), us(swan, kind, of) / us(raid, kind, of));
+                let series = format!("{what}: SWAN0 / RAID0");
+                let with = |swan, raid| us(swan, kind, of) / us(raid, kind, of);
+                found.supposed((panel, &series), LITTLE_SPARE, &[(0, 2), (1, 3)], with(swan_7, raid_7));
+                found.supposed((panel, &series), WHOLE_VOLUME, &[(0, 4)], with(swan, whole));
+                found.published(panel, series, with(swan, raid));
                 for trialled in [raid, swan] {
                     found.number(format!("{}: {panel}, {what}", trialled.trial.name), "us", us(trialled, kind, of));
                 }

@@ -1,13 +1,15 @@
 //! Figure 4a: random writes to eight drives as RAID-0 in place, as one log, and as groups that take turns.
 
-use super::common::{log_raid0, raid0, random_writes, random_writes_to, swan0, written};
+use super::common::{drives_of_140, log_raid0, raid0, random_writes, random_writes_to, swan0, written};
+use super::fig1::SLOW_DRIVES;
 use crate::chart::{Axis, Bars, Chart, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 
 /// See the module's text.
 pub struct Fig4a;
 
-const WHOLE_VOLUME: &str = "RAID0's volume is all of the drives, as mdadm makes it unless told otherwise, not 60 % of them: to a drive, \
+/// What may make RAID0's drives collect.
+pub const WHOLE_VOLUME: &str = "RAID0's volume is all of the drives, as mdadm makes it unless told otherwise, not 60 % of them: to a drive, \
     blocks that were never written are spare space.";
 
 impl Experiment for Fig4a {
@@ -25,16 +27,16 @@ impl Experiment for Fig4a {
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let trial = |name, scheme, array: String| Trial::new(name, scheme, random_writes(scale, &array));
-        vec![
-            trial("RAID0", Scheme::Raid0, raid0(8)),
-            trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)),
-            trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2)),
-            Trial::new("RAID0, all of the drives", Scheme::Raid0, random_writes_to(scale, &raid0(8), 99)),
-        ]
+        let log = trial("Log-RAID0", Scheme::LogRaid, log_raid0(8));
+        let swan = trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2));
+        let slow = [&log, &swan].map(drives_of_140);
+        let whole = Trial::new("RAID0, all of the drives", Scheme::Raid0, random_writes_to(scale, &raid0(8), 99));
+        let raid = trial("RAID0", Scheme::Raid0, raid0(8));
+        [raid, log, swan, whole].into_iter().chain(slow).collect()
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let [in_place, log, swan, whole] = trials else { unreachable!("as many as were set up") };
+        let [in_place, log, swan, whole, slow_log, slow_swan] = trials else { unreachable!("as many as were set up") };
         let bars =
             |trialled: &Trialled| Bars::new(&trialled.trial.name, trialled.trial.scheme, vec![written(trialled)]);
         let panel = Panel::bars(
@@ -51,10 +53,13 @@ impl Experiment for Fig4a {
         found.published("SWAN0", "rate", written(swan));
         found.published("SWAN0", "rate, what two drives can do", written(swan));
         found.published("Log-RAID0", "rate", written(log));
+        found.supposed(("Log-RAID0", "rate"), SLOW_DRIVES, &[(1, 4)], written(slow_log));
         let order = ("Log-RAID0 before RAID0", "Log-RAID0 / RAID0");
         found.published(order.0, order.1, written(log) / written(in_place));
         found.supposed(order, WHOLE_VOLUME, &[(0, 3)], written(log) / written(whole));
-        found.published("SWAN0 before Log-RAID0", "SWAN0 / Log-RAID0", written(swan) / written(log));
+        let order = ("SWAN0 before Log-RAID0", "SWAN0 / Log-RAID0");
+        found.published(order.0, order.1, written(swan) / written(log));
+        found.supposed(order, SLOW_DRIVES, &[(1, 4), (2, 5)], written(slow_swan) / written(slow_log));
         found.number("RAID0", "MB/s", written(in_place));
         found.number("RAID0, all of the drives", "MB/s", written(whole));
         found.number("RAID0, all of the drives, each of them", "MB/s", written(whole) / 8.0);

@@ -31,7 +31,8 @@ impl Experiment for Fig6 {
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
         let [log, swan] = trials else { unreachable!("as many as were set up") };
         let charts = vec![chart(scale, log, "log-raid0"), chart(scale, swan, "swan0")];
-        let note = "An interval of the figure may see two groups being cleaned or written, one after the other.";
+        let note = "A drive counts by what its group was doing at the end of an interval. Turns here are short, so an interval may see two groups \
+                    being cleaned or written, one after the other, and some of what they do falls on groups that are idle by then.";
         let mut found = Findings::new(charts, vec![note.into()]);
         let (a, b) = ("(a) Log-RAID0", "(b) SWAN0");
         found.published(a, "drives written at once", at_once(log.outcome, |totals| totals.written_bytes));
@@ -43,6 +44,8 @@ impl Experiment for Fig6 {
         found.published(b, "share of the reads on the group being cleaned", reads);
         let writes = share_of(swan.outcome, &["cleaning", "front-end"], |totals| totals.written_bytes);
         found.published(b, "share of the writes on the front-end and the group being cleaned", writes);
+        let lasted = swan.outcome.samples.last().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns));
+        found.number("SWAN0: a turn as front-end lasts", "s", lasted / (swan.outcome.rotations as f64 + 1.0));
         found.published(b, "drives that are read at once", at_once(swan.outcome, |totals| totals.read_bytes));
         found
     }
