@@ -73,6 +73,13 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
         ));
     }
     sentences.extend(status.suspended.as_ref().map(suspended_sentence));
+    if let Some(segments) = status.clogged_segments {
+        sentences.push(format!(
+            "There is no room for writes: blocks that cannot be read keep {}. Discard those blocks, or others; bring members \
+             back that may have them; or add an R-group. Reads and discards go on.",
+            counted(segments, "segment")
+        ));
+    }
     if let Some(fault) = &status.fault {
         sentences.push(format!("It takes no writes any more: {fault}"));
     }

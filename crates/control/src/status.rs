@@ -46,6 +46,9 @@ pub struct ArrayStatus {
     /// Why the array takes no writes any more, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// Segments kept by blocks that cannot be read, if these are why there is no room for writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clogged_segments: Option<u32>,
     /// What is odd about the members of a stopped array: copies, sizes that shrank, places that hold something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oddities: Vec<String>,
@@ -113,6 +116,7 @@ impl ArrayStatus {
             repairs: None,
             patience: None,
             fault: None,
+            clogged_segments: None,
             oddities: Vec::new(),
             suspended: None,
             recovery: None,
@@ -140,7 +144,7 @@ impl ArrayStatus {
             || self.repairs.is_some_and(|repairs| repairs.unreadable > 0)
             || self.volumes.iter().any(VolumeStatus::lacks_something);
         let doubtful = |device: &DeviceStatus| device.suspect.is_some() || device.pace.is_some_and(|pace| pace.slow);
-        let by_findings = if lost || self.fault.is_some() {
+        let by_findings = if lost || self.fault.is_some() || self.clogged_segments.is_some() {
             Condition::Unavailable
         } else if !self.oddities.is_empty()
             || self.devices.iter().any(doubtful)

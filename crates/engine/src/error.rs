@@ -39,6 +39,16 @@ pub enum VolumeError {
         /// What they may take.
         limit: ByteSize,
     },
+    /// Blocks that cannot be read keep the segments in which they lie, and nothing else gives room; reads, discards and deletions
+    /// go on, and writes do when these have given room.
+    #[error(
+        "blocks that cannot be read keep {segments} segments of the array, and there is no room left: discard those blocks, or \
+         others; bring members back that may have them, or add an R-group"
+    )]
+    Clogged {
+        /// How many.
+        segments: u32,
+    },
     /// Blocks were acknowledged, and are lost with the caches of devices that lost power before a flush had covered them.
     /// Told once to each who has the volume.
     #[error(

@@ -17,7 +17,7 @@ impl From<VolumeError> for Neutral {
                 Neutral::Io { volume, lba }
             }
             VolumeError::Lost { .. } => Neutral::Lost,
-            VolumeError::NoSpace { .. } => Neutral::NoSpace,
+            VolumeError::NoSpace { .. } | VolumeError::Clogged { .. } => Neutral::NoSpace,
             VolumeError::MapMemory { .. } => Neutral::MapMemory,
             VolumeError::Suspended { .. } => Neutral::Suspended,
             VolumeError::ReadOnly(_) => Neutral::ReadOnly,

@@ -2,7 +2,7 @@
 //! reactors start; there is no lock on the way of a read or a write.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors};
@@ -73,6 +73,8 @@ pub(crate) struct Shared {
     /// How long guests waited for devices lately.
     pub latencies: Latencies,
     groups: Grown<GroupShared>,
+    /// Damaged segments that keep all that could give writers room; 0 while there is room.
+    clogged: AtomicU32,
     /// Whether the array waits for members.
     pub suspension: Suspension,
     fault: RwLock<Option<String>>,
@@ -127,6 +129,7 @@ impl Shared {
             since_checkpoint: AtomicU64::new(0),
             latencies: Latencies::new(),
             groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
+            clogged: AtomicU32::new(0),
             suspension: Suspension::new(),
             fault: RwLock::new(None),
             faulted: AtomicBool::new(false),
@@ -203,7 +206,12 @@ impl Shared {
 
     /// Whether one more cannot be mapped only because of the checkpoint under way.
     pub(crate) fn waits_for_checkpoint(&self) -> bool {
-        self.mapped() < self.usable() && self.maps.has_room() && self.map_is_written.load(Ordering::Acquire)
+        self.mapped() < self.usable() && self.maps.has_room() && self.is_map_written()
+    }
+
+    /// Whether a checkpoint is writing the maps.
+    pub(crate) fn is_map_written(&self) -> bool {
+        self.map_is_written.load(Ordering::Acquire)
     }
 
     /// A checkpoint begins to write the maps. What it writes is bounded by what may be mapped: blocks that are unmapped
@@ -270,6 +278,16 @@ impl Shared {
     pub(crate) fn groups_in(&self, state: GroupState) -> impl Iterator<Item = GroupId> {
         let all = (0..self.layout.groups()).map(|group| GroupId(group as u16));
         all.filter(move |&group| self.group_state(group) == state)
+    }
+
+    /// Damaged segments that keep all that could give writers room; 0 while there is room.
+    #[inline]
+    pub(crate) fn clogged(&self) -> u32 {
+        self.clogged.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_clogged(&self, segments: u32) {
+        self.clogged.store(segments, Ordering::Relaxed);
     }
 
     /// Accounts for a map entry that changed from `old` to something, or to nothing.

@@ -40,6 +40,8 @@ pub struct ArrayStatus {
     pub mapped: ByteSize,
     /// Why the array takes no writes, if so.
     pub fault: Option<String>,
+    /// Segments kept by blocks that cannot be read, if these are why there is no room for writes; else 0.
+    pub clogged: u32,
     /// What each written block costs its writer in nanoseconds while writers are faster than cleaning, otherwise 0.
     pub pressure_ns: u64,
     /// Number of this opening.
@@ -332,6 +334,7 @@ impl Reactor {
             usable: blocks(shared.usable()),
             mapped: blocks(shared.mapped()),
             fault: shared.fault(),
+            clogged: shared.clogged(),
             pressure_ns: shared.admission.delay().max(shared.admission.interval()),
             session: shared.session,
             last_scrub_unix: state.last_scrub_unix,

@@ -169,7 +169,8 @@ impl Volume {
     /// Writes `data` at `offset`. Durable after the next [`Volume::flush`] that begins after this has ended.
     ///
     /// # Errors
-    /// [`VolumeError::NoSpace`] when the array is full, [`VolumeError::ReadOnly`] when it takes no writes any more.
+    /// [`VolumeError::NoSpace`] when the array is full, [`VolumeError::Clogged`] when blocks that cannot be read keep its space,
+    /// [`VolumeError::ReadOnly`] when it takes no writes any more.
     /// A prefix may have been written.
     pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
         self.check(offset, data.len() as u64)?;

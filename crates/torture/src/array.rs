@@ -238,6 +238,7 @@ pub(crate) struct VolumeHandle {
 fn failure(error: VolumeError) -> Failure {
     match error {
         VolumeError::NoSpace { .. } | VolumeError::MapMemory { .. } => Failure::NoSpace,
+        VolumeError::Clogged { .. } => Failure::Clogged,
         VolumeError::Suspended { .. } => Failure::Suspended,
         VolumeError::Lost { .. } => Failure::Lost,
         VolumeError::Unreadable { lba, .. } | VolumeError::Unknown { lba, .. } => Failure::Unreadable(lba.0),

@@ -20,6 +20,13 @@ const INSPECT_EVERY: u64 = 8;
 /// Bytes of the longest read that a sweep makes, or one in the place of a request that must not be made.
 const LONGEST_READ: u64 = 64 * BLOCK as u64;
 
+/// Pieces in which a volume is discarded, and bytes of each at least.
+const PIECES: u64 = 64;
+const LEAST_PIECE: u64 = 8 * BLOCK as u64;
+/// How often a write is tried again that finds no room when all was discarded, and how long in between.
+const WRITES: u32 = 500;
+const BETWEEN_WRITES: Nanos = Nanos::millis(10);
+
 /// A look at the whole engine; the error says which of its invariants does not hold.
 pub(crate) type Inspection = Rc<dyn Fn() -> Result<(), String>>;
 
@@ -39,6 +46,10 @@ pub(crate) struct Shared {
     pub(crate) loses_nothing: Cell<bool>,
     /// How long one request may take; zero: as long as all of them together.
     pub(crate) patience: Cell<Nanos>,
+    /// Whether blocks that cannot be read may keep all room.
+    pub(crate) may_clog: Cell<bool>,
+    /// Requests refused since they do.
+    pub(crate) clogged: Cell<u64>,
     /// Requests refused for lack of space.
     pub(crate) refused: Cell<u64>,
     /// R-groups that got the number of one that had left.
@@ -219,6 +230,11 @@ impl<T: Target> Client<T> {
                 self.shared.refused.set(self.shared.refused.get() + 1);
                 Ok(())
             }
+            // Of a discard the blocks at the ends, of which it covers a part only, are left as they are.
+            Err(Failure::Clogged) if self.shared.may_clog.get() && kind != Kind::Trim => {
+                self.shared.clogged.set(self.shared.clogged.get() + 1);
+                Ok(())
+            }
             Err(failure) => self.judge(&format!("{kind:?}"), offset..offset + len, failure).await,
         }
     }
@@ -265,6 +281,28 @@ impl<T: Target> Client<T> {
                 Err(format!("volume {volume}: {what} of bytes {bytes:?} failed at {now}: {failure:?} {why}"))
             }
         }
+    }
+
+    /// Discards the whole volume piece by piece, which is never refused; then it takes writes again.
+    pub(crate) async fn gives_room(mut self) {
+        let piece = (self.size / PIECES).max(LEAST_PIECE) / BLOCK as u64 * BLOCK as u64;
+        for (n, at) in (0..self.size).step_by(piece as usize).enumerate() {
+            let len = piece.min(self.size - at);
+            if let Err(text) = self.change(Kind::Trim, at, len, n % 2 == 0).await {
+                return self.shared.fail(format!("while there is no room for writes: {text}"));
+            }
+        }
+        for _ in 0..WRITES {
+            let refused = self.shared.clogged.get();
+            if let Err(text) = self.change(Kind::Write, 0, LEAST_PIECE.min(self.size), false).await {
+                return self.shared.fail(text);
+            }
+            if self.shared.clogged.get() == refused {
+                return;
+            }
+            self.rt.sleep(BETWEEN_WRITES).await;
+        }
+        self.shared.fail("writes are refused for want of room, though everything was discarded".into());
     }
 
     /// Reads the whole volume and checks every block, of one too large for that those that may hold anything.

@@ -2,6 +2,7 @@
 
 mod absent;
 mod beyond;
+mod clogged;
 mod force;
 mod operators;
 mod passing;
@@ -150,6 +151,7 @@ impl Run<'_> {
     fn ruin(&mut self, session: &Session, cycle: &Cycle) {
         for ruin in &cycle.ruins {
             self.ruined = true;
+            self.shared.may_clog.set(true);
             let (array, truth, ruin) = (session.array.home().clone(), self.truth.clone(), ruin.clone());
             let mut rng = self.rng.fork();
             let work = async move { truth.ruin(&array, &ruin.volume, ruin.block, ruin.columns, &mut rng).await };
@@ -209,6 +211,10 @@ impl Run<'_> {
         self.tally.checkpoints += traffic.checkpoints;
         self.tally.reconstructed += traffic.reconstructed;
         waited?;
+        if kill_after.is_none() {
+            self.gives_room(session)?;
+        }
+        self.shared.clogged.set(0);
         // Some arrays are closed while they are in trouble.
         if cycle.ending == Ending::Clean(None) { self.serves_again(session, cycle, begun) } else { Ok(()) }
     }

@@ -13,6 +13,7 @@ mod growth;
 mod passing;
 mod renewal;
 mod rot;
+mod ruined;
 mod salvage;
 mod scrubs;
 mod shrink;

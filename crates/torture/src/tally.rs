@@ -47,6 +47,8 @@ pub struct Tally {
     pub forced: u64,
     /// Blocks that were unreadable then.
     pub forgone: u64,
+    /// Times that blocks which nobody can read left no room for writes, and discards gave some.
+    pub clogged: u64,
     /// Arrays salvaged that were broken beyond redundancy.
     pub salvages: u64,
     /// Segments cleaned.
@@ -123,6 +125,7 @@ impl Tally {
             scrubs,
             forced,
             forgone,
+            clogged,
             salvages,
             victims,
             victims_beside,

@@ -7,6 +7,8 @@ use cygnus_runtime::BufSlice;
 pub(crate) enum Failure {
     /// No space: fine for a write or write-zeroes where the run allows it.
     NoSpace,
+    /// Blocks that cannot be read keep all room.
+    Clogged,
     /// This block of the volume cannot be delivered.
     Unreadable(u64),
     /// The array waits for members, and the request does not.

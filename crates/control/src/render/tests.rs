@@ -59,6 +59,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         repairs: None,
         patience: None,
         fault: None,
+        clogged_segments: None,
         oddities: Vec::new(),
         suspended: None,
         recovery: Some(RecoveryStatus {
@@ -200,6 +201,18 @@ fn a_faulted_array_says_why() {
     let mut status = tank(&[]);
     (status.state, status.fault) = (ArrayState::ReadOnly, Some("/srv/d1 and /srv/d2 failed".into()));
     assert_eq!(complaints(&status), ["It takes no writes any more: /srv/d1 and /srv/d2 failed"]);
+}
+
+#[test]
+fn a_clogged_array_says_what_gives_room() {
+    let mut status = tank(&[]);
+    status.clogged_segments = Some(3);
+    let sentences = complaints(&status);
+    assert!(
+        sentences[0].starts_with("There is no room for writes: blocks that cannot be read keep 3 segments."),
+        "{sentences:?}"
+    );
+    assert_eq!(status.condition(), Condition::Unavailable);
 }
 
 #[test]

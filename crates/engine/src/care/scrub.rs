@@ -228,9 +228,9 @@ impl Scrub {
         self.report.moved += moved.moved;
         self.report.rebuilt += moved.repaired;
         self.report.without_room += moved.without_room;
-        for (volume, lba) in moved.lost {
-            if let Some(volume) = self.reactor.shared.volume(volume) {
-                self.lose(&volume, lba);
+        for lost in moved.lost {
+            if let Some(volume) = self.reactor.shared.volume(lost.volume) {
+                self.lose(&volume, lost.lba);
             }
         }
     }

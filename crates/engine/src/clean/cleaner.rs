@@ -8,6 +8,7 @@ use std::rc::Rc;
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, counted};
 
+use crate::clean::damage::Unread;
 use crate::clean::emptied::LOOK_AGAIN;
 use crate::clean::evacuate::Evacuator;
 use crate::clean::relocate::{Mover, Moving};
@@ -29,6 +30,16 @@ const MOST_PENDING: usize = 4;
 /// several that have each taken a part of the room could wait for one another for ever.
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 
+/// How far cleaning has gone through a victim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Through {
+    All,
+    /// The array stops, or there is no room.
+    Part,
+    /// To a block that cannot be read.
+    UpTo(Unread),
+}
+
 /// Empties victims: see the module's text.
 #[derive(Clone)]
 pub(crate) struct Cleaner {
@@ -48,6 +59,10 @@ impl Cleaner {
         }
     }
 
+    pub(super) fn reactor(&self) -> &Rc<Reactor> {
+        &self.reactor
+    }
+
     /// The cleaner: runs on the home reactor until the array closes.
     pub(crate) async fn run(self) {
         let home = self.reactor.home();
@@ -56,6 +71,11 @@ impl Cleaner {
             let changed = home.space_changed.wait();
             if self.checkpointer.checkpoint_is_due() {
                 self.checkpointer.start_checkpoint();
+            }
+            self.see_to_damage();
+            if self.is_to_rest() {
+                either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
+                continue;
             }
             match self.choice.choose_victims() {
                 Some(chosen) if chosen.victims.is_empty() => self.evacuator.end_evacuation(chosen.group).await,
@@ -70,14 +90,16 @@ impl Cleaner {
                     } else if self.should_release(group) {
                         self.start_release();
                     }
+                    self.gave_nothing();
                 }
                 None if !home.space.borrow().pending.is_empty() && !home.cleaning.releasing.get() => {
                     self.start_release()
                 }
-                None if home.space.borrow().starving > 0 => {
+                None if home.space.borrow().is_starving() => {
                     if self.blocked_by_discards() {
                         self.checkpointer.start_checkpoint_at_once();
                     }
+                    self.gave_nothing();
                     let nap = self.reactor.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;
                 }
@@ -145,6 +167,8 @@ impl Cleaner {
                     true => Moving::cleaning(),
                     false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
                 };
+                // A group is emptied of all that can be read.
+                let moving = if cleaner.reactor.is_evacuating() { moving } else { moving.if_all_can_be() };
                 cleaner.clean(group, seg, &moving).await;
                 cleaner.reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
             }
@@ -164,19 +188,19 @@ impl Cleaner {
         let capacity = shared.layout.geometry().capacity();
         count(&shared.totals.victim_capacity, u64::from(capacity));
         let gain = capacity.saturating_sub(shared.segments.live(seg));
-        let (_, segment) = shared.segments.locate(seg);
-        let (mut row, mut life) = (0, None);
-        while shared.segments.live(seg) > 0 {
-            let Ok(found) = self.reactor.stripe_surely_at(group, segment, row, life).await else { return };
-            let Some(stripe) = found else { break };
-            self.reactor.give_way_to_reads(group).await;
-            moving.at_ease(self.reactor.has_time(group));
-            let moved = Mover::of(&self.reactor).move_stripe(&stripe, moving).await;
-            if moved.stopped || moved.without_room > 0 {
-                return;
-            }
-            row = stripe.common.end_row();
-            life = Some(stripe.common.segment_seq);
+        let through = match self.is_suspect(group) {
+            // What were moved out of a segment that stays would take room for nothing.
+            true => self.look_through(seg).await,
+            false => Through::All,
+        };
+        let through = match through {
+            Through::All => self.go_through(seg, moving).await,
+            not_all => not_all,
+        };
+        match through {
+            Through::All => {}
+            Through::Part => return,
+            Through::UpTo(lost) => return self.leave_damaged(seg, lost),
         }
         if self.reactor.is_emptied(seg).await {
             shared.segments.set_state(seg, SegState::Pending);
@@ -185,10 +209,45 @@ impl Cleaner {
             space.reclaimed += u64::from(gain);
         } else if !self.reactor.home().stop.get() && !shared.is_stopped() {
             shared.segments.set_state(seg, SegState::Damaged);
-            let left = shared.segments.live(seg);
+            let (left, (_, segment)) = (shared.segments.live(seg), shared.segments.locate(seg));
             let text = format!("{group} {segment}: {} cannot be read; it stays as it is", counted(left, "block"));
             shared.log_repeated("damaged segment", &group.to_string(), text);
         }
+    }
+
+    /// Looks whether all of a victim can be read.
+    async fn look_through(&self, seg: SegIx) -> Through {
+        let through = self.go_through(seg, &Moving::only_looking()).await;
+        if through == Through::All {
+            self.reactor.home().cleaning.damage.is_whole();
+        }
+        through
+    }
+
+    /// Has what can be moved be moved, stripe by stripe.
+    async fn go_through(&self, seg: SegIx, moving: &Moving) -> Through {
+        let (group, segment) = self.reactor.shared.segments.locate(seg);
+        let (mut row, mut life) = (0, None);
+        while self.reactor.shared.segments.live(seg) > 0 {
+            let Ok(found) = self.reactor.stripe_surely_at(group, segment, row, life).await else {
+                return Through::Part;
+            };
+            let Some(stripe) = found else { break };
+            self.reactor.give_way_to_reads(group).await;
+            moving.at_ease(self.reactor.has_time(group));
+            let moved = Mover::of(&self.reactor).move_stripe(&stripe, moving).await;
+            if moved.stopped || moved.without_room > 0 {
+                return Through::Part;
+            }
+            if moving.stops_at_lost()
+                && let Some(&lost) = moved.lost.first()
+            {
+                return Through::UpTo(lost);
+            }
+            row = stripe.common.end_row();
+            life = Some(stripe.common.segment_seq);
+        }
+        Through::All
     }
 
     /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.

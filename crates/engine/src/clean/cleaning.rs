@@ -6,6 +6,7 @@ use cygnus_runtime::Event;
 use cygnus_types::{GroupId, Nanos};
 
 use crate::clean::candidates::Candidates;
+use crate::clean::damage::Damage;
 use crate::space::segments::SegIx;
 
 /// Guests that have asked for nothing for so long do not count.
@@ -50,6 +51,8 @@ pub(crate) struct Cleaning {
     pub candidates: RefCell<Candidates>,
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
+    /// Segments that cannot be emptied.
+    pub damage: Damage,
     /// What guests did lately in the groups being cleaned.
     pub guests: RefCell<GuestsSeen>,
     /// Segments that were emptied are being given back.
@@ -65,6 +68,7 @@ impl Cleaning {
         Self {
             candidates: RefCell::new(candidates),
             victims: RefCell::default(),
+            damage: Damage::default(),
             guests: RefCell::default(),
             releasing: Cell::default(),
             running: Cell::default(),

@@ -67,19 +67,33 @@ impl Reactor {
         self.home().space.borrow().evacuation.is_some()
     }
 
-    /// Waits for something that may give a relocation room: `progress`, or victims that were emptied.
-    pub(crate) async fn room_for_relocation(self: &Rc<Self>, from: Place, progress: EventWait<'_>) {
+    /// Waits for something that may give a relocation room: `progress`, or victims that were emptied. `false`: there is none,
+    /// and while damaged segments stay as they are nothing gives any.
+    pub(crate) async fn room_for_relocation(self: &Rc<Self>, from: Place, progress: EventWait<'_>) -> bool {
         if self.is_evacuating() {
             // Unless that is given up, room comes from elsewhere.
             either(progress, self.rt.sleep(LOOK_AGAIN)).await;
-            return;
+            return true;
         }
         self.collect_empty(from);
-        if self.is_tight(from.group) {
+        let is_damaged = self.shared.segments.any_is_damaged();
+        if self.is_tight(from.group) || is_damaged && !self.home().space.borrow().pending.is_empty() {
             self.release_pending().await;
+        } else if is_damaged {
+            either(progress, self.rt.sleep(LOOK_AGAIN)).await;
+            return self.may_get_room();
         } else {
             progress.await;
         }
+        true
+    }
+
+    /// Whether relocation may get a segment soon.
+    fn may_get_room(&self) -> bool {
+        let space = self.home().space.borrow();
+        let is_coming = !space.pending.is_empty() || space.releases > 0;
+        let is_checkpointing = || self.home().checkpoints.rounds.is_running() && space.for_meta(&self.shared).is_some();
+        is_coming || space.free_for_relocation(&self.shared) > 0 || is_checkpointing()
     }
 
     /// Segments that lost their last current block meanwhile need no cleaning: without this, a relocation that waits for

@@ -94,7 +94,7 @@ impl Evacuator {
         drop(space);
         let live = live_segments(&self.reactor);
         let mut space = self.reactor.home().space.borrow_mut();
-        let starving = space.starving > 0;
+        let starving = space.is_starving();
         let view = WholeGroupView { groups: &views, front_end: space.front_end, live: &live, starving };
         let chosen = shared.policies.cleaning.group_to_empty(&view);
         match chosen {

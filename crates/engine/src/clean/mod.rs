@@ -3,6 +3,8 @@
 pub(crate) mod candidates;
 pub(crate) mod cleaner;
 pub(crate) mod cleaning;
+pub(crate) mod clogged;
+pub(crate) mod damage;
 pub(crate) mod emptied;
 pub(crate) mod evacuate;
 pub(crate) mod haste;

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use cygnus_format::{Entry, Kind, MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
-use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
+use cygnus_types::{BLOCK, Lba, Nanos};
 
+use crate::clean::damage::Unread;
 use crate::counters::count;
 use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
@@ -38,6 +39,10 @@ pub(crate) struct Moving {
     is_news: bool,
     /// Whether guests' reads go first: one short run is read at a time.
     is_at_ease: Cell<bool>,
+    /// Whether a stripe is left at the first block that cannot be read.
+    stops_at_lost: bool,
+    /// Whether blocks are only read, to see whether they can be.
+    only_looks: bool,
 }
 
 /// How long a block that is to be mended waits for room.
@@ -46,13 +51,35 @@ const PATIENCE: Nanos = Nanos::secs(10);
 impl Moving {
     /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
     pub(crate) fn cleaning() -> Self {
-        Self { lane: Lane::Cleaning, patience: Cell::new(None), is_news: true, is_at_ease: Cell::new(false) }
+        Self {
+            lane: Lane::Cleaning,
+            patience: Cell::new(None),
+            is_news: true,
+            is_at_ease: Cell::new(false),
+            stops_at_lost: false,
+            only_looks: false,
+        }
+    }
+
+    /// The same, and a victim that has a block that cannot be read is left as it is, as far as it was not moved yet.
+    pub(crate) fn if_all_can_be(self) -> Self {
+        Self { stops_at_lost: true, ..self }
+    }
+
+    /// Nothing is moved: it shows whether all can be.
+    pub(crate) fn only_looking() -> Self {
+        Self { is_news: false, stops_at_lost: true, only_looks: true, ..Self::cleaning() }
     }
 
     /// As `cleaning`, beside a victim that is, in its group or in another one: a block that finds no room for so long is
     /// left where it is.
     pub(crate) fn cleaning_beside(lane: Lane, patience: Nanos) -> Self {
         Self { lane, patience: Cell::new(Some(patience)), ..Self::cleaning() }
+    }
+
+    /// Whether a stripe is left at the first block that cannot be read.
+    pub(crate) fn stops_at_lost(&self) -> bool {
+        self.stops_at_lost
     }
 
     /// Whether guests' reads go first from now on.
@@ -85,7 +112,7 @@ pub(crate) struct Moved {
     /// Blocks that stay where they are for want of room.
     pub without_room: u64,
     /// Blocks beyond redundancy.
-    pub lost: Vec<(VolumeId, Lba)>,
+    pub lost: Vec<Unread>,
 }
 
 /// A block that must move.
@@ -159,7 +186,7 @@ impl Mover {
                     None => Source::Error,
                 };
                 self.move_block(block, source, how, &mut result).await;
-                if result.stopped {
+                if result.stopped || how.stops_at_lost && !result.lost.is_empty() {
                     return result;
                 }
             }
@@ -238,7 +265,7 @@ impl Mover {
                     }
                     if block.volume.map.get(block.lba) == block.current {
                         count(&counters.unrepairable, 1);
-                        result.lost.push((block.volume.id, block.lba));
+                        result.lost.push(Unread { volume: block.volume.id, lba: block.lba, entry: block.current });
                     }
                     return;
                 }
@@ -246,6 +273,9 @@ impl Mover {
                 rebuilt.bytes()
             }
         };
+        if how.only_looks {
+            return;
+        }
         let publish = Publish::Move(block.current, block.entry.seq());
         match self.append_moved(&block.volume, block.lba, data, publish, block.place, how).await {
             Some(Appended::Done) => {
@@ -295,7 +325,12 @@ impl Mover {
                 }
             }
             match deadline {
-                None => self.reactor.room_for_relocation(from, progress).await,
+                None => {
+                    if !self.reactor.room_for_relocation(from, progress).await {
+                        how.patience.set(Some(Nanos::ZERO));
+                        return Some(Appended::NoRoom);
+                    }
+                }
                 Some(at) if self.reactor.rt.now() >= at => {
                     how.patience.set(Some(Nanos::ZERO));
                     return Some(Appended::NoRoom);

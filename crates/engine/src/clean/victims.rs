@@ -36,7 +36,7 @@ impl Choice {
             return Some(self.chosen(group, victims));
         }
         let policies = &self.reactor.shared.policies;
-        let starving = self.reactor.home().space.borrow().starving > 0;
+        let starving = self.reactor.home().space.borrow().is_starving();
         let chosen = self.choose_among(policies.victim, starving, policies.cleaning.worth(starving));
         // While writers wait any gain will do, the greatest first.
         chosen.or_else(|| starving.then(|| self.choose_among(Victim::Greedy, starving, Worth::ANY))?)
@@ -53,7 +53,7 @@ impl Choice {
         let groups = space.views_when_released(&self.reactor.shared);
         let rotation = RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() };
         let beside = policies.cleaning.group_beside(rotation, first.index())?;
-        let (group, starving) = (GroupId(beside as u16), space.starving > 0);
+        let (group, starving) = (GroupId(beside as u16), space.is_starving());
         let room = space.room_to_move(&self.reactor.shared, beside);
         drop(space);
         let mut victims = self.best(group, policies.victim, policies.cleaning.worth(starving));

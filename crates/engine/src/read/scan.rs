@@ -298,8 +298,11 @@ impl Reactor {
         let mut doomed = 0;
         headers.retain(|header| {
             let Some(of) = of_column(header.column()) else { return true };
-            let is_left =
-                told.is_some_and(|told| *header.common() == told || of.holds.has(told.segment, told.stripe_seq));
+            let is_left = told.is_some_and(|told| {
+                let has_it =
+                    || of.holds.has(told.segment, told.stripe_seq) && header.common().segment_seq <= told.segment_seq;
+                *header.common() == told || has_it()
+            });
             doomed |= u32::from(!is_left) << header.column();
             is_left
         });

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::Place;
+use cygnus_format::{Place, StripeCommon};
 use cygnus_runtime::Buf;
 use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 
@@ -122,6 +122,9 @@ impl Reactor {
                 return Err(self.cannot_readmit(task, &place, "no header of a stripe there can be read"));
             }
             let Some(mut stripe) = look.stripe.filter(|_| !nothing_begins_here) else { break };
+            if row == 0 && task.writes {
+                self.end_newer_lives(&stripe.common, task).await?;
+            }
             self.ask_readmitted(&mut stripe, task).await;
             (row, life, newest) = (stripe.common.end_row(), Some(stripe.common.segment_seq), stripe.common.stripe_seq);
             self.make_stripe_good(&stripe, task, &mut lost).await?;
@@ -168,6 +171,26 @@ impl Reactor {
             buf.write(header.len(), &columns.whole(column));
         }
         self.write_to_readmitted(of, common.segment, common.start_row, buf).await
+    }
+
+    /// A member may have the beginning of a later life of a segment, of which those who were there all the time know nothing: it was
+    /// never durable, and nothing of it is left.
+    async fn end_newer_lives(&self, first: &StripeCommon, task: &Task) -> Result<(), ArrayError> {
+        for of in &task.members {
+            let header = self.rt.alloc(first.header_bytes());
+            let place = Place { group: task.group, segment: first.segment, column: self.column_readmitted(of), row: 0 };
+            let offset = self.shared.layout.geometry().device_offset(first.segment.0, 0);
+            if self.rt.read(of.device.ix, offset, header.full()).await.is_err() {
+                continue;
+            }
+            let life = self.header_at(place, header.bytes(), None).map(|header| header.common().segment_seq);
+            if life.is_ok_and(|life| life > first.segment_seq) {
+                let zeros = self.rt.alloc(first.header_bytes());
+                zeros.full().zero(0..first.header_bytes());
+                self.write_to_readmitted(of, first.segment, 0, zeros).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Behind the last stripe of a segment there must be nothing that could pass for another one.

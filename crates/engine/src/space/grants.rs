@@ -26,6 +26,9 @@ impl Reactor {
             // Closing still takes a last checkpoint.
             let refused = self.shared.is_closed() && lane != Lane::Meta;
             if granted.is_some() || refused {
+                if lane == Lane::User && !home.space.borrow().clogged {
+                    home.cleaning.damage.gives_room();
+                }
                 home.space.borrow_mut().starving -= u32::from(counted);
                 self.update_pressure();
                 // The cleaner looks at what is left.
@@ -51,7 +54,7 @@ impl Reactor {
         let writable = views.iter().map(GroupView::left).sum();
         let segments = views.iter().map(|g| g.segments).sum();
         // As long as not all of the space is live data, there is garbage to be had.
-        let cleanable = space.cleaning.is_some() || space.starving > 0;
+        let cleanable = space.cleaning.is_some() || space.is_starving();
         let delay = self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable });
         let per_segment = space.writers_pace(&self.shared, &views);
         let interval = Nanos(per_segment.0 / u64::from(self.shared.protections.capacity()));

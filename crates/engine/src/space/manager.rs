@@ -47,6 +47,8 @@ pub(crate) struct Space {
     pub next_segment_seq: u64,
     /// Writers that wait for a segment.
     pub starving: u32,
+    /// Damaged segments keep all that could give writers room: only discards get any.
+    pub clogged: bool,
 }
 
 /// Segments that a checkpoint of `mapped` blocks may need, one to spare for a stripe or a segment ended early.
@@ -66,6 +68,19 @@ fn largest_checkpoint(shared: &Shared) -> u64 {
         return 0;
     }
     checkpoint_segments(&shared.layout, &shared.protections, shared.usable())
+}
+
+/// Segments that the next checkpoint needs for what volumes hold now, if none ends early; 0 while one is taking them.
+fn next_checkpoint(shared: &Shared) -> u32 {
+    match shared.is_map_written() {
+        true => 0,
+        false => checkpoint_segments(&shared.layout, &shared.protections, shared.mapped()) as u32 - 1,
+    }
+}
+
+/// Free segments that are kept for discards while any segment is damaged: one for each reactor.
+fn for_discards(shared: &Shared) -> u32 {
+    if shared.segments.any_is_damaged() { shared.stripes.reactors() as u32 } else { 0 }
 }
 
 /// Free segments that guests' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
@@ -93,6 +108,7 @@ impl Space {
             turn: CleaningTurn::default(),
             next_segment_seq,
             starving: 0,
+            clogged: false,
         };
         let all = shared.segments.all();
         all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
@@ -105,6 +121,32 @@ impl Space {
 
     pub(crate) fn free_in(&self, group: usize) -> u32 {
         self.free[group].len() as u32
+    }
+
+    /// Whether writers wait for what cleaning gives, or were told that it gives nothing.
+    pub(crate) fn is_starving(&self) -> bool {
+        self.starving > 0 || self.clogged
+    }
+
+    fn free_in_all(&self) -> u32 {
+        (0..self.free.len()).map(|group| self.free_in(group)).sum()
+    }
+
+    /// Free segments that relocation may take. While any segment is damaged it leaves those for discards and for the next
+    /// checkpoint: when nothing else gives room, these do.
+    pub(crate) fn free_for_relocation(&self, shared: &Shared) -> u32 {
+        let kept = for_discards(shared) + if shared.segments.any_is_damaged() { next_checkpoint(shared) } else { 0 };
+        self.free_in_all().saturating_sub(kept)
+    }
+
+    /// Free segments that writers may not take.
+    pub(crate) fn kept_free(&self, shared: &Shared) -> u32 {
+        self.views(shared).iter().map(|view| view.reserve).sum()
+    }
+
+    /// Whether writers can get a segment.
+    pub(crate) fn has_room_for_writers(&self, shared: &Shared) -> bool {
+        self.views(shared).iter().any(GroupView::writable)
     }
 
     /// Segments of a group that are emptied and not given back yet.
@@ -211,7 +253,7 @@ impl Space {
     /// How much cleaning must hurry, from 0 to 1. There is all the time while the next front-end is clean and the one
     /// after it is being cleaned.
     pub(crate) fn haste(&self, shared: &Shared) -> f64 {
-        if !shared.policies.front_end.rotates() || self.starving > 0 {
+        if !shared.policies.front_end.rotates() || self.is_starving() {
             return 1.0;
         }
         let views = self.views(shared);
@@ -231,11 +273,12 @@ impl Space {
     pub(crate) fn views(&self, shared: &Shared) -> Vec<GroupView> {
         let in_service = shared.groups_in(GroupState::InService).count() as u64;
         let checkpoint = largest_checkpoint(shared);
+        let for_discards = for_discards(shared).div_ceil(in_service.max(1) as u32);
         let emptied = self.evacuation.map(|evacuation| evacuation.group);
         let view = |group: GroupId| match shared.group_state(group) {
             GroupState::InService => {
                 let all = shared.layout.segments(group);
-                let reserve = reserve(&shared.policies, all, checkpoint, in_service);
+                let reserve = reserve(&shared.policies, all, checkpoint, in_service) + for_discards;
                 let segments = all - self.given_up(shared, group);
                 // Nobody gets anything of a group until all of it is free again.
                 let free = if emptied == Some(group.index()) { 0 } else { self.free_in(group.index()) };
@@ -303,6 +346,9 @@ impl Space {
                 .emptiest(shared, shared.policies.relocation_reserve)
                 // What several recoveries that were cut short left behind can take even that.
                 .or_else(|| self.emptiest(shared, 0).filter(|&group| !self.is_cleaned(group)))?,
+            // Only discards are let in. They give room when a checkpoint has covered them.
+            Lane::User if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
+            Lane::User if self.clogged => self.emptiest(shared, 0)?,
             Lane::User => {
                 // Who waits for a group that is emptied as a whole gets what that gives.
                 let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
@@ -326,6 +372,7 @@ impl Space {
                 }
                 to?
             }
+            Lane::Cleaning | Lane::Beside if self.free_for_relocation(shared) == 0 => return None,
             Lane::Cleaning => match self.cleaning? {
                 group if !self.free[group].is_empty() => group,
                 _ if self.releases > 0 => return None,
@@ -335,7 +382,10 @@ impl Space {
             Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
             // The last checkpoint is taken when nothing is relocated any more.
             Lane::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
-            Lane::Meta => self.for_meta(shared)?,
+            Lane::Meta => match self.for_meta(shared) {
+                None if shared.segments.any_is_damaged() => self.emptiest(shared, 0)?,
+                group => group?,
+            },
         };
         let seg = self.free[group].pop_front()?;
         let segment_seq = self.next_segment_seq;

@@ -139,6 +139,11 @@ impl SegmentTable {
         self.changed.mark(seg.0);
     }
 
+    /// Segments that are damaged.
+    pub(crate) fn damaged(&self) -> u32 {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
     /// Whether any segment is damaged.
     pub(crate) fn any_is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed) > 0

@@ -27,7 +27,7 @@ impl Reactor {
         let shared = &self.shared;
         let blocks = (data.len() / BLOCK) as u64;
         let ready = shared.admission.is_open() && !shared.is_stopped() && !self.hold.get() && shared.has_space(blocks);
-        if !ready || blocks > BLOCKS_PER_TURN as u64 {
+        if !ready || blocks > BLOCKS_PER_TURN as u64 || shared.clogged() > 0 {
             return None;
         }
         let mut writer = self.writer(Lane::User).borrow_mut();
@@ -77,6 +77,10 @@ impl Reactor {
             let fits = self.shared.has_space(1) || volume.map.get(lba).is_held();
             if !fits && !self.shared.waits_for_checkpoint() {
                 return Err(self.no_space());
+            }
+            let segments = self.shared.clogged();
+            if segments > 0 {
+                return Err(VolumeError::Clogged { segments });
             }
             if fits && !self.hold.get() {
                 let appended = self.writer(Lane::User).borrow_mut().append(self, volume, lba, block, publish());

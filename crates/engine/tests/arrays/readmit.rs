@@ -185,6 +185,41 @@ fn the_array_lives_on() {
     assert_clean(&story.world, &story.disks);
 }
 
+/// What is lost has no place any more. Scrubs and the check of the stopped array list it all the same.
+#[test]
+fn what_is_lost_keeps_no_place_and_is_listed() {
+    let story = Story::new(7, (1, 2, 1), 3, End::Crash);
+    let lost = session(&story.world, &story.left(), |rt, devices| async move {
+        let array = Array::open_by_force(&rt, &devices, &options()).await.unwrap();
+        let lost = array.recovery().readmission.clone().expect("somebody was re-admitted").blocks;
+        assert!(!lost.is_empty());
+        for (volume, lba) in &lost {
+            assert_eq!(array.locate(volume, *lba).await, None);
+        }
+        let scrub = array.scrub(0).await;
+        assert_eq!(scrub.lost_blocks.into_iter().map(|of| (of.volume, of.lba)).collect::<Vec<_>>(), lost);
+        array.close().await.unwrap();
+        lost
+    });
+    let checked = session(&story.world, &story.left(), |rt, devices| async move {
+        check(&rt, &devices, &options(), |_| {}).await.unwrap()
+    });
+    assert_eq!(checked.lost.into_iter().map(|of| (of.volume, of.lba)).collect::<Vec<_>>(), lost);
+    session(&story.world, &story.left(), |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let held = volume.mapped();
+        for (_, lba) in &lost {
+            let read = volume.read(lba.byte_offset(), rt.alloc(4096).full()).await;
+            assert!(matches!(read, Err(VolumeError::Unknown { .. })));
+        }
+        volume.trim(lost[0].1.byte_offset(), 4096).await.unwrap();
+        put(&rt, &volume, lost[1].1.0, 77).await;
+        assert_eq!(volume.mapped().blocks(), held.blocks() - 1, "what is lost counts until it is discarded");
+        array.close().await.unwrap();
+    });
+}
+
 /// The power may go at any moment of an opening by force. Then the next one needs force again, or finds all of it done; nothing
 /// old is shown either way.
 #[test]

@@ -43,6 +43,7 @@ pub fn status(
             read_around: engine.traffic.read_around,
         }),
         fault: engine.fault.clone(),
+        clogged_segments: Some(engine.clogged).filter(|&segments| segments > 0),
         suspended: engine.suspended.as_ref().map(|of| suspended(of, engine.suspended_for, engine.requests_wait)),
         recovery: Some(recovery(report)),
         groups: shown.map(|(index, group)| group_status(group, lost(index) as u32)).collect(),

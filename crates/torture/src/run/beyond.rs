@@ -24,6 +24,7 @@ impl Run<'_> {
         self.tally.blocks_damaged += places.len() as u64;
         self.beyond = Some(beyond.cuts.clone());
         self.ruined = true;
+        self.shared.may_clog.set(true);
         places.into_iter().for_each(|place| rot::decay(&self.world, place, beyond.decay, beyond.nth));
     }
 

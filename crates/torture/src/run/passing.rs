@@ -26,6 +26,7 @@ impl Run<'_> {
         for (at, trouble) in cycle.passing.clone() {
             self.tally.passing += 1;
             self.ruined |= trouble.sort == Sort::Unpowered;
+            self.shared.may_clog.set(self.ruined);
             let (rt, world) = (session.cluster.reactor(0).clone(), self.world.clone());
             let (troubled, shared) = (troubled.clone(), self.shared.clone());
             let concerned: Vec<DiskId> = trouble.members.iter().map(|&n| disks[n]).collect();

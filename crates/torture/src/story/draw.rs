@@ -260,6 +260,7 @@ impl Story {
         super::absent::draw(&mut story, seed, tier);
         super::force::draw(&mut story, seed, tier);
         super::beyond::draw(&mut story, seed, tier);
+        super::ruined::draw(&mut story, seed, tier);
         // Apart from the rest too.
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story

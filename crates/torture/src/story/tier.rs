@@ -28,12 +28,14 @@ pub enum Tier {
     Rot,
     /// Groups that lack too many members, so that some that left take part again by force.
     Force,
+    /// Blocks beyond redundancy all over an array that is nearly full.
+    Ruined,
     /// Rot of what describes the data in more places than is promised to be borne.
     Beyond,
 }
 
-/// One story about everything in so many is one about rot beyond the promise instead, and one about members that take part again by
-/// force: these have no place in those with other harm.
+/// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
+/// and half a one about blocks beyond redundancy all over: these have no place in those with other harm.
 const APART_ONE_IN: u64 = 12;
 
 impl Tier {
@@ -42,6 +44,7 @@ impl Tier {
         match Rng::new(seed ^ 0x666F_7263).below(APART_ONE_IN) {
             0 if self == Self::All => Self::Beyond,
             1 if self == Self::All => Self::Force,
+            2 if self == Self::All && seed.is_multiple_of(2) => Self::Ruined,
             _ => self,
         }
     }
