@@ -4,7 +4,8 @@
 //! clients' workload, and optionally what the array's core and the clients' network cost. [`run`] plays it through for
 //! one array and gives an [`Outcome`]; [`result_files`] turns that into CSV and JSON.
 //!
-//! An [`Experiment`] is a published figure: scenarios, what to draw of their outcomes, and what must hold.
+//! An [`Experiment`] is a published figure: scenarios, what to draw of their outcomes, and the numbers that are judged by
+//! what was published.
 //!
 //! An outcome is a pure function of the scenario and a seed: no wall clock, no thread, no platform's mathematics, and
 //! numbers are written so that the same run gives the same bytes everywhere. Users' data are zeros that nobody looks at
