@@ -133,10 +133,18 @@ impl Reactor {
     }
 
     /// What a member has of a stripe below the header, if it has the header of this very stripe. A block that its device cannot
-    /// read costs it no other.
+    /// read costs it no other. Zeros are known by their checksums, and need not be there: an opening that was cut short may have
+    /// written the header, and not yet what it had found to be zeros.
     async fn proved_column(self: &Rc<Self>, stripe: &FoundStripe, of: &Readmission) -> Option<Buf> {
         self.told_by(of, &stripe.common).await?;
-        self.read_columns(&stripe.common, &[Some(of.device.ix)]).await.pop().flatten()
+        let mut own = self.read_columns(&stripe.common, &[Some(of.device.ix)]).await.pop().flatten()?;
+        let (column, zeros) = (self.column_readmitted(of), parity::checksum::crc32c(&[0; BLOCK]));
+        for (row, block) in own.bytes_mut().chunks_exact_mut(BLOCK).enumerate() {
+            if is_of_zeros(stripe, column, row, zeros) {
+                block.fill(0);
+            }
+        }
+        Some(own)
     }
 
     /// The entries, by column, in the header on a member's column, if it is that of this very stripe.
@@ -157,6 +165,17 @@ impl Reactor {
         buf.bytes_mut().fill(with);
         buf
     }
+}
+
+/// Whether a block of a stripe is zeros, by the checksums of its row; `zeros` is that of zeros.
+fn is_of_zeros(stripe: &FoundStripe, column: u8, row: usize, zeros: u32) -> bool {
+    let entry = |column: u8| stripe.entries[usize::from(column)].as_ref().map(|of| of[row]);
+    let rotation = stripe.common.rotation;
+    if rotation.is_data(column) {
+        return entry(column).is_some_and(|entry| entry.kind() != Kind::Void && entry.crc() == zeros);
+    }
+    let mut data = (0..stripe.common.width()).filter(|&column| rotation.is_data(column));
+    data.all(|column| entry(column).is_some_and(|entry| entry.kind() == Kind::Void || entry.crc() == zeros))
 }
 
 /// Whether what lies in the place of a block that is lost has the bits of its checksum that maps have.
