@@ -47,7 +47,7 @@ def descriptors():
 
 def status():
     answer = subprocess.run(STATUS, capture_output=True, timeout=30)
-    check(answer.returncode == 0, f"status: {answer.stderr.decode()}")
+    check(answer.returncode == 0, f"status: {answer.returncode}, {answer.stderr.decode()}{answer.stdout.decode()}")
     return json.loads(answer.stdout)
 
 
