@@ -83,7 +83,8 @@ def beside(bystander, peer, seconds, look=lambda: None, during=None):
     """The bystander's times beside a process, which is ended and waited for."""
     ended = fork.Event()
 
-    process = fork.Process(target=peer, args=(ended,))
+    # A check that fails ends all of this, and does not wait for the attack to end.
+    process = fork.Process(target=peer, args=(ended,), daemon=True)
     bystander.took()
     process.start()
     until = time.monotonic() + seconds
