@@ -113,7 +113,7 @@ async fn session<C: Control>(home: Rc<C>, socket: SocketId, due: Due, open: Open
             // Once it has begun, a line is not given more time by each of its bytes.
             due.set(due.get().map(|at| at.min(rt.now() + PATIENCE)));
             // Nor do clients that send lines by the megabyte have them looked through all at once.
-            share.have_done(async {}).await;
+            share.turn().await;
         }
     }
     due.set(None);

@@ -44,7 +44,8 @@ impl Share {
         .await
     }
 
-    async fn turn(&self) {
+    /// Waits until it is a connection's turn.
+    pub async fn turn(&self) {
         let mine = self.coming.get();
         self.coming.set(mine + 1);
         loop {

@@ -36,6 +36,7 @@ pub(crate) struct Handle {
     /// Bytes of requests taken in and not answered on the wire yet.
     pub(crate) window: Cell<usize>,
     pub(crate) client: Client,
+    /// What it has had of the reactor's turns, and whether its client is a busy one.
     pub(crate) paced: Paced,
 }
 

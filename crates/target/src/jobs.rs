@@ -1,5 +1,5 @@
-//! The queues between a session's reader and its workers: for reads, for reads of many pieces, for long work and for the rest,
-//! so that writes which wait for space hold up no read, and a request that concerns gigabytes no other.
+//! The queues between a session's reader and its workers, one for each [`Lane`], so that writes which wait for space hold up no
+//! read, and a request that concerns gigabytes no other.
 //!
 //! Workers are tasks that live as long as the session and are started only when all others are busy, so a client of
 //! depth 1 has one and nobody ever waits for a task to be made.
@@ -35,6 +35,7 @@ pub(crate) enum Work {
 /// Which queue a job goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
+    /// Reads of one piece.
     Reads,
     /// Reads of several pieces. A few at a time keep the devices busy.
     LongReads,
@@ -46,6 +47,19 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Lane; 5] = [Lane::Reads, Lane::LongReads, Lane::Long, Lane::Durable, Lane::Others];
+
+    /// Most workers of its queue. What a client has in flight beyond that waits its turn.
+    pub(crate) fn most_workers(self) -> u32 {
+        match self {
+            // The bits of the idle set.
+            Lane::Reads | Lane::Others => u128::BITS,
+            Lane::LongReads => 4,
+            Lane::Long | Lane::Durable => 1,
+        }
+    }
+
     pub(crate) fn of(job: &Job) -> Lane {
         let request = &job.asked.request;
         if matches!(job.work, Work::Durable) {
@@ -60,6 +74,14 @@ impl Lane {
         }
     }
 }
+
+const _: () = {
+    let mut n = 0;
+    while n < Lane::ALL.len() {
+        assert!(Lane::ALL[n] as usize == n);
+        n += 1;
+    }
+};
 
 /// A write that is taken in pieces as they arrive, and answered once.
 pub(crate) struct LongWrite {
@@ -97,10 +119,6 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Most workers of one queue: the bits of the idle set. What a client has in flight beyond that waits its turn.
-    pub(crate) const MANY: u32 = u128::BITS;
-    pub(crate) const FEW: u32 = 4;
-
     pub(crate) fn new(most: u32) -> Self {
         Self {
             queue: RefCell::default(),

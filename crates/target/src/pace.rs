@@ -6,8 +6,7 @@
 //!
 //! A request passes through several turns: it is received, read from a device, sent. So the length of a turn is what a client
 //! with one small request at a time waits several times over. Long turns cost least for each request. They are short as long
-//! as such a *modest* client is served beside *busy* ones; each receive and each send is short then, too. How many units
-//! make a short turn is measured, since processors and requests differ.
+//! as such a *modest* client is served beside *busy* ones; each receive and each send is short then, too.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,10 +18,8 @@ use crate::fair::{Fair, Had, Place};
 
 /// Units per turn: a thousand small requests. While all the work there is fits, nobody waits.
 const PER_TURN: i64 = 1024;
-/// How long a turn is to last while modest and busy clients are served side by side.
-const SHORT: Nanos = Nanos::micros(50);
-/// Fewest units of a short turn. What keeps the loop busy may be something else than sessions.
-const LEAST: i64 = 4;
+/// The same while modest and busy clients are served side by side.
+const PER_SHORT_TURN: i64 = 4;
 /// Units that sessions of clients which are not busy may take beyond those of a turn, before all that wait.
 const EXTRA: i64 = 4;
 /// Bytes that are copied at the price of one unit.
@@ -39,8 +36,6 @@ pub(crate) struct Pace {
     rt: Runtime,
     turn: Cell<u64>,
     left: Cell<i64>,
-    /// Units of a short turn.
-    short: Cell<i64>,
     waiting: Fair,
     ticking: Cell<bool>,
     /// When a modest client's request came last, and a busy one's.
@@ -62,7 +57,6 @@ impl Pace {
             rt: rt.clone(),
             turn: Cell::new(rt.turn()),
             left: Cell::new(PER_TURN),
-            short: Cell::new(LEAST),
             waiting: Fair::default(),
             ticking: Cell::new(false),
             modest: Cell::new(None),
@@ -111,7 +105,7 @@ impl Pace {
     fn begin_turn(&self) {
         let turn = self.rt.turn();
         if self.turn.replace(turn) != turn {
-            self.left.set(if self.is_crowded() { self.short.get() } else { PER_TURN });
+            self.left.set(if self.is_crowded() { PER_SHORT_TURN } else { PER_TURN });
             if !self.ticking.get() {
                 self.waiting.forget();
             }
@@ -133,12 +127,7 @@ impl Pace {
 
     /// Hands out the units of each turn for as long as anybody waits.
     async fn tick(&self) {
-        let mut began = None;
         loop {
-            let now = self.rt.precise_now();
-            if let Some(before) = began.replace(now) {
-                self.learn(now.since(before));
-            }
             self.begin_turn();
             while self.left.get() > 0 {
                 let Some(units) = self.waiting.let_in(|_| true) else {
@@ -148,18 +137,6 @@ impl Pace {
                 self.left.set(self.left.get() - units as i64);
             }
             self.rt.yield_now().await;
-        }
-    }
-}
-
-impl Pace {
-    /// The last turn took so long, and waited for nothing.
-    fn learn(&self, took: Nanos) {
-        let short = self.short.get();
-        if took > SHORT {
-            self.short.set((short * 7 / 8).max(LEAST));
-        } else if took < SHORT / 4 * 3 {
-            self.short.set((short + short / 8).min(PER_TURN));
         }
     }
 }

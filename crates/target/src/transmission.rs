@@ -43,11 +43,8 @@ pub(crate) struct Transmission<V> {
     pub(crate) queue: Rc<Queue>,
     /// What this session has had of the queue's turns.
     pub(crate) had: Had,
-    reads: Jobs,
-    long_reads: Jobs,
-    long: Jobs,
-    durable: Jobs,
-    others: Jobs,
+    /// By the lanes' numbers.
+    jobs: [Jobs; Lane::ALL.len()],
     stalled_after: Nanos,
     /// How many wait for room in the window.
     waiting: Cell<u32>,
@@ -68,11 +65,7 @@ impl<V: BlockVolume> Transmission<V> {
             pace: server.pace.clone(),
             queue: server.queue.clone(),
             had: Had::default(),
-            reads: Jobs::new(Jobs::MANY),
-            long_reads: Jobs::new(Jobs::FEW),
-            long: Jobs::new(1),
-            durable: Jobs::new(1),
-            others: Jobs::new(Jobs::MANY),
+            jobs: Lane::ALL.map(|lane| Jobs::new(lane.most_workers())),
             stalled_after: server.config.stalled_after,
             waiting: Cell::new(0),
             ended: RefCell::default(),
@@ -81,7 +74,7 @@ impl<V: BlockVolume> Transmission<V> {
 
     /// Nothing is served any more.
     pub(crate) fn close(&self) {
-        self.lanes().into_iter().for_each(Jobs::close);
+        self.jobs.iter().for_each(Jobs::close);
         self.outbox.close();
         // Workers that wait for room find that nobody wants their replies.
         self.handle.wake.notify();
@@ -95,8 +88,9 @@ impl<V: BlockVolume> Transmission<V> {
         missing: usize,
     ) -> Result<(), EndReason> {
         let client = &self.handle.client;
-        let most = if self.makes_small_steps() { SHORT_BYTES } else { usize::MAX };
-        if most == SHORT_BYTES {
+        let mut most = usize::MAX;
+        if self.makes_small_steps() {
+            most = SHORT_BYTES;
             self.take_turn(units_for(most)).await;
         }
         if missing > 0 {
@@ -115,7 +109,7 @@ impl<V: BlockVolume> Transmission<V> {
     fn rest(&self, input: &mut ReceiveBuffer) {
         input.rest();
         self.outbox.rest();
-        let workers: u32 = self.lanes().map(Jobs::rest).iter().sum();
+        let workers: u32 = self.jobs.iter().map(Jobs::rest).sum();
         self.handle.account.give(workers as usize * WORKER);
     }
 
@@ -228,18 +222,8 @@ impl<V: BlockVolume> Transmission<V> {
         }
     }
 
-    fn lanes(&self) -> [&Jobs; 5] {
-        [&self.reads, &self.long_reads, &self.long, &self.durable, &self.others]
-    }
-
     pub(crate) fn jobs(&self, lane: Lane) -> &Jobs {
-        match lane {
-            Lane::Reads => &self.reads,
-            Lane::LongReads => &self.long_reads,
-            Lane::Long => &self.long,
-            Lane::Durable => &self.durable,
-            Lane::Others => &self.others,
-        }
+        &self.jobs[lane as usize]
     }
 
     /// Sends nothing more, not even what is ready: part of a reply is missing.

@@ -26,8 +26,8 @@ pub(crate) async fn send_before(
     unless_ended(send, handle, Some(rt.sleep_until(deadline)), ended).await.map(|_| ())
 }
 
-/// Receives something, of at most `most` bytes, unless the session has to end before that. There is room in the buffer. If the session is told to rest
-/// meanwhile, this returns without having received anything.
+/// Receives something, of at most `most` bytes, unless the session has to end before that. There is room in the buffer. If the
+/// session is told to rest meanwhile, this returns without having received anything.
 pub(crate) async fn receive(
     rt: &Runtime,
     sock: SocketId,
