@@ -8,11 +8,11 @@ REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1, 2 and 3 lost members.
 ROUNDS ?= 6
 
-.PHONY: help run test setup lint unit torture operator trouble clients hostile siege crash threads bench man clean
+.PHONY: help run test setup lint unit torture operator trouble clients hostile siege crash python ray threads bench man clean
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
-	@echo 'make test      everything CI runs: lint, unit, torture, operator, trouble, clients, hostile, crash'
+	@echo 'make test      everything CI runs: lint, unit, torture, operator, trouble, clients, hostile, crash, python'
 	@echo 'make lint      formatting and clippy, warnings are errors'
 	@echo 'make unit      unit and property tests'
 	@echo 'make torture   $(REQUESTS) requests to whole arrays with faults in virtual time (REQUESTS=N)'
@@ -22,6 +22,8 @@ help:
 	@echo 'make hostile   clients that mean harm: what they can take of a server, and what others notice'
 	@echo 'make siege     the same for longer, and judged: a client waits no more than twice as long beside any of them'
 	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0 to 3 members lost (ROUNDS=N)'
+	@echo 'make python    the Python package, in an environment of its own'
+	@echo 'make ray       the same on Ray too, which is downloaded first (75 MB)'
 	@echo 'make threads   what threads share: models, real reactors under the thread sanitizer (nightly, rust-src), kill -9'
 	@echo 'make bench     the engine beside the limits of this machine'
 	@echo 'make man       man pages into target/man'
@@ -33,7 +35,7 @@ run:
 	target/release/cygnus demo
 
 test: setup lint unit
-	@$(MAKE) --no-print-directory PROGRAMS=made torture operator trouble clients hostile crash
+	@$(MAKE) --no-print-directory PROGRAMS=made torture operator trouble clients hostile crash python
 	@echo 'all tests passed'
 
 setup:
@@ -87,6 +89,12 @@ crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS) --preset serial --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid10 --lose 1
+
+python: target/debug/cygnus
+	python/test.sh
+
+ray: target/debug/cygnus
+	python/test.sh ray
 
 # The models and a short stress are unit tests too. The sanitizer needs the standard library built with it.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=(gcc libc6-dev)
 if [[ ${1:-test} == test ]]; then
     while read -r package _; do packages+=("$package"); done < <(grep -v '^#' tests/clients/packages.txt)
-    packages+=(psmisc procps)
+    packages+=(psmisc procps python3-venv)
 fi
 packages+=("${@:2}")
 

@@ -12,7 +12,7 @@ const REQUESTS: usize = 10_000;
 fuzz_target!(|input: &[u8]| {
     let Some((&choice, rest)) = input.split_first() else { return };
     let file = [MAGICS[usize::from(choice) % 2], rest].concat();
-    let options = ReadOptions { format: None, skip: Skip::AtMost(100) };
+    let options = ReadOptions { skip: Skip::AtMost(100), ..ReadOptions::default() };
     let Ok(reader) = TraceReader::new(Path::new("trace"), &file[..], options) else { return };
     for error in reader.take(REQUESTS).filter_map(Result::err) {
         assert!(error.to_string().starts_with("trace: "), "{error}");

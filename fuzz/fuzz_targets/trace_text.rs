@@ -6,8 +6,13 @@ use cygnus_workload::trace::{Format, MsrWriter, ReadOptions, Record, Skip, Trace
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
+const COLUMNS: &str = "time=3:us,op=0:R,offset=1:sectors,size=2,volume=4";
+
 fn read(bytes: &[u8], format: Option<Format>) -> Vec<Record> {
-    let options = ReadOptions { format, skip: Skip::All };
+    read_with(bytes, ReadOptions { format, skip: Skip::All, ..ReadOptions::default() })
+}
+
+fn read_with(bytes: &[u8], options: ReadOptions) -> Vec<Record> {
     match TraceReader::new(Path::new("trace"), bytes, options) {
         Ok(reader) => reader.map_while(Result::ok).collect(),
         Err(error) => {
@@ -19,8 +24,15 @@ fn read(bytes: &[u8], format: Option<Format>) -> Vec<Record> {
 
 fuzz_target!(|input: &[u8]| {
     let Some((&choice, file)) = input.split_first() else { return };
-    // One more than there are formats: none named, so that it is found out.
-    let records = read(file, Format::ALL.get(usize::from(choice) % (Format::ALL.len() + 1)).copied());
+    // Two more than there are formats: none named, so that it is found out; and columns.
+    let choice = usize::from(choice) % (Format::ALL.len() + 2);
+    let records = match choice > Format::ALL.len() {
+        true => {
+            let columns = Some(COLUMNS.parse().expect("it is of the right form"));
+            read_with(file, ReadOptions { columns, skip: Skip::All, ..ReadOptions::default() })
+        }
+        false => read(file, Format::ALL.get(choice).copied()),
+    };
     let mut writer = MsrWriter::new(Vec::new(), "fuzz");
     for record in &records {
         assert!(record.end() < 1 << 63 && (record.len > 0) == record.kind.has_range());

@@ -132,7 +132,7 @@ pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<En
         let before = run.array.traffic();
         let steady = run.random_writes(blocks).await?;
         let after = run.array.traffic();
-        let user = after.user_written - before.user_written;
+        let user = after.client_written - before.client_written;
         let moved = after.relocated - before.relocated;
         report.cleaning_amplification = (user + moved) as f64 / user as f64;
         report.theoretical_amplification = theory(run.live_share());

@@ -302,7 +302,7 @@ fn discard(discard: &Discard) -> DiscardDump {
 
 fn stream_word(stream: Stream) -> &'static str {
     match stream {
-        Stream::User => "user",
+        Stream::Clients => "clients",
         Stream::Relocation => "relocation",
         Stream::Meta => "meta",
     }

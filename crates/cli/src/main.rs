@@ -20,6 +20,7 @@ mod lab;
 mod ondisk;
 mod outfile;
 mod output;
+mod pace;
 mod plan;
 mod serve;
 mod sim;

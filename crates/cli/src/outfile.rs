@@ -21,6 +21,15 @@ pub fn open(path: &Path, replace: bool, state: &StateDir) -> Result<File, Failur
     File::options().write(true).open(path).map_err(failed)
 }
 
+/// Opens a result to be read and added to: a new one, or one that exists and is no member.
+pub fn append(path: &Path) -> Result<File, Failure> {
+    if path.symlink_metadata().is_ok() {
+        refuse_existing(path, true)?;
+    }
+    let opened = File::options().read(true).append(true).create(true).open(path);
+    opened.map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+}
+
 /// Writes a file that is whole or not there: with `replace` in place of one that exists and is no member.
 pub fn create<T>(
     path: &Path,

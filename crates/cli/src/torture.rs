@@ -144,7 +144,16 @@ fn bar(options: &Options, output: Output) -> ProgressBar {
 /// The first failures, each with its story made short and written down.
 fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Vec<FailedSeed> {
     let tell = |(n, failed): (usize, &cygnus_torture::SeedFailure)| {
-        let short = (n < TOLD && args.shrink > 0).then(|| short_story(failed.seed, args, plant, output)).flatten();
+        let short = (n < TOLD && args.shrink > 0).then(|| {
+            // It may take an hour where the story's array is large.
+            let (why, runs) = (one_line(&failed.failure), args.shrink);
+            output.warn(&format!(
+                "seed {} failed: {why}; making its story short by up to {runs} runs of it",
+                failed.seed
+            ));
+            short_story(failed.seed, args, plant, output)
+        });
+        let short = short.flatten();
         FailedSeed {
             seed: failed.seed,
             journal: failed.journal.clone(),

@@ -10,21 +10,23 @@ use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
 use crate::care::report::ScrubReport;
+use crate::care::scrub::Scrub;
+use crate::clean::emptied::Emptied;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
 use crate::error::{ArrayError, VolumeAdminError, VolumeError};
 use crate::job::JobStatus;
-use crate::map::l2p::MAX_VOLUME_BLOCKS;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::MAX_VOLUME_BLOCKS;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::recover::open::{OpenOptions, RecoveryReport, open};
 use crate::shared::Shared;
 use crate::space::role::GroupRole;
-use crate::status::{ArrayStatus, Traffic};
-use crate::survey::{BlockLocation, SegmentInfo};
+use crate::status::{ArrayStatus, Overview, Traffic};
+use crate::survey::{BlockLocation, SegmentInfo, Surveyor};
 use crate::volume::Volume;
+use crate::volume_state::VolumeState;
 use crate::work::Work;
 
 /// An open array, on its home reactor.
@@ -123,12 +125,12 @@ impl Array {
 
     /// State of everything.
     pub fn status(&self) -> ArrayStatus {
-        self.reactor.status()
+        Overview::of(&self.reactor).status()
     }
 
     /// Every segment, in the order of groups.
     pub fn segments(&self) -> Vec<SegmentInfo> {
-        self.reactor.segment_infos()
+        Surveyor::of(&self.reactor).segment_infos()
     }
 
     /// Where a block of a volume lies on the devices; `None` when it is not mapped, or there is no such volume.
@@ -138,29 +140,29 @@ impl Array {
             if lba.0 >= state.blocks() {
                 return None;
             }
-            self.reactor.locate_block(&state, lba).await
+            Surveyor::of(&self.reactor).locate_block(&state, lba).await
         })
     }
 
     /// What the group that holds the block at this byte of a volume is doing now; `None` where nothing is mapped.
     pub fn role_at(&self, volume: &Volume, offset: u64) -> Option<GroupRole> {
-        self.reactor.role_at(volume.state(), Lba::containing(offset))
+        Overview::of(&self.reactor).role_at(volume.state(), Lba::containing(offset))
     }
 
     /// Memory that the maps of all volumes take.
     pub fn map_bytes(&self) -> ByteSize {
-        ByteSize(self.reactor.shared.maps.bytes())
+        ByteSize(self.reactor.shared.controllers.memory().bytes())
     }
 
     /// What they may take from now on. Beyond it blocks that were never written are refused, with
     /// [`VolumeError::MapMemory`]; reads, overwrites and trims go on.
     pub fn set_map_limit(&self, limit: ByteSize) {
-        self.reactor.shared.maps.set_limit(limit.0);
+        self.reactor.shared.controllers.memory().set_limit(limit.0);
     }
 
     /// Counters alone, which are cheap.
     pub fn traffic(&self) -> Traffic {
-        self.reactor.traffic()
+        Overview::of(&self.reactor).traffic()
     }
 
     /// Long work: all that runs, and the last that has ended, oldest first.
@@ -177,7 +179,7 @@ impl Array {
     /// Starts a scrub, unless one is under way, and returns the number of its job. `now_unix` is the time in seconds since
     /// 1970 UTC; the array remembers when its last whole scrub ended.
     pub fn start_scrub(&self, now_unix: u64) -> u64 {
-        self.reactor.start_scrub(now_unix)
+        Scrub::start(&self.reactor, now_unix)
     }
 
     /// As [`Array::start_scrub`], and waits for its end.
@@ -243,7 +245,8 @@ impl Array {
                 id
             };
             array.commit().await?;
-            let volume = Arc::new(VolumeState::new(id, name, size, &array.reactor.shared.maps));
+            let controller = array.reactor.shared.controllers.controller(id, false);
+            let volume = Arc::new(VolumeState::new(id, name, size, controller));
             array.reactor.shared.add_volume(volume.clone());
             Ok(Volume::new(array.reactor.clone(), volume))
         })
@@ -276,12 +279,9 @@ impl Array {
 
     /// Takes a deleted volume's blocks off the segments' counts, a part at a time.
     async fn forget_blocks(&self, volume: &VolumeState) {
-        const AT_A_TIME: u64 = 1 << 16;
-        let end = Lba(MAX_VOLUME_BLOCKS);
-        let mut lba = volume.map.skip_holes(Lba(0), end);
-        while lba < end {
-            volume.map.clear_mapped(lba, AT_A_TIME, |old| self.reactor.shared.entry_replaced(volume, old, false));
-            lba = volume.map.skip_holes(lba.plus(AT_A_TIME), end);
+        let mut from = Lba(0);
+        while let Some(next) = self.reactor.shared.controllers.forget(&volume.controller, from) {
+            from = next;
             self.reactor.rt.yield_now().await;
         }
         self.reactor.home().space_changed.notify();
@@ -370,7 +370,7 @@ impl Array {
         reactor.end_segments();
         Flusher::of(reactor).flush_everything().await.map_err(ArrayError::Faulted)?;
         // The checkpoint may need the space.
-        reactor.release_pending().await;
+        Emptied::of(reactor).release_pending().await;
         Checkpointer::of(reactor).checkpoint().await.map_err(ArrayError::Faulted)?;
         // Of an array that ended cleanly an opening takes a member that lacks more than the last superblock for an old copy.
         Committer::of(reactor).until_all_are_on_record().await.map_err(ArrayError::Faulted)?;

@@ -189,9 +189,9 @@ async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState
     maps::drop_impossible(reactor, findings);
     recount(reactor, state, &mut steps);
     if let Some(root) = state.roots[0].as_ref().filter(|_| state.clean)
-        && root.mapped_blocks != reactor.shared.mapped()
+        && root.mapped_blocks != reactor.shared.held.blocks()
     {
-        let (says, are) = (root.mapped_blocks, reactor.shared.mapped());
+        let (says, are) = (root.mapped_blocks, reactor.shared.held.blocks());
         let text = format!(
             "checkpoint {} counts {says} mapped blocks and its pages hold {are}: compare the volumes with a backup",
             root.generation

@@ -45,7 +45,7 @@ impl MemberCounters {
 /// Counters of the whole array. Blocks unless said otherwise.
 #[derive(Default)]
 pub(crate) struct Totals {
-    pub user_written: AtomicU64,
+    pub client_written: AtomicU64,
     pub user_read: AtomicU64,
     pub relocated: AtomicU64,
     pub checkpoint_written: AtomicU64,

@@ -1,6 +1,6 @@
 //! What only the home reactor keeps: free space, the superblocks' contents, and what each of its services knows.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 
 use cygnus_format::ArrayState;
 use cygnus_runtime::{Event, Rounds};
@@ -12,12 +12,14 @@ use crate::care::places::Places;
 use crate::care::report::Scrubs;
 use crate::care::spoils::Spoils;
 use crate::care::watch::Watch;
+use crate::clean::candidates::Candidates;
 use crate::clean::cleaning::Cleaning;
 use crate::clean::throttle::ThrottleState;
 use crate::durable::checkpoints::Checkpoints;
 use crate::durable::records::Records;
 use crate::job::Jobs;
 use crate::resize::regroup::Regroup;
+use crate::shared::Shared;
 use crate::space::manager::Space;
 use crate::space::pins::Pins;
 
@@ -36,7 +38,7 @@ pub(crate) struct Home {
     pub flushing: Rounds<Result<(), String>>,
     pub checkpoints: Checkpoints,
     pub records: Records,
-    /// See [`crate::map::looks`].
+    /// See [`crate::space::looks`].
     pub grace: Rounds<()>,
     pub regroup: Regroup,
     pub places: Places,
@@ -58,6 +60,13 @@ impl Home {
     pub(crate) fn forget_member(&self, member: MemberIx) {
         self.watch.departures.borrow_mut().remove(&member);
         self.records.is_not_behind(member);
+    }
+
+    /// The segments that may be victims, as they are now, those among them that are being emptied or restored.
+    pub(crate) fn candidates(&self, shared: &Shared) -> RefMut<'_, Candidates> {
+        let mut candidates = self.cleaning.candidates.borrow_mut();
+        candidates.look(&shared.segments, shared.layout.groups(), &self.checkpoints, &self.space.borrow().turn);
+        candidates
     }
 
     pub(crate) fn new(space: Space, cleaning: Cleaning, state: ArrayState, uuid: Uuid, generation: u64) -> Self {

@@ -45,7 +45,7 @@ impl Reactor {
             }
             ToHome::MembersChanged => self.home().members_changed.notify(),
             ToHome::Flush { ticket } => {
-                let result = self.flush_for_guests().await;
+                let result = self.flush_for_clients().await;
                 self.answer(from, ticket, Answer::Flushed(result));
             }
         }
@@ -72,7 +72,7 @@ impl Reactor {
                     reactor.answer(from, ticket, Answer::Done);
                 });
             }
-            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Lane::User]),
+            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Lane::Clients]),
             ToOwner::Hold { ticket } => {
                 self.hold.set(true);
                 self.close_stripes();

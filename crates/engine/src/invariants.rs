@@ -13,16 +13,25 @@ impl Array {
     /// # Errors
     /// Says which invariant does not hold, and where.
     pub fn invariants(&self) -> Result<(), String> {
-        self.reactor.invariants()
+        Invariants::of(&self.reactor).invariants()
     }
 }
 
-impl Reactor {
+/// Compares counts with maps, and states with lists.
+pub(crate) struct Invariants<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Invariants<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     fn invariants(&self) -> Result<(), String> {
         let pointed = self.count_entries()?;
         self.compare_counts(&pointed)?;
         self.compare_free_lists()?;
-        let (durable, complete) = (self.shared.durable(), self.shared.stripes.complete_below());
+        let (durable, complete) = (self.reactor.shared.durable(), self.reactor.shared.stripes.complete_below());
         if durable > complete {
             return Err(format!(
                 "stripes below {durable} count as durable, and only those below {complete} are complete"
@@ -34,13 +43,13 @@ impl Reactor {
     /// Entries by segment. Each points to a data column of a segment that may hold data, and each volume's and the
     /// array's number of mapped blocks is what the maps hold.
     fn count_entries(&self) -> Result<BTreeMap<SegIx, u32>, String> {
-        let shared = &self.shared;
+        let shared = &self.reactor.shared;
         let mut pointed: BTreeMap<SegIx, u32> = BTreeMap::new();
         let mut wrong = None;
         let mut all = 0;
         for volume in shared.volumes() {
             let mut mapped = 0;
-            volume.map.for_each_held(volume.blocks(), |lba, entry| {
+            volume.controller.for_each_held(volume.blocks(), |lba, entry| {
                 mapped += 1;
                 if !entry.is_mapped() {
                     return;
@@ -52,7 +61,7 @@ impl Reactor {
                 let seg = shared.segments.index(place.group, place.segment);
                 *pointed.entry(seg).or_default() += 1;
                 let state = shared.segments.state(seg);
-                let parity = !self.columns_of(&place).is_data(place.column);
+                let parity = !self.reactor.columns_of(&place).is_data(place.column);
                 if parity || matches!(state, SegState::Free | SegState::Meta | SegState::Pending | SegState::Withheld) {
                     wrong.get_or_insert_with(|| {
                         format!("{lba} of {} is mapped to {place:?}, in a segment that is {state:?}", volume.name)
@@ -60,14 +69,16 @@ impl Reactor {
                 }
             });
             all += mapped;
-            if mapped != volume.mapped() {
-                let says = volume.mapped();
+            if mapped != volume.controller.held() {
+                let says = volume.controller.held();
                 wrong.get_or_insert_with(|| format!("{} has {mapped} mapped blocks and counts {says}", volume.name));
             }
         }
         // A volume being deleted counts until the last of its blocks is forgotten.
-        if shared.mapped() != all && (self.home().regroup.deleting.get() == 0 || shared.mapped() < all) {
-            let says = shared.mapped();
+        if shared.held.blocks() != all
+            && (self.reactor.home().regroup.deleting.get() == 0 || shared.held.blocks() < all)
+        {
+            let says = shared.held.blocks();
             wrong.get_or_insert_with(|| format!("the array has {all} mapped blocks and counts {says}"));
         }
         wrong.map_or(Ok(pointed), Err)
@@ -76,10 +87,10 @@ impl Reactor {
     /// The live blocks of every segment are the entries that point to it, but of open ones: the blocks of the open stripe
     /// are not counted yet.
     fn compare_counts(&self, pointed: &BTreeMap<SegIx, u32>) -> Result<(), String> {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         for seg in table.all().filter(|&seg| table.state(seg) != SegState::Open) {
             let (live, entries) = (table.live(seg), pointed.get(&seg).copied().unwrap_or(0));
-            let forgetting = self.home().regroup.deleting.get() > 0 && live > entries;
+            let forgetting = self.reactor.home().regroup.deleting.get() > 0 && live > entries;
             if live != entries && !forgetting {
                 let ((group, segment), state) = (table.locate(seg), table.state(seg));
                 return Err(format!("{group} {segment} ({state:?}) counts {live} live blocks, and {entries} are"));
@@ -90,8 +101,8 @@ impl Reactor {
 
     /// What is free is in exactly one list, and what is in a list is free and empty.
     fn compare_free_lists(&self) -> Result<(), String> {
-        let table = &self.shared.segments;
-        let space = self.home().space.borrow();
+        let table = &self.reactor.shared.segments;
+        let space = self.reactor.home().space.borrow();
         let mut listed: BTreeMap<SegIx, u32> = BTreeMap::new();
         space.listed().for_each(|seg| *listed.entry(seg).or_default() += 1);
         for seg in table.all() {

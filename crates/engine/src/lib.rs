@@ -22,7 +22,7 @@ mod inbox;
 mod invariants;
 mod job;
 mod log;
-mod map;
+mod lsa;
 mod peers;
 pub mod planted;
 mod reactor;
@@ -35,6 +35,7 @@ mod space;
 mod status;
 mod survey;
 mod volume;
+mod volume_state;
 mod work;
 mod write;
 
@@ -51,7 +52,7 @@ pub use cygnus_volume::Extent;
 pub use error::{ArrayError, GroupError, MemberError, VolumeAdminError, VolumeError};
 pub use job::{Job, JobKind, JobState, JobStatus, Jobs};
 pub use log::Log;
-pub use map::l2p::{MAX_VOLUME_BLOCKS, MapRule};
+pub use lsa::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
 pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect};
 pub use recover::create::{

@@ -27,7 +27,7 @@ pub(crate) enum ToOwner {
     Blocks { ticket: u64, seg: SegIx, column: u8, row: u32, count: u32 },
     /// Groups were added: from this answer on the asker relies on everybody having seen them.
     Grown { ticket: u64 },
-    /// Answered when all looks have ended that are under way: see [`crate::map::looks`].
+    /// Answered when all looks have ended that are under way: see [`crate::space::looks`].
     EndLooks { ticket: u64 },
     /// Send the open user stripe to the devices.
     Drain { ticket: u64 },

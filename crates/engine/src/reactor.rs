@@ -12,10 +12,10 @@ use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::care::member::Departure;
 use crate::home::Home;
-use crate::map::looks::Looks;
 use crate::peers::Peers;
 use crate::read::pace::Paces;
 use crate::shared::Shared;
+use crate::space::looks::Looks;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::unflushed::UnflushedStripes;
@@ -168,7 +168,7 @@ impl Reactor {
         }
     }
 
-    /// Whether guests write faster than devices flush, so that they have to wait. Sees to a flush then.
+    /// Whether clients write faster than devices flush, so that they have to wait. Sees to a flush then.
     pub(crate) fn must_flush_first(self: &Rc<Self>) -> bool {
         let full = self.unflushed.borrow_mut().is_full(self.shared.durable());
         if full {

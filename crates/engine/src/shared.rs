@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors};
+use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
 use cygnus_policy::Policies;
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{GroupId, Lba, MemberIx, SegmentId, VolumeId};
+use cygnus_types::{GroupId, MemberIx, SegmentId, VolumeId};
 
 use crate::care::member::MemberShared;
 use crate::care::suspension::Suspension;
 use crate::clean::throttle::Latencies;
 use crate::counters::Totals;
 use crate::log::{During, Log};
-use crate::map::l2p::MapMemory;
-use crate::map::order::WriteOrder;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::{Controllers, MapRule};
 use crate::space::grown::Grown;
+use crate::space::held::Held;
 use crate::space::newest::NewestLayout;
 use crate::space::protections::Protections;
 use crate::space::segments::SegmentTable;
+use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
 use crate::write::numbers::StripeNumbers;
 
@@ -31,7 +31,7 @@ const ONE_BEGUN: u64 = 1 << 32;
 /// An R-group as the reactors see it.
 pub(crate) struct GroupShared {
     state: AtomicU8,
-    /// Reads of guests, for cleaning yields to them: those under way in the low half, all that were begun in the high one.
+    /// Reads of clients, for cleaning yields to them: those under way in the low half, all that were begun in the high one.
     reads: AtomicU64,
 }
 
@@ -46,23 +46,17 @@ pub(crate) struct Shared {
     pub layout: Arc<NewestLayout>,
     pub protections: Protections,
     pub policies: Policies,
-    pub segments: SegmentTable,
+    pub segments: Arc<SegmentTable>,
     pub members: Grown<MemberShared>,
-    pub order: WriteOrder,
+    /// What the controllers of all volumes share.
+    pub controllers: Controllers,
+    /// Blocks that they hold, and may.
+    pub held: Arc<Held>,
     pub array_tag: u64,
     /// Number of this opening of the array for writing.
     pub session: u64,
-    /// Blocks that volumes may hold in all.
-    usable: AtomicU64,
-    /// Memory of the maps.
-    pub maps: Arc<MapMemory>,
-    /// Whether a checkpoint is writing the maps.
-    map_is_written: AtomicBool,
-    /// Blocks unmapped since it began: it may have written them, and others that take their place come on top.
-    unmapped_meanwhile: AtomicU64,
     pub totals: Totals,
     volumes: RwLock<BTreeMap<VolumeId, Arc<VolumeState>>>,
-    mapped: AtomicU64,
     /// The sequences of stripes.
     pub stripes: StripeNumbers,
     durable: AtomicU64,
@@ -70,7 +64,7 @@ pub(crate) struct Shared {
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
     pub since_checkpoint: AtomicU64,
-    /// How long guests waited for devices lately.
+    /// How long clients waited for devices lately.
     pub latencies: Latencies,
     groups: Grown<GroupShared>,
     /// Damaged segments that keep all that could give writers room; 0 while there is room.
@@ -96,8 +90,7 @@ pub(crate) struct SharedParts {
     pub array_tag: u64,
     pub session: u64,
     pub usable: u64,
-    pub maps: Arc<MapMemory>,
-    pub volumes: Vec<Arc<VolumeState>>,
+    pub map: MapRule,
     pub first_write_seq: u64,
     pub first_stripe_seq: u64,
     pub reactors: usize,
@@ -107,22 +100,20 @@ pub(crate) struct SharedParts {
 impl Shared {
     pub(crate) fn new(parts: SharedParts) -> Self {
         let layout = Arc::new(NewestLayout::new(parts.layout));
+        let segments = Arc::new(SegmentTable::new(layout.clone()));
+        let held = Arc::new(Held::new(parts.usable));
         Self {
-            segments: SegmentTable::new(layout.clone()),
+            controllers: Controllers::new(parts.map, parts.first_write_seq, segments.clone(), held.clone()),
+            held,
+            segments,
             layout,
             protections: parts.protections,
             policies: parts.policies,
             members: Grown::new(MAX_MEMBERS, parts.members),
-            order: WriteOrder::new(parts.first_write_seq),
             array_tag: parts.array_tag,
             session: parts.session,
-            usable: AtomicU64::new(parts.usable),
-            maps: parts.maps,
-            map_is_written: AtomicBool::new(false),
-            unmapped_meanwhile: AtomicU64::new(0),
             totals: Totals::default(),
-            volumes: RwLock::new(parts.volumes.into_iter().map(|v| (v.id, v)).collect()),
-            mapped: AtomicU64::new(0),
+            volumes: RwLock::default(),
             stripes: StripeNumbers::new(parts.first_stripe_seq, parts.reactors),
             durable: AtomicU64::new(parts.first_stripe_seq),
             admission: Admission::default(),
@@ -192,50 +183,6 @@ impl Shared {
         self.volumes.write().expect("no holder panics").remove(&id);
     }
 
-    /// Blocks that hold data over all volumes, those counted of which it is lost.
-    pub(crate) fn mapped(&self) -> u64 {
-        self.mapped.load(Ordering::Relaxed)
-    }
-
-    /// Whether `blocks` more can be mapped at once.
-    #[inline]
-    pub(crate) fn has_space(&self, blocks: u64) -> bool {
-        let unmapped = self.unmapped_meanwhile.load(Ordering::Relaxed);
-        self.mapped() + unmapped + blocks <= self.usable() && self.maps.has_room()
-    }
-
-    /// Whether one more cannot be mapped only because of the checkpoint under way.
-    pub(crate) fn waits_for_checkpoint(&self) -> bool {
-        self.mapped() < self.usable() && self.maps.has_room() && self.is_map_written()
-    }
-
-    /// Whether a checkpoint is writing the maps.
-    pub(crate) fn is_map_written(&self) -> bool {
-        self.map_is_written.load(Ordering::Acquire)
-    }
-
-    /// A checkpoint begins to write the maps. What it writes is bounded by what may be mapped: blocks that are unmapped
-    /// from now on count until it has ended, for it comes by each address once and may meet what took their place too.
-    pub(crate) fn begin_writing_maps(&self) {
-        self.map_is_written.store(true, Ordering::Release);
-    }
-
-    /// It has ended.
-    pub(crate) fn end_writing_maps(&self) {
-        self.map_is_written.store(false, Ordering::Release);
-        self.unmapped_meanwhile.store(0, Ordering::Release);
-    }
-
-    /// Blocks that volumes may hold in all.
-    #[inline]
-    pub(crate) fn usable(&self) -> u64 {
-        self.usable.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_usable(&self, blocks: u64) {
-        self.usable.store(blocks, Ordering::Relaxed);
-    }
-
     /// Takes in a group that was added, with the devices of its members: under a number that no group has any more, or
     /// the next one.
     pub(crate) fn add_group(&self, group: GroupId, extents: &[Extent], devices: &[DeviceInfo]) {
@@ -290,56 +237,6 @@ impl Shared {
         self.clogged.store(segments, Ordering::Relaxed);
     }
 
-    /// Accounts for a map entry that changed from `old` to something, or to nothing.
-    #[inline]
-    pub(crate) fn entry_replaced(&self, volume: &VolumeState, old: MapEntry, held_now: bool) {
-        if old.is_mapped() {
-            self.segments.drop_live(old.pba());
-        }
-        match (old.is_held(), held_now) {
-            (false, true) => {
-                self.mapped.fetch_add(1, Ordering::Relaxed);
-                volume.mapped.fetch_add(1, Ordering::Relaxed);
-            }
-            (true, false) => {
-                if self.map_is_written.load(Ordering::Relaxed) {
-                    self.unmapped_meanwhile.fetch_add(1, Ordering::Relaxed);
-                }
-                self.mapped.fetch_sub(1, Ordering::Relaxed);
-                volume.mapped.fetch_sub(1, Ordering::Relaxed);
-            }
-            (true, true) | (false, false) => {}
-        }
-    }
-
-    /// Counts a volume's blocks afresh from its map, adding them to the segments; when the array is opened.
-    pub(crate) fn recount(&self, volume: &VolumeState) {
-        let mut mapped = 0;
-        volume.map.for_each_held(crate::map::l2p::MAX_VOLUME_BLOCKS, |_, entry| {
-            mapped += 1;
-            if entry.is_mapped() {
-                self.segments.add_live(self.segments.of(entry.pba()), 1);
-            }
-        });
-        volume.mapped.store(mapped, Ordering::Relaxed);
-        self.mapped.fetch_add(mapped, Ordering::Relaxed);
-    }
-
-    /// Clears a range of a volume's map, all of it in one region, and if anything was mapped there calls `record` with
-    /// the sequence of the discard, before any later write of the region can be published.
-    pub(crate) fn clear_range(&self, volume: &VolumeState, from: Lba, blocks: u64, record: impl FnOnce(u64)) {
-        let turn = self.order.enter(volume.id, from);
-        let mut any = false;
-        let cleared = |old: MapEntry| {
-            any |= old != MapEntry::ZEROS;
-            self.entry_replaced(volume, old, false);
-        };
-        volume.clear_all(from, blocks, cleared);
-        if any {
-            record(turn.seq());
-        }
-    }
-
     /// Every stripe below this sequence is durable on all members in service.
     pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
@@ -357,12 +254,12 @@ impl Shared {
         self.groups[group.index()].reads.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Reads of guests under way in a group.
+    /// Reads of clients under way in a group.
     pub(crate) fn reads(&self, group: GroupId) -> u32 {
         self.groups[group.index()].reads.load(Ordering::Relaxed) as u32
     }
 
-    /// Reads of guests begun in a group; wraps around.
+    /// Reads of clients begun in a group; wraps around.
     pub(crate) fn reads_begun(&self, group: GroupId) -> u32 {
         (self.groups[group.index()].reads.load(Ordering::Relaxed) / ONE_BEGUN) as u32
     }
@@ -425,12 +322,12 @@ impl Shared {
     /// What was replaced in the maps until now can go when all reactors have answered a message from now on.
     pub(crate) fn begin_settling_maps(&self) {
         let volumes = self.volumes();
-        self.maps.begin_round(volumes.iter().map(|volume| &volume.map));
+        self.controllers.begin_settling(volumes.iter().map(|volume| &volume.controller));
     }
 
     /// They have.
     pub(crate) fn end_settling_maps(&self) {
         let volumes = self.volumes();
-        self.maps.end_round(volumes.iter().map(|volume| &volume.map));
+        self.controllers.end_settling(volumes.iter().map(|volume| &volume.controller));
     }
 }

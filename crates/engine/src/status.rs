@@ -8,14 +8,16 @@ use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeI
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
 use crate::care::places::Spare;
+use crate::care::seats::Seats;
+use crate::care::suspect::Suspicions;
 use crate::care::suspension::Suspended;
 use crate::care::trouble::Trouble;
 use crate::counters::{MemberCounters, read};
-use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::read::pace::MemberPace;
 use crate::space::role::GroupRole;
 use crate::space::segments::SegState;
+use crate::volume_state::VolumeState;
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]
@@ -122,7 +124,7 @@ pub struct MemberStatus {
     pub capabilities: Option<Capabilities>,
     /// Bytes written by the array.
     pub written: u64,
-    /// Bytes read for users.
+    /// Bytes read for clients.
     pub read: u64,
     /// Bytes read for cleaning.
     pub cleaning_read: u64,
@@ -207,9 +209,9 @@ pub struct VolumeStatus {
 /// Counts since the array was opened. Blocks of 4 KiB where not said otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Written by users.
-    pub user_written: u64,
-    /// Read by users.
+    /// Written by clients.
+    pub client_written: u64,
+    /// Read by clients.
     pub user_read: u64,
     /// Moved by cleaning.
     pub relocated: u64,
@@ -254,28 +256,37 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Blocks written to the devices for each block written by users.
+    /// Blocks written to the devices for each block written by clients.
     pub fn write_amplification(&self) -> f64 {
-        let all = self.user_written
+        let all = self.client_written
             + self.relocated
             + self.checkpoint_written
             + self.parity_written
             + self.header_written
             + self.padding_written;
-        all as f64 / (self.user_written.max(1)) as f64
+        all as f64 / (self.client_written.max(1)) as f64
     }
 
-    /// Data blocks written (users' and moved) for each block written by users: what cleaning alone costs.
+    /// Data blocks written (clients' and moved) for each block written by clients: what cleaning alone costs.
     pub fn cleaning_amplification(&self) -> f64 {
-        (self.user_written + self.relocated) as f64 / (self.user_written.max(1)) as f64
+        (self.client_written + self.relocated) as f64 / (self.client_written.max(1)) as f64
     }
 }
 
-impl Reactor {
+/// Collects the state of everything.
+pub(crate) struct Overview<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Overview<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     pub(crate) fn traffic(&self) -> Traffic {
-        let t = &self.shared.totals;
+        let t = &self.reactor.shared.totals;
         Traffic {
-            user_written: read(&t.user_written),
+            client_written: read(&t.client_written),
             user_read: read(&t.user_read),
             relocated: read(&t.relocated),
             checkpoint_written: read(&t.checkpoint_written),
@@ -301,9 +312,9 @@ impl Reactor {
     }
 
     pub(crate) fn status(&self) -> ArrayStatus {
-        self.note_health();
-        let shared = &self.shared;
-        let state = self.home().state.borrow();
+        Suspicions::of(self.reactor).note_health();
+        let shared = &self.reactor.shared;
+        let state = self.reactor.home().state.borrow();
         let geometry = shared.layout.geometry();
         let blocks = |n: u64| ByteSize(n * BLOCK as u64);
         let members: Vec<_> = state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect();
@@ -316,23 +327,23 @@ impl Reactor {
         };
         ArrayStatus {
             health: member_state::health(there.map(|m| m.state), serves),
-            suspended_for: suspended.as_ref().map_or(Nanos::ZERO, |of| self.rt.now().since(of.since)),
+            suspended_for: suspended.as_ref().map_or(Nanos::ZERO, |of| self.reactor.rt.now().since(of.since)),
             suspended,
             requests_wait: shared.suspension.requests_wait(),
             spares: state
                 .spares
                 .iter()
-                .map(|desc| SpareStatus::new(desc, &self.home().places.spares.borrow()))
+                .map(|desc| SpareStatus::new(desc, &self.reactor.home().places.spares.borrow()))
                 .collect(),
             name: state.name.clone(),
-            uuid: self.home().uuid,
+            uuid: self.reactor.home().uuid,
             preset: state.preset.clone(),
             data: geometry.data,
             parity: geometry.parity,
             chunk: blocks(geometry.chunk_blocks.into()),
             segment: ByteSize(geometry.segment_bytes()),
-            usable: blocks(shared.usable()),
-            mapped: blocks(shared.mapped()),
+            usable: blocks(shared.held.usable()),
+            mapped: blocks(shared.held.blocks()),
             fault: shared.fault(),
             clogged: shared.clogged(),
             pressure_ns: shared.admission.delay().max(shared.admission.interval()),
@@ -347,24 +358,27 @@ impl Reactor {
                     id: v.id,
                     name: v.name.clone(),
                     size: v.size(),
-                    mapped: blocks(v.mapped()),
+                    mapped: blocks(v.controller.held()),
                     lost: v.lost(),
-                    unknown: v.is_in_doubt().then(|| blocks(v.blocks().saturating_sub(v.map.entries()))),
+                    unknown: v
+                        .controller
+                        .is_in_doubt()
+                        .then(|| blocks(v.blocks().saturating_sub(v.controller.known()))),
                 })
                 .collect(),
-            hung_after: self.rt.patience(),
+            hung_after: self.reactor.rt.patience(),
             traffic: self.traffic(),
         }
     }
 
     /// What the group that holds a block is doing; `None` if the block is not mapped.
     pub(crate) fn role_at(&self, volume: &VolumeState, lba: Lba) -> Option<GroupRole> {
-        let entry = volume.map.get(lba);
-        entry.is_mapped().then(|| self.home().space.borrow().role(self.place(entry).group.index()))
+        let entry = volume.controller.locate(lba);
+        entry.is_mapped().then(|| self.reactor.home().space.borrow().role(self.reactor.place(entry).group.index()))
     }
 
     fn group_status(&self, group: usize) -> GroupStatus {
-        let (shared, space) = (&self.shared, self.home().space.borrow());
+        let (shared, space) = (&self.reactor.shared, self.reactor.home().space.borrow());
         let id = GroupId(group as u16);
         let count = |state| shared.segments.of_group(id).filter(|&s| shared.segments.state(s) == state).count() as u32;
         let settled = shared.segments.of_group(id).filter(|&s| shared.segments.state(s) != SegState::Open);
@@ -386,12 +400,12 @@ impl Reactor {
 
     fn member_status(&self, ix: usize, desc: &cygnus_format::MemberDesc) -> MemberStatus {
         let member = MemberIx(ix as u16);
-        let state = &self.shared.members[ix];
+        let state = &self.reactor.shared.members[ix];
         MemberStatus {
             member,
-            group: self.shared.layout.column_of(member).0,
+            group: self.reactor.shared.layout.column_of(member).0,
             name: state.name(),
-            successor: self.successor_name(member),
+            successor: Seats::of(self.reactor).successor_name(member),
             uuid: desc.uuid,
             size: ByteSize(desc.size_bytes),
             // The superblocks may not know yet that it has left.
@@ -403,17 +417,17 @@ impl Reactor {
                 (None, Some(_), Departure::Trouble(trouble)) => Some(trouble),
                 (trouble, ..) => trouble,
             },
-            capabilities: self.device_in_service(member).map(|dev| self.rt.capabilities(dev)),
+            capabilities: self.reactor.device_in_service(member).map(|dev| self.reactor.rt.capabilities(dev)),
             written: read(&state.counters.written),
             read: read(&state.counters.read),
             cleaning_read: read(&state.counters.cleaning_read),
             scrub_read: read(&state.counters.scrub_read),
             trimmed: read(&state.counters.trimmed),
-            pace: self.member_pace(member),
-            slow_to_answer: self.device_in_service(member).and_then(|dev| self.rt.slow_to_answer(dev)),
+            pace: self.reactor.member_pace(member),
+            slow_to_answer: self.reactor.device_in_service(member).and_then(|dev| self.reactor.rt.slow_to_answer(dev)),
             errors: error_counts(&state.counters),
-            lifetime: state.errors(self.turned_slow(member)),
-            suspect: self.suspicion(member),
+            lifetime: state.errors(self.reactor.turned_slow(member)),
+            suspect: Suspicions::of(self.reactor).suspicion(member),
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Where things lie: for people who want to see, and for those who must find a block on a disk.
 
-use std::rc::Rc;
-
 use cygnus_format::{Entry, Kind, Place, Protection};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
-use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
+use crate::read::scan::Scanner;
 use crate::space::segments::SegState;
+use crate::volume_state::VolumeState;
 
 /// A segment as the array sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +68,18 @@ pub struct BlockSummary {
     pub segment_seq: u64,
 }
 
-impl Reactor {
+/// Tells where things lie: see the module's text.
+pub(crate) struct Surveyor<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Surveyor<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     pub(crate) fn segment_infos(&self) -> Vec<SegmentInfo> {
-        let table = &self.shared.segments;
+        let table = &self.reactor.shared.segments;
         let one = |seg| {
             let (group, segment) = table.locate(seg);
             let state = match table.state(seg) {
@@ -89,19 +97,19 @@ impl Reactor {
     }
 
     /// Where a block lies; `None` when it is not mapped.
-    pub(crate) async fn locate_block(self: &Rc<Self>, volume: &VolumeState, lba: Lba) -> Option<BlockLocation> {
-        let _look = self.looks.begin();
-        let entry = volume.map.get(lba);
+    pub(crate) async fn locate_block(&self, volume: &VolumeState, lba: Lba) -> Option<BlockLocation> {
+        let _look = self.reactor.looks.begin();
+        let entry = volume.controller.locate(lba);
         if !entry.is_mapped() {
             return None;
         }
-        let place = self.place(entry);
-        let (member, state) = self.shared.member(place.group, place.column);
-        let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        let intact = match self.device_holding(member, place.segment) {
+        let place = self.reactor.place(entry);
+        let (member, state) = self.reactor.shared.member(place.group, place.column);
+        let offset = self.reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
+        let intact = match self.reactor.device_holding(member, place.segment) {
             Some(dev) => {
-                let buf = self.rt.alloc(BLOCK);
-                self.rt.read(dev, offset, buf.full()).await.is_ok()
+                let buf = self.reactor.rt.alloc(BLOCK);
+                self.reactor.rt.read(dev, offset, buf.full()).await.is_ok()
                     && entry.matches(parity::checksum::crc32c(buf.bytes()))
             }
             None => false,
@@ -114,7 +122,7 @@ impl Reactor {
             member,
             device: state.name(),
             offset,
-            protection: self.columns_of(&place).protection(),
+            protection: self.reactor.columns_of(&place).protection(),
             map_crc: entry.crc_bits(),
             summary: self.summary_at(place).await,
             intact,
@@ -122,10 +130,10 @@ impl Reactor {
     }
 
     /// Follows the stripes of a segment to the one that holds a place.
-    async fn summary_at(self: &Rc<Self>, place: Place) -> Option<BlockSummary> {
+    async fn summary_at(&self, place: Place) -> Option<BlockSummary> {
         let (mut row, mut life) = (0, None);
         loop {
-            let stripe = self.stripe_at(place.group, place.segment, row, life).await?;
+            let stripe = Scanner::of(self.reactor).stripe_at(place.group, place.segment, row, life).await?;
             let common = stripe.common;
             if place.row < common.end_row() {
                 let within = place.row.checked_sub(common.first_data_row())?;

@@ -10,8 +10,8 @@ use cygnus_volume::Extent;
 
 use crate::counters::count;
 use crate::error::VolumeError;
-use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
+use crate::volume_state::VolumeState;
 use crate::work::Work;
 
 /// Entries of the map that are looked at in one go.
@@ -127,7 +127,7 @@ impl Volume {
     #[inline]
     pub fn announce(&self, offset: u64) {
         if offset < self.size() {
-            self.state.map.prefetch(Lba::containing(offset));
+            self.state.controller.announce(Lba::containing(offset));
         }
     }
 
@@ -260,7 +260,7 @@ impl Volume {
     /// blocks only that it takes no time worth mentioning.
     pub fn extents(&self, offset: u64, len: u64, most: usize) -> Vec<Extent> {
         let end = (offset + len).min(self.size());
-        if self.state.is_in_doubt() && offset < end {
+        if self.state.controller.is_in_doubt() && offset < end {
             // What nobody knows is no hole.
             return vec![Extent { len: end - offset, mapped: true }];
         }
@@ -268,7 +268,7 @@ impl Volume {
         let (mut from, past) = (Lba::containing(offset), Lba(end.div_ceil(BLOCK as u64)));
         let mut mapped = Vec::new();
         let mut looks = LOOKS;
-        while let Some(next) = self.state.map.next_mapped(from, past, &mut mapped) {
+        while let Some(next) = self.state.controller.next_known(from, past, &mut mapped) {
             looks = looks.saturating_sub(mapped.len().max(1));
             for (lba, _) in mapped.drain(..) {
                 // What lies before it is a hole.
@@ -289,7 +289,7 @@ impl Volume {
 
     /// Bytes of data that the volume holds.
     pub fn mapped(&self) -> ByteSize {
-        ByteSize(self.state.mapped() * BLOCK as u64)
+        ByteSize(self.state.controller.held() * BLOCK as u64)
     }
 }
 

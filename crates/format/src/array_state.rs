@@ -6,11 +6,10 @@ use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 
 use crate::constants::{
     MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
-    MAX_VOLUME_NAME, MAX_VOLUMES,
+    MAX_VOLUME_NAME, MAX_VOLUMES, SPARE,
 };
 use crate::geometry::Geometry;
 use crate::layout::{Extent, Layout, LayoutError, allocate};
-use crate::superblock::SPARE;
 
 /// The array as its superblocks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,13 @@
 //! The numbers of the format, with the reason for each and the relations between them checked at compile time.
 
-use cygnus_types::{BLOCK, Pba};
+use cygnus_types::{BLOCK, MemberIx, Pba};
 
 /// Version of every structure described here. A reader refuses any other: additions go through the feature bits, so
 /// this changes only when the old structures can no longer be told from the new ones.
 pub const FORMAT_VERSION: u16 = 5;
+
+/// The member number in the superblock of a spare.
+pub const SPARE: MemberIx = MemberIx(u16::MAX);
 
 /// Bytes of one superblock slot. Room for the worst array the limits below allow (asserted in `superblock`), so that
 /// "superblock full" cannot happen to a user; a usual array writes 8 KiB of it.

@@ -59,4 +59,4 @@ pub use protection::{PROTECTION_PAGE_FRAMES, Protection, ProtectionPage, Unknown
 pub use slots::{SlotCopy, Slots, copies_for, empty_slot};
 pub use standing::Standing;
 pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};
-pub use superblock::{SPARE, Superblock, SuperblockError, UnverifiedSuperblock};
+pub use superblock::{Superblock, SuperblockError, UnverifiedSuperblock};

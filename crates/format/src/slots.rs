@@ -56,6 +56,16 @@ pub struct Slots {
     pub copies: [[SlotCopy; 2]; 2],
 }
 
+impl Superblock {
+    /// The superblock that counts, of all that are at the start of a device: the valid one with the highest generation.
+    ///
+    /// # Errors
+    /// As [`Slots::read`].
+    pub fn newest(head: &[u8]) -> Result<Superblock, SuperblockError> {
+        Slots::read(head).map(|slots| slots.newest)
+    }
+}
+
 impl SlotCopy {
     fn read(head: &[u8], offset: u64) -> SlotCopy {
         let from = head.len().min(offset as usize);

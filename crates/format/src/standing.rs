@@ -4,7 +4,8 @@
 use cygnus_types::MemberIx;
 
 use crate::array_state::{ArrayState, GroupState};
-use crate::superblock::{SPARE, Superblock};
+use crate::constants::SPARE;
+use crate::superblock::Superblock;
 
 /// What a device with a superblock of the array is to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ pub const STRIPE_MAGIC: [u8; 8] = *b"CYGNUSST";
 #[repr(u8)]
 pub enum Stream {
     /// Writes of clients.
-    User = 1,
+    Clients = 1,
     /// Blocks moved by cleaning.
     Relocation = 2,
     /// Pages of the map.
@@ -42,7 +42,7 @@ pub enum Stream {
 impl Stream {
     const fn from_byte(byte: u8) -> Option<Stream> {
         match byte {
-            1 => Some(Stream::User),
+            1 => Some(Stream::Clients),
             2 => Some(Stream::Relocation),
             3 => Some(Stream::Meta),
             _ => None,

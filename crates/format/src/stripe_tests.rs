@@ -188,7 +188,7 @@ fn plain() -> Sample {
         header_blocks: geometry.header_blocks(4),
         rows: 4,
         rotation: geometry.rotation(2),
-        stream: Stream::User,
+        stream: Stream::Clients,
         reactor: ReactorId(0),
     };
     Sample { common, stride: 4, entries: vec![Entry::VOID; 12], discards: vec![] }

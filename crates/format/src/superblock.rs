@@ -22,7 +22,6 @@ use crate::constants::{
 };
 use crate::geometry::Geometry;
 use crate::layout::Extent;
-use crate::slots::Slots;
 
 /// First bytes of every superblock.
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
@@ -265,7 +264,7 @@ pub struct Superblock {
     pub generation: u64,
     /// UUID of the array.
     pub array: Uuid,
-    /// Number of this member, over all groups, or [`SPARE`].
+    /// Number of this member, over all groups, or [`SPARE`](crate::SPARE).
     pub member: MemberIx,
     /// UUID of this member; the array's state lists it at the same number, or among the spares.
     pub member_uuid: Uuid,
@@ -275,9 +274,6 @@ pub struct Superblock {
     /// What all members agree on.
     pub state: ArrayState,
 }
-
-/// The member number in the superblock of a spare.
-pub const SPARE: MemberIx = MemberIx(u16::MAX);
 
 /// Why bytes are not a usable superblock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -376,14 +372,6 @@ impl Superblock {
             Some(bytes) => Ok(UnverifiedSuperblock { bytes }),
             None => Err(SuperblockError::Truncated { have: bytes.len(), need }),
         }
-    }
-
-    /// The superblock that counts, of all that are at the start of a device: the valid one with the highest generation.
-    ///
-    /// # Errors
-    /// As [`Slots::read`].
-    pub fn newest(head: &[u8]) -> Result<Superblock, SuperblockError> {
-        Slots::read(head).map(|slots| slots.newest)
     }
 
     fn header(&self) -> RawSuperblock {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::SPARE;
 use crate::array_state::tests::any_state;
 use proptest::prelude::*;
 

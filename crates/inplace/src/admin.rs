@@ -9,8 +9,10 @@ use cygnus_engine::{ArrayError, VolumeAdminError, Work};
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_types::{BLOCK, ByteSize, VolumeId};
 
-use crate::array::{Array, Inner, faulted};
-use crate::volume::{Volume, VolumeState};
+use crate::array::Array;
+use crate::inner::{Inner, faulted};
+use crate::volume::Volume;
+use crate::volume_state::VolumeState;
 
 const MIB: u64 = 1 << 20;
 

@@ -12,8 +12,9 @@ use cygnus_runtime::{Buf, OpFuture};
 use cygnus_types::BLOCK;
 
 use crate::batch::{Band, Batch, Columns};
+use crate::core::Core;
+use crate::device::Slot;
 use crate::error::RaidError;
-use crate::raid::{Core, Slot};
 use crate::stripes::Waiting;
 
 /// What is read before the parity of a band can be renewed.

@@ -9,7 +9,8 @@ use cygnus_format::DATA_START;
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{BLOCK, Uuid};
 
-use crate::array::{Array, faulted};
+use crate::array::Array;
+use crate::inner::faulted;
 use crate::open::{Found, find};
 use crate::raid::Raid;
 use crate::renew::Misfit;

@@ -3,7 +3,6 @@
 //! not, nobody leaves, nothing is recorded, and they are *awaited*. Who has left and is missing is asked too, and gets what the
 //! write-intent log says it lacks.
 
-use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::ops::Range;
 use std::rc::{Rc, Weak};
@@ -14,9 +13,9 @@ use cygnus_format::{INTENT_OFFSET, MAX_SEGMENTS, MemberState, PROBE_OFFSET, Supe
 use cygnus_runtime::{DeviceWatch, Event, IoError, OpFuture, either};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
-use crate::array::Inner;
-use crate::care::Cache;
-use crate::raid::Core;
+use crate::core::Core;
+use crate::device::Cache;
+use crate::inner::Inner;
 
 /// How often a member that is awaited is asked. Requests wait for it.
 const ASK_AWAITED: Nanos = Nanos::secs(1);
@@ -35,16 +34,6 @@ const _: () = {
     let log_ends = INTENT_OFFSET + blocks_for(MAX_SEGMENTS) as u64 * BLOCK as u64;
     assert!(log_ends <= PROBE_OFFSET, "what is written to see whether a device takes it spoils nothing");
 };
-
-/// The members that are looked after.
-#[derive(Default)]
-pub(crate) struct Guardian {
-    /// By member; `true`: the others of its group are still being asked.
-    doubted: BTreeMap<usize, bool>,
-    /// How often a member has left in this session.
-    departures: BTreeMap<usize, u32>,
-    ended: bool,
-}
 
 /// What is to be done for a member.
 enum Standing {

@@ -11,18 +11,19 @@
 //! | file | idea |
 //! |---|---|
 //! | `layout.rs` | where every block lies |
-//! | `raid.rs`, `plain.rs` | reads, writes of copies, flushes |
-//! | `care.rs`, `guardian.rs` | devices in trouble: whoever needs them waits; who leaves, who is awaited, who comes back |
-//! | `stripes.rs`, `batch.rs`, `band.rs` | writes to a stripe put together, and its parity renewed |
-//! | `renew.rs` | whole stripes made to fit, or judged |
-//! | `mend.rs` | blocks that a device cannot read, written anew |
-//! | `lock.rs` | who must wait for whom |
-//! | `intent.rs` | the write-intent log |
-//! | `ledger.rs` | superblocks: what must be on record before anything is answered |
-//! | `create.rs`, `open.rs`, `array.rs`, `admin.rs`, `replace.rs`, `status.rs` | the array as its callers hold it |
+//! | `device.rs`, `care.rs`, `bad_places.rs`, `stripes.rs`, `intent.rs`, `ledger.rs`, `lock.rs`, `counters.rs` | what is known: of each device, of those in trouble, of places that cannot be read, of stripes at which somebody is at work, of regions that may not fit, of what is on record |
+//! | `core.rs` | all of that together, and what follows from it: who serves, who has what |
+//! | `give.rs` | what devices are given: one in trouble gets it later |
+//! | `commit.rs`, `flush.rs`, `mark.rs` | superblocks written, devices flushed, bits of the write-intent log set before they are needed: what must be on record before anything is answered |
+//! | `band.rs`, `batch.rs`, `turns.rs` | writes to a stripe put together, and its parity renewed, by one at a time |
+//! | `plain.rs`, `write.rs`, `raid.rs` | reads, writes of copies, writes to their end; the array as it moves data |
+//! | `renew.rs`, `mend.rs` | whole stripes made to fit, or judged; blocks that a device cannot read, written anew |
+//! | `inner.rs`, `report.rs`, `volume_state.rs`, `looked_after.rs` | what an open array is |
+//! | `worker.rs`, `guardian.rs` | resync, filling of devices, mending, clearing of bits; who leaves, who is awaited, who comes back |
 //! | `volume.rs` | requests of any alignment to a run of the array's space |
-//! | `worker.rs` | resync, filling of devices, mending, clearing of bits |
-//! | `check.rs` | a stopped array verified |
+//! | `create.rs`, `open.rs`, `array.rs`, `admin.rs`, `replace.rs`, `status.rs`, `check.rs` | the array as its callers hold it; a stopped one verified |
+//!
+//! Files name only what lies above them in this list, or beside them.
 //!
 //! # The write hole
 //!
@@ -40,35 +41,50 @@
 
 mod admin;
 mod array;
+mod bad_places;
 mod band;
 mod batch;
 mod care;
 mod check;
+mod commit;
+mod core;
+mod counters;
 mod create;
+mod device;
 mod error;
+mod flush;
+mod give;
 mod guardian;
+mod inner;
 mod intent;
 mod layout;
 mod ledger;
 mod lock;
+mod looked_after;
+mod mark;
 mod mend;
 mod open;
 mod plain;
 mod raid;
 mod renew;
 mod replace;
+mod report;
 mod served;
 mod status;
 mod stripes;
+mod turns;
 mod volume;
+mod volume_state;
 mod worker;
+mod write;
 
 pub use array::Array;
 pub use check::{check, repair};
+pub use counters::{Counters, DeviceTraffic};
 pub use create::{CreateOptions, create};
 pub use error::RaidError;
 pub use layout::{Layout, LayoutError, Level, UnknownLevel};
-pub use open::OpenReport;
-pub use raid::{Counters, DeviceTraffic, Raid};
+pub use raid::Raid;
+pub use report::OpenReport;
 pub use status::{MemberStatus, Status, VolumeStatus};
 pub use volume::{Volume, VolumeError};

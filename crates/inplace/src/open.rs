@@ -7,26 +7,15 @@ use std::sync::Arc;
 use cygnus_engine::{ArrayError, Assembly, Log, Work, assemble_in_place, change_member, depart};
 use cygnus_format::{ArrayState, DATA_START, INTENT_OFFSET, INTENT_REGIONS, IntentBlock, MemberState};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
-use cygnus_types::{BLOCK, Nanos, Uuid};
+use cygnus_types::{BLOCK, Uuid};
 
-use crate::array::{Array, Inner};
+use crate::array::Array;
+use crate::inner::Inner;
 use crate::intent::Intent;
 use crate::layout::{Layout, Level};
 use crate::ledger::Ledger;
 use crate::raid::Raid;
-
-/// What opening found.
-#[derive(Clone, Debug, Default)]
-pub struct OpenReport {
-    /// Whether the last session ended cleanly.
-    pub was_clean: bool,
-    /// Regions whose copies or parity are being made to fit again.
-    pub stale_regions: usize,
-    /// How long it took.
-    pub took: Nanos,
-    /// What should be known: members out of service, and the write hole if it was open.
-    pub remarks: Vec<String>,
-}
+use crate::report::OpenReport;
 
 /// An array's parts, before anything of it was written.
 pub(crate) struct Found {
@@ -142,7 +131,7 @@ async fn open(
     report.remarks.iter().for_each(|remark| array.0.ledger().log.line(remark));
     array.0.report.replace(report);
     array.0.begin_guardian();
-    array.start_workers();
+    array.0.start_workers();
     Ok(array)
 }
 

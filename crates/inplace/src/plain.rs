@@ -6,10 +6,11 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, IoClass, OpFuture};
 use cygnus_types::BLOCK;
 
+use crate::core::{Core, Reading};
+use crate::device::Slot;
 use crate::error::RaidError;
 use crate::layout::Piece;
 use crate::lock::Range;
-use crate::raid::{Core, Reading, Slot};
 
 /// A piece of a read on its way; no operation where no device of the piece's column is in service.
 struct Started {

@@ -6,10 +6,10 @@ use cygnus_runtime::Buf;
 use cygnus_types::BLOCK;
 
 use crate::band::generate;
+use crate::core::Core;
 use crate::error::RaidError;
 use crate::lock::Range;
-use crate::raid::Core;
-use crate::stripes::Turn;
+use crate::turns::Turn;
 
 /// Nobody else writes to a stripe as long as this is kept.
 pub(crate) enum Alone {

@@ -5,7 +5,8 @@ use cygnus_format::{MemberState, Superblock};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{ByteSize, GroupId, MemberIx};
 
-use crate::array::{Array, Inner, faulted};
+use crate::array::Array;
+use crate::inner::{Inner, faulted};
 
 impl Array {
     /// Puts `device` into the place of a member and begins to fill it; returns the number of the job.
@@ -15,7 +16,7 @@ impl Array {
     ///
     /// # Errors
     /// See [`MemberError`]; then nothing has changed.
-    pub fn replace<'a>(
+    pub fn replace_member<'a>(
         &'a self,
         member: MemberIx,
         device: &'a DeviceInfo,

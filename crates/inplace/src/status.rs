@@ -6,8 +6,8 @@ use cygnus_runtime::Capabilities;
 use cygnus_types::{ByteSize, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::array::Array;
+use crate::counters::{Counters, DeviceTraffic};
 use crate::layout::Level;
-use crate::raid::{Counters, DeviceTraffic};
 
 /// State of everything.
 #[derive(Clone, Debug)]

@@ -1,17 +1,16 @@
 //! A volume: a run of the array's space under a name, for requests of any alignment.
 
-use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
 
 use cygnus_engine::Suspended;
-use cygnus_format::VolumeDesc;
 use cygnus_runtime::{Buf, BufSlice, Raced, either, race};
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
-use crate::array::Inner;
 use crate::error::RaidError;
+use crate::inner::Inner;
 use crate::layout::Level;
+use crate::volume_state::VolumeState;
 
 /// Most bytes that are zeroed or made up at a time.
 const PIECE: u64 = 1 << 20;
@@ -47,32 +46,6 @@ pub enum VolumeError {
     /// The volume was deleted, or the array closed.
     #[error("the volume is gone")]
     Gone,
-}
-
-pub(crate) struct VolumeState {
-    pub id: VolumeId,
-    pub name: String,
-    /// First byte in the array's space.
-    start: u64,
-    pub size: Cell<u64>,
-    pub gone: Cell<bool>,
-}
-
-impl VolumeState {
-    pub(crate) fn new(desc: &VolumeDesc) -> Self {
-        Self {
-            id: desc.id,
-            name: desc.name.clone(),
-            start: u64::from(desc.start_mib) << 20,
-            size: Cell::new(desc.size_bytes),
-            gone: Cell::new(false),
-        }
-    }
-
-    /// Where it begins, in MiB of the array's space.
-    pub(crate) fn start_mib(&self) -> u64 {
-        self.start >> 20
-    }
 }
 
 /// An open volume. Cheap to clone.

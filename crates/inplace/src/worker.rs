@@ -7,10 +7,10 @@ use cygnus_format::{MemberState, VolumeDesc};
 use cygnus_runtime::race;
 use cygnus_types::{BLOCK, Nanos};
 
-use crate::array::{Array, Inner};
+use crate::bad_places::Mended;
 use crate::error::RaidError;
+use crate::inner::{Fill, Inner};
 use crate::intent::QUIET;
-use crate::mend::Mended;
 
 /// Rest after each stripe while clients are at work: what is left for them is most of what the devices can do.
 const GIVE_WAY: Nanos = Nanos::millis(1);
@@ -32,10 +32,10 @@ impl Drop for AtWork {
     }
 }
 
-impl Array {
+impl Inner {
     /// Starts the tasks that live as long as the array is open.
-    pub(crate) fn start_workers(&self) {
-        let inner = &self.0;
+    pub(crate) fn start_workers(self: &Rc<Self>) {
+        let inner = self;
         for member in inner.to_be_filled() {
             let intent = inner.ledger().intent().expect("without redundancy nobody is filled");
             inner.begin_fill(member, intent.all_regions());
@@ -45,18 +45,6 @@ impl Array {
             inner.rt.spawn(mend_places(AtWork::new(inner)));
         }
         inner.rt.spawn(make_good(AtWork::new(inner)));
-    }
-
-    /// Waits until nothing is left to be resynced or filled, or nothing more can be done about it.
-    pub async fn settled(&self) {
-        let inner = &self.0;
-        let busy = || self.jobs().iter().any(|job| job.state == JobState::Running);
-        while busy() {
-            let changed = inner.changed.wait();
-            if busy() {
-                changed.await;
-            }
-        }
     }
 }
 
@@ -108,13 +96,6 @@ async fn make_good(at_work: AtWork) {
             None => changed.await,
         }
     }
-}
-
-/// A member to be filled.
-pub(crate) struct Fill {
-    job: Job,
-    /// What it lacks, in order.
-    regions: Vec<u32>,
 }
 
 impl Inner {

@@ -192,7 +192,7 @@ fn what_no_device_yields_is_an_error_and_ends_a_rebuild_with_the_place() {
                 world.kill(disks[0]);
                 load(&rt, &volume, &known, 2, 30).await;
                 world.fail_reads(disks[1], DATA_START + 4 * BLOCK as u64..DATA_START + 5 * BLOCK as u64);
-                array.replace(MemberIx(0), &spare, false).await.expect("the spare fits");
+                array.replace_member(MemberIx(0), &spare, false).await.expect("the spare fits");
                 array.settled().await;
                 let jobs = array.jobs();
                 let Some(JobState::Failed(why)) = jobs.last().map(|job| &job.state) else { panic!("{jobs:?}") };
@@ -253,7 +253,7 @@ fn a_replacement_holds_everything_while_clients_go_on() {
                         load(&rt, &volume, &known, seed, 30).await;
                         world.kill(disks[lost]);
                         load(&rt, &volume, &known, seed + 1, 30).await;
-                        array.replace(MemberIx(lost as u16), &spare, false).await.expect("the spare fits");
+                        array.replace_member(MemberIx(lost as u16), &spare, false).await.expect("the spare fits");
                         load(&rt, &volume, &known, seed + 2, 60).await;
                         array.settled().await;
                         assert!(array.status().members.iter().all(|m| m.state == MemberState::Online));
@@ -293,7 +293,7 @@ fn a_rebuild_that_power_ended_begins_anew() {
             let cut = bench.with(
                 |m| m < n && m != 0,
                 |_, array| async move {
-                    array.replace(MemberIx(0), &spare, false).await.expect("the spare fits");
+                    array.replace_member(MemberIx(0), &spare, false).await.expect("the spare fits");
                     array.settled().await;
                 },
             );

@@ -1,6 +1,7 @@
 //! A client: takes requests from its source, as many at once as the source allows, and counts how long they take.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cygnus_runtime::Event;
@@ -23,6 +24,13 @@ pub(crate) struct Shared {
     pub tally: RefCell<Tally>,
     /// Names of sources, each once.
     pub names: RefCell<Vec<String>>,
+    /// What the labels of their requests are called, by the number of the name.
+    pub jobs: RefCell<BTreeMap<(u16, u16), String>>,
+    pub remarks: RefCell<Vec<String>>,
+    /// A client was stopped before it had asked for everything.
+    cut: Cell<bool>,
+    /// When the last request was answered.
+    last_answer: Cell<Nanos>,
     failure: Cell<Option<RequestError>>,
     /// Workers of all clients that have not ended.
     running: Cell<usize>,
@@ -42,6 +50,10 @@ impl Shared {
             per_request: bed.per_request,
             tally: RefCell::default(),
             names: RefCell::default(),
+            jobs: RefCell::default(),
+            remarks: RefCell::default(),
+            cut: Cell::new(false),
+            last_answer: Cell::new(start),
             failure: Cell::new(None),
             running: Cell::new(0),
             ended: Event::new(),
@@ -60,6 +72,11 @@ impl Shared {
             self.ended.wait().await;
         }
         self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Time from the start to the last answer, if every client came to the end of its requests.
+    pub fn makespan(&self) -> Option<Nanos> {
+        (!self.cut.get()).then(|| self.last_answer.get().since(self.start))
     }
 
     fn number(&self, name: &str) -> u16 {
@@ -95,10 +112,13 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
     let (depth, schedule) = (source.depth(), source.schedule());
     let start = shared.start + schedule.delay;
     let end = schedule.duration.map_or(shared.end, |span| shared.end.min(start + span));
+    let name = shared.number(source.name());
+    shared.jobs.borrow_mut().extend(source.jobs().into_iter().map(|(job, called)| ((name, job), called)));
+    shared.remarks.borrow_mut().extend_from_slice(source.remarks());
     let client = Rc::new(Client {
         shared: shared.clone(),
         seat: seat.clone(),
-        name: shared.number(source.name()),
+        name,
         ahead: Cell::new(source.next()),
         source: RefCell::new(source),
         outstanding: Cell::new(0),
@@ -124,6 +144,7 @@ impl Client {
             if issued >= self.end {
                 // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
                 self.finish(&request);
+                self.shared.cut.set(true);
                 break;
             }
             let role = (request.kind == Kind::Read).then(|| self.seat.store.role_at(request.offset)).flatten();
@@ -205,6 +226,7 @@ impl Client {
             self.until(|| !self.barrier.get()).await;
         }
         if self.seat.rt.now() >= self.end {
+            self.shared.cut.set(true);
             return None;
         }
         let request = self.next()?;
@@ -249,7 +271,9 @@ impl Client {
     }
 
     fn count(&self, request: &Request, issued: Nanos, role: Option<Role>) {
-        let latency = self.seat.rt.precise_now().since(issued);
+        let now = self.seat.rt.precise_now();
+        let latency = now.since(issued);
+        self.shared.last_answer.set(self.shared.last_answer.get().max(now));
         let mut tally = self.shared.tally.borrow_mut();
         let key = Key { client: self.name, job: request.job, kind: request.kind };
         let (bytes, measured) = (u64::from(request.len), issued >= self.measured_from);

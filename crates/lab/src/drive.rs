@@ -5,10 +5,12 @@ use cygnus_types::BLOCK;
 use cygnus_workload::{Percent, Size};
 use serde::Deserialize;
 
+use crate::unequal::Unequal;
+
 /// The name of a drive that has no flash: it takes a few microseconds for everything.
 const NULL: &str = "null";
 
-/// The drives, all alike; each array gets as many new ones as it takes. They are described as by [`DeviceSpec`], whose
+/// The drives, all alike unless `unequal` says how they differ; each array gets as many new ones as it takes. They are described as by [`DeviceSpec`], whose
 /// fields stand here themselves, because a flattened struct could not say which line of a file is wrong.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -21,9 +23,11 @@ pub(crate) struct DevicesSection {
     overrides: Option<serde_json::Value>,
     /// What the drives went through before the array was made.
     #[serde(default)]
-    pub precondition: Precondition,
+    precondition: Precondition,
     /// How much of each drive it left full; all of it if not given.
-    pub precondition_share: Option<Percent>,
+    precondition_share: Option<Percent>,
+    /// How drives of one make differ; not at all if not given.
+    unequal: Option<Unequal>,
 }
 
 /// What drives went through.
@@ -50,7 +54,7 @@ pub(crate) enum Drive {
 
 impl DevicesSection {
     /// How much of a drive went through its preconditioning.
-    pub fn share(&self) -> f64 {
+    fn share(&self) -> f64 {
         self.precondition_share.map_or(1.0, Percent::share)
     }
 
@@ -78,13 +82,25 @@ impl DevicesSection {
             overrides: self.overrides.clone(),
         };
         let config = spec.resolve().map_err(|error| error.to_string())?;
+        if let Some(unequal) = &self.unequal {
+            unequal.check(&config)?;
+        }
         Ok(Drive::Modelled(Box::new(config)))
+    }
+
+    /// The drive number `n` of an array, of which the drive described is the best one, in its state at the beginning.
+    pub fn build(&self, best: &Drive, n: usize, seed: u64) -> (u64, Option<Model>) {
+        let (mut drive, mut share) = (best.clone(), self.share());
+        if let (Some(unequal), Drive::Modelled(config)) = (&self.unequal, &mut drive) {
+            share *= unequal.apply(config, n, seed);
+        }
+        drive.build(self.precondition, share, seed.wrapping_add(n as u64))
     }
 }
 
 impl Drive {
     /// A new drive of which this share went through this: its capacity in bytes, and its model if it has one.
-    pub fn build(&self, precondition: Precondition, share: f64, seed: u64) -> (u64, Option<Model>) {
+    fn build(&self, precondition: Precondition, share: f64, seed: u64) -> (u64, Option<Model>) {
         let config = match self {
             Drive::Null(size) => return (*size, None),
             Drive::Modelled(config) => (**config).clone(),

@@ -16,8 +16,14 @@ macro_rules! example {
 }
 
 /// All of them.
-pub const EXAMPLES: [Example; 5] =
-    [example!("example"), example!("tiny"), example!("swan-vs-log-raid"), example!("disks"), example!("steady-state")];
+pub const EXAMPLES: [Example; 6] = [
+    example!("example"),
+    example!("tiny"),
+    example!("swan-vs-log-raid"),
+    example!("disks"),
+    example!("steady-state"),
+    example!("log-on-log"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -30,6 +36,30 @@ mod tests {
             let scenario = Scenario::parse(example.name, example.text).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(scenario.name(), example.name);
             assert!(!scenario.about().is_empty(), "{} says what it is about", example.name);
+        }
+    }
+
+    /// The example with a workload that is a comment in it in place of its jobs.
+    fn with_workload(heading: &str, more: &str) -> Result<Scenario, crate::ScenarioError> {
+        let text = EXAMPLES[0].text;
+        let begins = text.find(&format!("# {heading}\n")).unwrap_or_else(|| panic!("{heading} is not explained"));
+        let block = text[begins..].split("\n\n").next().expect("there is a first part");
+        let block: String = block.lines().map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
+        let jobs = text.find("[[workload.fio]]").expect("it has jobs")..text.find("# YCSB on").expect("and more");
+        Scenario::parse("example", &text.replace(&text[jobs], &format!("{block}{more}\n")))
+    }
+
+    #[test]
+    fn every_setting_of_every_workload_is_explained() {
+        for heading in ["[[workload.ycsb]]", "[workload.replay]", "[workload.synth]"] {
+            with_workload(heading, "").unwrap_or_else(|error| panic!("{heading}: {error}"));
+            let error = with_workload(heading, "no-such-setting = 1").unwrap_err().message;
+            let settings: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+            assert!(settings.len() > 5, "{error}");
+            for setting in settings {
+                let line = format!("\n# {setting} = ");
+                assert!(EXAMPLES[0].text.contains(&line), "{heading}: {setting} is not explained");
+            }
         }
     }
 }

@@ -34,8 +34,14 @@ fn summary(outcome: &Outcome) -> String {
     serde_json::to_string_pretty(&Versioned { schema: SCHEMA, outcome }).expect("outcomes are plain structs") + "\n"
 }
 
+/// A cell of comma-separated values: on one line, and in quotes if it has to be.
+pub(crate) fn cell(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ");
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
 /// A number of thousandths, with its point.
-fn fixed(milli: u64) -> String {
+pub(crate) fn fixed(milli: u64) -> String {
     format!("{}.{:03}", milli / 1000, milli % 1000)
 }
 
@@ -45,13 +51,13 @@ fn ratio(part: u64, whole: u64) -> String {
 }
 
 /// Nanoseconds in the unit that `per` of them make, with three decimals.
-fn in_unit(ns: u64, per: u64) -> String {
+pub(crate) fn in_unit(ns: u64, per: u64) -> String {
     fixed(milli(ns, per))
 }
 
 /// One row for each bucket of the histogram that is not empty.
 fn latency(outcome: &Outcome) -> String {
-    let mut out = String::from("client,job,kind,latency_us,count,percentile\n");
+    let mut out = String::from("client,job,job_name,kind,latency_us,count,percentile\n");
     for row in &outcome.latency {
         let mut seen = 0;
         for (bound, count) in &row.buckets {
@@ -59,9 +65,11 @@ fn latency(outcome: &Outcome) -> String {
             // Rounded down at the sixth decimal: only the last row says 100.
             let percentile = u128::from(seen) * 100_000_000 / u128::from(row.count.max(1));
             let (whole, fraction) = (percentile / 1_000_000, percentile % 1_000_000);
-            let (client, job, kind) = (&row.client, row.job, row.kind);
+            let (client, job, kind) = (cell(&row.client), row.job, row.kind);
+            let name = cell(&row.job_name);
             let bound = in_unit(bound.0.min(row.max_ns), 1000);
-            writeln!(out, "{client},{job},{kind},{bound},{count},{whole}.{fraction:06}").expect("strings take text");
+            writeln!(out, "{client},{job},{name},{kind},{bound},{count},{whole}.{fraction:06}")
+                .expect("strings take text");
         }
     }
     out

@@ -4,6 +4,8 @@
 //! clients' workload, and optionally what the array's core and the clients' network cost. [`run`] plays it through for
 //! one array and gives an [`Outcome`]; [`result_files`] turns that into CSV and JSON.
 //!
+//! A [`Sweep`] runs a scenario many times with some of its keys varied, and gives a row of numbers for each run.
+//!
 //! An [`Experiment`] is a published figure: scenarios, what to draw of their outcomes, and the numbers that are judged by
 //! what was published.
 //!
@@ -32,8 +34,10 @@ mod series;
 mod store;
 mod summary;
 mod swan;
+mod sweep;
 mod tally;
 mod testbed;
+mod unequal;
 
 pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel, Scheme};
 pub use error::{LabError, ScenarioError};
@@ -49,3 +53,4 @@ pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Samp
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};
 pub use store::RequestError;
+pub use sweep::{Rows, Sweep, SweepError, SweepRun, Varied, WrongRow};

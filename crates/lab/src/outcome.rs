@@ -24,6 +24,14 @@ pub struct Outcome {
     pub volume_bytes: u64,
     /// Virtual time measured, without ramp and aging, in nanoseconds.
     pub measured_ns: u64,
+    /// Virtual time from the clock's start to the last answer, ramp included, in nanoseconds, if every client came to the end of
+    /// its requests before the duration ended, as a replayed trace does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub makespan_ns: Option<u64>,
+    /// What whoever reads the numbers must know of how requests were made, such as what a trace that is too large was
+    /// folded to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Requests answered after the ramp.
     pub requests: u64,
     /// Bytes that users read per second, after the ramp.
@@ -85,6 +93,8 @@ pub struct LatencyRow {
     pub client: String,
     /// The source's own label for what asked for them.
     pub job: u16,
+    /// What the label is called; the source's name if it has no labels.
+    pub job_name: String,
     /// "read", "write", "flush", "trim" or "write-zeroes".
     pub kind: &'static str,
     /// Requests.
@@ -101,6 +111,8 @@ pub struct LatencyRow {
     pub p999_ns: u64,
     /// 99.99 %.
     pub p9999_ns: u64,
+    /// 99.999 %; of fewer than 100 000 requests that is the longest.
+    pub p99999_ns: u64,
     /// All of them.
     pub max_ns: u64,
     /// Upper bounds and counts of the histogram's buckets that are not empty; in a file of their own.
@@ -184,7 +196,7 @@ pub struct Sample {
     pub victims: [u64; 2],
     /// Free segments of all groups at its end.
     pub free_segments: u64,
-    /// The group that took users' writes at its end, where groups take turns.
+    /// The group that took clients' writes at its end, where groups take turns.
     pub front_end: Option<u64>,
     /// The group being cleaned at its end.
     pub cleaning: Option<u64>,

@@ -230,7 +230,7 @@ impl Store {
             Store::Log { array, .. } => {
                 let traffic = array.traffic();
                 Activity {
-                    user_blocks: traffic.user_written,
+                    user_blocks: traffic.client_written,
                     moved_blocks: traffic.relocated,
                     cleaning_read_bytes: array.status().members.iter().map(|member| member.cleaning_read).sum(),
                     rotations: traffic.rotations,

@@ -46,6 +46,8 @@ impl Ended<'_> {
             drive_bytes: self.bed.world.infos(&self.bed.disks[..1])[0].size,
             volume_bytes: self.bed.home().store.size(),
             measured_ns: measured,
+            makespan_ns: self.shared.makespan().map(|span| span.0),
+            remarks: self.shared.remarks.borrow().clone(),
             requests: latency.iter().map(|row| row.count).sum(),
             read_bytes_per_second: per_second(bytes("read"), measured),
             write_bytes_per_second: per_second(bytes("write"), measured),
@@ -84,12 +86,13 @@ impl Ended<'_> {
 }
 
 fn latency_rows(shared: &Shared) -> Vec<LatencyRow> {
-    let names = shared.names.borrow();
+    let (names, jobs) = (shared.names.borrow(), shared.jobs.borrow());
     let row = |(key, counts): (Key, Counts)| {
         let latency = &counts.latency;
         LatencyRow {
             client: names[usize::from(key.client)].clone(),
             job: key.job,
+            job_name: jobs.get(&(key.client, key.job)).unwrap_or(&names[usize::from(key.client)]).clone(),
             kind: kind_name(key.kind),
             count: counts.requests,
             bytes: counts.bytes,
@@ -98,6 +101,7 @@ fn latency_rows(shared: &Shared) -> Vec<LatencyRow> {
             p99_ns: latency.quantile(0.99).0,
             p999_ns: latency.quantile(0.999).0,
             p9999_ns: latency.quantile(0.9999).0,
+            p99999_ns: latency.quantile(0.99999).0,
             max_ns: latency.max().0,
             buckets: latency.buckets().collect(),
         }

@@ -24,7 +24,7 @@ impl Bench {
     pub fn new(drive: &Drive, section: &DevicesSection, count: usize, seed: u64, cpu: Option<&CpuSection>) -> Self {
         let world = World::new(seed);
         let plug_in = |n: usize| {
-            let (size, model) = drive.build(section.precondition, section.share(), seed.wrapping_add(n as u64));
+            let (size, model) = section.build(drive, n, seed);
             world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
         };
         let disks: Vec<DiskId> = (0..count).map(plug_in).collect();

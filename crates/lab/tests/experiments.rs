@@ -57,7 +57,7 @@ fn a_small_figure_is_as_it_was_and_makes_a_page() {
     assert_eq!(read.as_ref().map(|(judgement, _)| judgement), Some(&judgement));
     assert!(read_judgement(&dir, "swan/none").is_ok_and(|none| none.is_none()));
     let from = Provenance { version: "0".into(), commit: "c0ffee".into() };
-    let page = page(&[(ID, "Title", read), ("swan/none", "Not yet", None)], "<p>drives</p>", &from);
+    let page = page(&[(ID, "Title", read), ("swan/none", "Not yet", None)], "<p>drives</p>", &from, "up/");
     for part in [
         "<svg",
         "c0ffee, seeds 1, 2",
@@ -65,6 +65,7 @@ fn a_small_figure_is_as_it_was_and_makes_a_page() {
         "id=\"numbers\"",
         "prints N = 1.89",
         "cygnus lab run swan/none",
+        &format!("<a href=\"up/{ID}/{}.csv\">its points", judgement.charts[0]),
         judgement.verdict.word(),
         "<p>drives</p>",
     ] {

@@ -45,6 +45,8 @@ fn every_request_of_a_recording_is_played_once_and_the_load_is_not_counted() {
     let long: u64 = rows(1).map(|row| row.count).sum();
     assert_eq!(short, count("rocksdb-e", |kind, len| kind == Kind::Read && len <= SHORT_READ));
     assert_eq!(long, count("rocksdb-e", |kind, len| kind == Kind::Read && len > SHORT_READ));
+    let named = |job| rows(job).next().map(|row| row.job_name.as_str());
+    assert_eq!([named(0), named(1)], [Some("short"), Some("long")], "rows carry the names of their jobs");
     let sampled: u64 = outcome.samples.iter().map(|sample| sample.short_reads[0]).sum();
     assert_eq!(sampled, short, "samples count them too");
 }
@@ -64,4 +66,48 @@ fn a_trace_is_named_once() {
         };
         assert!(error.contains(words), "{to}: {error}");
     }
+}
+
+/// A trace of three requests of two volumes, one of them without a length, that is larger than the volume.
+fn small(fit: &str, closed_loop: bool, duration: &str) -> Outcome {
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let lines = "0;R;0;0;4096\n1000;W;1;1600;8192\n2000000;W;0;100;4096\n";
+    std::fs::write(dir.join("three.csv"), lines).expect("the target directory can be written");
+    let trace = format!(
+        "file = \"three.csv\"\ncolumns = \"time=0:us,op=1,volume=2,offset=3:blocks\"\nclosed-loop = {closed_loop}\nfit = \"{fit}\""
+    );
+    let text = SCENARIO
+        .replace("recording = \"rocksdb-e\"\nclosed-loop = true\ndepth = 8\nfit = \"refuse\"", &trace)
+        .replace("[aging]\nrecording = \"rocksdb-load\"\n", "")
+        .replace("1600MiB", "4MiB")
+        .replace("10s", duration);
+    let file = dir.join("small.toml");
+    let scenario = Scenario::parse(&file.display().to_string(), &text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_replay_that_ends_by_itself_tells_how_long_it_took() {
+    let (closed, open, cut) = (small("wrap", true, "3s"), small("wrap", false, "3s"), small("wrap", false, "1s"));
+    let makespan = closed.makespan_ns.expect("all of it was played");
+    assert!((1..100_000_000).contains(&makespan), "{makespan}: as fast as the array answers");
+    assert!((2_000_000_000..2_100_000_000).contains(&open.makespan_ns.expect("all of it")), "at the recorded times");
+    assert_eq!((cut.makespan_ns, cut.requests), (None, 2), "what was cut short has none");
+    let names: Vec<&str> = closed.latency.iter().map(|row| row.job_name.as_str()).collect();
+    assert_eq!(names, ["volume 0", "volume 0", "volume 1"]);
+}
+
+#[test]
+fn what_is_folded_is_told() {
+    let remarks = small("wrap", true, "1s").remarks;
+    assert_eq!(
+        remarks,
+        [
+            "three.csv: spans 6.65 MiB and is wrapped around the volume's 4 MiB: 1 requests beyond its end (33.3 %) are \
+             folded onto others, up to 2 places onto one",
+            "three.csv: 3 requests have no length in it and were taken for 4096 bytes",
+        ]
+    );
+    assert!(small("scale", true, "1s").remarks[0].contains("is scaled to the volume's 4 MiB"));
+    assert!(outcome().remarks.is_empty());
 }

@@ -70,7 +70,7 @@ impl Served for Array {
     }
 
     async fn replace(&self, member: MemberIx, device: &DeviceInfo, force: bool) -> Result<u64, MemberError> {
-        self.replace(member, device, force).await
+        self.replace_member(member, device, force).await
     }
 
     fn jobs(&self) -> Vec<JobStatus> {

@@ -3,7 +3,7 @@
 use cygnus_runtime::{Capabilities, DeviceIx, Driver, Events, Halt, Message, Op, OpId};
 use cygnus_types::{Nanos, ReactorId};
 
-use crate::world::{State, What, World};
+use crate::state::{State, What, World};
 
 /// The virtual-time [`Driver`] of one reactor. Parking moves the clock of the whole world, so where several reactors
 /// live together their [`crate::Cluster`] does that instead.
@@ -104,34 +104,5 @@ impl Drop for SimDriver {
         if state.ports[self.port].alive {
             state.close_port(self.port);
         }
-    }
-}
-
-impl State {
-    /// An operation reaches the world.
-    pub(crate) fn submit(&mut self, port: usize, id: OpId, op: Op) {
-        match &op {
-            Op::Read { dev, .. }
-            | Op::Write { dev, .. }
-            | Op::Flush { dev }
-            | Op::Trim { dev, .. }
-            | Op::Extra { dev, .. }
-            | Op::Reopen { dev } => {
-                let disk = self.ports[port].disks[dev.0 as usize];
-                self.submit_io(port, id, disk, op);
-            }
-            Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => self.submit_net(port, id, op),
-        }
-    }
-
-    /// Moves a port's events to a reactor.
-    pub(crate) fn take_events(&mut self, port: usize, events: &mut Events) {
-        let now = self.now;
-        let port = &mut self.ports[port];
-        events.done.append(&mut port.events.done);
-        events.messages.append(&mut port.events.messages);
-        // Nothing but a pause keeps a reactor here from seeing what happens.
-        events.waited = now.since(port.looked).since(std::mem::take(&mut port.paused));
-        port.looked = now;
     }
 }

@@ -10,7 +10,7 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::disk::DiskId;
 use crate::faults::{FaultKind, FaultRates};
 use crate::media::Media;
-use crate::world::{State, What, World};
+use crate::state::{What, World};
 
 /// All that a device held at some moment; for [`World::put_back`].
 #[derive(Clone)]
@@ -135,21 +135,5 @@ impl World {
     pub fn is_sound(&self, disk: DiskId, offset: u64) -> bool {
         let block = offset / BLOCK as u64;
         self.with_disk(disk, |disk| !disk.dead && !disk.unreadable.contains(&block) && !disk.wrong.contains_key(&block))
-    }
-}
-
-impl State {
-    /// Tells the watcher of a fault.
-    pub(crate) fn tell(&self, fault: FaultKind) {
-        if let Some(watcher) = &self.watcher {
-            watcher(fault);
-        }
-    }
-
-    /// Ends the device's hang number `hang`, if it is still that one.
-    pub(crate) fn release(&mut self, disk: DiskId, hang: u64) {
-        for (slot, ticket) in self.disks[disk.0 as usize].resume(hang) {
-            self.schedule(self.now, What::Io { slot, ticket });
-        }
     }
 }

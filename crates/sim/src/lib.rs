@@ -65,6 +65,7 @@ mod media;
 mod model;
 mod net;
 mod sheet;
+mod state;
 mod world;
 
 pub use cluster::Cluster;
@@ -74,4 +75,4 @@ pub use driver::SimDriver;
 pub use faults::{FaultKind, FaultRates};
 pub use gauge::Load;
 pub use inject::Saved;
-pub use world::{TURN, World};
+pub use state::{TURN, World};

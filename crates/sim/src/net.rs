@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use cygnus_runtime::{BufSlice, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, Peer, SocketId};
 use cygnus_types::Nanos;
 
-use crate::world::{State, What, World};
+use crate::state::{State, What, World};
 
 /// Bytes take from this to twice this to the other end.
 const LATENCY: Nanos = Nanos(5_000);

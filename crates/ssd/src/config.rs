@@ -3,6 +3,8 @@
 use cygnus_types::{BLOCK, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::burst::Bursts;
+use crate::slow::SlowPhases;
 use crate::units;
 
 /// The construction of a drive. All sizes in bytes, all rates in bytes per second.
@@ -46,6 +48,12 @@ pub struct SsdConfig {
     /// The engine that computes parity inside the drive, if the host can use it.
     #[serde(default)]
     pub xor: Option<XorEngine>,
+    /// Whether trims change nothing: to the drive everything stays live that was ever written.
+    #[serde(default)]
+    pub ignores_trims: bool,
+    /// Hours in which it is slower than its peers, if it has such.
+    #[serde(default)]
+    pub slow: Option<SlowPhases>,
 }
 
 /// An engine that combines blocks inside the drive, one command at a time.
@@ -207,6 +215,9 @@ pub struct Gc {
     pub separate: bool,
     /// Static wear-levelling: move cold data when erase counts within a die differ by more than this.
     pub wear_spread: Option<u32>,
+    /// Whether victims are collected as a whole, while their die does nothing else, rather than in step with host writes.
+    #[serde(default)]
+    pub bursts: Option<Bursts>,
 }
 
 /// Suspension of a running program or erase by a read.
@@ -320,6 +331,18 @@ pub enum ConfigError {
         /// What to do.
         remedy: &'static str,
     },
+    /// Slow phases that cannot be drawn.
+    #[error("drive {drive}: slow phases with {what} of {value} make no sense; give {remedy}")]
+    SlowPhases {
+        /// The drive.
+        drive: String,
+        /// The field.
+        what: &'static str,
+        /// As given.
+        value: String,
+        /// What to give.
+        remedy: &'static str,
+    },
     /// The spare fraction is no usable number.
     #[error("drive {drive}: a spare of {spare} makes no sense; give a fraction of the capacity such as 0.07")]
     Spare {
@@ -431,6 +454,8 @@ impl SsdConfig {
         }
         self.check_map()?;
         self.check_xor()?;
+        self.check_bursts()?;
+        self.slow.as_ref().map_or(Ok(()), |slow| slow.check(&self.name))?;
         self.at_most(self.capacity / block, 1 << 31, "capacity in pages of 4096 bytes")?;
         self.at_most(self.cache.bytes / block, 1 << 30, "write cache in pages of 4096 bytes")?;
         let dies = u64::from(flash.channels) * u64::from(flash.dies_per_channel);
@@ -485,6 +510,13 @@ impl SsdConfig {
         self.require(xor.buffer / BLOCK as u64 / 2, "XOR buffer in pairs of pages of 4096 bytes")?;
         let is_zoned = self.zone_layout().is_some();
         self.contradiction(is_zoned, "zones cannot be converted in place, they are only appended to", "leave one out")
+    }
+
+    fn check_bursts(&self) -> Result<(), ConfigError> {
+        let Some(bursts) = &self.gc.bursts else { return Ok(()) };
+        self.require(bursts.idle.0, "idle time before collection")?;
+        let is_paged = self.mapping == Mapping::Page;
+        self.contradiction(!is_paged, "only a page-mapped drive collects in bursts", "leave one out")
     }
 
     fn contradiction(&self, if_so: bool, what: &'static str, remedy: &'static str) -> Result<(), ConfigError> {

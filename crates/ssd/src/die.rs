@@ -57,6 +57,10 @@ pub(crate) struct Die {
     /// Open blocks: one per stream of host data, then one for relocated data.
     pub(crate) open: Vec<u32>,
     pub(crate) collector: Collector,
+    /// Whether it empties a victim and does nothing else until that is erased.
+    pub(crate) stalled: bool,
+    /// Whether another die's shortage made it collect too.
+    pub(crate) called: bool,
 }
 
 impl Die {
@@ -80,6 +84,8 @@ impl Default for Die {
             slots: Vec::new(),
             open: Vec::new(),
             collector: Collector::default(),
+            stalled: false,
+            called: false,
         }
     }
 }
@@ -107,6 +113,11 @@ impl Channel {
 
 impl Ssd {
     fn start(&mut self, die: u32, work: Work, takes: Nanos) {
+        let takes = self.stretched(takes);
+        self.go_on(die, work, takes);
+    }
+
+    fn go_on(&mut self, die: u32, work: Work, takes: Nanos) {
         let ends = self.now + takes;
         let state = &mut self.dies[die as usize];
         state.ticket = state.ticket.wrapping_add(1);
@@ -118,6 +129,9 @@ impl Ssd {
     pub(crate) fn read_arrives(&mut self, die: u32, piece: Piece) {
         let state = &mut self.dies[die as usize];
         state.reads.push_back(piece);
+        if state.stalled {
+            return;
+        }
         match state.work {
             Work::Idle => self.next_work(die),
             Work::Program { .. } | Work::Erase { .. } => {
@@ -133,22 +147,26 @@ impl Ssd {
         }
     }
 
-    /// A die is free: reads first, then what was suspended, then whatever is due.
+    /// A die is free: reads first unless it is stalled, then what was suspended, then whatever is due.
     fn next_work(&mut self, die: u32) {
         let state = &mut self.dies[die as usize];
         state.work = Work::Idle;
-        if let Some(piece) = state.reads.pop_front() {
+        if !state.stalled
+            && let Some(piece) = state.reads.pop_front()
+        {
             let flash_read = self.config.flash.t_read;
             let takes = if piece.slc { self.config.slc.as_ref().map_or(flash_read, |s| s.t_read) } else { flash_read };
             return self.start(die, Work::Sense(piece), takes);
         }
         if let Some((work, left)) = state.suspended.take() {
-            return self.start(die, work, left);
+            return self.go_on(die, work, left);
         }
         state.suspensions = 0;
-        if !self.write_work(die) {
-            self.list_idle(die);
+        if self.write_work(die) {
+            return;
         }
+        // A stall that found nothing more to do left reads behind.
+        if self.dies[die as usize].reads.is_empty() { self.list_idle(die) } else { self.next_work(die) }
     }
 
     /// Lets a die look for work if it has none.
@@ -211,6 +229,7 @@ impl Ssd {
             Work::Erase { block } => {
                 self.ftl.erased(block);
                 self.counters.erases += 1;
+                self.stall_ends(die);
                 self.next_work(die);
                 self.feed_dies();
             }
@@ -249,7 +268,7 @@ impl Ssd {
             Transfer::Read(piece) => u32::from(piece.pages),
             Transfer::Gc { pages, .. } | Transfer::Program { pages, .. } => pages,
         };
-        let takes = transfer_time(pages, self.config.flash.channel_rate);
+        let takes = self.stretched(transfer_time(pages, self.config.flash.channel_rate));
         self.events.push(self.now + takes, Stage::Channel(channel as u16));
     }
 
@@ -281,6 +300,7 @@ impl Ssd {
     fn suspend_for_waiting(&mut self, die: u32) {
         let state = &mut self.dies[die as usize];
         if self.config.suspend.is_some()
+            && !state.stalled
             && let Some(piece) = state.reads.pop_back()
         {
             self.read_arrives(die, piece);

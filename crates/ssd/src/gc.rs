@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::die::Work;
 use crate::ftl::{Ftl, NO_BLOCK};
-use crate::ssd::Ssd;
+use crate::ssd::{Ssd, Stage};
 
 /// Debts are kept in this fraction of a page.
 const DEBT_UNIT: i64 = 1024;
@@ -64,6 +64,9 @@ impl Ssd {
         }
         if self.block_map.is_some() {
             return self.block_work(die);
+        }
+        if self.config.gc.bursts.is_some() {
+            return self.burst(die) || self.program_host(die) || self.fold(die);
         }
         let free = self.ftl.free(die);
         let in_debt = free < self.config.gc.low && self.dies[die as usize].collector.debt > 0;
@@ -268,7 +271,7 @@ impl Ssd {
 
     /// Host data of `unit` pages went to the die: the collector owes the relocations that win the space back.
     fn owe(&mut self, die: u32, unit: u32) {
-        if self.ftl.free(die) >= self.config.gc.low {
+        if self.config.gc.bursts.is_some() || self.ftl.free(die) >= self.config.gc.low {
             self.dies[die as usize].collector.debt = 0;
             return;
         }
@@ -333,6 +336,66 @@ impl Ssd {
                 self.fold_step(die)
             }
             None => false,
+        }
+    }
+}
+
+/// Collection in bursts.
+impl Ssd {
+    /// Goes on with a die's burst, or begins one if it is time; false if there is nothing to collect.
+    fn burst(&mut self, die: u32) -> bool {
+        let was_stalled = self.dies[die as usize].stalled;
+        let is_short = self.ftl.free(die) <= self.reserve();
+        let goes_on = (was_stalled || is_short || self.may_collect(die)) && self.collect(die, is_short);
+        self.dies[die as usize].stalled = goes_on;
+        if goes_on && !was_stalled && is_short {
+            self.call_others(die);
+        }
+        goes_on
+    }
+
+    /// Whether a die that is not short collects all the same.
+    fn may_collect(&self, die: u32) -> bool {
+        let free = self.ftl.free(die);
+        let is_called = self.dies[die as usize].called && free < self.config.gc.low;
+        is_called || (self.quiet.is_long() && free < self.config.gc.high)
+    }
+
+    /// A die has begun a burst because it is short: if dies collect together, all others do too.
+    fn call_others(&mut self, die: u32) {
+        let together = self.config.gc.bursts.as_ref().is_some_and(|bursts| bursts.together);
+        if !together || self.dies[die as usize].called {
+            return;
+        }
+        let others = (0..self.dies.len() as u32).filter(|&other| other != die);
+        for other in others {
+            let state = &mut self.dies[other as usize];
+            if !state.stalled && !state.called {
+                state.called = true;
+                self.wake(other);
+            }
+        }
+    }
+
+    /// A die has erased a block: the host gets its turn.
+    pub(crate) fn stall_ends(&mut self, die: u32) {
+        let state = &mut self.dies[die as usize];
+        (state.stalled, state.called) = (false, false);
+    }
+
+    /// Has the drive look again later if it has nothing to do for the host now.
+    pub(crate) fn may_be_quiet(&mut self) {
+        if let Some(bursts) = &self.config.gc.bursts
+            && self.outstanding == 0
+        {
+            self.events.push(self.now + bursts.idle, Stage::Quiet { commands: self.quiet.commands() });
+        }
+    }
+
+    /// The idle time is over since the command of that number was the newest.
+    pub(crate) fn quiet_for_long(&mut self, commands: u64) {
+        if self.quiet.lasted(commands) {
+            (0..self.dies.len() as u32).for_each(|die| self.wake(die));
         }
     }
 }

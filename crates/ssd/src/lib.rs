@@ -23,7 +23,8 @@
 //!   server fetches and writes back map pages.
 //! * *Garbage collection*: greedy or cost-benefit victims; below the low watermark it runs in step with host writes
 //!   (each program of host data owes the relocations that pay for it), at the reserve it runs alone; idle dies collect
-//!   up to the high watermark.
+//!   up to the high watermark. Or in bursts ([`Bursts`]): a victim at a time, while its die does nothing else.
+//! * *Slow phases*: hours in which everything inside the drive takes longer ([`SlowPhases`]), as the field has them.
 //! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector.
 //! * *XOR engine*: optionally parity of blocks is computed inside the drive; a server with a buffer of its own.
 //! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
@@ -37,6 +38,7 @@
 mod arithmetic;
 mod bits;
 mod block_map;
+mod burst;
 mod cache;
 mod calibrate;
 mod config;
@@ -56,6 +58,7 @@ mod precondition;
 mod preset;
 mod read;
 mod runs;
+mod slow;
 mod spec;
 mod ssd;
 mod units;
@@ -65,6 +68,7 @@ mod zone;
 mod zone_table;
 
 pub use arithmetic::Arithmetic;
+pub use burst::Bursts;
 pub use calibrate::Calibration;
 pub use config::{
     BlockLayout, Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend,
@@ -77,6 +81,7 @@ pub use disk::config::{DiskConfig, Recording, Seek, Shingles};
 pub use model::{Model, ModelConfig};
 pub use precondition::greedy_write_amplification;
 pub use preset::{Figure, Preset};
+pub use slow::SlowPhases;
 pub use spec::{DeviceSpec, SpecError};
 pub use ssd::Ssd;
 pub use workload::{Pattern, Report, Workload};

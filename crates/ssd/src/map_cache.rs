@@ -12,6 +12,7 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::config::MapCache;
 use crate::device::Command;
+use crate::slow;
 use crate::ssd::{Ssd, Stage};
 
 /// Bytes of a map entry.
@@ -215,6 +216,7 @@ impl Ssd {
             && let Some((takes, waiter)) = map.waiting.pop_front()
         {
             map.running += 1;
+            let takes = slow::stretched(&mut self.pace, takes, self.now);
             self.events.push(self.now + takes, Stage::Map { waiter });
         }
     }

@@ -13,6 +13,7 @@ use crate::ssd::Ssd;
 /// The construction of a device of any kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "there are as many as kinds of drives in a scenario")]
 pub enum ModelConfig {
     /// A drive of flash.
     Ssd(SsdConfig),

@@ -332,7 +332,7 @@ fn slc(bytes: u64, reserved: bool, t_program: u64) -> Slc {
 }
 
 fn gc() -> Gc {
-    Gc { policy: VictimPolicy::Greedy, reserve: 1, low: 3, high: 4, separate: true, wear_spread: None }
+    Gc { policy: VictimPolicy::Greedy, reserve: 1, low: 3, high: 4, separate: true, wear_spread: None, bursts: None }
 }
 
 fn sata(name: &str, read_rate: u64, write_rate: u64) -> SsdConfig {
@@ -352,6 +352,8 @@ fn sata(name: &str, read_rate: u64, write_rate: u64) -> SsdConfig {
         handles: 1,
         oob: 0,
         xor: None,
+        ignores_trims: false,
+        slow: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::block_map::BlockMap;
+use crate::burst::Quiet;
 use crate::cache::WriteCache;
 use crate::config::{BlockLayout, ConfigError, Mapping, SsdConfig};
 use crate::counters::Counters;
@@ -13,6 +14,7 @@ use crate::die::{Channel, Die};
 use crate::event::EventQueue;
 use crate::ftl::{Ftl, Place};
 use crate::map_cache::PagedMap;
+use crate::slow::{self, Pace};
 use crate::xor::Xor;
 use crate::zone::Zones;
 
@@ -36,6 +38,8 @@ pub(crate) enum Stage {
     Complete(u32),
     /// The XOR engine is done with the first command of its queue.
     Xor,
+    /// The drive has had no command since the one of that number.
+    Quiet { commands: u64 },
 }
 
 /// A command on its way through the drive.
@@ -78,6 +82,10 @@ pub struct Ssd {
     pub(crate) xor: Option<Xor>,
     pub(crate) cache: WriteCache,
     pub(crate) counters: Counters,
+    /// How it collects in bursts, if it does.
+    pub(crate) quiet: Quiet,
+    /// How fast it is at the time, if that changes.
+    pub(crate) pace: Option<Pace>,
     pub(crate) events: EventQueue<Stage>,
     pub(crate) now: Nanos,
     pub(crate) dies: Vec<Die>,
@@ -116,6 +124,8 @@ impl Ssd {
             xor: config.xor.clone().map(Xor::new),
             ftl: Ftl::new(shape),
             counters: Counters::default(),
+            quiet: Quiet::default(),
+            pace: config.slow.clone().map(Pace::new),
             events: EventQueue::default(),
             now: Nanos::ZERO,
             dies: (0..dies).map(|_| Die::new(open_blocks)).collect(),
@@ -189,14 +199,24 @@ impl Ssd {
     fn enter(&mut self, at: u32) {
         self.firmware.push_back(at);
         if self.firmware.len() == 1 {
-            self.events.push(self.now + self.config.controller, Stage::Firmware);
+            self.work_firmware();
         }
+    }
+
+    /// What takes so long at full pace takes this long now.
+    pub(crate) fn stretched(&mut self, takes: Nanos) -> Nanos {
+        slow::stretched(&mut self.pace, takes, self.now)
+    }
+
+    fn work_firmware(&mut self) {
+        let takes = self.stretched(self.config.controller);
+        self.events.push(self.now + takes, Stage::Firmware);
     }
 
     fn firmware_done(&mut self) {
         let at = self.firmware.pop_front().expect("the firmware worked on something");
         if !self.firmware.is_empty() {
-            self.events.push(self.now + self.config.controller, Stage::Firmware);
+            self.work_firmware();
         }
         let transit = self.transits[at as usize];
         if transit.result.is_err() {
@@ -262,6 +282,7 @@ impl Ssd {
             }
             _ => transfer_time(pages, host.write_rate),
         };
+        let takes = self.stretched(takes);
         self.events.push(self.now + takes, Stage::Link(link as u8));
     }
 
@@ -346,8 +367,8 @@ impl Ssd {
     fn trim(&mut self, at: u32) {
         let transit = self.transits[at as usize];
         self.counters.trims += u64::from(transit.pages);
-        if self.zones.is_some() {
-            // A hint without meaning here: only a reset gives space back.
+        // Zones give space back by resets only.
+        if self.zones.is_some() || self.config.ignores_trims {
             return self.finish(at);
         }
         self.forget_range(transit.lba, transit.pages);
@@ -399,7 +420,8 @@ impl Ssd {
 
     /// The drive is done with a command; the host learns of it after the interface's latency.
     pub(crate) fn finish(&mut self, at: u32) {
-        self.events.push(self.now + self.config.host.latency, Stage::Complete(at));
+        let takes = self.stretched(self.config.host.latency);
+        self.events.push(self.now + takes, Stage::Complete(at));
     }
 
     fn complete(&mut self, at: u32, done: &mut Vec<Done>) {
@@ -416,6 +438,7 @@ impl Ssd {
         if let Some(next) = self.outside.pop_front() {
             self.enter(next);
         }
+        self.may_be_quiet();
     }
 
     pub(crate) fn transit_mut(&mut self, at: u32) -> &mut Transit {
@@ -460,6 +483,7 @@ impl Device for Ssd {
             }
         };
         self.outstanding += 1;
+        self.quiet.disturb();
         if self.outstanding > self.config.host.queue_depth {
             self.outside.push_back(at);
         } else {
@@ -482,6 +506,7 @@ impl Device for Ssd {
                 Stage::Map { waiter } => self.map_done(waiter),
                 Stage::Complete(at) => self.complete(at, done),
                 Stage::Xor => self.xor_done(),
+                Stage::Quiet { commands } => self.quiet_for_long(commands),
             }
         }
         self.now = self.now.max(now);

@@ -117,6 +117,7 @@ impl Ssd {
         let bytes = self.operands(at).source_blocks() * BLOCK as u64;
         let XorEngine { latency, rate, .. } = self.xor().config;
         let takes = latency + Nanos((u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate)) as u64);
+        let takes = self.stretched(takes);
         self.events.push(self.now + takes, Stage::Xor);
     }
 

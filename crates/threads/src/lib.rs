@@ -22,7 +22,7 @@ mod grown;
 #[path = "../../engine/src/write/numbers.rs"]
 #[allow(dead_code)]
 mod numbers;
-#[path = "../../engine/src/map/order.rs"]
+#[path = "../../engine/src/lsa/order.rs"]
 #[allow(dead_code)]
 mod order;
 #[path = "../../engine/src/write/residence.rs"]

@@ -1,12 +1,12 @@
 //! Where the devices of an array hold what describes the data, and what becomes of it when it rots.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cygnus_format::{
     MAX_HEADER_BLOCKS, RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SlotCopy, Slots, StripeHeader, Superblock,
 };
 use cygnus_sim::{DiskId, World};
-use cygnus_types::{BLOCK, GroupId, SegmentId};
+use cygnus_types::{BLOCK, GroupId, Lba, SegmentId, VolumeId};
 
 use crate::story::{Decay, Part};
 
@@ -142,23 +142,45 @@ fn pages(world: &World, all: &[DiskId]) -> Vec<Place> {
     let Some(root) = newest.and_then(|newest| newest.state.roots[0].clone()) else { return Vec::new() };
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for at in root.segments.iter().filter(|at| at.use_of == RootUse::Pages) {
-        for (disk, own) in &members {
-            let geometry = own.state.geometry;
-            let column = (own.member.0 % u16::from(geometry.width())) as u8;
-            if own.member.0 / u16::from(geometry.width()) != at.group.0 {
-                continue;
+        let of_group =
+            |(_, own): &&(DiskId, Superblock)| own.member.0 / u16::from(own.state.geometry.width()) == at.group.0;
+        let members: Vec<&(DiskId, Superblock)> = members.iter().filter(of_group).collect();
+        for ((column, row), key) in pages_in(world, &members, at.segment, root.generation) {
+            let has =
+                |(_, own): &&&(DiskId, Superblock)| own.member.0 % u16::from(own.state.geometry.width()) == column;
+            // Also where it is on a device that is not here: then the other one is the last.
+            if seen.insert(key)
+                && let Some((disk, own)) = members.iter().find(has)
+            {
+                found.push((*disk, own.state.geometry.device_offset(at.segment.0, row)));
             }
-            chain(world, own, *disk, at.segment, |_, header| {
-                let first = header.common().first_data_row();
-                for (row, entry) in (first..).zip(header.entries_of(column).unwrap_or_default()) {
-                    let key = (entry.kind() as u8, entry.volume(), entry.lba());
-                    let is_page = entry.kind().is_of_checkpoint() && entry.seq() == root.generation;
-                    if is_page && seen.insert(key) {
-                        found.push((*disk, geometry.device_offset(at.segment.0, row)));
-                    }
-                }
-            });
         }
     }
     found
+}
+
+/// What tells a page from others of its checkpoint: its kind, volume and first block.
+type PageKey = (u8, VolumeId, Lba);
+
+/// The pages of a checkpoint in a segment, by column and row. A column's own header may have rotted: others tell of it too.
+fn pages_in(
+    world: &World,
+    members: &[&(DiskId, Superblock)],
+    segment: SegmentId,
+    generation: u64,
+) -> BTreeMap<(u16, u32), PageKey> {
+    let mut pages = BTreeMap::new();
+    for (disk, own) in members {
+        chain(world, own, *disk, segment, |_, header| {
+            let first = header.common().first_data_row();
+            for column in 0..own.state.geometry.width() {
+                for (row, entry) in (first..).zip(header.entries_of(column).unwrap_or_default()) {
+                    if entry.kind().is_of_checkpoint() && entry.seq() == generation {
+                        pages.insert((column.into(), row), (entry.kind() as u8, entry.volume(), entry.lba()));
+                    }
+                }
+            }
+        });
+    }
+    pages
 }

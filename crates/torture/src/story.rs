@@ -6,11 +6,14 @@
 //! the story carries.
 
 mod absent;
+mod away;
 mod beyond;
+mod decay;
 mod draw;
 mod force;
 mod growth;
 mod passing;
+mod regroup;
 mod renewal;
 mod rot;
 mod ruined;
@@ -27,11 +30,11 @@ use cygnus_format::{DATA_START, Geometry};
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_types::Nanos;
 
+pub(crate) use away::{Absent, Force, Passing, Sort};
+pub(crate) use decay::{Beyond, Decay, Part};
 #[cfg(test)]
 pub(crate) use draw::Habits;
-pub(crate) use growth::Regroup;
-pub(crate) use passing::{Absent, Force, Passing, Sort};
-pub(crate) use rot::{Beyond, Decay, Part};
+pub(crate) use regroup::Regroup;
 pub(crate) use scrubs::Scrubs;
 pub use shrink::Effort;
 pub(crate) use shrink::shrink;

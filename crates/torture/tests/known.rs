@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cygnus_torture::{Plant, Story, replay};
+use cygnus_torture::{Options, Plant, Story, Tier, replay, run_seeds};
 
 #[test]
 fn stories_that_once_ended_badly_end_well() {
@@ -17,4 +17,21 @@ fn stories_that_once_ended_badly_end_well() {
         let told = replay(&story, Plant::Nothing);
         assert_eq!(told.failure, None, "{}:\n{}", path.display(), told.journal);
     }
+}
+
+/// The same, where the story is too long to be kept. An array whose segments are single stripes is nearly full.
+#[test]
+fn seeds_that_once_failed_end_well() {
+    let options = Options {
+        start: 975,
+        seeds: 1,
+        requests: None,
+        jobs: 1,
+        plant: Plant::Nothing,
+        tier: Tier::All,
+        stop_at_failure: true,
+    };
+    let report = run_seeds(&options, |_| ());
+    let failures: Vec<&str> = report.failures.iter().map(|failed| failed.failure.as_str()).collect();
+    assert!(failures.is_empty(), "{failures:?}");
 }

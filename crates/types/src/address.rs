@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Bytes in one block, the unit of mapping, checksumming and device I/O.
 ///
-/// 4 KiB is the largest write that commodity SSDs are trusted to do atomically, the page size of the guests' file
+/// 4 KiB is the largest write that commodity SSDs are trusted to do atomically, the page size of the clients' file
 /// systems and databases, and large enough that 8 bytes of map per block is 0.2 % of the capacity.
 pub const BLOCK: usize = 1 << BLOCK_SHIFT;
 

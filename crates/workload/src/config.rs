@@ -38,6 +38,14 @@ impl WorkloadConfig {
         }
     }
 
+    /// The file of requests that it plays, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Replay(replay) => replay.file.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The clients of this workload on a volume of `volume_size` bytes. Equal configurations, sizes and seeds give
     /// equal requests.
     ///

@@ -1,7 +1,7 @@
 //! Which of n slots a random request goes to.
 
 use crate::Percent;
-use crate::random::{chance, normal, unit};
+use crate::random::{chance, normal};
 use crate::shuffle::Shuffle;
 use cygnus_runtime::Rng;
 use serde::Deserialize;
@@ -96,7 +96,7 @@ impl Picker {
         match &self.ranks {
             Ranks::Uniform => rng.below(n),
             Ranks::Zipf(zipf) => zipf.rank(rng),
-            Ranks::Pareto { exponent } => ((n as f64 * libm::pow(unit(rng), *exponent)) as u64).min(n - 1),
+            Ranks::Pareto { exponent } => ((n as f64 * libm::pow(rng.unit(), *exponent)) as u64).min(n - 1),
             Ranks::Normal { deviation } => loop {
                 let place = 0.5 + deviation * normal(rng);
                 if (0.0..1.0).contains(&place) {
@@ -138,7 +138,7 @@ impl Zipf {
     /// The next rank.
     pub(crate) fn rank(&self, rng: &mut Rng) -> u64 {
         loop {
-            let u = self.h_last + unit(rng) * (self.h_first - self.h_last);
+            let u = self.h_last + rng.unit() * (self.h_first - self.h_last);
             let x = self.h_inverse(u);
             let k = x.round_ties_even().clamp(1.0, self.n as f64);
             if k - x <= self.shortcut || u >= self.h(k + 0.5) - libm::pow(k, -self.theta) {

@@ -2,26 +2,21 @@
 
 use cygnus_runtime::Rng;
 
-/// A number in [0, 1) with 53 random bits.
-pub(crate) fn unit(rng: &mut Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-}
-
 /// True with this probability.
 pub(crate) fn chance(rng: &mut Rng, share: f64) -> bool {
-    unit(rng) < share
+    rng.unit() < share
 }
 
 /// From the exponential distribution with mean 1.
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
-    -libm::log(1.0 - unit(rng))
+    -libm::log(1.0 - rng.unit())
 }
 
 /// From the standard normal distribution (Marsaglia's polar method; its second value is not kept, so that every call
 /// stands for itself).
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     loop {
-        let (x, y) = (2.0 * unit(rng) - 1.0, 2.0 * unit(rng) - 1.0);
+        let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
         let s = x * x + y * y;
         if s > 0.0 && s < 1.0 {
             return x * libm::sqrt(-2.0 * libm::log(s) / s);
@@ -47,7 +42,7 @@ mod tests {
             (mean - expect.0).abs() < 0.02 && (variance - expect.1).abs() < 0.04
         };
         let mut rng = Rng::new(1);
-        assert!(close(moments(|| unit(&mut rng)), (0.5, 1.0 / 12.0)));
+        assert!(close(moments(|| rng.unit()), (0.5, 1.0 / 12.0)));
         assert!(close(moments(|| exponential(&mut rng)), (1.0, 1.0)));
         assert!(close(moments(|| normal(&mut rng)), (0.0, 1.0)));
     }

@@ -102,4 +102,14 @@ pub trait Source {
 
     /// A name for reports.
     fn name(&self) -> &str;
+
+    /// What its requests' labels are called in reports; those that are not there by the source's own name.
+    fn jobs(&self) -> Vec<(u16, String)> {
+        Vec::new()
+    }
+
+    /// What whoever reads results must know of how its requests were made.
+    fn remarks(&self) -> &[String] {
+        &[]
+    }
 }

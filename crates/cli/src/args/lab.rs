@@ -17,6 +17,11 @@ pub enum LabCommand {
     /// Virtual time, so the same scale and seeds give the same files, byte for byte, on any machine. Verdicts are "reproduced", "reproduced in part", "not reproduced, cause shown" and "not reproduced, cause unknown". What a number may be follows by rule from how it was published: 15 % off where the text prints it, 25 % where a plot shows it, and orders as they are. A figure that is not reproduced is a result: the exit status is 1 only if a verdict is not the one that was recorded for the experiment's own scale and seeds.
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_LONG)]
     Run(RunArgs),
+    /// Run a scenario many times with some of its keys varied, and write a row of numbers for each run
+    ///
+    /// Runs go on side by side in virtual time. Each row is in the output as soon as its run has ended; after a kill the same command goes on with those that are left. The rows are the same, byte for byte, whatever the number of jobs.
+    #[command(after_help = SWEEP_EXAMPLES, after_long_help = SWEEP_LONG)]
+    Sweep(SweepArgs),
     /// Make one page of all results, with every figure in it
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
@@ -39,6 +44,29 @@ Files of each experiment, in DIR/PAPER/FIGURE:
 DIR/verdicts.txt has a line for each verdict.
 
 Exit status: 0 the experiments ran, 1 a verdict is not the recorded one or the run failed, 2 wrong usage.";
+
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  cygnus lab sweep scenarios/sweep-tiny.toml
+  cygnus lab sweep tiny --vary workload.fio.0.depth=1,4,16 --seeds 3 --out depths.csv";
+
+const SWEEP_LONG: &str = "\
+Examples:
+  cygnus lab sweep scenarios/sweep-tiny.toml
+  cygnus lab sweep tiny --vary workload.fio.0.depth=1,4,16 --seeds 3 --out depths.csv
+
+A sweep file is TOML:
+  scenario = \"tiny\"                      # a file beside this one, or one that 'cygnus sim list' shows
+  seeds = 3                              # so many, from 1 on; or each by its number: [1, 7]
+  [grid]                                 # every combination of these
+  volume.size = [\"50% of data\", \"60% of data\"]
+  workload.fio.0.depth = [4, 16]         # an entry of a list by its number, or its name; * is all of them
+  [list]                                 # of these the first values together, then the second ones, ...
+  array.*.segment = [\"1MiB\", \"2MiB\"]
+
+Columns: id (what the run is told by), version of the program, array, the keys that vary, seed, then rates, latencies (mean, p50 to p99.999, longest) in microseconds, amplifications, cleaning, cores; the last one, error, says why a run failed.
+
+Exit status: 0 done, 1 a run failed or the output cannot be written, 2 the sweep makes no sense.";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -76,6 +104,35 @@ pub struct RunArgs {
     /// Run this many arrays side by side; changes nothing but how long it takes [default: one for each processor core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// `cygnus lab sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// What to run: a sweep file, or a scenario; a file or one that comes with the program
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sweep: PathBuf,
+    /// Vary this key too; in every combination with the others. May be given several times
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub vary: Vec<String>,
+    /// Run with this many seeds, counted from 1 [default: as the file says, or the scenario's own]
+    #[arg(long, value_name = "N")]
+    pub seeds: Option<NonZeroU32>,
+    /// Run this many side by side; changes nothing but how long it takes [default: one for each processor core]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write the rows to this file; those that are there already are not run again [default: the sweep's name with .csv]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Leave each run's scenario, histograms and time series too, in DIR/ID
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub files: Option<PathBuf>,
+    /// Only the run of this id, as --dry-run shows it; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub only: Vec<String>,
+    /// Only list the runs
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `cygnus lab report`

@@ -3,7 +3,7 @@
 use super::values::Size;
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_types::ByteSize;
-use cygnus_workload::trace::{Format, Skip};
+use cygnus_workload::trace::{Columns, Format, Skip};
 use std::path::PathBuf;
 
 /// `cygnus trace ...`
@@ -30,7 +30,8 @@ const STAT_EXAMPLES: &str = "\
 Examples:
   cygnus trace stat hm_0.csv.gz
   cygnus trace stat sda.blk.txt --format blkparse --skip all
-  cygnus trace stat Financial1.spc --json";
+  cygnus trace stat Financial1.spc --json
+  cygnus trace stat mine.csv --columns time=0:us,op=3:R,offset=4,size=5";
 
 const SYNTH_EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,11 @@ pub struct ReadArgs {
     /// The format, one of those that 'cygnus trace list' shows [default: found out]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
+    /// Any text with columns, counted from 0: time, op, offset, and perhaps size and volume
+    ///
+    /// Columns are separated by commas, semicolons, tabs or blanks. Behind a column may stand its unit: time=0:us (s if not given, ms, us, 100ns, ns), offset=4:sectors (bytes if not given, sectors, blocks of 4096). op is a word or letter for reads and writes; op=3:1 says what stands there for a read, and all else is a write. Without size each request is of 4096 bytes.
+    #[arg(long, value_name = "time=N,op=N,...", conflicts_with = "format")]
+    pub columns: Option<Columns>,
     /// How many lines that are no requests may be skipped before the file is refused: a number, or 'all'
     #[arg(long, value_name = "LINES", default_value = "100", value_parser = parse_skip)]
     pub skip: Skip,

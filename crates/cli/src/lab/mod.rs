@@ -4,6 +4,8 @@ mod bar;
 mod calibration;
 mod report;
 mod run;
+mod side_by_side;
+mod sweep;
 
 use crate::args::lab::LabCommand;
 use crate::exit::Exit;
@@ -19,6 +21,7 @@ pub fn run(command: &LabCommand, output: Output) -> Result<Exit, Failure> {
     match command {
         LabCommand::List => list(output).map(Exit::from),
         LabCommand::Run(args) => run::run(args, output),
+        LabCommand::Sweep(args) => sweep::run(args, output),
         LabCommand::Report(args) => report::run(args, output).map(Exit::from),
     }
 }

@@ -75,11 +75,20 @@ pub(super) fn run(args: &ReportArgs, output: Output) -> Result<(), Failure> {
     }
     let runs: Vec<_> = sections.iter().map(|(id, _, run)| (*id, run.as_ref().map(|(run, _)| run))).collect();
     let from = Provenance { version: env!("CARGO_PKG_VERSION").into(), commit: env!("CYGNUS_COMMIT").into() };
-    let text = page(&sections, &calibration::html(), &from);
     let file = args.page.clone().unwrap_or_else(|| args.out.join("report.html"));
+    let text = page(&sections, &calibration::html(), &from, &results(args)?);
     outfile::write(&file, &text)?;
     let answer = Answer::new(file, &runs);
     output.answer(&answer, |_| answer.text())
+}
+
+/// What leads from the page to the results: nothing beside them, else the whole path.
+fn results(args: &ReportArgs) -> Result<String, Failure> {
+    if args.page.as_ref().is_none_or(|page| page.parent() == Some(&args.out)) {
+        return Ok(String::new());
+    }
+    let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
+    Ok(format!("{}/", args.out.canonicalize().map_err(failed)?.display()))
 }
 
 #[cfg(test)]

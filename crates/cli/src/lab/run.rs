@@ -2,6 +2,7 @@
 
 use super::bar::Bar;
 use super::failure;
+use super::side_by_side::side_by_side;
 use crate::args::lab::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -9,14 +10,12 @@ use crate::outfile;
 use crate::output::{Output, print};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
-    About, Check, EXPERIMENTS, Experiment, Interval, Judgement, LabError, Laboratory, Outcome, Ruling, Run, Scale,
-    Summary, Verdict, experiment, experiment_files, record, unlike_recorded,
+    About, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Ruling, Run, Scale, Summary, Verdict,
+    experiment, experiment_files, record, unlike_recorded,
 };
 use serde::Serialize;
 use std::fmt::Write;
-use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::num::NonZeroU32;
 
 /// What `lab run` answers.
 #[derive(Debug, Serialize)]
@@ -47,7 +46,11 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let runs: Vec<(usize, Run)> = chosen.iter().flat_map(ask).collect();
     let bar = Bar::new(output, runs.len());
     let mut judgements: Vec<Judgement> = Vec::new();
-    side_by_side(&runs, args.jobs, &bar, |outcomes| {
+    let carry_out = |(number, run): &(usize, Run)| {
+        let part = bar.part(format!("{}: {}", run.experiment, run.name()));
+        (*number, run.carry_out(move |stage| part.show(stage.progress, stage.duration)))
+    };
+    side_by_side(&runs, args.jobs, carry_out, |outcomes| {
         loop {
             // In the order of the experiments, whichever run ends first.
             while let Some(one) = chosen.get(judgements.len()) {
@@ -102,37 +105,6 @@ impl Answer {
         }
         out
     }
-}
-
-type Outcomes = Receiver<(usize, Result<Outcome, LabError>)>;
-
-/// Runs them on several threads, in order as far as that goes, while `take` receives what comes out. Once it returns,
-/// nothing new is begun.
-fn side_by_side(
-    runs: &[(usize, Run)],
-    jobs: Option<NonZeroUsize>,
-    bar: &Bar,
-    take: impl FnOnce(Outcomes) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let next = AtomicUsize::new(0);
-    let (sender, outcomes) = channel();
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.min(runs.len()) {
-            let (next, sender) = (&next, sender.clone());
-            scope.spawn(move || {
-                while let Some((number, run)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let part = bar.part(run);
-                    let outcome = run.carry_out(move |stage| part.show(&stage));
-                    if sender.send((*number, outcome)).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        take(outcomes)
-    })
 }
 
 fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {

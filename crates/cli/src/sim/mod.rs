@@ -14,6 +14,7 @@ use cygnus_control::paint::Tone;
 use cygnus_control::table::{Align, Table};
 use cygnus_lab::{EXAMPLES, Example, Scenario};
 use serde::Serialize;
+use std::path::Path;
 
 /// Does it.
 pub fn run(command: &SimCommand, output: Output) -> Result<(), Failure> {
@@ -61,6 +62,19 @@ fn list(output: Output) -> Result<(), Failure> {
 /// The scenario of that name that comes with the program.
 fn shipped(name: &str) -> Option<&'static Example> {
     EXAMPLES.iter().find(|example| example.name == name)
+}
+
+/// The name and the text of a scenario: of the file, or of what comes with the program by that name if there is no such file.
+pub fn load(path: &Path) -> Result<(String, String), Failure> {
+    let name = path.display().to_string();
+    match (std::fs::read_to_string(path), shipped(&name)) {
+        (Ok(text), _) => Ok((name, text)),
+        (Err(error), Some(example)) if error.kind() == std::io::ErrorKind::NotFound => Ok((name, example.text.into())),
+        (Err(error), _) => {
+            let remedy = "name a scenario file, or one that 'cygnus sim list' shows";
+            Err(Failure::Usage(format!("{name}: {error}; {remedy}")))
+        }
+    }
 }
 
 fn unknown(name: &str) -> Failure {

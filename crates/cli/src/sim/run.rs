@@ -1,7 +1,7 @@
 //! `cygnus sim run`
 
 use super::bar::Bar;
-use super::{shipped, show};
+use super::show;
 use crate::args::sim::RunArgs;
 use crate::failure::Failure;
 use crate::outfile;
@@ -19,7 +19,8 @@ struct Answer {
 }
 
 pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
-    let scenario = load(args)?;
+    let (name, text) = super::load(&args.scenario)?;
+    let scenario = Scenario::parse(&name, &text).map_err(|error| Failure::Usage(error.to_string()))?;
     let seed = args.seed.unwrap_or(scenario.seed());
     let names: Vec<String> = scenario.arrays().map(|array| array.name().to_owned()).collect();
     let mut outcomes = Vec::new();
@@ -38,21 +39,6 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
     let answer = Answer { scenario: scenario.name().into(), seed, outcomes };
     let place = args.out.as_ref().map_or(String::new(), |dir| format!("Results are in {}.\n", dir.display()));
     output.answer(&answer, |paint| show::text(&answer.outcomes, paint) + &place)
-}
-
-/// The file, or the scenario of that name that comes with the program if there is no such file.
-fn load(args: &RunArgs) -> Result<Scenario, Failure> {
-    let path = &args.scenario;
-    let name = path.display().to_string();
-    let text = match (std::fs::read_to_string(path), shipped(&name)) {
-        (Ok(text), _) => text,
-        (Err(error), Some(example)) if error.kind() == std::io::ErrorKind::NotFound => example.text.into(),
-        (Err(error), _) => {
-            let remedy = "name a scenario file, or one that 'cygnus sim list' shows";
-            return Err(Failure::Usage(format!("{name}: {error}; {remedy}")));
-        }
-    };
-    Scenario::parse(&name, &text).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn failure(error: LabError) -> Failure {

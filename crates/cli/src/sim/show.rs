@@ -6,9 +6,21 @@ use cygnus_control::table::{Align, Table};
 use cygnus_lab::Outcome;
 use cygnus_types::Nanos;
 
-/// Arrays beside one another, then latencies.
+/// Arrays beside one another, then latencies, then what else must be known.
 pub(super) fn text(outcomes: &[Outcome], paint: Paint) -> String {
-    format!("{}\n{}", arrays(outcomes, paint), latencies(outcomes, paint))
+    format!("{}\n{}{}", arrays(outcomes, paint), latencies(outcomes, paint), remarks(outcomes))
+}
+
+fn remarks(outcomes: &[Outcome]) -> String {
+    let makespan = |outcome: &Outcome| {
+        let span = Nanos(outcome.makespan_ns?);
+        Some(format!("{}: every request was answered {span} after the start (makespan)\n", outcome.array))
+    };
+    let remark = |outcome: &Outcome| outcome.remarks.iter().map(|remark| format!("{remark}\n")).collect::<String>();
+    let mut text: String = outcomes.iter().filter_map(makespan).collect();
+    // All arrays have the same clients.
+    text.extend(outcomes.first().map(remark));
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// Thousandths with two decimals.
@@ -45,15 +57,19 @@ fn arrays(outcomes: &[Outcome], paint: Paint) -> String {
 
 fn latencies(outcomes: &[Outcome], paint: Paint) -> String {
     let columns = ["PER SECOND", "MEAN", "P50", "P99", "P99.9", "P99.99", "MAX"];
-    let heads = [&["ARRAY", "CLIENT", "KIND"].map(|name| (name, Align::Left))[..], &columns.map(|n| (n, Align::Right))];
+    let jobs = outcomes.iter().flat_map(|outcome| &outcome.latency).any(|row| row.job_name != row.client);
+    let names: &[_] = if jobs { &["ARRAY", "CLIENT", "JOB", "KIND"] } else { &["ARRAY", "CLIENT", "KIND"] };
+    let heads =
+        [&names.iter().map(|name| (*name, Align::Left)).collect::<Vec<_>>()[..], &columns.map(|n| (n, Align::Right))];
     let mut table = Table::new(&heads.concat());
     for outcome in outcomes {
         for row in &outcome.latency {
             let seconds = outcome.measured_ns as f64 / 1e9;
             let times = [row.mean_ns, row.p50_ns, row.p99_ns, row.p999_ns, row.p9999_ns, row.max_ns];
-            let names = [outcome.array.clone(), row.client.clone(), row.kind.into()];
+            let job = jobs.then(|| row.job_name.clone());
+            let names = [Some(outcome.array.clone()), Some(row.client.clone()), job, Some(row.kind.into())];
             let rate = show::count((row.count as f64 / seconds) as u64);
-            let cells = names.into_iter().chain([rate]).chain(times.map(|ns| Nanos(ns).to_string()));
+            let cells = names.into_iter().flatten().chain([rate]).chain(times.map(|ns| Nanos(ns).to_string()));
             table.row(cells.map(|text| (Tone::Normal, text)).collect());
         }
     }

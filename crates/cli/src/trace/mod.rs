@@ -8,7 +8,7 @@ mod write;
 use crate::args::trace::{ReadArgs, TraceCommand};
 use crate::failure::Failure;
 use crate::output::Output;
-use cygnus_workload::trace::{BadLine, ReadOptions, Skipped, TraceReader};
+use cygnus_workload::trace::{ASSUMED_LEN, BadLine, ReadOptions, Skipped, TraceReader};
 use serde::Serialize;
 use std::path::Path;
 
@@ -23,7 +23,16 @@ pub fn run(command: &TraceCommand, output: Output) -> Result<(), Failure> {
 }
 
 fn open(path: &Path, args: &ReadArgs) -> Result<TraceReader<'static>, Failure> {
-    TraceReader::open(path, ReadOptions { format: args.format, skip: args.skip }).map_err(Failure::of)
+    let options = ReadOptions { format: args.format, columns: args.columns.clone(), skip: args.skip };
+    TraceReader::open(path, options).map_err(Failure::of)
+}
+
+/// A sentence about requests whose lengths the trace does not tell, or nothing.
+fn assumed(requests: u64) -> String {
+    match requests {
+        0 => String::new(),
+        _ => format!("{requests} requests have no length in the file and are taken for {ASSUMED_LEN} bytes\n"),
+    }
 }
 
 /// The lines that were skipped, for answers.

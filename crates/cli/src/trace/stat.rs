@@ -1,7 +1,7 @@
 //! `cygnus trace stat`
 
 use super::bar::Bar;
-use super::{SkippedLines, open};
+use super::{SkippedLines, assumed, open};
 use crate::args::trace::StatArgs;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -21,12 +21,19 @@ struct Described<'a> {
     file: &'a Path,
     format: &'static str,
     skipped: SkippedLines,
+    /// Requests whose lengths the file does not tell.
+    #[serde(skip_serializing_if = "is_zero")]
+    assumed_lengths: u64,
     /// Requests found behind a later one; they are described in the order of arrival.
     out_of_order: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recorded>,
     #[serde(flatten)]
     stat: Stat,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What a recording says of itself, and what is missing in it.
@@ -87,6 +94,7 @@ pub(super) fn run(args: &StatArgs, output: Output) -> Result<(), Failure> {
         file: &args.file,
         format: records.source().format().name(),
         skipped: (&records.source().skipped()).into(),
+        assumed_lengths: records.source().assumed_lengths(),
         out_of_order: records.out_of_order(),
         recording: records.source().recording().map(Recorded::from),
         stat: collector.finish(),
@@ -133,7 +141,7 @@ impl Described<'_> {
             ));
         }
         text.push_str(&self.recording.as_ref().map_or(String::new(), Recorded::text));
-        text + &self.skipped.text()
+        text + &assumed(self.assumed_lengths) + &self.skipped.text()
     }
 
     fn lines(&self) -> [(&'static str, String); 6] {

@@ -1,7 +1,7 @@
 //! `cygnus trace synth` and `cygnus trace convert`.
 
 use super::bar::Bar;
-use super::{SkippedLines, open};
+use super::{SkippedLines, assumed, open};
 use crate::args::trace::{ConvertArgs, SynthArgs};
 use crate::failure::Failure;
 use crate::outfile;
@@ -20,6 +20,9 @@ struct Written<'a> {
     file: &'a Path,
     what: String,
     requests: u64,
+    /// Requests whose lengths the file that was read does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed_lengths: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<SkippedLines>,
 }
@@ -50,7 +53,13 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
         }
         out.finish().map(drop).map_err(failed)
     })?;
-    let written = Written { file: &args.out, what: preset.label(), requests: args.requests, skipped: None };
+    let written = Written {
+        file: &args.out,
+        what: preset.label(),
+        requests: args.requests,
+        assumed_lengths: None,
+        skipped: None,
+    };
     output.answer(&written, |_| {
         format!(
             "{}: {}, {} requests\nAssumed, since the table is silent: {}; {} requests/s.\n",
@@ -81,10 +90,23 @@ pub(super) fn convert(args: &ConvertArgs, output: Output) -> Result<(), Failure>
         }
         out.finish().map_err(failed)?;
         let skipped = Some((&records.source().skipped()).into());
-        Ok(Written { file: &args.out, what: format!("{name} ({format}) as MSR CSV"), requests, skipped })
+        let assumed_lengths = Some(records.source().assumed_lengths()).filter(|count| *count > 0);
+        Ok(Written {
+            file: &args.out,
+            what: format!("{name} ({format}) as MSR CSV"),
+            requests,
+            assumed_lengths,
+            skipped,
+        })
     })?;
     output.answer(&written, |_| {
         let skipped = written.skipped.as_ref().map_or(String::new(), SkippedLines::text);
-        format!("{}: {}, {} requests\n{skipped}", args.out.display(), written.what, show::count(written.requests))
+        let assumed = assumed(written.assumed_lengths.unwrap_or(0));
+        format!(
+            "{}: {}, {} requests\n{assumed}{skipped}",
+            args.out.display(),
+            written.what,
+            show::count(written.requests)
+        )
     })
 }

@@ -34,6 +34,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each_of;
+use crate::recover::tail::StripeReader;
 use crate::space::segments::SegState;
 use crate::write::unflushed::Unflushed;
 
@@ -147,7 +148,7 @@ impl Inquiry {
             Err(error) if error.kind.is_of_range() => false,
             Err(_) => return Err(NotYet),
         };
-        let mut columns = Columns::new(&common, self.reactor.read_stripe(&common).await);
+        let mut columns = Columns::new(&common, StripeReader::of(&self.reactor).read_stripe(&common).await);
         let spoiled = self.reactor.home().spoils.stripes.borrow().get(&common.stripe_seq).cloned();
         let is_spoiled = spoiled.is_some();
         let mut entries = spoiled.unwrap_or_else(|| stripe.entries.clone());
@@ -251,20 +252,14 @@ impl Inquiry {
     fn goes_back(&self, entry: Entry, at: Pba, from: Pba) {
         let (shared, table) = (&self.reactor.shared, &self.reactor.shared.segments);
         let Some(volume) = shared.volume(entry.volume()) else { return };
-        let current = volume.map.get(entry.lba());
-        if !current.is_mapped() || current.pba() != at {
+        let origin = MapEntry::new(from, entry.crc());
+        if !shared.controllers.go_back(&volume.controller, entry.lba(), at, origin) {
             return;
         }
-        let seg = table.of(from);
-        table.add_live(seg, 1);
-        if !volume.map.replace(entry.lba(), current, MapEntry::new(from, entry.crc())) {
-            table.drop_live(from);
-            return;
-        }
-        table.drop_live(at);
         // One that is being given back already stays with who does that, and is kept there if the block is still current. Did
         // cleaning choose it anew meanwhile, it would be given back twice.
         let mut space = self.reactor.home().space.borrow_mut();
+        let seg = table.of(from);
         if let Some(waiting) = space.pending.iter().position(|&pending| pending == seg) {
             space.pending.remove(waiting);
             table.set_state(seg, SegState::Sealed);
@@ -276,8 +271,7 @@ impl Inquiry {
         let mut by_volume: BTreeMap<VolumeId, u64> = BTreeMap::new();
         for (entry, at) in lost {
             let Some(volume) = self.reactor.shared.volume(entry.volume()) else { continue };
-            let current = volume.map.get(entry.lba());
-            if current.is_mapped() && current.pba() == *at {
+            if volume.controller.current_at(entry.lba(), *at).is_some() {
                 *by_volume.entry(entry.volume()).or_default() += 1;
             }
         }

@@ -18,7 +18,7 @@ use cygnus_types::{ByteSize, MemberIx};
 use crate::array::Array;
 use crate::care::fill::Fill;
 use crate::care::membership::Membership;
-use crate::care::seats::Claim;
+use crate::care::seats::{Claim, Seats};
 use crate::error::{ArrayError, MemberError};
 use crate::job::JobKind;
 use crate::work::Work;
@@ -52,7 +52,7 @@ impl Array {
             return Err(MemberError::GroupLacks { device: state.name(), group });
         }
         let Some(spare) = Membership::of(reactor).fitting_spare(member) else {
-            let need = ByteSize(reactor.bytes_needed(member));
+            let need = ByteSize(Seats::of(reactor).bytes_needed(member));
             return Err(MemberError::NoFittingSpare { device: state.name(), need });
         };
         let subject = format!("{} onto {}", state.name(), spare.device.name);

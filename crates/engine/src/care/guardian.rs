@@ -23,6 +23,7 @@ use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 use crate::care::came_back::Inquiry;
 use crate::care::member::Departure;
 use crate::care::places::Returning;
+use crate::care::seats::Seats;
 use crate::care::suspension::{Awaited, Suspended};
 use crate::care::trouble::Trouble;
 use crate::care::watch::{ASK_AWAITED, Care};
@@ -104,7 +105,9 @@ impl Guardian {
         match state.known_device() {
             _ if self.reactor.home().watch.ended.get() => Standing::Settled,
             Some(_) if state.device().is_some() && state.trouble().is_some() => Standing::InTrouble,
-            Some(dev) if state.device().is_none() && self.reactor.desc(member).state == MemberState::Missing => {
+            Some(dev)
+                if state.device().is_none() && Seats::of(&self.reactor).desc(member).state == MemberState::Missing =>
+            {
                 Standing::Missing(dev)
             }
             _ => Standing::Settled,
@@ -317,7 +320,7 @@ impl Guardian {
 
     fn is_own(&self, member: MemberIx, own: &Superblock) -> bool {
         own.array == self.reactor.home().uuid
-            && own.member_uuid == self.reactor.desc(member).uuid
+            && own.member_uuid == Seats::of(&self.reactor).desc(member).uuid
             && own.state.session <= self.reactor.shared.session
     }
 
@@ -356,7 +359,10 @@ impl Guardian {
     async fn ask_missing(&self, member: MemberIx, dev: DeviceIx) {
         // One that has been found is not asked again while the rebuilder is busy elsewhere: nothing may be on its way to it
         // when it is let in.
-        if self.reactor.shared.is_stopped() || self.reactor.home().stop.get() || self.reactor.arrives(member) {
+        if self.reactor.shared.is_stopped()
+            || self.reactor.home().stop.get()
+            || Seats::of(&self.reactor).arrives(member)
+        {
             return;
         }
         let was_gone = self.reactor.shared.members[member.index()].departure() == Departure::Trouble(Trouble::Gone);
@@ -366,7 +372,7 @@ impl Guardian {
             own = self.superblock_if_idle(dev, true).await;
         }
         let Some(own) = own.filter(|own| self.is_own(member, own)) else { return };
-        let desc = self.reactor.desc(member);
+        let desc = Seats::of(&self.reactor).desc(member);
         let Ok(only_below) = held_below(member, &own, &desc) else { return };
         if self.takes_writes(dev).await.is_err() || !matches!(self.standing_of(member), Standing::Missing(_)) {
             return;

@@ -9,7 +9,8 @@ use cygnus_types::{MemberIx, Uuid};
 use crate::care::fill::Fill;
 use crate::care::member_state;
 use crate::care::places::{Returning, Spare};
-use crate::care::seats::{Claim, Taken};
+use crate::care::prepare::Preparer;
+use crate::care::seats::{Claim, Seats, Taken};
 use crate::durable::commit::Committer;
 use crate::job::JobKind;
 use crate::reactor::Reactor;
@@ -51,14 +52,14 @@ impl Membership {
     fn let_in(&self, Returning { member, device, only_below }: Returning) {
         // An operator may have been quicker.
         let Some(_claim) = Claim::new(&self.reactor, member) else { return };
-        if !matches!(self.reactor.desc(member).state, MemberState::Missing | MemberState::Failed) {
+        if !matches!(Seats::of(&self.reactor).desc(member).state, MemberState::Missing | MemberState::Failed) {
             return;
         }
-        if self.reactor.is_in_use(device.ix) || self.reactor.rt.in_flight(device.ix) > 0 {
+        if Seats::of(&self.reactor).is_in_use(device.ix) || self.reactor.rt.in_flight(device.ix) > 0 {
             // Somebody else has got it, or asks it something. If it is free later, it is found again.
             return;
         }
-        let holds = self.reactor.desc(member).holds.limited_to(only_below);
+        let holds = Seats::of(&self.reactor).desc(member).holds.limited_to(only_below);
         self.begin_fill(member, Candidate { device, new_uuid: None, holds });
     }
 
@@ -67,7 +68,7 @@ impl Membership {
     pub(crate) fn begin_fill(&self, member: MemberIx, candidate: Candidate) -> u64 {
         let home = self.reactor.home();
         let Candidate { device, new_uuid, holds } = candidate;
-        self.reactor.change_desc(member, |desc| {
+        Seats::of(&self.reactor).change_desc(member, |desc| {
             member_state::change(desc, MemberState::Rebuilding);
             desc.holds = holds;
             if let Some(uuid) = new_uuid {
@@ -119,11 +120,11 @@ impl Membership {
 
     /// The smallest spare that is large enough for a member and not about to take over from another one.
     pub(crate) fn fitting_spare(&self, member: MemberIx) -> Option<Spare> {
-        let need = self.reactor.bytes_needed(member);
+        let need = Seats::of(&self.reactor).bytes_needed(member);
         let spares = self.reactor.home().places.spares.borrow();
-        let fitting = spares
-            .iter()
-            .filter(|spare| spare.device.size >= need && self.reactor.takes_over_from(spare.uuid).is_none());
+        let fitting = spares.iter().filter(|spare| {
+            spare.device.size >= need && Seats::of(&self.reactor).takes_over_from(spare.uuid).is_none()
+        });
         fitting.min_by_key(|spare| spare.device.size).cloned()
     }
 
@@ -131,10 +132,10 @@ impl Membership {
         let Some(_claim) = Claim::new(&self.reactor, member) else { return Ok(()) };
         let _step = self.reactor.shared.during("spare: promote");
         // Whether it works or not, it is no spare any more.
-        self.reactor.forget_spare(spare.uuid);
+        Seats::of(&self.reactor).forget_spare(spare.uuid);
         let _taken = Taken::new(&self.reactor, vec![spare.device.ix]);
         let (group, _) = self.reactor.shared.layout.column_of(member);
-        match self.reactor.prepare(self.reactor.shared.layout.segments(group), &spare.device).await {
+        match Preparer::of(&self.reactor).prepare(self.reactor.shared.layout.segments(group), &spare.device).await {
             Ok(()) => {
                 let new_uuid = Some(spare.uuid);
                 self.begin_fill(member, Candidate { device: spare.device, new_uuid, holds: Holdings::default() });

@@ -19,24 +19,34 @@ pub(crate) struct Released {
     pub segments: u32,
 }
 
-impl Reactor {
+/// Makes devices ready: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Preparer {
+    reactor: Rc<Reactor>,
+}
+
+impl Preparer {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Makes a device that is new to the array ready for so many segments: no superblock, and no stripe header where a
     /// segment begins, that somebody could take for something current.
-    pub(crate) async fn prepare(self: &Rc<Self>, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
-        write_empty(&self.rt, device.ix).await.map_err(|failed| failed.error)?;
+    pub(crate) async fn prepare(&self, segments: u32, device: &DeviceInfo) -> Result<(), IoError> {
+        write_empty(&self.reactor.rt, device.ix).await.map_err(|failed| failed.error)?;
         self.clear_headers(segments, device.ix).await
     }
 
     /// Zeros where segments begin.
-    pub(crate) async fn clear_headers(self: &Rc<Self>, segments: u32, dev: DeviceIx) -> Result<(), IoError> {
-        let geometry = *self.shared.layout.geometry();
+    pub(crate) async fn clear_headers(&self, segments: u32, dev: DeviceIx) -> Result<(), IoError> {
+        let geometry = *self.reactor.shared.layout.geometry();
         self.zero_ranges(dev, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
-        self.rt.flush(dev).await.map(drop)
+        self.reactor.rt.flush(dev).await.map(drop)
     }
 
-    async fn zero_ranges(self: &Rc<Self>, dev: DeviceIx, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
-        let reactor = self.clone();
-        let written = for_each(&self.rt, ranges, move |(offset, bytes)| {
+    async fn zero_ranges(&self, dev: DeviceIx, ranges: Vec<(u64, usize)>) -> Result<(), IoError> {
+        let reactor = self.reactor.clone();
+        let written = for_each(&self.reactor.rt, ranges, move |(offset, bytes)| {
             let reactor = reactor.clone();
             async move {
                 let buf = reactor.rt.alloc(bytes).full();
@@ -49,9 +59,9 @@ impl Reactor {
 
     /// Has devices forget that they were members: in their superblocks, and in the headers by which salvage knows a device
     /// that has no superblock.
-    pub(crate) async fn forget_released(self: &Rc<Self>, released: &[Released]) {
+    pub(crate) async fn forget_released(&self, released: &[Released]) {
         for Released { dev, name, segments } in released {
-            let forgotten = match wipe_device(&self.rt, *dev, name).await {
+            let forgotten = match wipe_device(&self.reactor.rt, *dev, name).await {
                 Ok(()) => {
                     let cleared = self.clear_headers((*segments).min(PROBED), *dev).await;
                     cleared.map_err(|error| ArrayError::Io { device: name.clone(), offset: DATA_START, error })
@@ -59,9 +69,9 @@ impl Reactor {
                 Err(error) => Err(error),
             };
             match forgotten {
-                Ok(()) => self.shared.log(format!("{name} is free for other use")),
+                Ok(()) => self.reactor.shared.log(format!("{name} is free for other use")),
                 // The superblocks of the others say that it is no member, whatever its own says.
-                Err(error) => self.shared.log(format!("{name} is no member any more: {error}")),
+                Err(error) => self.reactor.shared.log(format!("{name} is no member any more: {error}")),
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::care::member::Departure;
 use crate::care::member_state;
 use crate::care::membership::Membership;
 use crate::care::restore::Restorer;
+use crate::care::seats::Seats;
 use crate::care::succession::Succession;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
@@ -97,7 +98,7 @@ impl Rebuilder {
     /// Ends the jobs of devices that have left service, or all of them when the array takes no writes any more.
     async fn end_fills(&self, fault: Option<String>) {
         let mut drain_given_up = false;
-        for fill in self.reactor.fills() {
+        for fill in Seats::of(&self.reactor).fills() {
             let end = match &fault {
                 _ if fill.job.is_cancelled() => JobState::Cancelled,
                 Some(why) => JobState::Failed(why.clone()),
@@ -141,7 +142,7 @@ impl Rebuilder {
     /// Ends the segments that were begun before a member was let in: from then on each segment either lacks its column
     /// for good, or has it from the first stripe on.
     async fn prepare_fills(&self) {
-        let fresh: Vec<_> = self.reactor.fills().into_iter().filter(|fill| !fill.is_prepared()).collect();
+        let fresh: Vec<_> = Seats::of(&self.reactor).fills().into_iter().filter(|fill| !fill.is_prepared()).collect();
         if fresh.is_empty() {
             return;
         }
@@ -180,7 +181,7 @@ impl Rebuilder {
     /// The segment to restore next: one of which most columns are lacking.
     fn most_endangered_segment(&self) -> Option<SegIx> {
         let table = &self.reactor.shared.segments;
-        let fills = self.reactor.fills();
+        let fills = Seats::of(&self.reactor).fills();
         let filling = |group: GroupId| {
             fills.iter().filter(move |f| f.is_prepared() && self.reactor.shared.layout.column_of(f.member).0 == group)
         };
@@ -213,8 +214,7 @@ impl Rebuilder {
 
     /// Makes what was restored durable, and writes down how far that goes.
     async fn record_progress(&self) {
-        let reached: Vec<(MemberIx, u32)> = self
-            .reactor
+        let reached: Vec<(MemberIx, u32)> = Seats::of(&self.reactor)
             .fills()
             .iter()
             .filter(|fill| fill.is_prepared() && fill.successor.is_none())
@@ -246,7 +246,7 @@ impl Rebuilder {
     /// Members that lack nothing any more become online, and spares that lack nothing take over. Says whether any did.
     async fn finish_fills(&self) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
-        let full: Vec<_> = self.reactor.fills().into_iter().filter(nothing_lacks).collect();
+        let full: Vec<_> = Seats::of(&self.reactor).fills().into_iter().filter(nothing_lacks).collect();
         let drains = full.iter().any(|fill| fill.successor.is_some());
         let name = if drains { "drain: hand over" } else { "rebuild: finish" };
         let _step = (!full.is_empty()).then(|| self.reactor.shared.during(name));
@@ -256,7 +256,7 @@ impl Rebuilder {
         let mut relieved = Vec::new();
         for fill in &full {
             // One that left service during the flush lacks what was begun since.
-            if self.reactor.filled_device(fill).is_some() {
+            if Seats::of(&self.reactor).filled_device(fill).is_some() {
                 assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
             }
             match &fill.successor {
@@ -297,7 +297,7 @@ impl Rebuilder {
         if !shared.end_filling() {
             return;
         }
-        self.reactor.change_desc(member, |desc| member_state::change(desc, MemberState::Online));
+        Seats::of(&self.reactor).change_desc(member, |desc| member_state::change(desc, MemberState::Online));
         self.reactor.shared.log(format!("{} is online as member {}", shared.name(), member.0));
     }
 

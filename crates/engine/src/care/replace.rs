@@ -9,7 +9,8 @@ use crate::care::guardian::Guardian;
 use crate::care::member::Departure;
 use crate::care::membership::{Candidate, Membership};
 use crate::care::places::Spare;
-use crate::care::seats::{Claim, Taken};
+use crate::care::prepare::Preparer;
+use crate::care::seats::{Claim, Seats, Taken};
 use crate::durable::commit::Committer;
 use crate::error::{ArrayError, MemberError};
 use crate::recover::assemble::{Found, held_below, inspect};
@@ -38,7 +39,7 @@ impl Array {
             if reactor.home().state.borrow().has_left(member) {
                 return Err(MemberError::Left(member));
             }
-            array.check_candidate(&device, reactor.bytes_needed(member))?;
+            array.check_candidate(&device, Seats::of(reactor).bytes_needed(member))?;
             let _taken = Taken::new(reactor, vec![device.ix]);
             let rebuilding = || MemberError::Rebuilding(reactor.shared.members[member.index()].name());
             let _claim = Claim::new(reactor, member).ok_or_else(rebuilding)?;
@@ -57,7 +58,7 @@ impl Array {
                 None => {
                     let (group, _) = reactor.shared.layout.column_of(member);
                     let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-                    reactor.prepare(reactor.shared.layout.segments(group), &device).await.map_err(io)?;
+                    Preparer::of(reactor).prepare(reactor.shared.layout.segments(group), &device).await.map_err(io)?;
                     Candidate { device: device.clone(), new_uuid: Some(array.new_uuid()), holds: Holdings::default() }
                 }
             };
@@ -74,7 +75,8 @@ impl Array {
         self.carry_out(async move {
             let reactor = &array.reactor;
             let home = reactor.home();
-            let members = (0..reactor.shared.members.len()).map(|ix| reactor.bytes_needed(MemberIx(ix as u16)));
+            let members =
+                (0..reactor.shared.members.len()).map(|ix| Seats::of(reactor).bytes_needed(MemberIx(ix as u16)));
             array.check_candidate(&device, members.min().expect("an array has members"))?;
             let _taken = Taken::new(reactor, vec![device.ix]);
             if !force {
@@ -113,11 +115,11 @@ impl Array {
             let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
                 return Err(MemberError::NoSpare(name));
             };
-            if let Some(member) = array.reactor.takes_over_from(uuid) {
+            if let Some(member) = Seats::of(&array.reactor).takes_over_from(uuid) {
                 let member = array.reactor.shared.members[member.index()].name();
                 return Err(MemberError::Successor { spare: name, member });
             }
-            array.reactor.forget_spare(uuid);
+            Seats::of(&array.reactor).forget_spare(uuid);
             Committer::of(&array.reactor).commit_state().await.map_err(ArrayError::Faulted)?;
             if let Some(spare) = present {
                 crate::recover::create::wipe(&array.reactor.rt, &spare.device).await?;
@@ -140,7 +142,7 @@ impl Array {
             return Err(ArrayError::TooSmall { device, size, need }.into());
         }
         refuse_zoned(&reactor.rt, std::slice::from_ref(device))?;
-        if reactor.is_in_use(device.ix) {
+        if Seats::of(reactor).is_in_use(device.ix) {
             return Err(MemberError::InService(device.name.clone()));
         }
         Ok(())
@@ -155,7 +157,7 @@ impl Array {
     /// What the member's own device has, if `device` is that.
     async fn own_holdings(&self, member: MemberIx, device: &DeviceInfo) -> Result<Option<Holdings>, MemberError> {
         let Found::Member(own) = inspect(&self.reactor.rt, device).await? else { return Ok(None) };
-        let desc = self.reactor.desc(member);
+        let desc = Seats::of(&self.reactor).desc(member);
         if own.array != self.reactor.home().uuid || own.member_uuid != desc.uuid || desc.state == MemberState::Online {
             return Ok(None);
         }

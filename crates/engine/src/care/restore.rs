@@ -10,15 +10,17 @@ use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
 use crate::care::fill::Fill;
+use crate::care::seats::Seats;
 use crate::clean::relocate::Mover;
 use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each_of;
-use crate::read::scan::{Ending, FoundStripe};
+use crate::read::scan::{Ending, FoundStripe, Scanner};
+use crate::recover::tail::StripeReader;
 use crate::space::segments::SegIx;
 
-/// Stripes restored at a time: enough to read, compute and write at once, few enough that guests find their way in.
+/// Stripes restored at a time: enough to read, compute and write at once, few enough that clients find their way in.
 const STRIPES_AT_ONCE: usize = 4;
 
 /// A column to be restored, on its member's device or on that of a successor.
@@ -58,7 +60,7 @@ impl Restorer {
             move |stripe| {
                 let (restorer, targets, interrupted) = (restorer.clone(), targets.clone(), interrupted.clone());
                 async move {
-                    let pauses = restorer.reactor.rebuild_must_pause(&targets[0].fill);
+                    let pauses = Seats::of(&restorer.reactor).rebuild_must_pause(&targets[0].fill);
                     if pauses || restorer.restore_stripe(&stripe, &targets).await.is_err() {
                         interrupted.set(true);
                     }
@@ -70,7 +72,8 @@ impl Restorer {
             return;
         }
         self.end_column(segment, end_row, &targets).await;
-        for Target { fill, .. } in targets.iter().filter(|t| self.reactor.filled_device(&t.fill).is_some()) {
+        for Target { fill, .. } in targets.iter().filter(|t| Seats::of(&self.reactor).filled_device(&t.fill).is_some())
+        {
             self.reactor.shared.members[fill.member.index()].set_whole(segment, true);
             fill.job.advance(self.share_of_member(live));
         }
@@ -86,7 +89,7 @@ impl Restorer {
         let here = fills.iter().filter(|fill| fill.is_prepared()).filter_map(|fill| {
             let (of, column) = self.reactor.shared.layout.column_of(fill.member);
             let whole = self.reactor.shared.members[fill.member.index()].is_whole(segment);
-            let lacks = of == group && self.reactor.filled_device(fill).is_some() && !whole;
+            let lacks = of == group && Seats::of(&self.reactor).filled_device(fill).is_some() && !whole;
             lacks.then(|| Target { fill: fill.clone(), column })
         });
         here.collect()
@@ -95,7 +98,7 @@ impl Restorer {
     /// All stripes of a segment, and the row behind them.
     async fn stripes_of(&self, group: GroupId, segment: SegmentId) -> Result<(Vec<FoundStripe>, u32), Ending> {
         let (mut stripes, mut row, mut life) = (Vec::new(), 0, None);
-        while let Some(stripe) = self.reactor.stripe_surely_at(group, segment, row, life).await? {
+        while let Some(stripe) = Scanner::of(&self.reactor).stripe_surely_at(group, segment, row, life).await? {
             (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
             stripes.push(stripe);
         }
@@ -105,7 +108,7 @@ impl Restorer {
     async fn restore_stripe(&self, stripe: &FoundStripe, targets: &[Target]) -> Result<(), Ending> {
         let common = stripe.common;
         let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq);
-        let lacks = |t: &&Target| lacks(t) && self.reactor.filled_device(&t.fill).is_some();
+        let lacks = |t: &&Target| lacks(t) && Seats::of(&self.reactor).filled_device(&t.fill).is_some();
         let targets: Vec<&Target> = targets.iter().filter(lacks).collect();
         if targets.is_empty() {
             return Ok(());
@@ -116,7 +119,7 @@ impl Restorer {
         let contents = if rows > 0 { self.contents(stripe, &targets).await? } else { vec![Vec::new(); targets.len()] };
         let mut writes = Vec::new();
         for (target, contents) in targets.into_iter().zip(contents) {
-            let Some(dev) = self.reactor.filled_device(&target.fill) else { continue };
+            let Some(dev) = Seats::of(&self.reactor).filled_device(&target.fill) else { continue };
             let mut buf = self.reactor.rt.alloc(column_bytes);
             let (header, data) = buf.bytes_mut().split_at_mut(common.header_bytes());
             if !encode_header(stripe, target.column, header) {
@@ -146,7 +149,8 @@ impl Restorer {
             contents.push(if drained { self.own_column(stripe, target.column).await } else { None });
         }
         if contents.iter().any(Option::is_none) {
-            let mut columns = Columns::new(&stripe.common, self.reactor.read_stripe_surely(&stripe.common).await?);
+            let mut columns =
+                Columns::new(&stripe.common, StripeReader::of(&self.reactor).read_stripe_surely(&stripe.common).await?);
             columns.fill_missing();
             self.report_lost(stripe, columns.heal(&stripe.entries));
             for (contents, target) in contents.iter_mut().zip(targets) {
@@ -190,7 +194,7 @@ impl Restorer {
         }
         for target in targets {
             let state = &self.reactor.shared.members[target.fill.member.index()];
-            let Some(dev) = self.reactor.filled_device(&target.fill) else { continue };
+            let Some(dev) = Seats::of(&self.reactor).filled_device(&target.fill) else { continue };
             let buf = self.reactor.rt.alloc(BLOCK).full();
             buf.zero(0..BLOCK);
             let offset = geometry.device_offset(segment.0, end_row);

@@ -13,7 +13,7 @@
 //! Members are filled first: until then, what a member will have in a moment would count as lost. One that comes online
 //! meanwhile is not looked at again: what it holds has just been restored, from blocks that match their checksums.
 //!
-//! A scrub gives way to guests, at the pace that the policy gives all background work.
+//! A scrub gives way to clients, at the pace that the policy gives all background work.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -23,6 +23,7 @@ use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for}
 use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::care::report::{LostBlock, ScrubReport};
+use crate::care::seats::Seats;
 use crate::check::checker::Checker;
 use crate::check::findings::FindingKind;
 use crate::check::maps::{Matched, marked_lost, unmatched};
@@ -33,11 +34,12 @@ use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
 use crate::job::{Job, JobKind, JobState};
-use crate::map::volume_state::VolumeState;
+use crate::lsa::Publish;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
-use crate::write::writer::{Appended, Publish};
+use crate::volume_state::VolumeState;
+use crate::write::writer::Appended;
 
 /// Blocks beyond redundancy that a report lists; more are only counted.
 const LISTED: usize = 1000;
@@ -47,7 +49,7 @@ const LOOK: Nanos = Nanos::millis(10);
 const LOOKS: u32 = 10;
 
 /// A scrub under way.
-struct Scrub {
+pub(crate) struct Scrub {
     reactor: Rc<Reactor>,
     job: Job,
     begun: Nanos,
@@ -60,49 +62,30 @@ struct Scrub {
     suspects: BTreeMap<SegIx, Matched>,
 }
 
-impl Reactor {
+impl Scrub {
     /// Starts a scrub beside whatever goes on, unless one is under way; returns the number of its job.
-    pub(crate) fn start_scrub(self: &Rc<Self>, now_unix: u64) -> u64 {
-        let home = self.home();
+    pub(crate) fn start(reactor: &Rc<Reactor>, now_unix: u64) -> u64 {
+        let home = reactor.home();
         if let Some(running) = home.scrubs.running.get() {
             return running;
         }
-        let job = home.jobs.begin(&self.rt, JobKind::Scrub, home.state.borrow().name.clone(), 0);
+        let job = home.jobs.begin(&reactor.rt, JobKind::Scrub, home.state.borrow().name.clone(), 0);
         let id = job.id();
         home.scrubs.running.set(Some(id));
         let report = ScrubReport { started_unix: now_unix, ..ScrubReport::default() };
-        let (reactor, begun) = (self.clone(), self.rt.now());
-        let scrub = Scrub {
-            reactor,
+        let scrub = Self {
+            reactor: reactor.clone(),
             job,
-            begun,
+            begun: reactor.rt.now(),
             report,
             moving: Moving::mending(),
             checkpoint_damaged: false,
             suspects: BTreeMap::new(),
         };
-        self.rt.spawn(scrub.run());
+        reactor.rt.spawn(scrub.run());
         id
     }
 
-    /// Segments that hold anything needed, in the order of the devices.
-    fn segments_to_scrub(&self) -> Vec<SegIx> {
-        let table = &self.shared.segments;
-        let is_needed = |&seg: &SegIx| match table.state(seg) {
-            SegState::Sealed | SegState::Damaged => table.live(seg) > 0,
-            SegState::Meta => true,
-            SegState::Free | SegState::Open | SegState::Pending | SegState::Withheld => false,
-        };
-        table.all().filter(is_needed).collect()
-    }
-
-    fn bytes_of_segment(&self) -> u64 {
-        let geometry = self.shared.layout.geometry();
-        geometry.segment_bytes() * u64::from(geometry.width())
-    }
-}
-
-impl Scrub {
     async fn run(mut self) {
         let ended = {
             let reactor = self.reactor.clone();
@@ -126,15 +109,15 @@ impl Scrub {
         }
         // What is damaged already must be found, wherever it lies.
         Checkpointer::of(&self.reactor).end_all_segments().await;
-        let segments = self.reactor.segments_to_scrub();
-        self.job.set_left(segments.len() as u64 * self.reactor.bytes_of_segment());
+        let segments = self.segments_to_scrub();
+        self.job.set_left(segments.len() as u64 * self.bytes_of_segment());
         for seg in segments {
             self.wait_for_members().await;
             if let Some(end) = self.early_end() {
                 return end;
             }
             self.segment(seg).await;
-            self.job.advance(self.reactor.bytes_of_segment());
+            self.job.advance(self.bytes_of_segment());
         }
         self.orphans().await;
         for (volume, lba) in marked_lost(&self.reactor) {
@@ -152,7 +135,7 @@ impl Scrub {
 
     /// Lets members be filled first.
     async fn wait_for_members(&self) {
-        while self.reactor.is_filling_members() && self.early_end().is_none() {
+        while Seats::of(&self.reactor).is_filling_members() && self.early_end().is_none() {
             self.reactor.rt.sleep(LOOK).await;
         }
     }
@@ -249,7 +232,7 @@ impl Scrub {
                 return;
             }
             self.report.wrong_headers += 1;
-            match self.reactor.move_orphan(&orphan.volume, orphan.lba, &self.moving).await {
+            match self.move_orphan(&orphan.volume, orphan.lba).await {
                 Ok(moved) => self.report.moved += u64::from(moved),
                 Err(()) => self.lose(&orphan.volume, orphan.lba),
             }
@@ -260,7 +243,7 @@ impl Scrub {
     async fn superblocks(&mut self) {
         let mut wrong = 0;
         for ix in 0..self.reactor.shared.members.len() {
-            wrong += self.reactor.wrong_slots(MemberIx(ix as u16)).await;
+            wrong += self.wrong_slots(MemberIx(ix as u16)).await;
         }
         self.report.wrong_headers += wrong;
         if wrong > 0 && !self.reactor.is_ending() {
@@ -285,49 +268,66 @@ impl Scrub {
         reactor.home().state.borrow_mut().last_scrub_unix = self.report.started_unix + took.0 / 1_000_000_000;
         Committer::of(reactor).commit_state().await
     }
-}
 
-impl Reactor {
+    /// Segments that hold anything needed, in the order of the devices.
+    fn segments_to_scrub(&self) -> Vec<SegIx> {
+        let table = &self.reactor.shared.segments;
+        let is_needed = |&seg: &SegIx| match table.state(seg) {
+            SegState::Sealed | SegState::Damaged => table.live(seg) > 0,
+            SegState::Meta => true,
+            SegState::Free | SegState::Open | SegState::Pending | SegState::Withheld => false,
+        };
+        table.all().filter(is_needed).collect()
+    }
+
+    fn bytes_of_segment(&self) -> u64 {
+        let geometry = self.reactor.shared.layout.geometry();
+        geometry.segment_bytes() * u64::from(geometry.width())
+    }
+
     /// Writes a block anew that only the map knows of; says whether it has moved. An error: it cannot be had.
-    async fn move_orphan(self: &Rc<Self>, volume: &VolumeState, lba: Lba, how: &Moving) -> Result<bool, ()> {
-        let _look = self.looks.begin();
-        let into = self.rt.alloc(BLOCK).full();
-        let entry = self.read_block(volume, lba, &into).await.map_err(drop)?;
+    async fn move_orphan(&self, volume: &VolumeState, lba: Lba) -> Result<bool, ()> {
+        let _look = self.reactor.looks.begin();
+        let into = self.reactor.rt.alloc(BLOCK).full();
+        let entry = self.reactor.read_block(volume, lba, &into).await.map_err(drop)?;
         if !entry.is_mapped() {
             return Ok(false);
         }
-        let (from, publish) = (self.place(entry), Publish::IfStill(entry));
-        let appended = Mover::of(self).append_moved(volume, lba, into.bytes(), publish, from, how).await;
+        let (from, publish) = (self.reactor.place(entry), Publish::IfStill(entry));
+        let appended =
+            Mover::of(&self.reactor).append_moved(volume, lba, into.bytes(), publish, from, &self.moving).await;
         Ok(appended == Some(Appended::Done))
     }
 
     /// How many copies of a member's superblock slots are not what was last written there.
-    async fn wrong_slots(self: &Rc<Self>, member: MemberIx) -> u64 {
+    async fn wrong_slots(&self, member: MemberIx) -> u64 {
         for _ in 0..LOOKS {
-            let generation = self.home().records.generation.get();
+            let generation = self.reactor.home().records.generation.get();
             let mut wrong = self.wrong_copies(member, generation..=generation).await;
             // The write before this one may have been cut short by a crash, and then an older one is there.
             if generation > 1 {
                 wrong += self.wrong_copies(member, 1..=generation - 1).await;
             }
             // Nobody wrote meanwhile, so what was found counts.
-            if self.home().records.generation.get() == generation && !self.home().records.committing.is_running() {
-                count(&self.shared.members[member.index()].counters.corrupt, wrong);
+            if self.reactor.home().records.generation.get() == generation
+                && !self.reactor.home().records.committing.is_running()
+            {
+                count(&self.reactor.shared.members[member.index()].counters.corrupt, wrong);
                 return wrong;
             }
-            self.rt.sleep(LOOK).await;
+            self.reactor.rt.sleep(LOOK).await;
         }
         0
     }
 
     /// How many copies of the slot of the last of these generations do not hold a superblock of one of them.
-    async fn wrong_copies(self: &Rc<Self>, member: MemberIx, generations: RangeInclusive<u64>) -> u64 {
-        let in_trouble = self.shared.members[member.index()].trouble().is_some();
-        let Some(dev) = self.device_in_service(member).filter(|_| !in_trouble) else { return 0 };
+    async fn wrong_copies(&self, member: MemberIx, generations: RangeInclusive<u64>) -> u64 {
+        let in_trouble = self.reactor.shared.members[member.index()].trouble().is_some();
+        let Some(dev) = self.reactor.device_in_service(member).filter(|_| !in_trouble) else { return 0 };
         let mut wrong = 0;
         for at in copies_for(*generations.end()) {
-            let buf = self.rt.alloc(SUPERBLOCK_SLOT as usize);
-            let read = self.rt.read(dev, at, buf.full()).await;
+            let buf = self.reactor.rt.alloc(SUPERBLOCK_SLOT as usize);
+            let read = self.reactor.rt.read(dev, at, buf.full()).await;
             let found = Superblock::decode(buf.bytes()).and_then(|slot| slot.verify());
             let is_right = |slot: Superblock| generations.contains(&slot.generation) && slot.member == member;
             wrong += u64::from(read.is_err() || !found.is_ok_and(is_right));

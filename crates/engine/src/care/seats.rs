@@ -16,7 +16,8 @@ pub(crate) struct Claim<'a>(&'a Reactor, MemberIx);
 impl<'a> Claim<'a> {
     /// `None` if somebody else has it, or the member is being filled or drained already.
     pub(crate) fn new(reactor: &'a Reactor, member: MemberIx) -> Option<Self> {
-        let busy = reactor.desc(member).state == MemberState::Rebuilding || reactor.is_drained(member);
+        let busy =
+            Seats::of(reactor).desc(member).state == MemberState::Rebuilding || Seats::of(reactor).is_drained(member);
         // Made only if it is got: one that is dropped gives the place back.
         (!busy && reactor.home().places.claimed.borrow_mut().insert(member)).then(|| Self(reactor, member))
     }
@@ -32,7 +33,7 @@ impl Drop for Claim<'_> {
 pub(crate) struct Taken<'a>(&'a Reactor, Vec<DeviceIx>);
 
 impl<'a> Taken<'a> {
-    /// The devices must not be in use; see [`Reactor::is_in_use`].
+    /// The devices must not be in use; see [`Seats::is_in_use`].
     pub(crate) fn new(reactor: &'a Reactor, devices: Vec<DeviceIx>) -> Self {
         reactor.home().places.taken.borrow_mut().extend(&devices);
         Self(reactor, devices)
@@ -45,32 +46,41 @@ impl Drop for Taken<'_> {
     }
 }
 
-impl Reactor {
+/// Members and spares as the superblocks have them: see the module's text.
+pub(crate) struct Seats<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Seats<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     /// What the superblocks say of a member.
     pub(crate) fn desc(&self, member: MemberIx) -> MemberDesc {
-        *self.home().state.borrow().members().nth(member.index()).expect("members are numbered without gaps")
+        *self.reactor.home().state.borrow().members().nth(member.index()).expect("members are numbered without gaps")
     }
 
     /// Changes what the next superblocks say of a member.
     pub(crate) fn change_desc(&self, member: MemberIx, change: impl FnOnce(&mut MemberDesc)) {
-        let mut state = self.home().state.borrow_mut();
+        let mut state = self.reactor.home().state.borrow_mut();
         let mut members = state.groups.iter_mut().flat_map(|g| &mut g.members);
         change(members.nth(member.index()).expect("members are numbered without gaps"));
     }
 
     /// The least size of a member's device.
     pub(crate) fn bytes_needed(&self, member: MemberIx) -> u64 {
-        let (group, _) = self.shared.layout.column_of(member);
-        self.shared.layout.geometry().device_offset(self.shared.layout.segments(group), 0)
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        self.reactor.shared.layout.geometry().device_offset(self.reactor.shared.layout.segments(group), 0)
     }
 
     /// A spare's device failed: it is none any more.
     pub(crate) fn spare_failed(&self, dev: DeviceIx, doing: &str, error: IoError) {
-        let home = self.home();
+        let home = self.reactor.home();
         let failed = home.places.spares.borrow().iter().find(|spare| spare.device.ix == dev).cloned();
         if let Some(spare) = failed {
             self.forget_spare(spare.uuid);
-            self.shared.log(format!("spare {} is out of service: {doing} failed: {error}", spare.device.name));
+            self.reactor.shared.log(format!("spare {} is out of service: {doing} failed: {error}", spare.device.name));
             // It may have been about to take over from somebody.
             home.members_changed.notify();
         }
@@ -78,13 +88,13 @@ impl Reactor {
 
     /// A device is no spare any more.
     pub(crate) fn forget_spare(&self, uuid: Uuid) {
-        self.home().places.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
-        self.home().state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
+        self.reactor.home().places.spares.borrow_mut().retain(|spare| spare.uuid != uuid);
+        self.reactor.home().state.borrow_mut().spares.retain(|spare| spare.uuid != uuid);
     }
 
     /// Drains that are under way: whose member is in service.
     fn drains(&self) -> impl Iterator<Item = (MemberIx, Spare)> {
-        let in_service = |fill: &Rc<Fill>| self.shared.members[fill.member.index()].is_online();
+        let in_service = |fill: &Rc<Fill>| self.reactor.shared.members[fill.member.index()].is_online();
         let fills = self.fills().into_iter().filter(in_service);
         fills.filter_map(|fill| Some((fill.member, fill.successor.clone()?)))
     }
@@ -105,29 +115,29 @@ impl Reactor {
     }
 
     pub(crate) fn fills(&self) -> Vec<Rc<Fill>> {
-        self.home().fills.all.borrow().clone()
+        self.reactor.home().fills.all.borrow().clone()
     }
 
     /// Whether a member has been found, and is about to be let in.
     pub(crate) fn arrives(&self, member: MemberIx) -> bool {
-        self.home().places.arrivals.borrow().iter().any(|arrival| arrival.member == member)
+        self.reactor.home().places.arrivals.borrow().iter().any(|arrival| arrival.member == member)
     }
 
     /// Whether a member is about to be filled, or is being filled.
     pub(crate) fn is_filling_members(&self) -> bool {
-        let home = self.home();
+        let home = self.reactor.home();
         let drains = |fill: &Rc<Fill>| fill.successor.is_some();
         !home.places.arrivals.borrow().is_empty() || !home.fills.all.borrow().iter().all(drains)
     }
 
     /// Whether the restoring of a segment should be left half done.
     pub(crate) fn rebuild_must_pause(&self, fill: &Fill) -> bool {
-        self.home().stop.get() || self.shared.fault().is_some() || fill.job.is_cancelled()
+        self.reactor.home().stop.get() || self.reactor.shared.fault().is_some() || fill.job.is_cancelled()
     }
 
     /// The device that is filled, while that can go on.
     pub(crate) fn filled_device(&self, fill: &Fill) -> Option<DeviceIx> {
-        let state = &self.shared.members[fill.member.index()];
+        let state = &self.reactor.shared.members[fill.member.index()];
         match &fill.successor {
             Some(spare) => state.successor().filter(|&dev| dev == spare.device.ix && state.is_online()),
             None => state.device().filter(|_| state.is_filling() && state.trouble().is_none()),
@@ -136,8 +146,8 @@ impl Reactor {
 
     /// Whether a device is a member in service or a spare.
     pub(crate) fn is_in_use(&self, dev: cygnus_runtime::DeviceIx) -> bool {
-        let in_service = self.shared.members.iter().any(|member| member.device() == Some(dev));
-        let home = self.home();
+        let in_service = self.reactor.shared.members.iter().any(|member| member.device() == Some(dev));
+        let home = self.reactor.home();
         in_service
             || home.places.taken.borrow().contains(&dev)
             || home.places.spares.borrow().iter().any(|spare| spare.device.ix == dev)

@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::array::Array;
 use crate::care::guardian::Guardian;
 use crate::care::places::Returning;
-use crate::care::seats::Taken;
+use crate::care::seats::{Seats, Taken};
 use crate::reactor::Reactor;
 use crate::recover::assemble::held_below;
 use crate::work::Work;
@@ -89,7 +89,7 @@ impl Array {
     /// are not among them: they are not believed until somebody says so.
     pub fn sought(&self) -> Vec<Sought> {
         let members = (0..self.reactor.shared.members.len()).map(|ix| MemberIx(ix as u16));
-        members.filter_map(|member| self.reactor.sought(member)).collect()
+        members.filter_map(|member| sought_now(&self.reactor, member)).collect()
     }
 
     /// Shows a device that may be a member that is looked for. If it is, it takes part again, and gets what it lacks. All
@@ -100,44 +100,43 @@ impl Array {
     pub fn show<'a>(&'a self, member: MemberIx, device: &'a DeviceInfo) -> Work<'a, Result<(), NotLetIn>> {
         let (reactor, device) = (self.reactor.clone(), device.clone());
         // To its end, whatever becomes of the caller: what is on its way to the device is waited for.
-        self.carry_out(async move { reactor.shown(member, device).await })
+        self.carry_out(async move { shown(reactor, member, device).await })
     }
 }
 
-impl Reactor {
-    fn sought(&self, member: MemberIx) -> Option<Sought> {
-        let home = self.home();
-        let desc = self.desc(member);
-        let ends = self.shared.is_stopped() || self.shared.fault().is_some() || home.stop.get();
-        let has_left = home.state.borrow().has_left(member);
-        let has_device = self.shared.members[member.index()].known_device().is_some();
-        let missing = desc.state == MemberState::Missing && !has_left && !has_device;
-        let (array, generation) = (home.uuid, home.records.generation.get());
-        (missing && !ends && !self.arrives(member)).then_some(Sought { member, array, desc, generation })
-    }
+/// The member, if it is looked for now.
+fn sought_now(reactor: &Reactor, member: MemberIx) -> Option<Sought> {
+    let home = reactor.home();
+    let desc = Seats::of(reactor).desc(member);
+    let ends = reactor.shared.is_stopped() || reactor.shared.fault().is_some() || home.stop.get();
+    let has_left = home.state.borrow().has_left(member);
+    let has_device = reactor.shared.members[member.index()].known_device().is_some();
+    let missing = desc.state == MemberState::Missing && !has_left && !has_device;
+    let (array, generation) = (home.uuid, home.records.generation.get());
+    (missing && !ends && !Seats::of(reactor).arrives(member)).then_some(Sought { member, array, desc, generation })
+}
 
-    async fn shown(self: Rc<Self>, member: MemberIx, device: DeviceInfo) -> Result<(), NotLetIn> {
-        let name = || device.name.clone();
-        if self.sought(member).is_none() {
-            return Err(NotLetIn::NotSought(member));
-        }
-        if self.is_in_use(device.ix) {
-            return Err(NotLetIn::InUse(name()));
-        }
-        let taken = Taken::new(&self, vec![device.ix]);
-        let guardian = Guardian::of(&self);
-        // Whatever is at its path now: something may have come there since it was opened.
-        let own = guardian.superblock_if_idle(device.ix, true).await.ok_or_else(|| NotLetIn::Silent(name()))?;
-        let sought = self.sought(member).ok_or(NotLetIn::NotSought(member))?;
-        let judged = sought.judge(&own, device.size);
-        judged.map_err(|why| NotLetIn::Stranger { device: name(), why })?;
-        guardian.takes_writes(device.ix).await.map_err(|error| NotLetIn::Refuses { device: name(), error })?;
-        // Meanwhile an operator may have been quicker, or the array has begun to close.
-        let sought = self.sought(member).ok_or(NotLetIn::NotSought(member))?;
-        let only_below = sought.judge(&own, device.size).map_err(|why| NotLetIn::Stranger { device: name(), why })?;
-        drop(taken);
-        self.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
-        self.home().members_changed.notify();
-        Ok(())
+async fn shown(reactor: Rc<Reactor>, member: MemberIx, device: DeviceInfo) -> Result<(), NotLetIn> {
+    let name = || device.name.clone();
+    if sought_now(&reactor, member).is_none() {
+        return Err(NotLetIn::NotSought(member));
     }
+    if Seats::of(&reactor).is_in_use(device.ix) {
+        return Err(NotLetIn::InUse(name()));
+    }
+    let taken = Taken::new(&reactor, vec![device.ix]);
+    let guardian = Guardian::of(&reactor);
+    // Whatever is at its path now: something may have come there since it was opened.
+    let own = guardian.superblock_if_idle(device.ix, true).await.ok_or_else(|| NotLetIn::Silent(name()))?;
+    let sought = sought_now(&reactor, member).ok_or(NotLetIn::NotSought(member))?;
+    let judged = sought.judge(&own, device.size);
+    judged.map_err(|why| NotLetIn::Stranger { device: name(), why })?;
+    guardian.takes_writes(device.ix).await.map_err(|error| NotLetIn::Refuses { device: name(), error })?;
+    // Meanwhile an operator may have been quicker, or the array has begun to close.
+    let sought = sought_now(&reactor, member).ok_or(NotLetIn::NotSought(member))?;
+    let only_below = sought.judge(&own, device.size).map_err(|why| NotLetIn::Stranger { device: name(), why })?;
+    drop(taken);
+    reactor.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });
+    reactor.home().members_changed.notify();
+    Ok(())
 }

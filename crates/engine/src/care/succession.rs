@@ -7,8 +7,8 @@ use cygnus_types::MemberIx;
 
 use crate::care::fill::Fill;
 use crate::care::places::Spare;
-use crate::care::prepare::Released;
-use crate::care::seats::Taken;
+use crate::care::prepare::{Preparer, Released};
+use crate::care::seats::{Seats, Taken};
 use crate::durable::commit::Committer;
 use crate::reactor::Reactor;
 
@@ -27,9 +27,9 @@ impl Succession {
     pub(crate) async fn begin_succession(&self, fill: &Fill, spare: &Spare) -> bool {
         let (group, _) = self.reactor.shared.layout.column_of(fill.member);
         if let Err(error) =
-            self.reactor.clear_headers(self.reactor.shared.layout.segments(group), spare.device.ix).await
+            Preparer::of(&self.reactor).clear_headers(self.reactor.shared.layout.segments(group), spare.device.ix).await
         {
-            self.reactor.spare_failed(spare.device.ix, "a write", error);
+            Seats::of(&self.reactor).spare_failed(spare.device.ix, "a write", error);
         }
         let goes_on = self.why_drain_cannot_go_on(fill, spare).is_none();
         if goes_on {
@@ -61,7 +61,7 @@ impl Succession {
         let failed = fill.is_prepared() && !state.end_succession(spare.device.ix);
         self.reactor.shared.log(format!("{} does not take over from {}", spare.device.name, state.name()));
         if failed {
-            self.reactor.forget_spare(spare.uuid);
+            Seats::of(&self.reactor).forget_spare(spare.uuid);
             // So that it is recorded.
             self.reactor.shared.membership_changed();
         }
@@ -74,8 +74,9 @@ impl Succession {
         let name = state.name();
         let was = state.succeed(&spare.device)?;
         state.forget_errors();
-        self.reactor.forget_spare(spare.uuid);
-        self.reactor.change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
+        Seats::of(&self.reactor).forget_spare(spare.uuid);
+        Seats::of(&self.reactor)
+            .change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
         self.reactor.home().records.newcomers.borrow_mut().push(member);
         self.reactor.shared.membership_changed();
         self.reactor.shared.log(format!("{} is member {} in the place of {name}", spare.device.name, member.0));
@@ -83,7 +84,7 @@ impl Succession {
     }
 
     pub(crate) fn has_taken_over(&self, member: MemberIx, spare: &Spare) -> bool {
-        self.reactor.desc(member).uuid == spare.uuid
+        Seats::of(&self.reactor).desc(member).uuid == spare.uuid
     }
 
     /// Has devices forget that they were members: others have their places, as the superblocks say by now.
@@ -97,6 +98,6 @@ impl Succession {
             let segments = self.reactor.shared.layout.segments(self.reactor.shared.layout.column_of(member).0);
             Released { dev, name, segments }
         };
-        self.reactor.forget_released(&devices.into_iter().map(released).collect::<Vec<_>>()).await;
+        Preparer::of(&self.reactor).forget_released(&devices.into_iter().map(released).collect::<Vec<_>>()).await;
     }
 }

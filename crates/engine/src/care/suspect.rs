@@ -7,26 +7,35 @@ use crate::care::health::Counts;
 use crate::counters::read;
 use crate::reactor::Reactor;
 
-impl Reactor {
+/// Judges the members' errors: see the module's text.
+pub(crate) struct Suspicions<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Suspicions<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     fn counts(&self, member: MemberIx) -> Counts {
-        let now = &self.shared.members[member.index()].counters;
+        let now = &self.reactor.shared.members[member.index()].counters;
         let errors = read(&now.read_errors) + read(&now.corrupt) + read(&now.bad_parity);
-        (errors, self.turned_slow(member))
+        (errors, self.reactor.turned_slow(member))
     }
 
     /// Notes the counts, once an hour however often it is called. Whoever asks for the status calls it, so that no
     /// timer runs for its sake.
     pub(crate) fn note_health(&self) {
-        let counts = || (0..self.shared.members.len()).map(|ix| self.counts(MemberIx(ix as u16))).collect();
-        self.home().health.borrow_mut().note(self.rt.now(), counts);
+        let counts = || (0..self.reactor.shared.members.len()).map(|ix| self.counts(MemberIx(ix as u16))).collect();
+        self.reactor.home().health.borrow_mut().note(self.reactor.rt.now(), counts);
     }
 
     /// Whether a member in service is suspect, and why.
     pub(crate) fn suspicion(&self, member: MemberIx) -> Option<Suspicion> {
-        let state = &self.shared.members[member.index()];
+        let state = &self.reactor.shared.members[member.index()];
         let errors = state.errors(0);
         let errors = u64::from(errors.read) + u64::from(errors.wrong);
-        let view = self.home().health.borrow().view(member, errors, self.counts(member));
-        self.shared.policies.health.judge(view).filter(|_| state.device().is_some())
+        let view = self.reactor.home().health.borrow().view(member, errors, self.counts(member));
+        self.reactor.shared.policies.health.judge(view).filter(|_| state.device().is_some())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 
-use cygnus_format::{CheckpointRoot, MapEntry, Place, RootUse};
+use cygnus_format::{CheckpointRoot, Place, RootUse};
 use cygnus_types::{Lba, VolumeId};
 
 use crate::counters::{MemberCounters, count};
@@ -47,11 +47,6 @@ pub(crate) fn block_name(reactor: &Reactor, volume: VolumeId, lba: Lba) -> Strin
         Some(state) => format!("volume {} {lba} (bytes {} on)", state.name, lba.byte_offset()),
         None => format!("{volume} (deleted) {lba}"),
     }
-}
-
-/// Whether a map entry is one of this place.
-pub(crate) fn points_to(entry: MapEntry, reactor: &Reactor, place: Place) -> bool {
-    entry != MapEntry::EMPTY && entry.pba() == reactor.shared.layout.pba(place)
 }
 
 impl Checker {

@@ -10,10 +10,9 @@ use cygnus_types::{BLOCK, Lba};
 
 use crate::check::checker::block_name;
 use crate::check::findings::{Finding, FindingKind};
-use crate::map::l2p::MAX_VOLUME_BLOCKS;
-use crate::map::volume_state::VolumeState;
 use crate::reactor::Reactor;
 use crate::space::segments::SegIx;
+use crate::volume_state::VolumeState;
 
 /// Which places of a segment the map and a summary agree on.
 pub(crate) struct Matched {
@@ -51,14 +50,8 @@ impl Matched {
 /// Takes entries out of the maps that cannot be followed, and reports them.
 pub(crate) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>) {
     for volume in reactor.shared.volumes() {
-        let mut impossible = Vec::new();
-        volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
-            if reactor.shared.layout.locate(entry.pba()).is_none() {
-                impossible.push((lba, entry));
-            }
-        });
+        let impossible = volume.controller.give_up(|_, entry| reactor.shared.layout.locate(entry.pba()).is_none());
         for (lba, entry) in impossible {
-            volume.map.clear(lba);
             let block = block_name(reactor, volume.id, lba);
             let text = format!("{block} is mapped to {}, beyond the array: restore it from a backup", entry.pba());
             findings.push(Finding::new(FindingKind::Map, text).of_block(volume.id, lba));
@@ -70,7 +63,7 @@ pub(crate) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>
 pub(crate) fn marked_lost(reactor: &Reactor) -> Vec<(Arc<VolumeState>, Lba)> {
     let mut lost = Vec::new();
     for volume in reactor.shared.volumes() {
-        volume.map.for_each_held(volume.blocks(), |lba, entry| {
+        volume.controller.for_each_held(volume.blocks(), |lba, entry| {
             if !entry.is_mapped() {
                 lost.push((volume.clone(), lba));
             }
@@ -106,7 +99,7 @@ pub(crate) fn unmatched(reactor: &Reactor, suspects: &BTreeMap<SegIx, Matched>) 
         return found;
     }
     for volume in reactor.shared.volumes() {
-        volume.map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| {
+        volume.controller.for_each_mapped(|lba, entry| {
             let place = reactor.place(entry);
             let suspect = suspects.get(&reactor.shared.segments.index(place.group, place.segment));
             if let Some(matched) = suspect.filter(|m| !m.contains(&place)) {

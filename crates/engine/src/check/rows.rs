@@ -4,7 +4,7 @@ use cygnus_format::{Entry, Kind, Place, StripeCommon};
 use cygnus_parity as parity;
 use cygnus_types::BLOCK;
 
-use crate::check::checker::{Checker, points_to};
+use crate::check::checker::Checker;
 use crate::check::findings::{Finding, FindingKind};
 use crate::check::result::SegmentResult;
 use crate::check::window::Window;
@@ -168,12 +168,11 @@ impl<'a> Rows<'a> {
 
     fn is_current(&self, entry: &Entry, place: Place) -> bool {
         match entry.kind() {
-            Kind::Data | Kind::Relocated => self
-                .checker
-                .reactor
-                .shared
-                .volume(entry.volume())
-                .is_some_and(|v| points_to(v.map.get(entry.lba()), &self.checker.reactor, place)),
+            Kind::Data | Kind::Relocated => {
+                let shared = &self.checker.reactor.shared;
+                let pba = shared.layout.pba(place);
+                shared.volume(entry.volume()).is_some_and(|v| v.controller.current_at(entry.lba(), pba).is_some())
+            }
             // Of a stripe that was verified because it holds a checkpoint's pages.
             Kind::Meta | Kind::Packed | Kind::Protections => true,
             Kind::Void | Kind::Parity => false,

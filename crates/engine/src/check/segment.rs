@@ -5,15 +5,15 @@ use std::sync::Arc;
 use cygnus_format::{Entry, Kind, Place, Stream, StripeError, StripeHeader};
 use cygnus_types::{GroupId, SegmentId};
 
-use crate::check::checker::{Checker, points_to};
+use crate::check::checker::Checker;
 use crate::check::findings::{Finding, FindingKind};
 use crate::check::maps::Matched;
 use crate::check::result::SegmentResult;
 use crate::check::rows;
 use crate::check::window::Window;
-use crate::map::volume_state::VolumeState;
-use crate::read::scan::{FoundStripe, merge};
+use crate::read::scan::{FoundStripe, Scanner, merge};
 use crate::space::segments::{SegIx, SegState};
+use crate::volume_state::VolumeState;
 
 /// A copy of a header that is wrong: where it is, and what is wrong with it.
 struct BadCopy {
@@ -97,7 +97,7 @@ fn read_headers(
     let blocks = blocks / copies;
     for (column, row) in (0..width).flat_map(|column| (0..copies).map(move |copy| (column, at.row + copy * blocks))) {
         let Some(bytes) = window.rows(column, row, blocks) else { continue };
-        match checker.reactor.header_at(Place { column, ..at }, bytes, life) {
+        match Scanner::of(&checker.reactor).header_at(Place { column, ..at }, bytes, life) {
             _ if window.any_unreadable(column, row, blocks) => {
                 bad.push(BadCopy { column, row, why: "the device cannot read it".into(), newer: false });
             }
@@ -182,8 +182,9 @@ fn match_entries(
                     volume = checker.reactor.shared.volume(entry.volume());
                 }
                 let Some(volume) = &volume else { continue };
-                let current = volume.map.get(entry.lba());
-                if points_to(current, &checker.reactor, place) {
+                if let Some(current) =
+                    volume.controller.current_at(entry.lba(), checker.reactor.shared.layout.pba(place))
+                {
                     needed = true;
                     result.mapped += 1;
                     matched.insert(column, place.row);
@@ -230,7 +231,7 @@ impl Checker {
     async fn unneeded(&self, group: GroupId, segment: SegmentId) -> SegmentResult {
         let mut result = SegmentResult::default();
         let Some(horizon) = self.horizon else { return result };
-        let Some(first) = self.reactor.stripe_at(group, segment, 0, None).await else { return result };
+        let Some(first) = Scanner::of(&self.reactor).stripe_at(group, segment, 0, None).await else { return result };
         if first.common.stripe_seq >= horizon && first.common.stream != Stream::Meta {
             let seq = first.common.stripe_seq;
             let text = format!(

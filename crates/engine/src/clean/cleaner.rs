@@ -9,14 +9,16 @@ use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos, counted};
 
 use crate::clean::damage::Unread;
-use crate::clean::emptied::LOOK_AGAIN;
+use crate::clean::emptied::{Emptied, LOOK_AGAIN};
 use crate::clean::evacuate::Evacuator;
+use crate::clean::haste::Haste;
 use crate::clean::relocate::{Mover, Moving};
 use crate::clean::victims::{Choice, Chosen};
 use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
+use crate::read::scan::Scanner;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
 
@@ -83,10 +85,10 @@ impl Cleaner {
                     let group = chosen.group;
                     let beside = self.choice.choose_victims_beside(group);
                     self.clean_together(chosen, beside).await;
-                    if self.reactor.is_evacuating() {
+                    if Emptied::of(&self.reactor).is_evacuating() {
                         self.evacuator.note_evacuation(group);
-                    } else if self.reactor.is_tight(group) {
-                        self.reactor.release_pending().await;
+                    } else if Emptied::of(&self.reactor).is_tight(group) && !self.has_begun_a_stripe() {
+                        Emptied::of(&self.reactor).release_pending().await;
                     } else if self.should_release(group) {
                         self.start_release();
                     }
@@ -124,7 +126,7 @@ impl Cleaner {
         }
         let cleaner = self.clone();
         self.reactor.rt.spawn(async move {
-            cleaner.reactor.release_pending().await;
+            Emptied::of(&cleaner.reactor).release_pending().await;
             cleaner.reactor.home().cleaning.releasing.set(false);
             cleaner.reactor.home().space_changed.notify();
         });
@@ -142,9 +144,15 @@ impl Cleaner {
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }
 
+    /// Whether the next victim's blocks have room yet that a release would waste. Where a segment is a single stripe, to release
+    /// after each victim gains nothing: its blocks have taken a segment. Should the room not do, whoever moves releases.
+    fn has_begun_a_stripe(&self) -> bool {
+        self.reactor.writer(Lane::Cleaning).borrow().has_begun_a_stripe()
+    }
+
     fn blocked_by_discards(&self) -> bool {
         let table = &self.reactor.shared.segments;
-        table.all().any(|seg| table.state(seg) == SegState::Sealed && !self.reactor.may_clean(seg))
+        table.all().any(|seg| table.state(seg) == SegState::Sealed && !Emptied::of(&self.reactor).may_clean(seg))
     }
 
     /// Empties victims of one group, or of two, at once, so that devices always have something to do.
@@ -168,7 +176,8 @@ impl Cleaner {
                     false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
                 };
                 // A group is emptied of all that can be read.
-                let moving = if cleaner.reactor.is_evacuating() { moving } else { moving.if_all_can_be() };
+                let moving =
+                    if Emptied::of(&cleaner.reactor).is_evacuating() { moving } else { moving.if_all_can_be() };
                 cleaner.clean(group, seg, &moving).await;
                 cleaner.reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
             }
@@ -202,7 +211,7 @@ impl Cleaner {
             Through::Part => return,
             Through::UpTo(lost) => return self.leave_damaged(seg, lost),
         }
-        if self.reactor.is_emptied(seg).await {
+        if Emptied::of(&self.reactor).is_emptied(seg).await {
             shared.segments.set_state(seg, SegState::Pending);
             let mut space = self.reactor.home().space.borrow_mut();
             space.pending.push(seg);
@@ -229,12 +238,12 @@ impl Cleaner {
         let (group, segment) = self.reactor.shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
         while self.reactor.shared.segments.live(seg) > 0 {
-            let Ok(found) = self.reactor.stripe_surely_at(group, segment, row, life).await else {
+            let Ok(found) = Scanner::of(&self.reactor).stripe_surely_at(group, segment, row, life).await else {
                 return Through::Part;
             };
             let Some(stripe) = found else { break };
-            self.reactor.give_way_to_reads(group).await;
-            moving.at_ease(self.reactor.has_time(group));
+            Haste::of(&self.reactor).give_way_to_reads(group).await;
+            moving.at_ease(Haste::of(&self.reactor).has_time(group));
             let moved = Mover::of(&self.reactor).move_stripe(&stripe, moving).await;
             if moved.stopped || moved.without_room > 0 {
                 return Through::Part;
@@ -252,7 +261,7 @@ impl Cleaner {
 
     /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.
     fn aim_relocation_at(&self, group: GroupId, beside: Option<GroupId>) {
-        if self.reactor.is_evacuating() {
+        if Emptied::of(&self.reactor).is_evacuating() {
             return self.evacuator.aim_relocation_away_from(group);
         }
         let (mut first, mut second) =

@@ -1,4 +1,4 @@
-//! What the cleaner keeps: the segments it is emptying, and what guests did meanwhile.
+//! What the cleaner keeps: the segments it is emptying, and what clients did meanwhile.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,12 +9,12 @@ use crate::clean::candidates::Candidates;
 use crate::clean::damage::Damage;
 use crate::space::segments::SegIx;
 
-/// Guests that have asked for nothing for so long do not count.
+/// Clients that have asked for nothing for so long do not count.
 const LATELY: Nanos = Nanos::millis(10);
 
-/// What guests did lately in a group.
+/// What clients did lately in a group.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Guests {
+pub(crate) struct Clients {
     group: GroupId,
     since: Nanos,
     reads_begun: u32,
@@ -27,11 +27,11 @@ pub(crate) struct Guests {
 
 /// The same of both groups that are cleaned side by side.
 #[derive(Default)]
-pub(crate) struct GuestsSeen([Guests; 2]);
+pub(crate) struct ClientsSeen([Clients; 2]);
 
-impl GuestsSeen {
-    /// What guests did lately in a group, by what they have begun to read there and written anywhere so far.
-    pub(crate) fn look(&mut self, group: GroupId, now: Nanos, reads_begun: u32, written: u64) -> Guests {
+impl ClientsSeen {
+    /// What clients did lately in a group, by what they have begun to read there and written anywhere so far.
+    pub(crate) fn look(&mut self, group: GroupId, now: Nanos, reads_begun: u32, written: u64) -> Clients {
         let noted = &mut self.0;
         let oldest = usize::from(noted[1].since < noted[0].since);
         let at = noted.iter().position(|noted| noted.group == group).unwrap_or(oldest);
@@ -40,7 +40,7 @@ impl GuestsSeen {
             return *before;
         }
         let (read, write) = (before.group == group && before.reads_begun != reads_begun, before.written != written);
-        *before = Guests { group, since: now, reads_begun, written, read, write };
+        *before = Clients { group, since: now, reads_begun, written, read, write };
         *before
     }
 }
@@ -53,8 +53,8 @@ pub(crate) struct Cleaning {
     pub victims: RefCell<Vec<SegIx>>,
     /// Segments that cannot be emptied.
     pub damage: Damage,
-    /// What guests did lately in the groups being cleaned.
-    pub guests: RefCell<GuestsSeen>,
+    /// What clients did lately in the groups being cleaned.
+    pub clients: RefCell<ClientsSeen>,
     /// Segments that were emptied are being given back.
     pub releasing: Cell<bool>,
     /// Whether the cleaner is there.
@@ -69,7 +69,7 @@ impl Cleaning {
             candidates: RefCell::new(candidates),
             victims: RefCell::default(),
             damage: Damage::default(),
-            guests: RefCell::default(),
+            clients: RefCell::default(),
             releasing: Cell::default(),
             running: Cell::default(),
             ended: Event::default(),
@@ -83,14 +83,14 @@ mod tests {
 
     #[test]
     fn guests_count_for_as_long_as_they_asked_lately() {
-        let (mut seen, group, now) = (GuestsSeen::default(), GroupId(3), Nanos::secs(1));
+        let (mut seen, group, now) = (ClientsSeen::default(), GroupId(3), Nanos::secs(1));
         seen.look(group, now, 7, 100);
-        let guests = seen.look(group, now + LATELY, 8, 100);
-        assert!(guests.read && !guests.write);
-        let guests = seen.look(group, now + LATELY + Nanos(1), 8, 200);
-        assert!(guests.read && !guests.write, "it is not looked again so soon");
-        let guests = seen.look(group, now + LATELY * 2, 8, 200);
-        assert!(!guests.read && guests.write);
+        let clients = seen.look(group, now + LATELY, 8, 100);
+        assert!(clients.read && !clients.write);
+        let clients = seen.look(group, now + LATELY + Nanos(1), 8, 200);
+        assert!(clients.read && !clients.write, "it is not looked again so soon");
+        let clients = seen.look(group, now + LATELY * 2, 8, 200);
+        assert!(!clients.read && clients.write);
         assert!(!seen.look(GroupId(4), now + LATELY * 2, 9, 200).read, "each group has its own");
     }
 }

@@ -6,6 +6,7 @@ use cygnus_types::{GroupId, counted};
 
 use crate::clean::cleaner::Cleaner;
 use crate::clean::damage::Unread;
+use crate::clean::emptied::Emptied;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
@@ -15,7 +16,7 @@ impl Cleaner {
     /// read; or a session before may have, and there is no room to move anything for nothing.
     pub(crate) fn is_suspect(&self, group: GroupId) -> bool {
         let reactor = self.reactor();
-        if reactor.is_evacuating() {
+        if Emptied::of(reactor).is_evacuating() {
             return false;
         }
         let space = reactor.home().space.borrow();
@@ -64,7 +65,7 @@ impl Cleaner {
         if !space.clogged {
             return false;
         }
-        home.cleaning.damage.is_now(reactor.shared.mapped(), home.checkpoints.discard_horizon.get());
+        home.cleaning.damage.is_now(reactor.shared.held.blocks(), home.checkpoints.discard_horizon.get());
         home.cleaning.damage.is_exhausted() && space.pending.is_empty()
     }
 

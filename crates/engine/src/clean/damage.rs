@@ -74,8 +74,9 @@ impl Damage {
     /// Lets segments be cleaned again that may have changed for the better; `columns_of` are those that can be read now.
     pub(crate) fn look_again(&self, shared: &Shared, columns_of: impl Fn(SegIx) -> u32) {
         let table = &shared.segments;
-        let is_still =
-            |Unread { volume, lba, entry }: Unread| shared.volume(volume).is_some_and(|of| of.map.get(lba) == entry);
+        let is_still = |Unread { volume, lba, entry }: Unread| {
+            shared.volume(volume).is_some_and(|of| of.controller.is_still(lba, entry))
+        };
         self.kept.borrow_mut().retain(|&seg, Kept { by, columns }| {
             let state = table.state(seg);
             if by.is_some_and(|by| !is_still(by) || columns_of(seg) & !*columns != 0) {

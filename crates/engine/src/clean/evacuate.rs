@@ -12,10 +12,12 @@ use cygnus_policy::WholeGroupView;
 use cygnus_runtime::either;
 use cygnus_types::{GroupId, Nanos};
 
+use crate::clean::emptied::Emptied;
 use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
 use crate::space::manager::{Space, group_id};
+use crate::space::release::Releaser;
 use crate::space::segments::{SegIx, SegState};
 
 /// How often to look whether what keeps a group is gone.
@@ -36,7 +38,8 @@ enum Keeps {
 
 /// For each group, the segments that its current blocks would fill, but for those that cannot be read.
 fn live_segments(reactor: &Reactor) -> Vec<u32> {
-    let (candidates, capacity) = (reactor.candidates(), u64::from(reactor.shared.layout.geometry().capacity()));
+    let (candidates, capacity) =
+        (reactor.home().candidates(&reactor.shared), u64::from(reactor.shared.layout.geometry().capacity()));
     let groups = (0..reactor.shared.layout.groups()).map(group_id);
     groups.map(|group| candidates.live(group).div_ceil(capacity) as u32).collect()
 }
@@ -125,11 +128,11 @@ impl Evacuator {
     pub(crate) async fn end_evacuation(&self, group: GroupId) {
         let changed = self.reactor.home().space_changed.wait();
         match self.what_keeps(group) {
-            Some(Keeps::Open) => self.reactor.close_segments_of(group).await,
+            Some(Keeps::Open) => Releaser::of(&self.reactor).close_segments_of(group).await,
             // It would wait for room that only this group can give.
             Some(Keeps::Checkpoint) if self.checkpoint_lacks_room() => {
                 self.reactor.home().space.borrow_mut().give_up_evacuation(&self.reactor.shared);
-                self.reactor.release_pending().await;
+                Emptied::of(&self.reactor).release_pending().await;
             }
             Some(Keeps::Checkpoint) if self.may_checkpoint_again() => {
                 Checkpointer::of(&self.reactor).start_checkpoint_at_once();
@@ -140,7 +143,7 @@ impl Evacuator {
                 either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
             }
             None => {
-                self.reactor.release_pending().await;
+                Emptied::of(&self.reactor).release_pending().await;
                 let mut space = self.reactor.home().space.borrow_mut();
                 if space.evacuation.is_some_and(|evacuation| evacuation.group == group.index()) {
                     space.stop_evacuation();

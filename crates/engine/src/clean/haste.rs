@@ -1,10 +1,10 @@
-//! How much cleaning hurries. What guests read from the group goes first as long as the next front-end will be clean in time
+//! How much cleaning hurries. What clients read from the group goes first as long as the next front-end will be clean in time
 //! (reads before writes before cleaning, SWAN section 3.2): then there are fewer victims at once, and of each of them one
 //! short piece is read after the other.
 
 use cygnus_types::{GroupId, Nanos};
 
-use crate::clean::cleaning::Guests;
+use crate::clean::cleaning::Clients;
 use crate::counters::read;
 use crate::reactor::Reactor;
 
@@ -15,18 +15,27 @@ const MOST_VICTIMS: usize = 8;
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look whether the reads that cleaning gives way to have ended.
 const LOOK: Nanos = Nanos::micros(20);
-/// While guests read and nobody writes, nothing needs the room that cleaning makes: it rests so many times as long as it works,
+/// While clients read and nobody writes, nothing needs the room that cleaning makes: it rests so many times as long as it works,
 /// so that less than one read in a hundred meets it,
 const REST: u64 = 127;
 /// but not so long that it would be missed when writers come.
 const LONGEST_REST: Nanos = Nanos::millis(50);
 
-impl Reactor {
+/// How much cleaning hurries: see the module's text.
+pub(crate) struct Haste<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Haste<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     /// Victims to be emptied at once.
     pub(crate) fn victims_at_once(&self, group: GroupId) -> usize {
         let haste = self.haste(group);
         if haste < 1.0 {
-            self.home().space.borrow_mut().turn.is_leisurely();
+            self.reactor.home().space.borrow_mut().turn.is_leisurely();
         }
         1 + (haste * (MOST_VICTIMS - 1) as f64) as usize
     }
@@ -38,31 +47,32 @@ impl Reactor {
 
     /// From 0 to 1: as fast as it can go, since time is short or nobody minds.
     fn haste(&self, group: GroupId) -> f64 {
-        let is_read = self.guests(group).read || self.shared.reads(group) > 0;
-        if is_read { self.home().space.borrow().haste(&self.shared) } else { 1.0 }
+        let is_read = self.clients(group).read || self.reactor.shared.reads(group) > 0;
+        if is_read { self.reactor.home().space.borrow().haste(&self.reactor.shared) } else { 1.0 }
     }
 
-    fn guests(&self, group: GroupId) -> Guests {
-        let (reads_begun, written) = (self.shared.reads_begun(group), read(&self.shared.totals.user_written));
-        self.home().cleaning.guests.borrow_mut().look(group, self.rt.now(), reads_begun, written)
+    fn clients(&self, group: GroupId) -> Clients {
+        let (reads_begun, written) =
+            (self.reactor.shared.reads_begun(group), read(&self.reactor.shared.totals.client_written));
+        self.reactor.home().cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), reads_begun, written)
     }
 
     /// Cleaning has worked for so long, with time to spare: it rests if nobody needs what it makes room for.
     pub(crate) async fn rest(&self, group: GroupId, worked: Nanos) {
-        if worked > Nanos::ZERO && !self.guests(group).write {
-            self.rt.sleep(Nanos(worked.0 * REST).min(LONGEST_REST)).await;
+        if worked > Nanos::ZERO && !self.clients(group).write {
+            self.reactor.rt.sleep(Nanos(worked.0 * REST).min(LONGEST_REST)).await;
         }
     }
 
-    /// Waits while guests read from the group, unless writers wait for space.
+    /// Waits while clients read from the group, unless writers wait for space.
     pub(crate) async fn give_way_to_reads(&self, group: GroupId) {
-        let begun = self.rt.now();
-        while self.shared.reads(group) > 0
-            && self.home().space.borrow().starving == 0
-            && self.shared.admission.delay() == 0
-            && self.rt.now().since(begun) < LONGEST_YIELD
+        let begun = self.reactor.rt.now();
+        while self.reactor.shared.reads(group) > 0
+            && self.reactor.home().space.borrow().starving == 0
+            && self.reactor.shared.admission.delay() == 0
+            && self.reactor.rt.now().since(begun) < LONGEST_YIELD
         {
-            self.rt.sleep(LOOK).await;
+            self.reactor.rt.sleep(LOOK).await;
         }
     }
 }

@@ -14,18 +14,18 @@ use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
 use cygnus_types::{BLOCK, Lba, Nanos};
 
 use crate::clean::damage::Unread;
+use crate::clean::emptied::Emptied;
+use crate::clean::haste::Haste;
 use crate::counters::count;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::Publish;
 use crate::reactor::Reactor;
 use crate::read::path::Miss;
 use crate::read::scan::FoundStripe;
+use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
-use crate::write::writer::{Appended, Publish};
+use crate::write::writer::Appended;
 
-/// Entries by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
-const AHEAD: usize = 16;
-
-/// Blocks of a run that is read while guests' reads go first: what they may have to wait behind.
+/// Blocks of a run that is read while clients' reads go first: what they may have to wait behind.
 const SHORT_RUN: usize = 16;
 
 /// How blocks are to be moved.
@@ -37,7 +37,7 @@ pub(crate) struct Moving {
     patience: Cell<Option<Nanos>>,
     /// Whether blocks found bad are news: a scrub has counted them already.
     is_news: bool,
-    /// Whether guests' reads go first: one short run is read at a time.
+    /// Whether clients' reads go first: one short run is read at a time.
     is_at_ease: Cell<bool>,
     /// Whether a stripe is left at the first block that cannot be read.
     stops_at_lost: bool,
@@ -82,21 +82,21 @@ impl Moving {
         self.stops_at_lost
     }
 
-    /// Whether guests' reads go first from now on.
+    /// Whether clients' reads go first from now on.
     pub(crate) fn at_ease(&self, is_at_ease: bool) {
         self.is_at_ease.set(is_at_ease);
     }
 
-    /// Out of a group that retires, where guests' writes go. It is tried again until there is room: in between it may
+    /// Out of a group that retires, where clients' writes go. It is tried again until there is room: in between it may
     /// be cancelled.
     pub(crate) fn evacuating() -> Self {
-        Self { lane: Lane::User, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
+        Self { lane: Lane::Clients, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
     }
 
-    /// Beside the guests' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
+    /// Beside the clients' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
     /// the pool is full, the rest is verified all the same.
     pub(crate) fn mending() -> Self {
-        Self { lane: Lane::User, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
+        Self { lane: Lane::Clients, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
     }
 }
 
@@ -122,6 +122,13 @@ pub(crate) struct Live {
     entry: Entry,
     current: MapEntry,
     pub place: Place,
+}
+
+impl Live {
+    /// Whether nobody has written or moved it since.
+    fn is_still(&self) -> bool {
+        self.volume.controller.is_still(self.lba, self.current)
+    }
 }
 
 /// What a block's own column gave.
@@ -162,8 +169,8 @@ impl Mover {
                 && let Some(run) = coming.next()
             {
                 if how.is_at_ease.get() {
-                    self.reactor.rest(stripe.common.group, worked).await;
-                    self.reactor.give_way_to_reads(stripe.common.group).await;
+                    Haste::of(&self.reactor).rest(stripe.common.group, worked).await;
+                    Haste::of(&self.reactor).give_way_to_reads(stripe.common.group).await;
                 }
                 begun = self.reactor.rt.now();
                 reading.push_back((run, self.read_run(run)));
@@ -174,7 +181,7 @@ impl Mover {
                 Some((buf, op)) => op.await.is_ok().then_some(buf),
                 None => None,
             };
-            // Copying a run takes some microseconds: what guests wait for comes first.
+            // Copying a run takes some microseconds: what clients wait for comes first.
             self.reactor.rt.yield_now().await;
             for block in run {
                 let at = (block.place.row - run[0].place.row) as usize * BLOCK;
@@ -197,28 +204,20 @@ impl Mover {
     /// Blocks of a stripe to which the map still points, in the order of column and row.
     pub(crate) fn live_blocks(&self, stripe: &FoundStripe) -> Vec<Live> {
         let layout = &self.reactor.shared.layout;
-        let mut volume: Option<Arc<VolumeState>> = None;
+        let (group, segment) = (stripe.common.group, stripe.common.segment);
+        let of_volumes = stripe.blocks().filter(|(.., entry)| matches!(entry.kind(), Kind::Data | Kind::Relocated));
+        let blocks: Vec<(Entry, Place)> = of_volumes
+            .map(|(column, row, entry)| {
+                (*entry, Place { group, segment, column, row: stripe.common.first_data_row() + row })
+            })
+            .collect();
         let mut live = Vec::new();
-        let mut coming = stripe.blocks().skip(AHEAD);
-        for (column, row, entry) in stripe.blocks() {
-            if let (Some((.., next)), Some(volume)) = (coming.next(), &volume)
-                && next.volume() == volume.id
-            {
-                volume.map.prefetch(next.lba());
-            }
-            if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
-                continue;
-            }
-            if volume.as_ref().is_none_or(|v| v.id != entry.volume()) {
-                volume = self.reactor.shared.volume(entry.volume());
-            }
-            let Some(volume) = &volume else { continue };
-            let (group, segment) = (stripe.common.group, stripe.common.segment);
-            let place = Place { group, segment, column, row: stripe.common.first_data_row() + row };
-            let current = volume.map.get(entry.lba());
-            if current != MapEntry::EMPTY && current.pba() == layout.pba(place) {
-                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry: *entry, current, place });
-            }
+        for blocks in blocks.chunk_by(|(a, _), (b, _)| a.volume() == b.volume()) {
+            let Some(volume) = self.reactor.shared.volume(blocks[0].0.volume()) else { continue };
+            let add = |&(entry, place): &(Entry, Place), current| {
+                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry, current, place });
+            };
+            volume.controller.current(blocks, |(entry, _)| entry.lba(), |&(_, place)| layout.pba(place), add);
         }
         live
     }
@@ -247,14 +246,14 @@ impl Mover {
         let data = match source {
             Source::Intact(data) => data,
             Source::Error | Source::Bad | Source::Absent => {
-                if block.volume.map.get(block.lba) != block.current {
+                if !block.is_still() {
                     return;
                 }
                 count(&counters.corrupt, u64::from(is_bad && how.is_news));
                 let group = block.place.group;
                 let mut silences = self.reactor.silences(group);
                 while !self.reactor.rebuild_block(&block.place, block.current, &rebuilt).await {
-                    if self.reactor.was_disturbed(group, silences) && block.volume.map.get(block.lba) == block.current {
+                    if self.reactor.was_disturbed(group, silences) && block.is_still() {
                         // What is missing may only be away.
                         if !self.reactor.until_it_answers(group).await {
                             result.stopped = true;
@@ -263,7 +262,7 @@ impl Mover {
                         silences = self.reactor.silences(group);
                         continue;
                     }
-                    if block.volume.map.get(block.lba) == block.current {
+                    if block.is_still() {
                         count(&counters.unrepairable, 1);
                         result.lost.push(Unread { volume: block.volume.id, lba: block.lba, entry: block.current });
                     }
@@ -326,7 +325,7 @@ impl Mover {
             }
             match deadline {
                 None => {
-                    if !self.reactor.room_for_relocation(from, progress).await {
+                    if !Emptied::of(&self.reactor).room_for_relocation(from, progress).await {
                         how.patience.set(Some(Nanos::ZERO));
                         return Some(Appended::NoRoom);
                     }

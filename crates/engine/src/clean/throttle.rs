@@ -1,4 +1,4 @@
-//! The pace of background work: measures what guests wait for, and delays the work as the policy has it.
+//! The pace of background work: measures what clients wait for, and delays the work as the policy has it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ const FEW: u32 = 8;
 /// Steps of latency: four for each doubling, up to 2^40 ns.
 const STEPS: usize = 4 * 40;
 
-/// How long guests waited for devices, over all reactors, since somebody last looked.
+/// How long clients waited for devices, over all reactors, since somebody last looked.
 pub(crate) struct Latencies([AtomicU32; STEPS]);
 
 impl Latencies {

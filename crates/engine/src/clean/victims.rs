@@ -1,13 +1,12 @@
 //! Which segments are cleaned next: fills the views that the policies judge.
 
-use std::cell::RefMut;
 use std::rc::Rc;
 
 use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim, Worth};
 use cygnus_types::GroupId;
 
-use crate::clean::candidates::Candidates;
 use crate::clean::evacuate::Evacuator;
+use crate::clean::haste::Haste;
 use crate::reactor::Reactor;
 use crate::space::segments::SegIx;
 
@@ -46,7 +45,7 @@ impl Choice {
     pub(crate) fn choose_victims_beside(&self, first: GroupId) -> Option<Chosen> {
         let policies = &self.reactor.shared.policies;
         // What can be cleaned in time goes without disturbing reads of a second group.
-        if self.reactor.has_time(first) {
+        if Haste::of(&self.reactor).has_time(first) {
             return None;
         }
         let space = self.reactor.home().space.borrow();
@@ -76,7 +75,7 @@ impl Choice {
     fn choose_among(&self, rule: Victim, starving: bool, worth: Worth) -> Option<Chosen> {
         let (reactor, policies) = (&self.reactor, &self.reactor.shared.policies);
         let groups = reactor.home().space.borrow().views(&reactor.shared);
-        let (candidates, busy) = (reactor.candidates(), reactor.busy_segments());
+        let (candidates, busy) = (reactor.home().candidates(&reactor.shared), self.busy_segments());
         let best = |g: usize| {
             let mut best = candidates.best(&reactor.shared.segments, GroupId(g as u16), rule, worth, &busy);
             best.next().filter(|_| groups[g].is_present()).map(|view| view.live_percent())
@@ -114,25 +113,16 @@ impl Choice {
 
     /// The best victims of a group, as many as are emptied at once.
     fn best(&self, group: GroupId, rule: Victim, worth: Worth) -> Vec<SegmentView> {
-        let (table, at_once) = (&self.reactor.shared.segments, self.reactor.victims_at_once(group));
-        let (candidates, busy) = (self.reactor.candidates(), self.reactor.busy_segments());
+        let (table, at_once) = (&self.reactor.shared.segments, Haste::of(&self.reactor).victims_at_once(group));
+        let (candidates, busy) = (self.reactor.home().candidates(&self.reactor.shared), self.busy_segments());
         candidates.best(table, group, rule, worth, &busy).take(at_once).collect()
-    }
-}
-
-impl Reactor {
-    /// The segments that may be victims, as they are now, but for those of [`Reactor::busy_segments`].
-    pub(crate) fn candidates(&self) -> RefMut<'_, Candidates> {
-        let (shared, home) = (&self.shared, self.home());
-        let mut candidates = home.cleaning.candidates.borrow_mut();
-        candidates.look(&shared.segments, shared.layout.groups(), &home.checkpoints, &home.space.borrow().turn);
-        candidates
     }
 
     /// Segments that the cleaner is emptying, or of which columns are being restored.
     fn busy_segments(&self) -> Vec<SegIx> {
-        let mut busy = self.home().pins.all();
-        busy.extend(self.home().cleaning.victims.borrow().iter().copied());
+        let home = self.reactor.home();
+        let mut busy = home.pins.all();
+        busy.extend(home.cleaning.victims.borrow().iter().copied());
         busy.sort_unstable();
         busy.dedup();
         busy

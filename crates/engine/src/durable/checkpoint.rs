@@ -1,7 +1,7 @@
 //! Checkpoints: the maps written out, so that a recovery replays only what came after.
 //!
-//! Of the maps everything is written each time, and nothing but what is mapped: a page of a map whole if it is fairly full, the
-//! entries of the others packed. So a checkpoint takes at most 16 bytes for each block mapped, whatever the size of the
+//! Of the maps everything is written each time, and nothing but what is mapped, in pages that the controllers make of it
+//! (`lsa/pages.rs`). So a checkpoint takes at most 16 bytes for each block mapped, whatever the size of the
 //! volumes, and what three of them may take at most is not promised to anybody (`space`, `open`).
 //!
 //! Where segments are not all protected alike, pages of the table of segments follow those of the maps: what a segment
@@ -11,7 +11,7 @@
 //! Where there is no parity each page is written twice, since one that cannot be read would make all of it useless.
 //!
 //! A checkpoint begins with a *cut*: a stripe sequence, the root's `barrier`, such that whatever is in a stripe at or
-//! behind it happened after everything in the stripes before it. Then the pages of the maps are written, while guests go
+//! behind it happened after everything in the stripes before it. Then the pages of the maps are written, while clients go
 //! on writing: a page may show changes from after the cut, and replay will make the same changes again. Before the root
 //! is recorded, everything that the pages may point to is made durable.
 //!
@@ -34,24 +34,23 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{
-    CheckpointRoot, Kind, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PROTECTION_PAGE_FRAMES, PackedPage,
-    ProtectionPage, RootSegment, RootUse,
-};
+use cygnus_format::{CheckpointRoot, Kind, PROTECTION_PAGE_FRAMES, ProtectionPage, RootSegment, RootUse};
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
 use crate::counters::{count, read};
 use crate::durable::checkpoints::Awaited;
 use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
-use crate::map::l2p::PAGE_ENTRIES;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::PageWriter;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::recover::room::recovery_allows;
+use crate::space::release::Releaser;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
-use crate::write::writer::{Appended, Page};
+use crate::write::page::Page;
+use crate::write::writer::Appended;
 
 /// Pages after which others get a turn.
 const PAGES_PER_TURN: u64 = 64;
@@ -70,19 +69,10 @@ struct Dump {
     pages: u64,
     /// Blocks written.
     written: u64,
-    packed: PackedPage,
     /// Where no parity restores a page: those of which the second copy is to be written still.
-    once: Vec<OwnPage>,
+    once: Vec<Page>,
     /// As many pages as make their second copies begin on the next column: a chunk.
     run: usize,
-}
-
-/// A page that is to be written again.
-struct OwnPage {
-    kind: Kind,
-    volume: VolumeId,
-    first: Lba,
-    bytes: Box<[u8; BLOCK]>,
 }
 
 /// Takes checkpoints: see the module's text.
@@ -102,8 +92,9 @@ impl Checkpointer {
         let last = self.reactor.home().state.borrow().roots[0].as_ref().map_or(0, |root| root.pages);
         let by_size = last * BLOCK as u64 * u64::from(rule.write_factor);
         // A small array would otherwise be written over several times before its first checkpoint.
-        let least = rule.min_bytes.min(self.reactor.shared.usable() * BLOCK as u64 / 2);
-        read(&self.reactor.shared.since_checkpoint) >= by_size.max(least).min(self.reactor.recovery_allows(last))
+        let least = rule.min_bytes.min(self.reactor.shared.held.usable() * BLOCK as u64 / 2);
+        read(&self.reactor.shared.since_checkpoint)
+            >= by_size.max(least).min(recovery_allows(&self.reactor.shared, last))
     }
 
     /// Starts a checkpoint beside whatever goes on, unless one is under way, because somebody needs what it brings.
@@ -127,7 +118,7 @@ impl Checkpointer {
 
     async fn checkpoint_round(self) -> Result<(), String> {
         let result = self.checkpoint_now().await;
-        self.reactor.shared.end_writing_maps();
+        self.reactor.shared.held.end_writing_maps();
         // Writers may have waited for what was unmapped meanwhile.
         self.reactor.progress.notify();
         self.reactor.peers.tell_others(&self.reactor.rt, || ToOwner::Wake);
@@ -144,7 +135,7 @@ impl Checkpointer {
         let home = self.reactor.home();
         let (mut root, spoils) = loop {
             let spoils = home.spoils.times.get();
-            self.reactor.shared.begin_writing_maps();
+            self.reactor.shared.held.begin_writing_maps();
             let mut root = self.cut().await;
             root.pages = self.write_maps(root.generation).await?;
             self.reactor.writer(Lane::Meta).borrow_mut().close_segment(&self.reactor);
@@ -194,10 +185,10 @@ impl Checkpointer {
         let root = CheckpointRoot {
             generation,
             barrier,
-            next_write_seq: self.reactor.shared.order.ceiling(),
+            next_write_seq: self.reactor.shared.controllers.next_write_seq(),
             next_stripe_seq: barrier,
             next_segment_seq: home.space.borrow().next_segment_seq,
-            mapped_blocks: self.reactor.shared.mapped(),
+            mapped_blocks: self.reactor.shared.held.blocks(),
             pages: 0,
             segments: self.open_segments(),
         };
@@ -222,60 +213,20 @@ impl Checkpointer {
     async fn write_maps(&self, generation: u64) -> Result<u64, String> {
         let geometry = self.reactor.shared.layout.geometry();
         let run = geometry.chunk_blocks as usize;
-        let (packed, once) = (PackedPage::default(), Vec::new());
-        let mut dump = Dump { generation, pages: 0, written: 0, packed, once, run };
+        let mut dump = Dump { generation, pages: 0, written: 0, once: Vec::new(), run };
+        let mut pages = PageWriter::default();
         for volume in self.reactor.shared.volumes() {
-            self.write_map(&volume, &mut dump).await?;
+            for page in pages.of_volume(&volume.controller, volume.blocks()) {
+                self.write_new(page, &mut dump).await?;
+            }
             self.reactor.rt.yield_now().await;
         }
-        self.end_packed(&mut dump).await?;
+        if let Some(page) = pages.rest() {
+            self.write_new(page, &mut dump).await?;
+        }
         self.write_protections(&mut dump).await?;
         self.write_second_copies(&mut dump).await?;
         Ok(dump.pages)
-    }
-
-    /// Writes a volume's map: whole pages where it is dense, what is mapped where it is not.
-    async fn write_map(&self, volume: &VolumeState, dump: &mut Dump) -> Result<(), String> {
-        let (mut from, mut found) = (Lba(0), Vec::new());
-        while let Some(next) = volume.map.next_mapped(from, Lba(volume.blocks()), &mut found) {
-            for entries in found.chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES) {
-                if entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole) {
-                    self.write_page(volume.id, entries, dump).await?;
-                    continue;
-                }
-                for &(lba, entry) in entries {
-                    if !dump.packed.push(volume.id, lba, entry) {
-                        self.end_packed(dump).await?;
-                        let fits = dump.packed.push(volume.id, lba, entry);
-                        assert!(fits, "an empty block has room for an entry");
-                    }
-                }
-            }
-            found.clear();
-            from = next;
-        }
-        Ok(())
-    }
-
-    /// Writes a page whole, of which these entries are mapped.
-    async fn write_page(&self, volume: VolumeId, mapped: &[(Lba, MapEntry)], dump: &mut Dump) -> Result<(), String> {
-        let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
-        mapped.iter().for_each(|&(lba, entry)| entries[(lba.0 % PAGE_ENTRIES) as usize] = entry);
-        let mut bytes = [0; BLOCK];
-        MapPage::encode(&entries, &mut bytes);
-        let number = Lba(mapped[0].0.0 / PAGE_ENTRIES);
-        self.write_new(OwnPage { kind: Kind::Meta, volume, first: number, bytes: Box::new(bytes) }, dump).await
-    }
-
-    /// Writes the packed block, unless it is empty, and begins another one.
-    async fn end_packed(&self, dump: &mut Dump) -> Result<(), String> {
-        if dump.packed.is_empty() {
-            return Ok(());
-        }
-        let (volume, first) = dump.packed.first();
-        let bytes = Box::new(*dump.packed.bytes());
-        dump.packed.clear();
-        self.write_new(OwnPage { kind: Kind::Packed, volume, first, bytes }, dump).await
     }
 
     /// Writes the table of what segments are protected by, as far as that is not what the array as a whole says.
@@ -295,7 +246,7 @@ impl Checkpointer {
             let bytes = ProtectionPage::encode(number, of);
             if bytes.iter().any(|&byte| byte != 0) {
                 let first = Lba(number.into());
-                let page = OwnPage { kind: Kind::Protections, volume: VolumeId(0), first, bytes };
+                let page = Page { kind: Kind::Protections, volume: VolumeId(0), first, bytes };
                 self.write_new(page, dump).await?;
             }
         }
@@ -303,7 +254,7 @@ impl Checkpointer {
     }
 
     /// Writes a page that was not written yet.
-    async fn write_new(&self, page: OwnPage, dump: &mut Dump) -> Result<(), String> {
+    async fn write_new(&self, page: Page, dump: &mut Dump) -> Result<(), String> {
         dump.pages += 1;
         self.write_copy(&page, dump).await?;
         if self.reactor.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
@@ -324,9 +275,8 @@ impl Checkpointer {
         Ok(())
     }
 
-    async fn write_copy(&self, page: &OwnPage, dump: &mut Dump) -> Result<(), String> {
-        let &OwnPage { kind, volume, first, ref bytes } = page;
-        self.append_page(&Page { kind, volume, first, generation: dump.generation, bytes: &bytes[..] }).await?;
+    async fn write_copy(&self, page: &Page, dump: &mut Dump) -> Result<(), String> {
+        self.append_page(page, dump.generation).await?;
         self.count_page(dump).await;
         Ok(())
     }
@@ -354,13 +304,15 @@ impl Checkpointer {
         }
     }
 
-    async fn append_page(&self, page: &Page<'_>) -> Result<(), String> {
+    async fn append_page(&self, page: &Page, generation: u64) -> Result<(), String> {
         loop {
             let progress = self.reactor.progress.wait();
             if let Some(why) = self.reactor.shared.fault() {
                 return Err(why);
             }
-            if self.reactor.writer(Lane::Meta).borrow_mut().append_page(&self.reactor, page) == Appended::Done {
+            if self.reactor.writer(Lane::Meta).borrow_mut().append_page(&self.reactor, page, generation)
+                == Appended::Done
+            {
                 return Ok(());
             }
             progress.await;
@@ -403,7 +355,7 @@ impl Checkpointer {
         }
         // From here on its contents mean nothing, also to a scrub that is reading them.
         old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
-        self.reactor.free_segments(old).await;
+        Releaser::of(&self.reactor).free_segments(old).await;
     }
 
     /// Ends the segments of all lanes of all reactors: what was written before this is in segments that nobody appends

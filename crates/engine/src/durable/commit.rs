@@ -8,6 +8,7 @@ use cygnus_types::{GroupId, MemberIx, Uuid};
 
 use crate::care::member_state;
 use crate::care::places::Spare;
+use crate::care::seats::Seats;
 use crate::reactor::Reactor;
 use crate::recover::slots::{SlotError, write_superblocks};
 
@@ -204,7 +205,7 @@ impl Committer {
 
     fn not_taken(&self, member: MemberIx, dev: DeviceIx, generation: u64, doing: &str, error: IoError) {
         if member == SPARE {
-            self.reactor.spare_failed(dev, doing, error)
+            Seats::of(&self.reactor).spare_failed(dev, doing, error)
         } else {
             self.reactor.home().records.falls_behind(member, generation);
         }

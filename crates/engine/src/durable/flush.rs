@@ -38,7 +38,7 @@ impl Flusher {
         self.reactor.shared.begin_settling_maps();
         self.reactor.peers.ask_others(&self.reactor.rt, |ticket| ToOwner::Drain { ticket }).await;
         self.reactor.shared.end_settling_maps();
-        self.reactor.drain(&[Lane::User]).await;
+        self.reactor.drain(&[Lane::Clients]).await;
         let complete = self.reactor.shared.stripes.complete_below();
         self.flush_devices().await;
         // A member that has left must be known as such before anybody relies on what it did not get.

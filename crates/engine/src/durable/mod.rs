@@ -2,7 +2,7 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod checkpoints;
+pub(crate) mod clients;
 pub(crate) mod commit;
 pub(crate) mod flush;
-pub(crate) mod guests;
 pub(crate) mod records;

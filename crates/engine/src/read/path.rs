@@ -9,14 +9,15 @@ use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
 use crate::counters::count;
 use crate::error::VolumeError;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::Publish;
 use crate::peers::{Answer, ToOwner};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::reconstruct::{ReadMark, RowReads, Rows};
 use crate::space::segments::SegIx;
+use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
-use crate::write::writer::Publish;
+use crate::write::writer::Appended;
 
 /// Blocks that lie one behind the other on one column.
 #[derive(Clone, Copy)]
@@ -87,8 +88,8 @@ impl Reactor {
         let mut reads: Vec<Reading> = Vec::new();
         let mut open_run: Option<Run> = None;
         for index in 0..blocks {
-            let entry = volume.map.get(lba.plus(index as u64));
-            if volume.reads_as_zeros(entry) {
+            let entry = volume.controller.locate(lba.plus(index as u64));
+            if volume.controller.reads_as_zeros(entry) {
                 into.zero(index * BLOCK..(index + 1) * BLOCK);
                 continue;
             }
@@ -264,7 +265,7 @@ impl Reactor {
             let at = lba.plus(index as u64);
             let range = index * BLOCK..(index + 1) * BLOCK;
             let good = delivered && {
-                let entry = volume.map.get(at);
+                let entry = volume.controller.locate(at);
                 self.lies_at(entry, &run.place, index)
                     && (entry.matches(parity::checksum::crc32c(part.part(range.clone())))
                         || planted::is(Bug::ChecksumSkipped))
@@ -309,7 +310,7 @@ impl Reactor {
         for index in 0..part.len() / BLOCK {
             let at = lba.plus(index as u64);
             let into = part.slice(index * BLOCK..(index + 1) * BLOCK);
-            let entry = volume.map.get(at);
+            let entry = volume.controller.locate(at);
             if self.lies_at(entry, &rows.place, index) && self.restore(rows, index, entry, &into) {
                 restored += 1;
             } else {
@@ -329,8 +330,8 @@ impl Reactor {
         let _look = self.looks.begin();
         loop {
             let answers = self.answers.wait();
-            let entry = volume.map.get(lba);
-            if volume.reads_as_zeros(entry) {
+            let entry = volume.controller.locate(lba);
+            if volume.controller.reads_as_zeros(entry) {
                 into.zero(0..BLOCK);
                 return Ok(entry);
             }
@@ -357,7 +358,7 @@ impl Reactor {
             };
             let miss = match read {
                 Ok(()) if entry.matches(parity::checksum::crc32c(into.bytes())) => {
-                    if volume.map.get(lba) == entry || self.shared.segments.still_holds(seg, life) {
+                    if volume.controller.locate(lba) == entry || self.shared.segments.still_holds(seg, life) {
                         return Ok(entry);
                     }
                     // Its place was given back while we read, and may have held another block already.
@@ -366,7 +367,7 @@ impl Reactor {
                 Ok(()) => Some(Miss::Bad),
                 Err(miss) => Some(miss),
             };
-            if volume.map.get(lba) != entry {
+            if volume.controller.locate(lba) != entry {
                 // It moved or was overwritten while we looked at its old place.
                 continue;
             }
@@ -374,7 +375,7 @@ impl Reactor {
                 self.block_restored(volume, lba, entry, &place, into, miss);
                 return Ok(entry);
             }
-            if volume.map.get(lba) != entry {
+            if volume.controller.locate(lba) != entry {
                 continue;
             }
             if self.was_disturbed(place.group, silences) && self.shared.fault().is_none() {
@@ -384,7 +385,7 @@ impl Reactor {
                 }
                 continue;
             }
-            if volume.map.get(lba) == entry {
+            if volume.controller.locate(lba) == entry {
                 count(&self.shared.totals.unreadable, 1);
                 count(&self.shared.member(place.group, place.column).1.counters.unrepairable, 1);
                 return Err(VolumeError::Unreadable { volume: volume.id, lba });
@@ -463,11 +464,9 @@ impl Reactor {
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
-        let mut writer = self.writer(Lane::User).borrow_mut();
+        let mut writer = self.writer(Lane::Clients).borrow_mut();
         // Without room it stays where it is: the next read will find it bad again.
-        if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry))
-            == crate::write::writer::Appended::Done
-        {
+        if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == Appended::Done {
             count(&self.shared.totals.repaired, 1);
             count(&state.counters.repaired, 1);
             let name = state.name();

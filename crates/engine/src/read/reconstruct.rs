@@ -150,7 +150,7 @@ fn without<'a>(
     })
 }
 
-/// Counts a guest's read on its group while it lasts, so that cleaning there gives way.
+/// Counts a client's read on its group while it lasts, so that cleaning there gives way.
 pub(crate) struct ReadMark(Rc<Reactor>, GroupId);
 
 impl ReadMark {

@@ -6,8 +6,6 @@
 //! does not know. The last two hide a stripe that was durable, so they are told apart from the second. A newer program's
 //! stripe is whole: nothing is concluded from it, and an array in use that meets one takes no writes any more.
 
-use std::rc::Rc;
-
 use cygnus_format::{Discard, Entry, Geometry, Place, StripeCommon, StripeError, StripeHeader};
 use cygnus_runtime::{Buf, DeviceIx, IoErrorKind, OpFuture};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
@@ -108,11 +106,20 @@ struct HeaderBytes {
     unreadable: Vec<bool>,
 }
 
-impl Reactor {
+/// Finds stripes by their headers: see the module's text.
+pub(crate) struct Scanner<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     /// The stripe whose headers begin at `row` of a segment, if any column has a valid one. With `segment_seq`, only a
     /// stripe of that life of the segment; without, of the newest life found.
     pub(crate) async fn stripe_at(
-        self: &Rc<Self>,
+        &self,
         group: GroupId,
         segment: SegmentId,
         row: u32,
@@ -121,25 +128,19 @@ impl Reactor {
         self.look_at(group, segment, row, segment_seq).await.stripe
     }
 
-    /// As [`Reactor::stripe_at`], and what else there is.
-    pub(crate) async fn look_at(
-        self: &Rc<Self>,
-        group: GroupId,
-        segment: SegmentId,
-        row: u32,
-        segment_seq: Option<u64>,
-    ) -> Look {
-        let geometry = *self.shared.layout.geometry();
-        let blocks = self.shared.protections.header_blocks_at(row) as usize;
+    /// As [`Scanner::stripe_at`], and what else there is.
+    pub(crate) async fn look_at(&self, group: GroupId, segment: SegmentId, row: u32, segment_seq: Option<u64>) -> Look {
+        let geometry = *self.reactor.shared.layout.geometry();
+        let blocks = self.reactor.shared.protections.header_blocks_at(row) as usize;
         if blocks == 0 {
             return Look::default();
         }
         let offset = geometry.device_offset(segment.0, row);
         let reads: Vec<_> = (0..geometry.width())
             .map(|column| {
-                let dev = self.device_holding(self.shared.layout.member(group, column), segment)?;
-                let buf = self.rt.alloc(blocks * BLOCK);
-                let op = self.rt.read(dev, offset, buf.full());
+                let dev = self.reactor.device_holding(self.reactor.shared.layout.member(group, column), segment)?;
+                let buf = self.reactor.rt.alloc(blocks * BLOCK);
+                let op = self.reactor.rt.read(dev, offset, buf.full());
                 Some((dev, buf, op))
             })
             .collect();
@@ -159,33 +160,33 @@ impl Reactor {
     /// needs: nothing is in use yet.)
     fn heed_newer(&self, newer: &[SpoiledCopy]) {
         let Some(copy) = newer.first() else { return };
-        let seg = self.shared.segments.index(copy.place.group, copy.place.segment);
-        if matches!(self.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged) {
-            let why = copy.describe(&self.shared);
-            self.shared.log_repeated("newer stripe", &copy.place.group.to_string(), &why);
-            self.shared.set_fault(why);
+        let seg = self.reactor.shared.segments.index(copy.place.group, copy.place.segment);
+        if matches!(self.reactor.shared.segments.state(seg), SegState::Sealed | SegState::Meta | SegState::Damaged) {
+            let why = copy.describe(&self.reactor.shared);
+            self.reactor.shared.log_repeated("newer stripe", &copy.place.group.to_string(), &why);
+            self.reactor.shared.set_fault(why);
         }
     }
 
-    /// As [`Reactor::stripe_at`], from a group all of whose members in service answer: what it does not find is not there.
+    /// As [`Scanner::stripe_at`], from a group all of whose members in service answer: what it does not find is not there.
     /// An error: the array is ending.
     pub(crate) async fn stripe_surely_at(
-        self: &Rc<Self>,
+        &self,
         group: GroupId,
         segment: SegmentId,
         row: u32,
         segment_seq: Option<u64>,
     ) -> Result<Option<FoundStripe>, Ending> {
         loop {
-            let silences = self.silences(group);
+            let silences = self.reactor.silences(group);
             let found = self.stripe_at(group, segment, row, segment_seq).await;
-            if self.shared.fault().is_some() {
+            if self.reactor.shared.fault().is_some() {
                 return Err(Ending);
             }
-            if !self.was_disturbed(group, silences) {
+            if !self.reactor.was_disturbed(group, silences) {
                 return Ok(found);
             }
-            if !self.until_it_answers(group).await {
+            if !self.reactor.until_it_answers(group).await {
                 return Err(Ending);
             }
         }
@@ -200,11 +201,11 @@ impl Reactor {
             Err(_) => return None,
         }
         // Memory of its own: what the whole was to be read into may be anything now.
-        let whole = self.rt.alloc(blocks * BLOCK);
+        let whole = self.reactor.rt.alloc(blocks * BLOCK);
         let mut unreadable = Vec::with_capacity(blocks);
         for at in (0..blocks).map(|block| block * BLOCK) {
             let part = whole.slice(at..at + BLOCK);
-            let failed = self.rt.read(dev, offset + at as u64, part.clone()).await.is_err();
+            let failed = self.reactor.rt.read(dev, offset + at as u64, part.clone()).await.is_err();
             if failed {
                 part.zero(0..BLOCK);
             }
@@ -216,12 +217,12 @@ impl Reactor {
     /// The shape of the segment that begins a stripe here: by the newest of its headers where segments differ, as long as
     /// there is any. Else it is as the table has it.
     fn shape_at(&self, at: Place, columns: &[Option<HeaderBytes>], segment_seq: Option<u64>) -> Geometry {
-        let known = self.shape(at.group, at.segment);
-        if !self.shared.protections.differ() {
+        let known = self.reactor.shape(at.group, at.segment);
+        if !self.reactor.shared.protections.differ() {
             return known;
         }
         let shapes: Vec<Geometry> =
-            self.shared.protections.shapes().filter(|shape| shape.full_rows_at(at.row) > 0).collect();
+            self.reactor.shared.protections.shapes().filter(|shape| shape.full_rows_at(at.row) > 0).collect();
         let mut newest = None;
         for (column, header) in (0..).zip(columns) {
             let Some(HeaderBytes { buf, .. }) = header else { continue };
@@ -290,9 +291,9 @@ impl Reactor {
     /// come of it; the answer is in which columns they were, as a bit each. Those who were there all the time tell which
     /// stripes are, and what else such a member has in the place of one that it lacks, or behind the last one, is written over.
     fn drop_doomed(&self, at: Place, headers: &mut Vec<StripeHeader<'_>>) -> u32 {
-        let unwritten = self.home().records.unwritten.borrow();
+        let unwritten = self.reactor.home().records.unwritten.borrow();
         let of_column =
-            |column| unwritten.iter().find(|of| self.shared.layout.column_of(of.member) == (at.group, column));
+            |column| unwritten.iter().find(|of| self.reactor.shared.layout.column_of(of.member) == (at.group, column));
         let there = headers.iter().filter(|header| of_column(header.column()).is_none()).map(|header| *header.common());
         let told = there.max_by_key(|common| (common.segment_seq, common.stripe_seq));
         let mut doomed = 0;
@@ -312,23 +313,24 @@ impl Reactor {
     /// Headers of a life of a segment in the rows from `row` on, whether or not anything leads there; of one column, since
     /// each has all of them.
     pub(crate) async fn headers_beyond(
-        self: &Rc<Self>,
+        &self,
         group: GroupId,
         segment: SegmentId,
         row: u32,
         life: u64,
     ) -> Vec<StripeCommon> {
-        let geometry = *self.shared.layout.geometry();
+        let geometry = *self.reactor.shared.layout.geometry();
         let mut found = Vec::new();
-        let holding = |column: &u8| self.device_holding(self.shared.layout.member(group, *column), segment);
+        let holding =
+            |column: &u8| self.reactor.device_holding(self.reactor.shared.layout.member(group, *column), segment);
         let Some(column) = (0..geometry.width()).find(|column| holding(column).is_some()) else { return found };
         let mut row = row;
-        while self.shared.protections.rows_at(row) > 0 {
+        while self.reactor.shared.protections.rows_at(row) > 0 {
             let Some(dev) = holding(&column) else { return found };
             let blocks = (geometry.segment_blocks - row).min(BLOCKS_BEYOND);
             let offset = geometry.device_offset(segment.0, row);
-            let buf = self.rt.alloc(blocks as usize * BLOCK);
-            let op = self.rt.read(dev, offset, buf.full());
+            let buf = self.reactor.rt.alloc(blocks as usize * BLOCK);
+            let op = self.reactor.rt.read(dev, offset, buf.full());
             let Some(HeaderBytes { buf, .. }) = self.header_bytes(dev, offset, buf, op).await else { return found };
             for at in 0..blocks {
                 let place = Place { group, segment, column, row: row + at };
@@ -345,23 +347,23 @@ impl Reactor {
     /// Whether bytes that are no header of this place were one.
     fn is_spoiled(&self, place: Place, bytes: &[u8], error: &StripeError) -> bool {
         // With a checksum that is right it is a header still, of another life for example.
-        let is_sound = StripeHeader::decode(bytes).and_then(|h| h.verify(self.shared.array_tag)).is_ok();
+        let is_sound = StripeHeader::decode(bytes).and_then(|h| h.verify(self.reactor.shared.array_tag)).is_ok();
         !is_sound
             && !matches!(error, StripeError::OtherArray { .. })
-            && StripeHeader::is_spoiled(bytes, self.shared.array_tag, &place)
+            && StripeHeader::is_spoiled(bytes, self.reactor.shared.array_tag, &place)
     }
 
     /// The copy of a header that was read from `place`, if it is one that belongs there.
-    pub(crate) fn header_at<'a>(
+    pub(crate) fn header_at<'h>(
         &self,
         place: Place,
-        bytes: &'a [u8],
+        bytes: &'h [u8],
         segment_seq: Option<u64>,
-    ) -> Result<StripeHeader<'a>, StripeError> {
-        let header = StripeHeader::decode(bytes)?.verify(self.shared.array_tag)?;
+    ) -> Result<StripeHeader<'h>, StripeError> {
+        let header = StripeHeader::decode(bytes)?.verify(self.reactor.shared.array_tag)?;
         let header = header.at(place.group, place.segment, place.column, place.row)?;
         let common = header.common();
-        let Some(geometry) = self.shared.protections.shape(common.rotation.protection()) else {
+        let Some(geometry) = self.reactor.shared.protections.shape(common.rotation.protection()) else {
             return Err(StripeError::Misplaced("protection"));
         };
         let rows = geometry.full_rows_at(place.row);
@@ -369,7 +371,7 @@ impl Reactor {
             () if segment_seq.is_some_and(|seq| common.segment_seq != seq) => Err(StripeError::Misplaced("life")),
             () if common.header_blocks != geometry.header_blocks(rows) => Err(StripeError::Misplaced("header length")),
             () if common.rows > rows => Err(StripeError::Misplaced("height")),
-            () if common.rotation != self.columns_of_shape(&geometry, place.segment) => {
+            () if common.rotation != self.reactor.columns_of_shape(&geometry, place.segment) => {
                 Err(StripeError::Misplaced("parity column"))
             }
             () => Ok(header),

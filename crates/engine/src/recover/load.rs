@@ -5,19 +5,18 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::{
-    CheckpointRoot, Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, PackedPage, Place, Protection, ProtectionPage,
-    RootSegment, RootUse,
-};
+use cygnus_format::{CheckpointRoot, Entry, Kind, MapEntry, Place, Protection, ProtectionPage, RootSegment, RootUse};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, VolumeId};
 
-use crate::map::l2p::MAX_VOLUME_BLOCKS;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::take_in;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
-use crate::read::scan::FoundStripe;
+use crate::read::scan::{FoundStripe, Scanner};
+use crate::recover::made_good::GoodColumns;
+use crate::recover::tail::StripeReader;
 use crate::space::segments::{SegIx, SegState};
+use crate::volume_state::VolumeState;
 
 /// What was found of a checkpoint's pages, each of which may be there twice.
 #[derive(Default)]
@@ -37,20 +36,30 @@ fn key_of(summary: &Entry) -> PageKey {
     (summary.kind() as u8, summary.volume(), summary.lba().0)
 }
 
-impl Reactor {
+/// Loads checkpoints: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Loader {
+    reactor: Rc<Reactor>,
+}
+
+impl Loader {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Learns from their first headers what segments are protected by, where a checkpoint does not tell.
-    pub(crate) async fn learn_protections(self: &Rc<Self>) {
-        if !self.shared.protections.differ() {
+    pub(crate) async fn learn_protections(&self) {
+        if !self.reactor.shared.protections.differ() {
             return;
         }
-        let all: Vec<SegIx> = self.shared.segments.all().collect();
-        for_each(&self.rt, all, {
-            let reactor = self.clone();
+        let all: Vec<SegIx> = self.reactor.shared.segments.all().collect();
+        for_each(&self.reactor.rt, all, {
+            let reactor = self.reactor.clone();
             move |seg| {
                 let reactor = reactor.clone();
                 async move {
                     let (group, segment) = reactor.shared.segments.locate(seg);
-                    if let Some(first) = reactor.stripe_at(group, segment, 0, None).await {
+                    if let Some(first) = Scanner::of(&reactor).stripe_at(group, segment, 0, None).await {
                         reactor.shared.segments.set_protection(seg, first.common.rotation.protection());
                     }
                 }
@@ -62,7 +71,7 @@ impl Reactor {
     /// Loads the pages of a checkpoint into the maps of `volumes`; pages of volumes deleted since are skipped. Returns
     /// how many pages there were. With `some`, those that can be read are enough.
     pub(crate) async fn load_checkpoint(
-        self: &Rc<Self>,
+        &self,
         root: &CheckpointRoot,
         volumes: &[Arc<VolumeState>],
         some: bool,
@@ -71,20 +80,20 @@ impl Reactor {
         let volumes: Rc<[Arc<VolumeState>]> = volumes.into();
         let generation = root.generation;
         let pages = Rc::new(RefCell::new(Pages::default()));
-        let found = for_each(&self.rt, segments, {
-            let (reactor, pages) = (self.clone(), pages.clone());
+        let found = for_each(&self.reactor.rt, segments, {
+            let (loader, pages) = (self.clone(), pages.clone());
             move |segment| {
-                let (reactor, volumes, pages) = (reactor.clone(), volumes.clone(), pages.clone());
-                async move { reactor.load_segment(segment, generation, &volumes, &pages).await }
+                let (loader, volumes, pages) = (loader.clone(), volumes.clone(), pages.clone());
+                async move { loader.load_segment(segment, generation, &volumes, &pages).await }
             }
         })
         .await;
         found.into_iter().collect::<Result<(), String>>()?;
         let Pages { loaded, unread, protections } = pages.take();
         // One that this checkpoint came to lie in since is as its lane has it.
-        let is_other = |seg: SegIx| self.shared.segments.state(seg) != SegState::Meta;
+        let is_other = |seg: SegIx| self.reactor.shared.segments.state(seg) != SegState::Meta;
         for (seg, protection) in protections.into_iter().filter(|&(seg, _)| is_other(seg)) {
-            self.shared.segments.set_protection(seg, protection);
+            self.reactor.shared.segments.set_protection(seg, protection);
         }
         if some {
             return Ok(loaded.len() as u64);
@@ -99,7 +108,7 @@ impl Reactor {
     }
 
     async fn load_segment(
-        self: &Rc<Self>,
+        &self,
         from: RootSegment,
         generation: u64,
         volumes: &[Arc<VolumeState>],
@@ -107,29 +116,31 @@ impl Reactor {
     ) -> Result<(), String> {
         let mut row = 0;
         loop {
-            let look = self.look_at(from.group, from.segment, row, Some(from.segment_seq)).await;
+            let look = Scanner::of(&self.reactor).look_at(from.group, from.segment, row, Some(from.segment_seq)).await;
             let Some(stripe) = look.stripe else {
                 match look.newer.first() {
-                    Some(copy) => return Err(copy.describe(&self.shared)),
+                    Some(copy) => return Err(copy.describe(&self.reactor.shared)),
                     None => break,
                 }
             };
             self.load_stripe(&stripe, generation, volumes, pages).await?;
             row = stripe.common.end_row();
         }
-        let seg = self.shared.segments.index(from.group, from.segment);
-        self.shared.segments.set_state(seg, SegState::Meta);
+        let seg = self.reactor.shared.segments.index(from.group, from.segment);
+        self.reactor.shared.segments.set_state(seg, SegState::Meta);
         Ok(())
     }
 
     async fn load_stripe(
-        self: &Rc<Self>,
+        &self,
         stripe: &FoundStripe,
         generation: u64,
         volumes: &[Arc<VolumeState>],
         pages: &RefCell<Pages>,
     ) -> Result<(), String> {
-        let columns = self.foreseen(stripe, self.read_stripe(&stripe.common).await).await;
+        let columns = GoodColumns::of(&self.reactor)
+            .foreseen(stripe, StripeReader::of(&self.reactor).read_stripe(&stripe.common).await)
+            .await;
         for (column, row, entry) in stripe.blocks() {
             let is_wanted = entry.kind().is_of_checkpoint() && entry.seq() == generation;
             if !is_wanted || pages.borrow().loaded.contains(&key_of(entry)) {
@@ -145,16 +156,16 @@ impl Reactor {
             let common = &stripe.common;
             let row = common.first_data_row() + row;
             let place = Place { group: common.group, segment: common.segment, column, row };
-            let page = self.rt.alloc(BLOCK).full();
-            let expected = MapEntry::new(self.shared.layout.pba(place), entry.crc());
-            if self.rebuild_block(&place, expected, &page).await {
+            let page = self.reactor.rt.alloc(BLOCK).full();
+            let expected = MapEntry::new(self.reactor.shared.layout.pba(place), entry.crc());
+            if self.reactor.rebuild_block(&place, expected, &page).await {
                 self.take_in(entry, page.bytes(), volumes, pages)?;
                 pages.borrow_mut().loaded.insert(key_of(entry));
             } else {
                 pages.borrow_mut().unread.insert(key_of(entry));
             }
         }
-        self.shared.settle_maps();
+        self.reactor.shared.settle_maps();
         Ok(())
     }
 
@@ -166,53 +177,18 @@ impl Reactor {
         volumes: &[Arc<VolumeState>],
         pages: &RefCell<Pages>,
     ) -> Result<(), String> {
-        let layout = &self.shared.layout;
+        let layout = &self.reactor.shared.layout;
         if summary.kind() != Kind::Protections {
             return take_in(layout, summary, block, volumes);
         }
         let said =
             ProtectionPage::decode(block, summary.lba().0).map_err(|why| format!("in its table of segments: {why}"))?;
         for (frame, protection) in said.into_iter().filter(|&(frame, _)| layout.segment_of(frame).is_some()) {
-            if self.shared.protections.shape(protection).is_none() {
+            if self.reactor.shared.protections.shape(protection).is_none() {
                 return Err(format!("it says of a segment that it is {protection:?}, which none of this array can be"));
             }
             pages.borrow_mut().protections.push((SegIx(frame), protection));
         }
         Ok(())
     }
-}
-
-/// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
-/// needs its addresses. What is of volumes deleted since is left out.
-fn take_in(layout: &Layout, summary: &Entry, block: &[u8], volumes: &[Arc<VolumeState>]) -> Result<(), String> {
-    let points_here = |entry: MapEntry, volume: &VolumeState, lba: u64| {
-        if !entry.is_mapped() || layout.locate(entry.pba()).is_some() {
-            return Ok(());
-        }
-        Err(format!("it has block {lba} of volume {:?} at {}, where no R-group is", volume.name, entry.pba()))
-    };
-    if summary.kind() == Kind::Meta {
-        if let Some(volume) = find(volumes, summary.volume()) {
-            let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
-            for (entry, lba) in entries.map(MapEntry).zip(summary.lba().0 * MAP_PAGE_ENTRIES as u64..) {
-                points_here(entry, volume, lba)?;
-            }
-            volume.map.load_page(summary.lba().0, block);
-        }
-        return Ok(());
-    }
-    for (id, lba, entry) in PackedPage::decode(block, summary).map_err(|why| why.to_string())? {
-        if lba.0 >= MAX_VOLUME_BLOCKS {
-            return Err(format!("{lba} of {id} is beyond any volume"));
-        }
-        if let Some(volume) = find(volumes, id) {
-            points_here(entry, volume, lba.0)?;
-            volume.map.swap(lba, entry);
-        }
-    }
-    Ok(())
-}
-
-fn find(volumes: &[Arc<VolumeState>], id: VolumeId) -> Option<&Arc<VolumeState>> {
-    volumes.iter().find(|v| v.id == id)
 }

@@ -11,8 +11,9 @@ use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
-use crate::care::prepare::Released;
+use crate::care::prepare::{Preparer, Released};
 use crate::care::rebuild::Rebuilder;
+use crate::care::seats::Seats;
 use crate::clean::candidates::Candidates;
 use crate::clean::cleaner::Cleaner;
 use crate::clean::cleaning::Cleaning;
@@ -22,21 +23,25 @@ use crate::durable::commit::Committer;
 use crate::error::ArrayError;
 use crate::home::Home;
 use crate::log::{During, Log};
-use crate::map::l2p::{MapMemory, MapRule};
-use crate::map::volume_state::VolumeState;
+use crate::lsa::{Controllers, MapRule, Publish};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Outsiders, assemble};
+use crate::recover::give_up::GivingUp;
 use crate::recover::gone::{LostBlocks, Readmitted};
+use crate::recover::load::Loader;
 use crate::recover::lost;
-use crate::recover::replay::{Replayed, Rescue};
+use crate::recover::readmit::Readmitter;
+use crate::recover::replay::{Replayed, Replayer, Rescue};
+use crate::recover::room::maps_fit;
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
 use crate::space::manager::Space;
 use crate::space::protections::Protections;
 use crate::space::segments::SegState;
 use crate::space::usable::{policies, usable_blocks};
+use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
-use crate::write::writer::{Appended, Publish};
+use crate::write::writer::Appended;
 
 /// Sequences skipped at each opening after a crash. Those that the crashed session gave out and that left no trace
 /// must not be given out again, or a leftover of theirs could pass for something new.
@@ -135,7 +140,7 @@ pub(crate) async fn open(
     let (mut gave_up, mut lost_pages) = (false, 0);
     let given_up = readmit(&reactor, &assembly, options, &mut steps).await?;
     let loaded = load(&reactor, &state, &mut steps).await;
-    reactor.maps_fit()?;
+    maps_fit(&reactor.shared)?;
     if let Err(why) = loaded {
         if !by_force {
             return Err(why);
@@ -149,26 +154,32 @@ pub(crate) async fn open(
     // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
     let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps, &given_up).await? };
-    reactor.maps_fit()?;
+    maps_fit(&reactor.shared)?;
     let mapped = match assembly.readmitted.is_empty() {
         true => Vec::new(),
-        false => reactor.mapped_by_volume(&replayed.rescues),
+        false => Readmitter::of(&reactor).mapped_by_volume(&replayed.rescues),
     };
-    gave_up |= reactor.give_up_untold(&given_up);
+    gave_up |= GivingUp::of(&reactor).give_up_untold(&given_up);
     if !replayed.lost.is_nothing() {
         if !by_force {
             return Err(replayed.lost.error(&reactor));
         }
-        reactor.give_up_lost(&mut replayed);
+        GivingUp::of(&reactor).give_up_lost(&mut replayed);
         gave_up = true;
     }
-    reactor.shared.maps.end_opening();
+    reactor.shared.controllers.memory().end_opening();
     recount(&reactor, &state, &mut steps);
     if !assembly.readmitted.is_empty() {
-        let readmission = reactor.readmission(&assembly.readmitted, &given_up, &replayed.rescues, &mapped, lost_pages);
+        let readmission = Readmitter::of(&reactor).readmission(
+            &assembly.readmitted,
+            &given_up,
+            &replayed.rescues,
+            &mapped,
+            lost_pages,
+        );
         readmission.lines().iter().for_each(|line| options.log.line(&format!("open: by force: {line}")));
         steps.report.readmission = Some(readmission);
-        reactor.mark_lost(&given_up);
+        GivingUp::of(&reactor).mark_lost(&given_up);
     }
     // What they did not deliver may only be away: nothing may be concluded from it.
     settle_before_session(&reactor)?;
@@ -187,7 +198,7 @@ pub(crate) async fn open(
         reactor.home().stop.set(finished.is_err());
         finished.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         if gave_up {
-            reactor.clear_spoiled(&replayed.lost).await;
+            GivingUp::of(&reactor).clear_spoiled(&replayed.lost).await;
         }
         *reactor.home().places.spares.borrow_mut() = assembly.spares;
         reactor.home().places.arrivals.borrow_mut().extend(assembly.returning);
@@ -198,7 +209,7 @@ pub(crate) async fn open(
             Released { dev: device.ix, name: device.name, segments }
         };
         let released: Vec<Released> = assembly.released.into_iter().map(released).collect();
-        reactor.forget_released(&released).await;
+        Preparer::of(&reactor).forget_released(&released).await;
     }
     reactor.peers.set_reactors(options.reactors);
     if !options.read_only {
@@ -231,7 +242,7 @@ async fn readmit(
         return Ok(LostBlocks::default());
     }
     let _step = reactor.shared.during("open: readmit");
-    let lost = reactor.readmit(&assembly.readmitted, !options.read_only).await?;
+    let lost = Readmitter::of(reactor).readmit(&assembly.readmitted, !options.read_only).await?;
     let names: Vec<&str> = assembly.readmitted.iter().map(|of| &*of.device.name).collect();
     steps.done(
         "readmit",
@@ -268,7 +279,6 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     };
     let members = assembly.devices.iter().zip(state.members()).enumerate().map(describe).collect();
     let root = state.roots[0].as_ref();
-    let maps = Arc::new(MapMemory::new(options.map));
     let shared = Arc::new(Shared::new(SharedParts {
         usable: usable_blocks(state, &policies, options.reactors)?,
         layout,
@@ -278,13 +288,13 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         members,
         array_tag: array.tag(),
         session: state.session + 1,
-        volumes: fresh_volumes(state, &maps),
-        maps,
+        map: options.map,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),
         first_stripe_seq,
         reactors: options.reactors,
         log: options.log.clone(),
     }));
+    fresh_volumes(state, &shared.controllers).into_iter().for_each(|volume| shared.add_volume(volume));
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
     let capacity = shared.layout.geometry().capacity();
     let candidates = Candidates::new(shared.policies.cleaning, shared.policies.victim, capacity);
@@ -292,13 +302,10 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
 }
 
-fn fresh_volumes(state: &ArrayState, maps: &Arc<MapMemory>) -> Vec<Arc<VolumeState>> {
+fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {
     let make = |v: &cygnus_format::VolumeDesc| {
-        let volume = VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), maps);
-        if v.in_doubt {
-            volume.set_in_doubt();
-        }
-        Arc::new(volume)
+        let controller = controllers.controller(v.id, v.in_doubt);
+        Arc::new(VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), controller))
     };
     state.volumes.iter().map(make).collect()
 }
@@ -354,9 +361,9 @@ pub(crate) async fn load_any(
 async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<u64, ArrayError> {
     let Some(root) = &state.roots[0] else { return Ok(0) };
     let pages = load_root(reactor, state, root, true).await.map_err(ArrayError::NoCheckpoint)?;
-    reactor.learn_protections().await;
+    Loader::of(reactor).learn_protections().await;
     reactor.shared.log(format!("open: by force: {why}"));
-    reactor.doubt_all();
+    GivingUp::of(reactor).doubt_all();
     reactor.shared.log(format!("open: by force: {pages} of the {} pages of the maps can be read", root.pages));
     Ok(root.pages.saturating_sub(pages))
 }
@@ -367,8 +374,8 @@ async fn load_root(
     root: &CheckpointRoot,
     some: bool,
 ) -> Result<u64, String> {
-    let volumes = fresh_volumes(state, &reactor.shared.maps);
-    let pages = reactor.load_checkpoint(root, &volumes, some).await?;
+    let volumes = fresh_volumes(state, &reactor.shared.controllers);
+    let pages = Loader::of(reactor).load_checkpoint(root, &volumes, some).await?;
     for volume in volumes {
         reactor.shared.add_volume(volume);
     }
@@ -390,12 +397,12 @@ pub(crate) async fn replay(
         (root.clone(), root.map_or(0, |root| root.barrier).max(state.counted_from))
     };
     let step = reactor.shared.during("open: scan");
-    let scanned = reactor.scan_stripes(root.as_ref()).await?;
+    let scanned = Replayer::of(reactor).scan_stripes(root.as_ref()).await?;
     drop(step);
     let total = reactor.shared.layout.all_segments();
     steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
     let step = reactor.shared.during("open: replay");
-    let found = reactor.replay(scanned, counted_from, given_up).await;
+    let found = Replayer::of(reactor).replay(scanned, counted_from, given_up).await;
     drop(step);
     steps.done(
         "replay",
@@ -410,7 +417,7 @@ pub(crate) async fn replay(
     steps.report.lost_blocks = found.lost_blocks;
     steps.report.replayed_blocks = found.blocks;
     let shared = &reactor.shared;
-    shared.order.raise(found.top_write_seq + SEQUENCE_GAP);
+    shared.controllers.raise_write_seq(found.top_write_seq + SEQUENCE_GAP);
     shared.stripes.raise(found.top_stripe_seq + SEQUENCE_GAP);
     let mut space = reactor.home().space.borrow_mut();
     space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
@@ -422,7 +429,7 @@ pub(crate) async fn replay(
 pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
     let shared = &reactor.shared;
     for volume in shared.volumes() {
-        shared.recount(&volume);
+        shared.controllers.recount(&volume.controller);
     }
     for seg in shared.segments.all() {
         // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
@@ -441,7 +448,7 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     // Of the checkpoint that was loaded, which need not be the newest.
     let barrier = reactor.home().state.borrow().roots[0].as_ref().map_or(0, |r| r.barrier);
     reactor.home().checkpoints.discard_horizon.set(barrier);
-    let (mapped, usable) = (shared.mapped(), shared.usable());
+    let (mapped, usable) = (shared.held.blocks(), shared.held.usable());
     steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
 }
 
@@ -467,7 +474,7 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
     Committer::of(reactor).note_departures();
     for &member in reactor.home().records.readmitted.borrow().iter() {
         // Its own superblock is of this session too from now on.
-        reactor.change_desc(member, |desc| desc.holds.session = reactor.shared.session);
+        Seats::of(reactor).change_desc(member, |desc| desc.holds.session = reactor.shared.session);
     }
     {
         let mut state = reactor.home().state.borrow_mut();
@@ -523,7 +530,7 @@ async fn finish_recovery(
 async fn is_where_it_was(reactor: &Rc<Reactor>, rescue: &Rescue) -> bool {
     let Some(volume) = reactor.shared.volume(rescue.volume).filter(|_| rescue.moved) else { return false };
     let _look = reactor.looks.begin();
-    let current = volume.map.get(rescue.lba);
+    let current = volume.controller.locate(rescue.lba);
     let Some(place) = Some(current).filter(|at| at.is_mapped()).and_then(|at| reactor.shared.layout.locate(at.pba()))
     else {
         return false;
@@ -541,9 +548,9 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError
         if let Some(why) = reactor.shared.fault() {
             return Err(ArrayError::Faulted(why));
         }
-        let publish = Publish::Move(volume.map.get(rescue.lba), rescue.seq);
+        let publish = Publish::Move(volume.controller.locate(rescue.lba), rescue.seq);
         let appended = {
-            let mut writer = reactor.writer(Lane::User).borrow_mut();
+            let mut writer = reactor.writer(Lane::Clients).borrow_mut();
             writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
         };
         match appended {

@@ -26,27 +26,33 @@ use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 use crate::care::guardian::Guardian;
 use crate::care::restore::encode_header;
 use crate::error::ArrayError;
-use crate::map::l2p::MAX_VOLUME_BLOCKS;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::MAX_VOLUME_BLOCKS;
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each;
-use crate::read::scan::FoundStripe;
+use crate::read::scan::{FoundStripe, Scanner};
 use crate::recover::assemble::Readmission;
 use crate::recover::gone::{LostBlocks, Readmitted, VolumeAfter};
-use crate::recover::made_good::Task;
+use crate::recover::made_good::{GoodColumns, Task};
 use crate::recover::replay::Rescue;
 use crate::space::segments::SegIx;
+use crate::volume_state::VolumeState;
 
-impl Reactor {
+/// Has members take part again: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Readmitter {
+    reactor: Rc<Reactor>,
+}
+
+impl Readmitter {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Has members take part again; returns the blocks that are lost without those who are not here. Without `writes` nothing is
     /// written, and what these members hold is not to be relied on.
-    pub(crate) async fn readmit(
-        self: &Rc<Self>,
-        members: &[Readmission],
-        writes: bool,
-    ) -> Result<LostBlocks, ArrayError> {
-        let group_of = |of: &Readmission| self.shared.layout.column_of(of.member).0;
+    pub(crate) async fn readmit(&self, members: &[Readmission], writes: bool) -> Result<LostBlocks, ArrayError> {
+        let group_of = |of: &Readmission| self.reactor.shared.layout.column_of(of.member).0;
         let groups: BTreeSet<GroupId> = members.iter().map(group_of).collect();
         let mut lost = LostBlocks::default();
         for group in groups {
@@ -56,12 +62,12 @@ impl Reactor {
             for of in &task.members {
                 if writes {
                     let io = |error| ArrayError::Io { device: of.device.name.clone(), offset: 0, error };
-                    self.rt.flush(of.device.ix).await.map_err(io)?;
+                    self.reactor.rt.flush(of.device.ix).await.map_err(io)?;
                 }
                 self.comes_in(of);
             }
             if !writes {
-                self.home().records.unwritten.borrow_mut().extend(task.members.iter().cloned());
+                self.reactor.home().records.unwritten.borrow_mut().extend(task.members.iter().cloned());
             }
         }
         Ok(lost)
@@ -69,29 +75,29 @@ impl Reactor {
 
     /// A member has all that it should, or it is lost: it counts as online.
     fn comes_in(&self, of: &Readmission) {
-        let state = &self.shared.members[of.member.index()];
+        let state = &self.reactor.shared.members[of.member.index()];
         state.begin_filling(&of.device);
         assert!(state.end_filling(), "nothing was asked of it yet");
-        self.home().records.behind.borrow_mut().insert(of.member, of.holds.generation);
-        self.home().records.readmitted.borrow_mut().push(of.member);
+        self.reactor.home().records.behind.borrow_mut().insert(of.member, of.holds.generation);
+        self.reactor.home().records.readmitted.borrow_mut().push(of.member);
     }
 
     /// Makes all columns of a group's re-admitted members good.
-    async fn make_good(self: &Rc<Self>, task: &Rc<Task>) -> Result<LostBlocks, ArrayError> {
+    async fn make_good(&self, task: &Rc<Task>) -> Result<LostBlocks, ArrayError> {
         let group = task.group;
-        let silences = self.silences(group);
-        let segments: Vec<SegIx> = self.shared.segments.of_group(group).collect();
-        let found = for_each(&self.rt, segments, {
-            let (reactor, task) = (self.clone(), task.clone());
+        let silences = self.reactor.silences(group);
+        let segments: Vec<SegIx> = self.reactor.shared.segments.of_group(group).collect();
+        let found = for_each(&self.reactor.rt, segments, {
+            let (readmitter, task) = (self.clone(), task.clone());
             move |seg| {
-                let (reactor, task) = (reactor.clone(), task.clone());
-                async move { reactor.make_segment_good(seg, &task).await }
+                let (readmitter, task) = (readmitter.clone(), task.clone());
+                async move { readmitter.make_segment_good(seg, &task).await }
             }
         });
         let found: Result<Vec<_>, ArrayError> = found.await.into_iter().collect();
-        if self.was_disturbed(group, silences) {
-            let parity = self.shared.layout.geometry().parity;
-            Guardian::of(self).settle_before_session(group).map_err(|waits_for| ArrayError::Silent {
+        if self.reactor.was_disturbed(group, silences) {
+            let parity = self.reactor.shared.layout.geometry().parity;
+            Guardian::of(&self.reactor).settle_before_session(group).map_err(|waits_for| ArrayError::Silent {
                 group,
                 waits_for,
                 parity,
@@ -102,30 +108,34 @@ impl Reactor {
         Ok(lost)
     }
 
-    async fn make_segment_good(self: &Rc<Self>, seg: SegIx, task: &Task) -> Result<LostBlocks, ArrayError> {
-        let (group, segment) = self.shared.segments.locate(seg);
+    async fn make_segment_good(&self, seg: SegIx, task: &Task) -> Result<LostBlocks, ArrayError> {
+        let (group, segment) = self.reactor.shared.segments.locate(seg);
         let (mut row, mut life, mut newest) = (0, None, 0);
         let mut lost = LostBlocks::default();
-        while self.shared.protections.rows_at(row) > 0 {
-            let silences = self.silences(group);
-            let look = self.look_at(group, segment, row, life).await;
+        while self.reactor.shared.protections.rows_at(row) > 0 {
+            let silences = self.reactor.silences(group);
+            let look = Scanner::of(&self.reactor).look_at(group, segment, row, life).await;
             if let Some(copy) = look.newer.first() {
-                return Err(ArrayError::Newer(copy.describe(&self.shared)));
+                return Err(ArrayError::Newer(copy.describe(&self.reactor.shared)));
             }
             let is_leftover = |stripe: &FoundStripe| stripe.common.stripe_seq < newest;
             let nothing_begins_here = match &look.stripe {
                 Some(stripe) => is_leftover(stripe),
                 None => look.has_something_else(),
             };
-            if self.was_disturbed(group, silences) || look.stripe.is_none() && !nothing_begins_here {
+            if self.reactor.was_disturbed(group, silences) || look.stripe.is_none() && !nothing_begins_here {
                 let place = Place { group, segment, column: 0, row };
-                return Err(self.cannot_readmit(task, &place, "no header of a stripe there can be read"));
+                return Err(GoodColumns::of(&self.reactor).cannot_readmit(
+                    task,
+                    &place,
+                    "no header of a stripe there can be read",
+                ));
             }
             let Some(mut stripe) = look.stripe.filter(|_| !nothing_begins_here) else { break };
             if row == 0 && task.writes {
                 self.end_newer_lives(&stripe.common, task).await?;
             }
-            self.ask_readmitted(&mut stripe, task).await;
+            GoodColumns::of(&self.reactor).ask_readmitted(&mut stripe, task).await;
             (row, life, newest) = (stripe.common.end_row(), Some(stripe.common.segment_seq), stripe.common.stripe_seq);
             self.make_stripe_good(&stripe, task, &mut lost).await?;
         }
@@ -137,12 +147,12 @@ impl Reactor {
 
     /// Makes the columns of a stripe good that re-admitted members may lack, and adds the blocks that are lost.
     async fn make_stripe_good(
-        self: &Rc<Self>,
+        &self,
         stripe: &FoundStripe,
         task: &Task,
         lost: &mut LostBlocks,
     ) -> Result<(), ArrayError> {
-        let Some(good) = self.columns_made_good(stripe, task).await? else { return Ok(()) };
+        let Some(good) = GoodColumns::of(&self.reactor).columns_made_good(stripe, task).await? else { return Ok(()) };
         if task.writes {
             for of in task.lacking(&stripe.common) {
                 self.write_column_of(stripe, of, &good.columns).await?;
@@ -159,13 +169,13 @@ impl Reactor {
         columns: &Columns<'_>,
     ) -> Result<(), ArrayError> {
         let common = &stripe.common;
-        let column = self.column_readmitted(of);
+        let column = GoodColumns::of(&self.reactor).column_readmitted(of);
         let mut header = vec![0; common.header_bytes()];
         // One that is not there is better than one that does not know what it should say.
         if !encode_header(stripe, column, &mut header) {
             header.fill(0);
         }
-        let mut buf = self.rt.alloc(header.len() + common.rows as usize * BLOCK);
+        let mut buf = self.reactor.rt.alloc(header.len() + common.rows as usize * BLOCK);
         buf.write(0, &header);
         if common.rows > 0 {
             buf.write(header.len(), &columns.whole(column));
@@ -177,15 +187,22 @@ impl Reactor {
     /// never durable, and nothing of it is left.
     async fn end_newer_lives(&self, first: &StripeCommon, task: &Task) -> Result<(), ArrayError> {
         for of in &task.members {
-            let header = self.rt.alloc(first.header_bytes());
-            let place = Place { group: task.group, segment: first.segment, column: self.column_readmitted(of), row: 0 };
-            let offset = self.shared.layout.geometry().device_offset(first.segment.0, 0);
-            if self.rt.read(of.device.ix, offset, header.full()).await.is_err() {
+            let header = self.reactor.rt.alloc(first.header_bytes());
+            let place = Place {
+                group: task.group,
+                segment: first.segment,
+                column: GoodColumns::of(&self.reactor).column_readmitted(of),
+                row: 0,
+            };
+            let offset = self.reactor.shared.layout.geometry().device_offset(first.segment.0, 0);
+            if self.reactor.rt.read(of.device.ix, offset, header.full()).await.is_err() {
                 continue;
             }
-            let life = self.header_at(place, header.bytes(), None).map(|header| header.common().segment_seq);
+            let life = Scanner::of(&self.reactor)
+                .header_at(place, header.bytes(), None)
+                .map(|header| header.common().segment_seq);
             if life.is_ok_and(|life| life > first.segment_seq) {
-                let zeros = self.rt.alloc(first.header_bytes());
+                let zeros = self.reactor.rt.alloc(first.header_bytes());
                 zeros.full().zero(0..first.header_bytes());
                 self.write_to_readmitted(of, first.segment, 0, zeros).await?;
             }
@@ -195,11 +212,11 @@ impl Reactor {
 
     /// Behind the last stripe of a segment there must be nothing that could pass for another one.
     async fn end_columns(&self, segment: SegmentId, end_row: u32, task: &Task) -> Result<(), ArrayError> {
-        if self.shared.protections.rows_at(end_row) == 0 {
+        if self.reactor.shared.protections.rows_at(end_row) == 0 {
             return Ok(());
         }
         for of in &task.members {
-            let buf = self.rt.alloc(BLOCK);
+            let buf = self.reactor.rt.alloc(BLOCK);
             buf.full().zero(0..BLOCK);
             self.write_to_readmitted(of, segment, end_row, buf).await?;
         }
@@ -213,9 +230,9 @@ impl Reactor {
         row: u32,
         buf: Buf,
     ) -> Result<(), ArrayError> {
-        let offset = self.shared.layout.geometry().device_offset(segment.0, row);
+        let offset = self.reactor.shared.layout.geometry().device_offset(segment.0, row);
         let io = |error| ArrayError::Io { device: of.device.name.clone(), offset, error };
-        self.rt.write(of.device.ix, offset, buf.full()).await.map(drop).map_err(io)
+        self.reactor.rt.write(of.device.ix, offset, buf.full()).await.map(drop).map_err(io)
     }
 
     /// Blocks of each volume that hold data, those counted that are written anew before the array goes into service.
@@ -223,10 +240,10 @@ impl Reactor {
         let of_volume = |volume: &Arc<VolumeState>| {
             let anew = blocks_of(volume, rescues);
             let mut mapped = anew.len() as u64;
-            volume.map.for_each_held(MAX_VOLUME_BLOCKS, |lba, _| mapped += u64::from(!anew.contains(&lba)));
+            volume.controller.for_each_held(MAX_VOLUME_BLOCKS, |lba, _| mapped += u64::from(!anew.contains(&lba)));
             mapped
         };
-        self.shared.volumes().iter().map(of_volume).collect()
+        self.reactor.shared.volumes().iter().map(of_volume).collect()
     }
 
     /// What comes of it, once the maps are as the array goes on with them but for the `rescues`. `mapped`: the blocks of each
@@ -244,8 +261,8 @@ impl Reactor {
             // What the maps have of these is what was there before.
             let anew = blocks_of(volume, rescues);
             let (mut readable, before) = (anew.len() as u64, blocks.len() as u64);
-            volume.map.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
-                let is_lost = || !entry.is_mapped() || lost.contains(&self.place(entry));
+            volume.controller.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
+                let is_lost = || !entry.is_mapped() || lost.contains(&self.reactor.place(entry));
                 match anew.contains(&lba) {
                     true => {}
                     false if is_lost() => blocks.push((volume.name.clone(), lba)),
@@ -254,9 +271,15 @@ impl Reactor {
             });
             let lost = blocks.len() as u64 - before;
             let given_up = mapped.saturating_sub(readable + lost);
-            VolumeAfter { name: volume.name.clone(), readable, lost, given_up, in_doubt: volume.is_in_doubt() }
+            VolumeAfter {
+                name: volume.name.clone(),
+                readable,
+                lost,
+                given_up,
+                in_doubt: volume.controller.is_in_doubt(),
+            }
         };
-        let volumes = self.shared.volumes().iter().zip(mapped).map(of_volume).collect();
+        let volumes = self.reactor.shared.volumes().iter().zip(mapped).map(of_volume).collect();
         let member = |of: &Readmission| (of.member, of.device.name.clone(), of.was);
         Readmitted { members: members.iter().map(member).collect(), volumes, lost_pages, blocks }
     }

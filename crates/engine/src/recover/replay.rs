@@ -8,14 +8,15 @@ use cygnus_format::{CheckpointRoot, Discard, GroupState, Kind, MapEntry, Place, 
 use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
 
 use crate::error::ArrayError;
+use crate::lsa::region_of;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
-use crate::read::scan::{FoundStripe, SpoiledCopy};
+use crate::read::scan::{FoundStripe, Scanner, SpoiledCopy};
 use crate::recover::gone::LostBlocks;
 use crate::recover::lost::Lost;
-use crate::recover::room::Findings;
-use crate::recover::tail::Verdict;
+use crate::recover::room::{Findings, findings};
+use crate::recover::tail::{StripeReader, Verdict};
 use crate::space::segments::SegIx;
 
 /// A block found behind the checkpoint.
@@ -111,27 +112,37 @@ impl Horizon {
     }
 }
 
-impl Reactor {
+/// Finds and replays what no checkpoint covers: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Replayer {
+    reactor: Rc<Reactor>,
+}
+
+impl Replayer {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
     /// Finds the stripes at or behind the checkpoint's barrier, in every segment that can have any.
     ///
     /// # Errors
     /// When there is no memory for all of them.
-    pub(crate) async fn scan_stripes(self: &Rc<Self>, root: Option<&CheckpointRoot>) -> Result<Scanned, ArrayError> {
-        let findings = Rc::new(self.findings());
+    pub(crate) async fn scan_stripes(&self, root: Option<&CheckpointRoot>) -> Result<Scanned, ArrayError> {
+        let findings = Rc::new(findings(&self.reactor.shared));
         let horizon = Rc::new(Horizon::of(root));
-        let all: Vec<SegIx> = self.shared.segments.all().collect();
-        let found = for_each(&self.rt, all, {
-            let (reactor, findings) = (self.clone(), findings.clone());
+        let all: Vec<SegIx> = self.reactor.shared.segments.all().collect();
+        let found = for_each(&self.reactor.rt, all, {
+            let (replayer, findings) = (self.clone(), findings.clone());
             move |seg| {
-                let (reactor, horizon, findings) = (reactor.clone(), horizon.clone(), findings.clone());
-                async move { reactor.scan_segment(seg, &horizon, &findings).await }
+                let (replayer, horizon, findings) = (replayer.clone(), horizon.clone(), findings.clone());
+                async move { replayer.scan_segment(seg, &horizon, &findings).await }
             }
         });
         let mut scanned = Scanned::default();
         for Scanned { stripes, spoiled, beyond, newer } in found.await {
             // What it holds is not known: to go on without it would show older data.
             if let Some(copy) = newer.first() {
-                return Err(ArrayError::Newer(copy.describe(&self.shared)));
+                return Err(ArrayError::Newer(copy.describe(&self.reactor.shared)));
             }
             scanned.stripes.extend(stripes);
             scanned.spoiled.extend(spoiled);
@@ -140,13 +151,13 @@ impl Reactor {
         findings.check().map(|()| scanned)
     }
 
-    async fn scan_segment(self: &Rc<Self>, seg: SegIx, horizon: &Horizon, findings: &Findings) -> Scanned {
-        let (group, segment) = self.shared.segments.locate(seg);
+    async fn scan_segment(&self, seg: SegIx, horizon: &Horizon, findings: &Findings) -> Scanned {
+        let (group, segment) = self.reactor.shared.segments.locate(seg);
         let mut scanned = Scanned::default();
-        if self.shared.group_state(group) == GroupState::Retired {
+        if self.reactor.shared.group_state(group) == GroupState::Retired {
             return scanned;
         }
-        let mut look = self.look_at(group, segment, 0, None).await;
+        let mut look = Scanner::of(&self.reactor).look_at(group, segment, 0, None).await;
         if look.hides_a_stripe() && !look.spoiled.iter().all(|copy| horizon.covers(copy)) {
             scanned.spoiled.append(&mut look.spoiled);
         }
@@ -157,7 +168,7 @@ impl Reactor {
         if !horizon.concerns(group, segment, life, newest) {
             return scanned;
         }
-        self.shared.segments.set_protection(seg, first.common.rotation.protection());
+        self.reactor.shared.segments.set_protection(seg, first.common.rotation.protection());
         // Sequences rise along a segment; anything else is a leftover.
         let mut row = 0;
         while let Some(stripe) = look.stripe.take_if(|stripe| stripe.common.stripe_seq >= newest) {
@@ -166,7 +177,7 @@ impl Reactor {
             if newest >= horizon.barrier && findings.take(&stripe) {
                 scanned.stripes.push(stripe);
             }
-            look = self.look_at(group, segment, row, Some(life)).await;
+            look = Scanner::of(&self.reactor).look_at(group, segment, row, Some(life)).await;
             scanned.newer.append(&mut look.newer);
             // What an earlier life left there is of no account.
             let is_older = |copy: &SpoiledCopy| copy.claimed.is_some_and(|(of, seq)| of < life && seq < newest);
@@ -174,18 +185,13 @@ impl Reactor {
                 scanned.spoiled.append(&mut look.spoiled);
             }
         }
-        scanned.beyond = self.headers_beyond(group, segment, row, life).await;
+        scanned.beyond = Scanner::of(&self.reactor).headers_beyond(group, segment, row, life).await;
         scanned
     }
 
     /// Puts what was found into the maps. Every stripe from the sequence `counted_from` on that was durable should be there.
     /// Blocks that are `given_up` are as if they had been found.
-    pub(crate) async fn replay(
-        self: &Rc<Self>,
-        scanned: Scanned,
-        counted_from: u64,
-        given_up: &LostBlocks,
-    ) -> Replayed {
+    pub(crate) async fn replay(&self, scanned: Scanned, counted_from: u64, given_up: &LostBlocks) -> Replayed {
         let Scanned { stripes, spoiled, beyond, newer: _ } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
         result.lost.count(&stripes, &beyond, counted_from);
@@ -210,7 +216,7 @@ impl Reactor {
                 None
             } else {
                 result.tail_stripes += 1;
-                let mut verdict = self.judge_stripe(&stripe, given_up).await;
+                let mut verdict = StripeReader::of(&self.reactor).judge_stripe(&stripe, given_up).await;
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
                 // Stripes are found along their segment. What leads to those behind a torn one may be a single header.
@@ -222,8 +228,8 @@ impl Reactor {
                 Some(verdict)
             };
             if !stripe.discards.is_empty() {
-                let seg = self.shared.segments.index(common.group, common.segment);
-                self.shared.segments.note_discard(seg, common.stripe_seq);
+                let seg = self.reactor.shared.segments.index(common.group, common.segment);
+                self.reactor.shared.segments.note_discard(seg, common.stripe_seq);
             }
             self.add_candidates(&stripe, verdict, &mut candidates);
         }
@@ -248,7 +254,7 @@ impl Reactor {
                 lba: entry.lba(),
                 seq: entry.seq(),
                 stripe_seq: common.stripe_seq,
-                entry: MapEntry::new(self.shared.layout.pba(place), entry.crc()),
+                entry: MapEntry::new(self.reactor.shared.layout.pba(place), entry.crc()),
                 rescue,
                 moved: entry.kind() == Kind::Relocated,
                 after: if entry.kind() == Kind::Data { common.opened } else { 0 },
@@ -264,12 +270,12 @@ impl Reactor {
     fn apply(&self, mut candidates: Vec<Candidate>, discards: Vec<Discard>, result: &mut Replayed) {
         for discard in &discards {
             result.discards += 1;
-            let Some(volume) = self.shared.volume(discard.volume()) else { continue };
-            volume.clear_all(discard.lba(), u64::from(discard.count()), |_| {});
+            let Some(volume) = self.reactor.shared.volume(discard.volume()) else { continue };
+            volume.controller.replay_discard(discard.lba(), u64::from(discard.count()));
         }
         let mut by_region = BTreeMap::<(VolumeId, u64), Vec<Discard>>::new();
         for discard in discards {
-            let region = discard.lba().0 / crate::map::order::REGION_BLOCKS;
+            let region = region_of(discard.lba()).start;
             by_region.entry((discard.volume(), region)).or_default().push(discard);
         }
         // In place. Two with the same numbers would be the same block.
@@ -278,17 +284,17 @@ impl Reactor {
             let lba = candidate.lba.0;
             let covers =
                 |d: &Discard| (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba) && d.seq() > candidate.seq;
-            let region = (candidate.volume, lba / crate::map::order::REGION_BLOCKS);
+            let region = (candidate.volume, region_of(candidate.lba).start);
             !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
         });
         for (n, of_block) in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)).enumerate() {
             self.apply_to_block(of_block, result);
             if n % BLOCKS_PER_SETTLING == 0 {
                 // Tables that were too small are kept until then.
-                self.shared.settle_maps();
+                self.reactor.shared.settle_maps();
             }
         }
-        self.shared.settle_maps();
+        self.reactor.shared.settle_maps();
     }
 
     /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when
@@ -300,22 +306,22 @@ impl Reactor {
         }
         let newest = candidates.last_mut().expect("a chunk is not empty");
         let lba = newest.lba;
-        let Some(volume) = self.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };
+        let Some(volume) = self.reactor.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };
         result.blocks += 1;
         if result.lost.is_older_than(newest.after) {
             result.newer.insert((volume.id, lba));
         }
         if let Some(data) = newest.rescue.take() {
-            let from = self.shared.segments.of(newest.entry.pba());
-            self.shared.segments.add_rescue(from);
+            let from = self.reactor.shared.segments.of(newest.entry.pba());
+            self.reactor.shared.segments.add_rescue(from);
             let (seq, moved) = (newest.seq, newest.moved);
             result.rescues.push(Rescue { from, volume: volume.id, lba, seq, moved, data });
             let before = candidates.split_last().expect("as above").1;
             if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
-                volume.map.swap(lba, safe.entry);
+                volume.controller.replay_write(lba, safe.entry);
             }
         } else {
-            volume.map.swap(lba, newest.entry);
+            volume.controller.replay_write(lba, newest.entry);
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Entries of the maps that find no room are counted and left out, headers of stripes that find none likewise; then all that
 //! remains of the step is done with, and the sum is the error. Checkpoints are taken so often that what recovery finds after
-//! a crash has room ([`Reactor::recovery_allows`]), as long as the array is opened with no less memory than before.
+//! a crash has room ([`recovery_allows`]), as long as the array is opened with no less memory than before.
 
 use std::cell::Cell;
 
@@ -11,9 +11,9 @@ use cygnus_format::Entry;
 use cygnus_types::{BLOCK, ByteSize};
 
 use crate::error::ArrayError;
-use crate::reactor::Reactor;
 use crate::read::scan::FoundStripe;
 use crate::recover::replay::Candidate;
+use crate::shared::Shared;
 
 /// Bytes of memory for a record of a discard.
 const BYTES_PER_DISCARD: u64 = 128;
@@ -46,32 +46,30 @@ impl Findings {
     }
 }
 
-impl Reactor {
-    /// A count of what will be found.
-    pub(crate) fn findings(&self) -> Findings {
-        Findings { room: self.shared.maps.room_for_recovery(), needed: Cell::new(0) }
-    }
+/// A count of what will be found.
+pub(crate) fn findings(shared: &Shared) -> Findings {
+    Findings { room: shared.controllers.memory().room_for_recovery(), needed: Cell::new(0) }
+}
 
-    /// Whether the maps have all that was put into them since the array is being opened.
-    ///
-    /// # Errors
-    /// When some of it found no room.
-    pub(crate) fn maps_fit(&self) -> Result<(), ArrayError> {
-        let maps = &self.shared.maps;
-        if maps.has_all() {
-            return Ok(());
-        }
-        let needed = self.shared.volumes().iter().map(|volume| volume.map.needed_bytes()).sum();
-        let what = "the maps of its volumes take";
-        Err(ArrayError::Memory { what, needed: ByteSize(needed), limit: ByteSize(maps.limit()) })
+/// Whether the maps have all that was put into them since the array is being opened.
+///
+/// # Errors
+/// When some of it found no room.
+pub(crate) fn maps_fit(shared: &Shared) -> Result<(), ArrayError> {
+    let memory = shared.controllers.memory();
+    if memory.has_all() {
+        return Ok(());
     }
+    let needed = shared.volumes().iter().map(|volume| volume.controller.needed_bytes()).sum();
+    let what = "the maps of its volumes take";
+    Err(ArrayError::Memory { what, needed: ByteSize(needed), limit: ByteSize(memory.limit()) })
+}
 
-    /// Bytes that may be written between two checkpoints, so that a recovery has room for what it finds. It may be more
-    /// than that memory is good for: a checkpoint of `pages` is not written more often than each four times its size.
-    pub(crate) fn recovery_allows(&self, pages: u64) -> u64 {
-        let blocks = self.shared.maps.room_for_recovery() / BYTES_PER_BLOCK / 2;
-        blocks.saturating_mul(BLOCK as u64).max(pages * BLOCK as u64 * 4)
-    }
+/// Bytes that may be written between two checkpoints, so that a recovery has room for what it finds. It may be more
+/// than that memory is good for: a checkpoint of `pages` is not written more often than each four times its size.
+pub(crate) fn recovery_allows(shared: &Shared, pages: u64) -> u64 {
+    let blocks = shared.controllers.memory().room_for_recovery() / BYTES_PER_BLOCK / 2;
+    blocks.saturating_mul(BLOCK as u64).max(pages * BLOCK as u64 * 4)
 }
 
 /// Bytes of memory for each block of the stripes found, while they are put into the maps.

@@ -6,8 +6,6 @@
 //! behind it in its segment, which are found by way of its headers, and these may be on fewer columns than a loss of m
 //! members leaves.
 
-use std::rc::Rc;
-
 use cygnus_format::{Kind, Place, StripeCommon};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, DeviceIx};
@@ -18,6 +16,7 @@ use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::scan::{Ending, FoundStripe};
 use crate::recover::gone::LostBlocks;
+use crate::recover::made_good::GoodColumns;
 
 /// A block that exists: physical column, row below the header, and the data if it must be written anew.
 pub(crate) type Existing = (u8, u32, Option<Box<[u8]>>);
@@ -39,31 +38,36 @@ impl Verdict {
     }
 }
 
-impl Reactor {
+/// Reads whole stripes, and judges those of the tail: see the module's text.
+pub(crate) struct StripeReader<'a> {
+    reactor: &'a Reactor,
+}
+
+impl<'a> StripeReader<'a> {
+    pub(crate) fn of(reactor: &'a Reactor) -> Self {
+        Self { reactor }
+    }
+
     /// Rows of all columns below the headers, by physical column; `None` where a column cannot be read. A block that its
     /// device cannot read is zeros, which its checksum tells, and costs its column no other.
-    pub(crate) async fn read_stripe(self: &Rc<Self>, common: &StripeCommon) -> Vec<Option<Buf>> {
-        let member = |column| self.shared.layout.member(common.group, column);
+    pub(crate) async fn read_stripe(&self, common: &StripeCommon) -> Vec<Option<Buf>> {
+        let member = |column| self.reactor.shared.layout.member(common.group, column);
         let devices: Vec<_> =
-            (0..common.width()).map(|column| self.device_holding(member(column), common.segment)).collect();
+            (0..common.width()).map(|column| self.reactor.device_holding(member(column), common.segment)).collect();
         self.read_columns(common, &devices).await
     }
 
     /// The same of these devices, by physical column.
-    pub(crate) async fn read_columns(
-        self: &Rc<Self>,
-        common: &StripeCommon,
-        devices: &[Option<DeviceIx>],
-    ) -> Vec<Option<Buf>> {
+    pub(crate) async fn read_columns(&self, common: &StripeCommon, devices: &[Option<DeviceIx>]) -> Vec<Option<Buf>> {
         let bytes = common.rows as usize * BLOCK;
-        let offset = self.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
+        let offset = self.reactor.shared.layout.geometry().device_offset(common.segment.0, common.first_data_row());
         let reads: Vec<_> = devices
             .iter()
             .map(|&dev| {
                 let dev = dev?;
                 (bytes > 0).then(|| {
-                    let buf = self.rt.alloc(bytes);
-                    let op = self.rt.read(dev, offset, buf.full());
+                    let buf = self.reactor.rt.alloc(bytes);
+                    let op = self.reactor.rt.read(dev, offset, buf.full());
                     (buf, op)
                 })
             })
@@ -82,15 +86,15 @@ impl Reactor {
         columns
     }
 
-    /// As [`Reactor::read_stripe`], from a group all of whose members in service answer.
-    pub(crate) async fn read_stripe_surely(self: &Rc<Self>, common: &StripeCommon) -> Result<Vec<Option<Buf>>, Ending> {
+    /// As [`StripeReader::read_stripe`], from a group all of whose members in service answer.
+    pub(crate) async fn read_stripe_surely(&self, common: &StripeCommon) -> Result<Vec<Option<Buf>>, Ending> {
         loop {
-            let silences = self.silences(common.group);
+            let silences = self.reactor.silences(common.group);
             let columns = self.read_stripe(common).await;
-            if !self.was_disturbed(common.group, silences) {
+            if !self.reactor.was_disturbed(common.group, silences) {
                 return Ok(columns);
             }
-            if !self.until_it_answers(common.group).await {
+            if !self.reactor.until_it_answers(common.group).await {
                 return Err(Ending);
             }
         }
@@ -98,11 +102,11 @@ impl Reactor {
 
     /// The rows of a column, block by block.
     async fn read_singly(&self, common: &StripeCommon, dev: DeviceIx) -> Buf {
-        let mut whole = self.rt.alloc(common.rows as usize * BLOCK);
+        let mut whole = self.reactor.rt.alloc(common.rows as usize * BLOCK);
         for (row, into) in (common.first_data_row()..).zip(whole.bytes_mut().chunks_exact_mut(BLOCK)) {
-            let buf = self.rt.alloc(BLOCK);
-            let offset = self.shared.layout.geometry().device_offset(common.segment.0, row);
-            match self.rt.read(dev, offset, buf.full()).await {
+            let buf = self.reactor.rt.alloc(BLOCK);
+            let offset = self.reactor.shared.layout.geometry().device_offset(common.segment.0, row);
+            match self.reactor.rt.read(dev, offset, buf.full()).await {
                 Ok(_) => into.copy_from_slice(buf.bytes()),
                 Err(_) => into.fill(0),
             }
@@ -111,11 +115,15 @@ impl Reactor {
     }
 
     /// Reads and judges a stripe. Blocks that are `given_up` were there, and are lost.
-    pub(crate) async fn judge_stripe(self: &Rc<Self>, stripe: &FoundStripe, given_up: &LostBlocks) -> Verdict {
+    pub(crate) async fn judge_stripe(&self, stripe: &FoundStripe, given_up: &LostBlocks) -> Verdict {
         let common = &stripe.common;
-        let columns = self.foreseen(stripe, self.read_stripe(common).await).await;
+        let columns = GoodColumns::of(self.reactor).foreseen(stripe, self.read_stripe(common).await).await;
         let in_service = (0..common.width())
-            .filter(|&c| self.device_holding(self.shared.layout.member(common.group, c), common.segment).is_some())
+            .filter(|&c| {
+                self.reactor
+                    .device_holding(self.reactor.shared.layout.member(common.group, c), common.segment)
+                    .is_some()
+            })
             .count();
         let mut full = Columns::new(common, columns);
         let copies = in_service * common.rotation.copies() as usize;

@@ -14,14 +14,15 @@ use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
 
 use crate::array::Array;
 use crate::care::member_state;
-use crate::care::seats::Taken;
+use crate::care::prepare::Preparer;
+use crate::care::seats::{Seats, Taken};
 use crate::durable::commit::Committer;
 use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::create::{check_sizes, describe_members, refuse_zoned, segments_on};
 use crate::recover::slots::write_superblock;
-use crate::resize::turn::Turn;
+use crate::resize::turn::{Turn, recompute_usable};
 use crate::work::Work;
 
 /// What was added.
@@ -48,7 +49,7 @@ pub struct AddedGroup {
 
 impl Array {
     /// Adds the devices as whole R-groups, in this order: all of them, or none. All reactors must have the devices under
-    /// their numbers. The first new group is the next to take the users' writes.
+    /// their numbers. The first new group is the next to take the clients' writes.
     ///
     /// With `force` the devices may hold something, which is lost.
     ///
@@ -80,7 +81,7 @@ impl Array {
                 array.wipe_quietly(&devices).await;
             }
             stamped?;
-            let usable_before = ByteSize::of_blocks(reactor.shared.usable());
+            let usable_before = ByteSize::of_blocks(reactor.shared.held.usable());
             array.take_in(&groups, &planned, &devices);
             // All reactors know the group before anything can lie in it.
             reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::Grown { ticket }).await;
@@ -89,10 +90,10 @@ impl Array {
                 reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
                 reactor.shared.log(format!("{group} with {} was added", counted(*segments, "segment")));
             }
-            reactor.recompute_usable();
+            recompute_usable(reactor);
             reactor.update_pressure();
             reactor.home().space_changed.notify();
-            Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.usable()), usable_before })
+            Ok(Added { groups: added, usable: ByteSize::of_blocks(reactor.shared.held.usable()), usable_before })
         })
     }
 
@@ -128,7 +129,7 @@ impl Array {
         }
         for (at, device) in devices.iter().enumerate() {
             let twice = devices[..at].iter().any(|other| other.ix == device.ix);
-            if twice || reactor.is_in_use(device.ix) {
+            if twice || Seats::of(reactor).is_in_use(device.ix) {
                 return Err(GroupError::InService(device.name.clone()));
             }
         }
@@ -156,7 +157,7 @@ impl Array {
         for (devices, &group) in devices.chunks(usize::from(state.geometry.width())).zip(groups) {
             for (column, device) in (0..).zip(devices) {
                 let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
-                self.reactor.prepare(layout.segments(group), device).await.map_err(io)?;
+                Preparer::of(&self.reactor).prepare(layout.segments(group), device).await.map_err(io)?;
                 self.stamp_one(device, layout.member(group, column), state).await?;
             }
         }

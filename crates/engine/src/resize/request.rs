@@ -50,8 +50,8 @@ impl Array {
         }
         without.groups[group.index()].state = GroupState::Retiring;
         let room = usable_blocks(&without, &shared.policies, shared.stripes.reactors())?;
-        if shared.mapped() > room {
-            let (held, room) = (ByteSize::of_blocks(shared.mapped()), ByteSize::of_blocks(room));
+        if shared.held.blocks() > room {
+            let (held, room) = (ByteSize::of_blocks(shared.held.blocks()), ByteSize::of_blocks(room));
             return Err(GroupError::DoesNotFit { group, held, room, over: ByteSize(held.0 - room.0) });
         }
         Ok(())

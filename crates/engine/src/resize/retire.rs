@@ -1,7 +1,7 @@
 //! Retiring: an R-group leaves an open array, its data moved to the others first.
 //!
 //! From the commit that says *retiring* nothing new goes into the group, and volumes may hold only what the others have
-//! room for. Its segments are emptied one after the other, through the lane that guests' writes take: whatever makes
+//! room for. Its segments are emptied one after the other, through the lane that clients' writes take: whatever makes
 //! room for those makes room for this. What they held in discards and checkpoints is covered by new checkpoints. When
 //! nothing is left, and nothing refers to the group any more, one commit says that it has left, and its members forget that
 //! they were any. From then on its number, those of its members and its addresses may be another group's.
@@ -14,7 +14,7 @@
 //! have to go by, and both are taken when all of the group had been given back. *Stripes that a recovery reads*: it reads
 //! those that came after its checkpoint, and none in the group did; their headers name places, not addresses, and the
 //! devices of a group that comes have the places where segments begin zeroed first. *Whoever is under way*: reads, scrubs
-//! and rebuilds that had an address or a number in hand have ended ([`crate::map::looks`]), nobody fills or drains a member, and
+//! and rebuilds that had an address or a number in hand have ended ([`crate::space::looks`]), nobody fills or drains a member, and
 //! nothing of the group is on a list. *The old devices*: a device is what its UUID says, not its number.
 
 use std::rc::Rc;
@@ -24,14 +24,19 @@ use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
 use crate::care::member::MemberShared;
 use crate::care::member_state;
-use crate::care::prepare::Released;
+use crate::care::prepare::{Preparer, Released};
 use crate::care::seats::Taken;
+use crate::clean::emptied::Emptied;
 use crate::clean::relocate::{Mover, Moving};
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::job::{Job, JobKind, JobState};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::read::scan::Scanner;
+use crate::resize::turn::recompute_usable;
+use crate::space::grace::grace;
+use crate::space::release::Releaser;
 use crate::space::segments::{SegIx, SegState};
 
 /// How often to look whether what others have begun in the group has ended.
@@ -73,7 +78,7 @@ impl Retirement {
             GroupState::InService => self.reactor.home().space.borrow_mut().readmit(&self.reactor.shared, group),
             _ => self.reactor.home().space.borrow_mut().withdraw(&self.reactor.shared, group),
         }
-        self.reactor.recompute_usable();
+        recompute_usable(&self.reactor);
         self.reactor.update_pressure();
         self.reactor.home().space_changed.notify();
     }
@@ -130,7 +135,7 @@ impl Retirement {
             }
             job.set_left(self.left_in(group));
             match self.next_step(group) {
-                Step::Close => self.reactor.close_segments_of(group).await,
+                Step::Close => Releaser::of(&self.reactor).close_segments_of(group).await,
                 Step::Empty(seg) => match self.evacuate(seg, job).await {
                     0 => {}
                     lost => {
@@ -192,7 +197,7 @@ impl Retirement {
 
     /// Whether nothing of a segment is needed any more, and nobody works on it.
     fn is_superfluous(&self, seg: SegIx) -> bool {
-        self.reactor.shared.segments.live(seg) == 0 && self.reactor.may_be_given_back(seg)
+        self.reactor.shared.segments.live(seg) == 0 && Emptied::of(&self.reactor).may_be_given_back(seg)
     }
 
     /// Hands segments that are emptied to the cleaner, which gives them back after a flush of everything.
@@ -231,7 +236,7 @@ impl Retirement {
                 return false;
             }
         }
-        self.reactor.grace().await;
+        grace(&self.reactor).await;
         true
     }
 
@@ -241,10 +246,12 @@ impl Retirement {
         let (group, segment) = table.locate(seg);
         let (mut row, mut life, mut lost) = (0, None, 0);
         while table.live(seg) > 0 && !job.is_cancelled() {
-            let Ok(found) = self.reactor.stripe_surely_at(group, segment, row, life).await else { return 0 };
+            let Ok(found) = Scanner::of(&self.reactor).stripe_surely_at(group, segment, row, life).await else {
+                return 0;
+            };
             let Some(stripe) = found else {
                 // None but the blocks of a volume that is being deleted is left, or their headers are gone.
-                lost += if self.reactor.is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
+                lost += if Emptied::of(&self.reactor).is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
                 break;
             };
             let live = Mover::of(&self.reactor).live_blocks(&stripe).len() as u64 * BLOCK as u64;
@@ -285,7 +292,7 @@ impl Retirement {
             return Some(JobState::Failed(why));
         }
         self.reactor.shared.log(format!("{group} has left the array"));
-        self.reactor.forget_released(&released).await;
+        Preparer::of(&self.reactor).forget_released(&released).await;
         Some(JobState::Done)
     }
 

@@ -23,10 +23,9 @@ impl Drop for Turn<'_> {
     }
 }
 
-impl Reactor {
-    /// What volumes may hold, after groups came or began to leave.
-    pub(crate) fn recompute_usable(&self) {
-        let usable = usable_blocks(&self.home().state.borrow(), &self.shared.policies, self.shared.stripes.reactors());
-        self.shared.set_usable(usable.expect("the state was valid with these groups"));
-    }
+/// Tells what volumes may hold, after groups came or began to leave.
+pub(crate) fn recompute_usable(reactor: &Reactor) {
+    let (state, shared) = (reactor.home().state.borrow(), &reactor.shared);
+    let usable = usable_blocks(&state, &shared.policies, shared.stripes.reactors());
+    shared.held.set_usable(usable.expect("the state was valid with these groups"));
 }

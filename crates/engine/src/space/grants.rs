@@ -26,7 +26,7 @@ impl Reactor {
             // Closing still takes a last checkpoint.
             let refused = self.shared.is_closed() && lane != Lane::Meta;
             if granted.is_some() || refused {
-                if lane == Lane::User && !home.space.borrow().clogged {
+                if lane == Lane::Clients && !home.space.borrow().clogged {
                     home.cleaning.damage.gives_room();
                 }
                 home.space.borrow_mut().starving -= u32::from(counted);

@@ -67,14 +67,14 @@ fn largest_checkpoint(shared: &Shared) -> u64 {
     if planted::is(Bug::CheckpointUnreserved) {
         return 0;
     }
-    checkpoint_segments(&shared.layout, &shared.protections, shared.usable())
+    checkpoint_segments(&shared.layout, &shared.protections, shared.held.usable())
 }
 
 /// Segments that the next checkpoint needs for what volumes hold now, if none ends early; 0 while one is taking them.
 fn next_checkpoint(shared: &Shared) -> u32 {
-    match shared.is_map_written() {
+    match shared.held.is_map_written() {
         true => 0,
-        false => checkpoint_segments(&shared.layout, &shared.protections, shared.mapped()) as u32 - 1,
+        false => checkpoint_segments(&shared.layout, &shared.protections, shared.held.blocks()) as u32 - 1,
     }
 }
 
@@ -83,7 +83,7 @@ fn for_discards(shared: &Shared) -> u32 {
     if shared.segments.any_is_damaged() { shared.stripes.reactors() as u32 } else { 0 }
 }
 
-/// Free segments that guests' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
+/// Free segments that clients' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
 /// what a checkpoint needs.
 fn reserve(policies: &Policies, segments: u32, checkpoint: u64, groups: u64) -> u32 {
     policies.reserve_of(segments) + checkpoint.div_ceil(groups) as u32
@@ -342,14 +342,14 @@ impl Space {
     pub(crate) fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
         let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
-            Lane::User if self.recovering => self
+            Lane::Clients if self.recovering => self
                 .emptiest(shared, shared.policies.relocation_reserve)
                 // What several recoveries that were cut short left behind can take even that.
                 .or_else(|| self.emptiest(shared, 0).filter(|&group| !self.is_cleaned(group)))?,
             // Only discards are let in. They give room when a checkpoint has covered them.
-            Lane::User if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
-            Lane::User if self.clogged => self.emptiest(shared, 0)?,
-            Lane::User => {
+            Lane::Clients if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
+            Lane::Clients if self.clogged => self.emptiest(shared, 0)?,
+            Lane::Clients => {
                 // Who waits for a group that is emptied as a whole gets what that gives.
                 let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
                 let chosen =

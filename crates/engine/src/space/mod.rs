@@ -2,8 +2,11 @@
 
 pub(crate) mod changed;
 pub(crate) mod evacuation;
+pub(crate) mod grace;
 pub(crate) mod grants;
 pub(crate) mod grown;
+pub(crate) mod held;
+pub(crate) mod looks;
 pub(crate) mod manager;
 pub(crate) mod newest;
 pub(crate) mod pins;

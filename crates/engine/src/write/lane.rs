@@ -5,8 +5,8 @@ use cygnus_format::Stream;
 /// What one writer of a reactor is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// What guests write.
-    User,
+    /// What clients write.
+    Clients,
     /// What moves out of victims.
     Cleaning,
     /// The same in a second group, cleaned beside the first one.
@@ -17,9 +17,9 @@ pub(crate) enum Lane {
 
 impl Lane {
     /// All of them, in the order in which they are drained.
-    pub(crate) const ALL: [Lane; 4] = [Lane::User, Lane::Cleaning, Lane::Beside, Lane::Meta];
+    pub(crate) const ALL: [Lane; 4] = [Lane::Clients, Lane::Cleaning, Lane::Beside, Lane::Meta];
     /// Those whose blocks the maps point to.
-    pub(crate) const OF_DATA: [Lane; 3] = [Lane::User, Lane::Cleaning, Lane::Beside];
+    pub(crate) const OF_DATA: [Lane; 3] = [Lane::Clients, Lane::Cleaning, Lane::Beside];
 
     pub(crate) fn index(self) -> usize {
         self as usize
@@ -28,7 +28,7 @@ impl Lane {
     /// What headers say of its stripes.
     pub(crate) fn stream(self) -> Stream {
         match self {
-            Lane::User => Stream::User,
+            Lane::Clients => Stream::Clients,
             Lane::Cleaning | Lane::Beside => Stream::Relocation,
             Lane::Meta => Stream::Meta,
         }

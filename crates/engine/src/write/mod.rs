@@ -4,6 +4,7 @@ pub(crate) mod admission;
 pub(crate) mod grant;
 pub(crate) mod lane;
 pub(crate) mod numbers;
+pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod residence;
 pub(crate) mod room;

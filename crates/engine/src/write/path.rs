@@ -10,11 +10,11 @@ use cygnus_format::Discard;
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos};
 
 use crate::error::VolumeError;
-use crate::map::order::REGION_BLOCKS;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::{Publish, region_of};
 use crate::reactor::Reactor;
+use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
-use crate::write::writer::{Appended, Publish};
+use crate::write::writer::Appended;
 
 /// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
 const BLOCKS_PER_TURN: usize = 64;
@@ -26,11 +26,14 @@ impl Reactor {
     pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
         let shared = &self.shared;
         let blocks = (data.len() / BLOCK) as u64;
-        let ready = shared.admission.is_open() && !shared.is_stopped() && !self.hold.get() && shared.has_space(blocks);
+        let ready = shared.admission.is_open()
+            && !shared.is_stopped()
+            && !self.hold.get()
+            && shared.controllers.has_room(blocks);
         if !ready || blocks > BLOCKS_PER_TURN as u64 || shared.clogged() > 0 {
             return None;
         }
-        let mut writer = self.writer(Lane::User).borrow_mut();
+        let mut writer = self.writer(Lane::Clients).borrow_mut();
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
                 Appended::Done => {}
@@ -58,7 +61,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Appends a block to the users' stripes, waiting for room as long as it takes.
+    /// Appends a block to the clients' stripes, waiting for room as long as it takes.
     async fn append_waiting(
         self: &Rc<Self>,
         volume: &VolumeState,
@@ -74,8 +77,8 @@ impl Reactor {
                 let offset = lba.byte_offset();
                 return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
             }
-            let fits = self.shared.has_space(1) || volume.map.get(lba).is_held();
-            if !fits && !self.shared.waits_for_checkpoint() {
+            let fits = self.shared.controllers.has_room(1) || volume.controller.locate(lba).is_held();
+            if !fits && !self.shared.controllers.waits_for_checkpoint() {
                 return Err(self.no_space());
             }
             let segments = self.shared.clogged();
@@ -83,7 +86,7 @@ impl Reactor {
                 return Err(VolumeError::Clogged { segments });
             }
             if fits && !self.hold.get() {
-                let appended = self.writer(Lane::User).borrow_mut().append(self, volume, lba, block, publish());
+                let appended = self.writer(Lane::Clients).borrow_mut().append(self, volume, lba, block, publish());
                 if appended != Appended::NoRoom {
                     return Ok(appended);
                 }
@@ -93,9 +96,10 @@ impl Reactor {
     }
 
     fn no_space(&self) -> VolumeError {
-        match self.shared.maps.has_room() {
-            true => VolumeError::NoSpace { usable: ByteSize(self.shared.usable() * BLOCK as u64) },
-            false => VolumeError::MapMemory { limit: ByteSize(self.shared.maps.limit()) },
+        let memory = self.shared.controllers.memory();
+        match memory.has_room() {
+            true => VolumeError::NoSpace { usable: ByteSize(self.shared.held.usable() * BLOCK as u64) },
+            false => VolumeError::MapMemory { limit: ByteSize(memory.limit()) },
         }
     }
 
@@ -128,13 +132,12 @@ impl Reactor {
         blocks: u64,
     ) -> Result<(), VolumeError> {
         let end = lba.plus(blocks);
-        let mut from = volume.skip_holes(lba, end);
+        let mut from = volume.controller.skip_holes(lba, end);
         let mut regions = 0;
         while from < end {
-            let until = (from.0 / REGION_BLOCKS + 1) * REGION_BLOCKS;
-            let n = until.min(end.0) - from.0;
+            let n = region_of(from).end.min(end.0) - from.0;
             self.discard_region(volume, from, n).await?;
-            from = volume.skip_holes(from.plus(n), end);
+            from = volume.controller.skip_holes(from.plus(n), end);
             regions += 1;
             if regions % 16 == 0 {
                 // A large discard is long work: others get their turn.
@@ -152,13 +155,13 @@ impl Reactor {
             let progress = self.progress.wait();
             self.check_writable(volume)?;
             // Where data may be lost, each block of which it is known that it holds zeros has an entry.
-            if volume.is_in_doubt() && !self.shared.maps.has_room() {
+            if volume.controller.is_in_doubt() && !self.shared.controllers.memory().has_room() {
                 return Err(self.no_space());
             }
             if !self.hold.get() {
-                let mut writer = self.writer(Lane::User).borrow_mut();
+                let mut writer = self.writer(Lane::Clients).borrow_mut();
                 if writer.has_discard_room(self) {
-                    self.shared.clear_range(volume, from, n, |seq| {
+                    self.shared.controllers.discard(&volume.controller, from, n, |seq| {
                         writer.discard(Discard::new(volume.id, from, n as u32, seq));
                     });
                     return Ok(());

@@ -5,7 +5,7 @@
 //! what the stripe held.
 //!
 //! An entry takes 24 bytes for each block of 4 KiB. What is written is flushed within a second, so the list is short, and
-//! guests that write faster than devices flush wait when it has [`MOST_ENTRIES`].
+//! clients that write faster than devices flush wait when it has [`MOST_ENTRIES`].
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use cygnus_types::Pba;
 
 use crate::space::segments::SegIx;
 
-/// Entries after which guests' writes wait for a flush: those of 8 GiB, which take 48 MiB of memory.
+/// Entries after which clients' writes wait for a flush: those of 8 GiB, which take 48 MiB of memory.
 const MOST_ENTRIES: usize = 2 << 20;
 /// Records kept for use again.
 const MOST_IDLE: usize = 64;
@@ -87,7 +87,7 @@ impl UnflushedStripes {
         }
     }
 
-    /// Whether guests' writes have to wait for a flush.
+    /// Whether clients' writes have to wait for a flush.
     pub(crate) fn is_full(&mut self, durable: u64) -> bool {
         if self.entries < MOST_ENTRIES {
             return false;
@@ -123,7 +123,7 @@ mod tests {
             header_blocks: 1,
             rows: 1,
             rotation: Rotation { data: 2, parity: 1, parity_start: 0 },
-            stream: Stream::User,
+            stream: Stream::Clients,
             reactor: ReactorId(0),
         }
     }

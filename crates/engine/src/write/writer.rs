@@ -8,18 +8,20 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Geometry, Kind, MapEntry};
+use cygnus_format::{Discard, Geometry, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
-use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, VolumeId};
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx};
 
 use crate::care::member::MemberShared;
 use crate::counters::count;
-use crate::map::volume_state::VolumeState;
+use crate::lsa::{Publish, Published};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
+use crate::volume_state::VolumeState;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
+use crate::write::page::Page;
 use crate::write::stripe::{Closing, Stripe, StripePlace};
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
@@ -73,17 +75,6 @@ impl OpenSegment {
             reactor.segment_sealed();
         }
     }
-}
-
-/// How an append may find its block.
-#[derive(Clone, Copy)]
-pub(crate) enum Publish {
-    /// A guest's write: replace whatever is mapped.
-    Always,
-    /// A write that merges with what it read: only if the block still is what was read.
-    IfStill(MapEntry),
-    /// A relocation: as `IfStill`, keeping the sequence of the write it moves.
-    Move(MapEntry, u64),
 }
 
 /// How an append ended.
@@ -146,7 +137,7 @@ impl Writer {
     }
 
     fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
-        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane == Lane::User && reactor.must_flush_first() {
+        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane == Lane::Clients && reactor.must_flush_first() {
             return false;
         }
         if self.segment.as_ref().is_some_and(|segment| segment.grant.shape.full_rows_at(self.next_row) == 0) {
@@ -180,10 +171,10 @@ impl Writer {
         };
         segment.stripe_opens(self.next_row);
         self.stripe = Some(self.stripe_object(reactor, geometry, place));
-        if self.lane == Lane::User {
+        if self.lane == Lane::Clients {
             reactor.destage_later();
         }
-        if self.lane == Lane::User && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
+        if self.lane == Lane::Clients && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
             self.ask(reactor);
         }
         true
@@ -233,34 +224,32 @@ impl Writer {
         let shared = &reactor.shared;
         let (pba, crc) = stripe.stage(data);
         let entry = MapEntry::new(pba, crc);
-        let turn = shared.order.enter(volume.id, lba);
-        let (kind, seq, old) = match publish {
-            Publish::Always => (Kind::Data, turn.seq(), volume.map.swap(lba, entry)),
-            Publish::IfStill(expected) | Publish::Move(expected, _) => {
-                if volume.is_gone() || !volume.map.replace(lba, expected, entry) {
-                    return Appended::Changed;
-                }
-                match publish {
-                    Publish::Move(_, seq) => (Kind::Relocated, seq, expected),
-                    _ => (Kind::Data, turn.seq(), expected),
-                }
-            }
+        // A volume that is being deleted gets no blocks any more from those that move them.
+        if volume.is_gone() && !matches!(publish, Publish::Always) {
+            return Appended::Changed;
+        }
+        let Some(Published { kind, seq, old }) = shared.controllers.publish(&volume.controller, lba, entry, publish)
+        else {
+            return Appended::Changed;
         };
-        drop(turn);
         stripe.commit(kind, volume.id, lba, seq, crc);
         if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
             stripe.is_copy_of(old.pba());
         }
-        shared.entry_replaced(volume, old, true);
         Appended::Done
     }
 
     /// Appends a block that no map points to: a page of a checkpoint.
-    pub(crate) fn append_page(&mut self, reactor: &Rc<Reactor>, page: &Page<'_>) -> Appended {
+    pub(crate) fn append_page(&mut self, reactor: &Rc<Reactor>, page: &Page, generation: u64) -> Appended {
         let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
-        let (_, crc) = stripe.stage(page.bytes);
-        stripe.commit(page.kind, page.volume, page.first, page.generation, crc);
+        let (_, crc) = stripe.stage(&page.bytes[..]);
+        stripe.commit(page.kind, page.volume, page.first, generation, crc);
         Appended::Done
+    }
+
+    /// Whether there is an open stripe that holds something and has room for more.
+    pub(crate) fn has_begun_a_stripe(&self) -> bool {
+        self.stripe.as_ref().is_some_and(|stripe| !stripe.is_empty() && !stripe.is_full())
     }
 
     /// Whether a discard record would find room; opens a stripe for it if need be.
@@ -315,7 +304,7 @@ impl Writer {
         let width = u64::from(columns.width());
         let used = u64::from(stripe.used());
         match self.lane {
-            Lane::User => count(&totals.user_written, used),
+            Lane::Clients => count(&totals.client_written, used),
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),
         }
@@ -429,16 +418,6 @@ impl Writer {
         self.in_flight.retain(|s| !Rc::ptr_eq(s, &stripe));
         self.idle.push(stripe);
     }
-}
-
-/// A block of the map on its way into a checkpoint.
-pub(crate) struct Page<'a> {
-    pub kind: Kind,
-    /// As its summary entry has them.
-    pub volume: VolumeId,
-    pub first: Lba,
-    pub generation: u64,
-    pub bytes: &'a [u8],
 }
 
 /// A column that a device should get.

@@ -121,12 +121,13 @@ fn segments_of_one_group_differ_and_everything_reads_them() {
     for (seed, shape) in (1..).zip(SHAPES) {
         let array = Mixed::new(seed, shape, true);
         let segments = array.segments();
-        assert!(segments.contains_key(&(Stream::User, array.clients.into())), "{shape:?}: {segments:?}");
+        assert!(segments.contains_key(&(Stream::Clients, array.clients.into())), "{shape:?}: {segments:?}");
         assert!(segments.contains_key(&(Stream::Meta, array.m.into())), "{shape:?}: {segments:?}");
         assert!(segments.contains_key(&(Stream::Relocation, array.m.into())), "{shape:?}: {segments:?}");
-        assert!(segments.keys().all(
-            |&(stream, losses)| losses == usize::from(if stream == Stream::User { array.clients } else { array.m })
-        ));
+        assert!(
+            segments.keys().all(|&(stream, losses)| losses
+                == usize::from(if stream == Stream::Clients { array.clients } else { array.m }))
+        );
         session(&array.world, &array.disks, |rt, devices| async move {
             let array = Array::open(&rt, &devices, &options()).await.unwrap();
             verify(&rt, &array.volume("v").unwrap()).await;

@@ -47,7 +47,7 @@ fn stripes_of(sample: &Sample, stream: Stream) -> Vec<u64> {
 fn a_crashed_array_with_newer_stripes_is_not_opened_and_nothing_changes() {
     for (seed, first) in [(1, true), (2, false)] {
         let sample = Sample::new(seed, 2, 1, false);
-        let stripes = stripes_of(&sample, Stream::User);
+        let stripes = stripes_of(&sample, Stream::Clients);
         // The first of its segment, or another one; the last ones may be torn.
         let at = if first { stripes[0] } else { stripes[stripes.len() / 2] };
         make_newer(&sample, at);

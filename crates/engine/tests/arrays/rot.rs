@@ -114,7 +114,7 @@ impl Rotten {
                 }
             }
         }
-        assert!(found.iter().any(|h| h.is_new && h.stream == Stream::User));
+        assert!(found.iter().any(|h| h.is_new && h.stream == Stream::Clients));
         found
     }
 
@@ -218,9 +218,9 @@ fn newest_superblock(world: &World, disk: DiskId) -> Superblock {
     Superblock::newest(&head).unwrap()
 }
 
-/// The users' headers that were written after the checkpoint.
+/// The clients' headers that were written after the checkpoint.
 fn new_headers(array: &Rotten) -> Vec<Header> {
-    array.headers().into_iter().filter(|h| h.is_new && h.stream == Stream::User).collect()
+    array.headers().into_iter().filter(|h| h.is_new && h.stream == Stream::Clients).collect()
 }
 
 /// Members that may be away beside one whose header is spoiled: the m that follow it in its group.

@@ -184,7 +184,7 @@ async fn client(rt: Runtime, array: Array, rounds: u64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// One damaged block in any number of rows, while a guest overwrites and cleaning moves the same blocks: at the end
+    /// One damaged block in any number of rows, while a client overwrites and cleaning moves the same blocks: at the end
     /// nothing is wrong any more, and nothing was taken for damage that was not.
     #[test]
     fn any_damage_within_redundancy_is_mended_beside_guests(seed in 0u64..1000, picks in prop::collection::vec(0usize..100_000, 0..40)) {

@@ -3,11 +3,7 @@
 use std::fmt::Write;
 
 use super::{Body, Chart};
-
-/// In quotes if it has a comma.
-fn cell(text: &str) -> String {
-    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
-}
+use crate::files::cell;
 
 /// Without zeros behind the point that tell nothing.
 fn number(value: f64) -> String {

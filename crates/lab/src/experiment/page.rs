@@ -37,8 +37,9 @@ a{color:#0072b2}footer{margin-top:3rem;color:#777}";
 /// A section of the page: a judgement with its charts, or the id and title of an experiment that was not run.
 pub type Section<'a> = (&'a str, &'a str, Option<(Judgement, Vec<String>)>);
 
-/// The page. `calibration` is a fragment of HTML about the modelled drives.
-pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> String {
+/// The page. `calibration` is a fragment of HTML about the modelled drives; `results` leads from the page to the directory with
+/// the results, and is empty or ends with a slash.
+pub fn page(sections: &[Section], calibration: &str, from: &Provenance, results: &str) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
     let mut say = |text: String| out.push_str(&text);
     say("<meta name=\"viewport\" content=\"width=device-width\"><title>Cygnus: published figures, redrawn</title>\n"
@@ -46,14 +47,6 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
     say(format!("<style>{STYLE}</style></head><body>\n<h1>Published figures, redrawn</h1>\n"));
     let runs: Vec<&Judgement> = sections.iter().filter_map(|(_, _, run)| run.as_ref().map(|(run, _)| run)).collect();
     say(format!("<p><b>{}</b></p>\n", summary(&runs)));
-    say("<p>Every figure below was made by the product's own engine on modelled drives in virtual time. Drives are \
-         calibrated on their data sheets and, where these are silent, on a paper's raw figure of the drive: the spare flash of \
-         the 850 PRO is fitted to the 140 MB/s that SWAN gives for it. What may be off follows by rule from where a value was read: \
-         15 % where the text prints it, 25 % where a plot shows it; orders and signs count as they are, and no rate may exceed the \
-         hardware's. A cause is shown by an experiment that changes it and nothing else, on the same hardware, and brings ours at \
-         least half of the way to what was published. Each scheme has the same colour everywhere; grey is what was \
-         published.</p>\n"
-        .into());
     say(format!(
         "<p>Cygnus {}, commit {}, {}. {} of {} experiments were run.</p>\n",
         escape(&from.version),
@@ -62,24 +55,27 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance) -> Strin
         runs.len(),
         sections.len(),
     ));
+    say(overview(sections));
+    say("<h2 id=\"reading\">How to read it</h2>\n".into());
+    say("<p>Every figure below was made by the product's own engine on modelled drives in virtual time. Drives are \
+         calibrated on their data sheets and, where these are silent, on a paper's raw figure of the drive: the spare flash of \
+         the 850 PRO is fitted to the 140 MB/s that SWAN gives for it. What may be off follows by rule from where a value was read: \
+         15 % where the text prints it, 25 % where a plot shows it; orders and signs count as they are, and no rate may exceed the \
+         hardware's. A cause is shown by an experiment that changes it and nothing else, on the same hardware, and brings ours at \
+         least half of the way to what was published. Each scheme has the same colour everywhere; grey is what was \
+         published.</p>\n"
+        .into());
     say(intervals());
     say("<p>Below: <a href=\"#numbers\">every published number beside ours</a>, <a href=\"#contradictions\">where a paper \
          contradicts itself</a>, each figure, and <a href=\"#drives\">the modelled drives beside their data sheets</a>.</p>\n".into());
-    say(overview(sections));
     say("<h2 id=\"numbers\">Every published number beside ours</h2>\n".into());
     say(compared::table(sections));
     say("<h3 id=\"given\">Published numbers that go in</h3>\n".into());
     say(given::table());
     say("<h2 id=\"contradictions\">Where a paper contradicts itself</h2>\n".into());
     say(contradictions());
-    for (id, title, run) in sections {
-        match run {
-            Some((judgement, charts)) => say(section(judgement, charts)),
-            None => say(format!(
-                "<h2 id=\"{id}\">{id}: {}</h2>\n<p class=\"absent\">Not run: cygnus lab run {id}</p>\n",
-                escape(title)
-            )),
-        }
+    for (judgement, charts) in sections.iter().filter_map(|(.., run)| run.as_ref()) {
+        say(section(judgement, charts, results));
     }
     say("<h2 id=\"drives\">The modelled drives</h2>\n".into());
     say(calibration.to_owned());
@@ -149,14 +145,21 @@ fn overview(sections: &[Section]) -> String {
             None => ("absent", "not run".to_owned(), String::new(), String::new(), String::new()),
         };
         let title = escape(title);
+        let id = if run.is_some() { format!("<a href=\"#{id}\">{id}</a>") } else { (*id).to_owned() };
         writeln!(
             out,
-            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{title}</td><td class=\"{class}\">{word}</td>\
+            "<tr><td>{id}</td><td>{title}</td><td class=\"{class}\">{word}</td>\
              <td class=\"n\">{checks}</td><td class=\"n\">{seeds}</td><td class=\"n\">{scale}</td></tr>"
         )
         .expect("strings take text");
     }
-    out + "</table>\n"
+    out += "</table>\n";
+    let not_run: Vec<&str> = sections.iter().filter(|(.., run)| run.is_none()).map(|(id, ..)| *id).collect();
+    if !not_run.is_empty() {
+        let runs = format!("<code>cygnus lab run {}</code>", not_run.join(" "));
+        writeln!(out, "<p class=\"absent\">What was not run: {runs}</p>").expect("strings take text");
+    }
+    out
 }
 
 fn class(verdict: &Verdict) -> &'static str {
@@ -167,7 +170,7 @@ fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn section(run: &Judgement, charts: &[String]) -> String {
+fn section(run: &Judgement, charts: &[String], results: &str) -> String {
     let (id, word, class) = (&run.id, run.verdict.word(), class(&run.verdict));
     let mut out = format!(
         "<h2 id=\"{id}\">{id}: {} <span class=\"{class}\">{word}</span></h2>\n<p class=\"published\">{}</p>\n",
@@ -178,11 +181,11 @@ fn section(run: &Judgement, charts: &[String]) -> String {
         // Clips are known by name all over a page.
         let own = format!("{}-{n}-c", id.replace('/', "-"));
         let svg = chart.replace("id=\"c", &format!("id=\"{own}")).replace("url(#c", &format!("url(#{own}"));
-        writeln!(out, "<p>{svg}</p>").expect("strings take text");
+        let links = run.charts.get(n).map_or(String::new(), |name| links(&format!("{results}{id}/{name}")));
+        writeln!(out, "<p>{svg}{links}</p>").expect("strings take text");
     }
     out += &compared::checks(&run.checks);
-    out +=
-        &run.checks.iter().flat_map(|check| check.causes.iter().map(|tried| cause(check, tried))).collect::<String>();
+    out += &causes(&run.checks);
     out += &numbers(&run.numbers);
     out += &trials(run);
     for note in &run.notes {
@@ -203,23 +206,52 @@ fn chance(run: &Judgement) -> String {
     }
 }
 
-/// The experiment that was to show why a check fails, written out.
-fn cause(check: &Check, cause: &Causal) -> String {
-    let changed = cause.changed.iter().map(|change| {
-        let side = |text: &str| {
-            if text.is_empty() { "not there".to_owned() } else { format!("\u{201c}{}\u{201d}", escape(text)) }
-        };
+/// Where a chart is by itself, and its points.
+fn links(file: &str) -> String {
+    let file = escape(file);
+    format!("<br><a href=\"{file}.csv\">its points (CSV)</a> <a href=\"{file}.svg\">the drawing (SVG)</a>")
+}
+
+/// The experiments that were to show why checks fail, written out: each supposed cause once, with all checks that it was tried on.
+fn causes(checks: &[Check]) -> String {
+    let tried: Vec<(&Check, &Causal)> =
+        checks.iter().flat_map(|check| check.causes.iter().map(move |cause| (check, cause))).collect();
+    let same = |a: &Causal, b: &Causal| a.cause == b.cause && a.changed == b.changed;
+    let mut out = String::new();
+    for (n, (_, cause)) in tried.iter().enumerate() {
+        if tried[..n].iter().any(|(_, earlier)| same(earlier, cause)) {
+            continue;
+        }
+        let found = tried[n..].iter().filter(|(_, later)| same(later, cause));
+        let found: String = found.map(|(check, cause)| found_for(check, cause)).collect();
+        writeln!(
+            out,
+            "<p class=\"why\">Supposed cause: {} Changed, and nothing else: {}.</p>\n<ul class=\"why\">{found}</ul>",
+            escape(&cause.cause),
+            changed(cause)
+        )
+        .expect("strings take text");
+    }
+    out
+}
+
+fn changed(cause: &Causal) -> String {
+    let side = |text: &str| {
+        if text.is_empty() { "not there".to_owned() } else { format!("\u{201c}{}\u{201d}", escape(text)) }
+    };
+    let one = |change: &super::causal::Change| {
         format!("<code>{}</code> from {} to {}", escape(&change.key), side(&change.from), side(&change.to))
-    });
-    let changed: Vec<String> = changed.collect();
+    };
+    cause.changed.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// What the change of a supposed cause did to a check.
+fn found_for(check: &Check, cause: &Causal) -> String {
     let (class, word) = if cause.shown { ("holds", "shown") } else { ("fails", "not shown") };
     format!(
-        "<p class=\"why\"><b>{}, {}.</b> Supposed cause: {} Changed, and nothing else: {}. Ours goes from {} to {}, {} of the way to {}. \
-         <span class=\"{class}\">The cause is {word}.</span></p>\n",
+        "<li><b>{}, {}</b>: ours goes from {} to {}, {} of the way to {}. <span class=\"{class}\">The cause is {word}.</span></li>\n",
         escape(&check.panel),
         escape(&check.series),
-        escape(&cause.cause),
-        changed.join("; "),
         interval(check.ours),
         interval(cause.ours),
         share(cause.moved),

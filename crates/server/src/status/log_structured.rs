@@ -185,12 +185,12 @@ fn spare_status(spare: &cygnus_engine::SpareStatus) -> SpareStatus {
 
 fn writes(traffic: &Traffic) -> WriteCounters {
     let bytes = |blocks: u64| blocks * BLOCK as u64;
-    let Traffic { user_written, relocated, .. } = *traffic;
+    let Traffic { client_written, relocated, .. } = *traffic;
     let overhead =
         traffic.checkpoint_written + traffic.parity_written + traffic.header_written + traffic.padding_written;
     WriteCounters {
-        client_bytes: bytes(user_written),
+        client_bytes: bytes(client_written),
         cleaned_bytes: bytes(relocated),
-        device_bytes: bytes(user_written + relocated + overhead),
+        device_bytes: bytes(client_written + relocated + overhead),
     }
 }

@@ -277,7 +277,7 @@ mod tests {
             header_blocks: 1,
             rows: ROWS,
             rotation: Rotation { data: 7, parity, parity_start: 3 },
-            stream: Stream::User,
+            stream: Stream::Clients,
             reactor: ReactorId(0),
         };
         let entry = |n| Entry::new(Kind::Data, VolumeId(1), Lba((lba + n) * 0x9E37_79B9 % (1 << 28)), lba + n, 77);

@@ -138,11 +138,12 @@ impl<'a> Run<'a> {
         main: impl Future<Output = T> + 'static,
     ) -> Result<T, Trouble> {
         let result = run_with_patience(&session.cluster, main);
-        if let Some(text) = self.shared.failure.borrow().clone() {
-            return Err(Trouble::Failure(text));
-        }
-        if matches!(result, Ok(None) | Err(Halt::Stalled)) {
+        let failure = self.shared.failure.borrow().clone();
+        if failure.is_some() || matches!(result, Ok(None) | Err(Halt::Stalled)) {
             journal::tell(format!("{} {}", self.world.now(), session.array.describe()));
+        }
+        if let Some(text) = failure {
+            return Err(Trouble::Failure(text));
         }
         match result {
             Ok(Some(value)) => Ok(value),

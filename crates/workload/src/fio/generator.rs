@@ -3,7 +3,6 @@
 use super::Job;
 use super::place::Place;
 use crate::arrivals::Clock;
-use crate::random::unit;
 use crate::{Kind, Request, Schedule, Source};
 use cygnus_runtime::Rng;
 use std::ops::Range;
@@ -49,7 +48,7 @@ impl Generator {
 
     fn kind(&mut self) -> Kind {
         let (reads, trims, zeroes) = (self.job.read.share(), self.job.trim.share(), self.job.write_zeroes.share());
-        match unit(&mut self.rng) {
+        match self.rng.unit() {
             x if x < reads => Kind::Read,
             x if x < reads + trims => Kind::Trim,
             x if x < reads + trims + zeroes => Kind::WriteZeroes,

@@ -1,6 +1,6 @@
 //! The write-ahead log: one file for each memtable, deleted when the memtable has become a table.
 
-use super::Activity;
+use super::activity::Activity;
 use super::output::Output;
 use super::space::{Space, UNIT};
 use super::table::PAGE;

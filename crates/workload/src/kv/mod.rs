@@ -10,6 +10,7 @@
 //! then, which in RocksDB it is only for the thread that waits for it; unless the log is synced there is one for each
 //! table, 64 MiB. A lookup's reads are issued at once, not one after the other.
 
+mod activity;
 mod background;
 mod bits;
 mod cache;
@@ -21,6 +22,7 @@ mod store;
 mod table;
 mod tree;
 
+pub use activity::Activity;
 pub use operations::{Popularity, Workload};
 
 use crate::values::{Size, Span};
@@ -33,37 +35,6 @@ use std::ops::Range;
 use store::Store;
 use table::PAGE;
 use tree::Shape;
-
-/// What a request of a store is for: its [`Request::job`](crate::Request::job).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub enum Activity {
-    /// Writes the tables that the store has at the start.
-    Prefill,
-    /// A read of a record.
-    Lookup,
-    /// A scan.
-    Scan,
-    /// The write-ahead log.
-    Log,
-    /// A memtable becomes a table.
-    Flush,
-    /// Tables are merged.
-    Compaction,
-    /// The list of the store's files, and the trims of those that are no longer in it.
-    Catalogue,
-}
-
-impl Activity {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Activity; 7] =
-        [Self::Prefill, Self::Lookup, Self::Scan, Self::Log, Self::Flush, Self::Compaction, Self::Catalogue];
-
-    /// The activity that a request of a store belongs to.
-    pub fn of(job: u16) -> Option<Activity> {
-        Self::ALL.get(usize::from(job)).copied()
-    }
-}
 
 /// A store and the workload of its clients. In TOML a `[[workload.ycsb]]` table with at least `workload`.
 ///

@@ -1,7 +1,6 @@
 //! The operations of YCSB's workloads (B. Cooper et al., "Benchmarking cloud serving systems with YCSB", SoCC'10).
 
 use crate::distribution::Zipf;
-use crate::random::unit;
 use cygnus_runtime::Rng;
 use serde::Deserialize;
 
@@ -115,7 +114,7 @@ impl Operations {
     /// The next operation; `None` when a load is complete.
     pub(super) fn next(&mut self, rng: &mut Rng) -> Option<Operation> {
         let [reads, updates, inserts, scans] = mix(self.workload);
-        let draw = unit(rng);
+        let draw = rng.unit();
         if (reads + updates..reads + updates + inserts).contains(&draw) {
             if self.records < self.capacity {
                 self.records += 1;

@@ -1,6 +1,6 @@
 //! The store's requests, in the order in which they are issued.
 
-use super::Activity;
+use super::activity::Activity;
 use super::space::Space;
 use crate::{Kind, Request};
 use std::collections::VecDeque;

@@ -59,7 +59,7 @@ impl Store {
         // The catalogue's unit is the first.
         space.take(1)?;
         let mut levels = rng.fork();
-        tree.fill(Records { keys: &keys, next: 0, records }, || crate::random::unit(&mut levels), &mut space)?;
+        tree.fill(Records { keys: &keys, next: 0, records }, || levels.unit(), &mut space)?;
         let mut prefill = VecDeque::new();
         if settings.prefill && records > 0 {
             prefill.extend(tree.tables().flat_map(background::writes).filter(|step| *step != Step::Sync));
@@ -353,6 +353,10 @@ impl Source for Store {
 
     fn name(&self) -> &str {
         &self.settings.name
+    }
+
+    fn jobs(&self) -> Vec<(u16, String)> {
+        Activity::ALL.map(|activity| (activity as u16, activity.name().into())).into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Plain, gzip or bzip2, told by the first bytes rather than the name.
 
 use std::cell::Cell;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::rc::Rc;
 
 /// Bytes at the beginning of the file that tell how it is compressed.
@@ -47,6 +47,9 @@ impl<R: Read> Read for Counted<R> {
 
 /// The text of a file, whatever it was compressed with.
 pub(super) type Text<'a> = Box<dyn Read + 'a>;
+
+/// The sample that was taken, and then the rest.
+pub(super) type Sampled<'a> = Chain<Cursor<Vec<u8>>, Text<'a>>;
 
 /// The text of a file, how it was compressed, and a counter of the compressed bytes taken from it.
 pub(super) fn open<'a>(file: impl Read + 'a) -> io::Result<(Text<'a>, Compression, Rc<Cell<u64>>)> {

@@ -5,7 +5,7 @@ use crate::Kind;
 use cygnus_types::Nanos;
 
 /// Bytes of a sector, the unit of addresses in several formats.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 /// Why a line is no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +43,12 @@ pub enum LineError {
     /// Bytes that are no text.
     #[error("not text")]
     NotText,
+    /// A binary record of another version than the first ones.
+    #[error("a record of version {0} among others")]
+    Version(u8),
+    /// The last binary record, which is cut short.
+    #[error("a record that ends after {0} bytes")]
+    Torn(usize),
     /// A line without an end.
     #[error("longer than {0} bytes")]
     TooLong(usize),

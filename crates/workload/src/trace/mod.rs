@@ -1,5 +1,6 @@
 //! Block traces: reading them in the formats they come in, putting them in order, writing and replaying them.
 
+mod columns;
 mod decompress;
 mod error;
 mod format;
@@ -8,19 +9,27 @@ mod lines;
 mod reader;
 mod reorder;
 mod replay;
+mod scsi;
+mod skip;
 mod text;
+mod vscsi;
 mod write;
 
+pub use columns::Columns;
 pub use error::{Place, TraceError};
 pub use format::Format;
 pub use line::LineError;
-pub use reader::{BadLine, ReadOptions, Skip, Skipped, TraceReader};
+pub use reader::{ReadOptions, TraceReader};
 pub use reorder::Reorder;
 pub use replay::{Fit, ReplayConfig};
+pub use skip::{BadLine, Skip, Skipped};
 pub use write::MsrWriter;
 
 use crate::Kind;
 use cygnus_types::Nanos;
+
+/// Bytes of a request whose trace does not say how long it is: the block that most file systems use.
+pub const ASSUMED_LEN: u32 = cygnus_types::BLOCK as u32;
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

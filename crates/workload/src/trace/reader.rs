@@ -1,75 +1,35 @@
 //! Opens a trace, whatever it is, and reads its requests.
 
-use super::decompress::{self, Compression, Text};
+use super::decompress::{self, Compression, Sampled};
 use super::format::Parser;
+use super::skip::{Skip, Skipped};
 use super::text::{TextReader, read_error};
-use super::{Format, LineError, Place, Record, TraceError};
+use super::vscsi::{Version, VscsiReader};
+use super::{Columns, Format, Place, Record, TraceError};
 use crate::recording::{Damage, Frames, Header, HeaderError};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{Chain, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The beginning of a file, by which its format is recognised.
 const SAMPLE: u64 = 64 << 10;
 
-/// How many lines that are no requests (of a recording: places that are no frames) may be skipped before the file is
-/// refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
-    /// This number.
-    AtMost(u64),
-    /// Any number.
-    All,
-}
-
-impl Default for Skip {
-    /// A hundred: a few damaged lines do no harm to statistics, a garbled file is found out soon.
-    fn default() -> Self {
-        Skip::AtMost(100)
-    }
-}
-
-impl Skip {
-    /// Whether these are more than may be.
-    pub(super) fn is_exceeded(self, count: u64) -> bool {
-        matches!(self, Skip::AtMost(most) if count > most)
-    }
-}
-
 /// How to read a trace.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// Its format; found out if not given.
     pub format: Option<Format>,
+    /// Its columns, instead of a format.
+    pub columns: Option<Columns>,
     /// What to do about bad lines.
     pub skip: Skip,
 }
 
-/// A line that is no request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadLine {
-    /// Its number, from 1.
-    pub line: u64,
-    /// What is wrong with it.
-    pub reason: LineError,
-}
-
-/// The lines that were skipped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
-    /// How many.
-    pub count: u64,
-    /// The first few.
-    pub first: Vec<BadLine>,
-}
-
-/// The sample that was taken, and then the rest.
-pub(super) type Sampled<'a> = Chain<Cursor<Vec<u8>>, Text<'a>>;
-
 enum Body<'a> {
     Text(TextReader<'a>),
+    Vscsi(VscsiReader<'a>),
     Recording(Recording<'a>),
 }
 
@@ -124,13 +84,27 @@ impl<'a> TraceReader<'a> {
             let line = 1 + sample.iter().filter(|&&byte| byte == b'\n').count() as u64;
             return Err(read_error(path, compression, Place::Line(line), source));
         }
-        let body = match Header::decode(&sample) {
-            Err(HeaderError::Magic) if options.format != Some(Format::Cygnus) => {
-                let parser = parser(path, &sample, options.format)?;
+        let vscsi = match options.format {
+            Some(Format::Vscsi) => {
+                Some(Version::of(&sample).ok_or_else(|| no_format(path, &String::from_utf8_lossy(&sample)))?)
+            }
+            // What has no zero in it is text.
+            None if options.columns.is_none() && sample.contains(&0) => Version::of(&sample),
+            _ => None,
+        };
+        let body = match (vscsi, Header::decode(&sample)) {
+            (Some(version), _) => {
+                Body::Vscsi(VscsiReader::new(Cursor::new(sample).chain(text), compression, version, options.skip))
+            }
+            (None, Err(HeaderError::Magic)) if options.format != Some(Format::Cygnus) => {
+                let parser = match options.columns {
+                    Some(columns) => Parser::of_columns(columns),
+                    None => parser(path, &sample, options.format)?,
+                };
                 Body::Text(TextReader::new(Cursor::new(sample).chain(text), compression, parser, options.skip))
             }
-            Err(reason) => return Err(TraceError::Recording { path: path.into(), reason }),
-            Ok((header, len)) => {
+            (None, Err(reason)) => return Err(TraceError::Recording { path: path.into(), reason }),
+            (None, Ok((header, len))) => {
                 let mut bytes = Cursor::new(sample);
                 bytes.set_position(len as u64);
                 let frames = Frames::new(bytes.chain(text), len as u64, header.clock);
@@ -144,6 +118,7 @@ impl<'a> TraceReader<'a> {
     pub fn format(&self) -> Format {
         match &self.body {
             Body::Text(text) => text.parser.format(),
+            Body::Vscsi(_) => Format::Vscsi,
             Body::Recording(_) => Format::Cygnus,
         }
     }
@@ -152,14 +127,23 @@ impl<'a> TraceReader<'a> {
     pub fn skipped(&self) -> Skipped {
         match &self.body {
             Body::Text(text) => text.skipped.clone(),
+            Body::Vscsi(vscsi) => vscsi.skipped.clone(),
             Body::Recording(_) => Skipped::default(),
+        }
+    }
+
+    /// Requests so far of which the trace does not say how long they are: they were taken for [`ASSUMED_LEN`](super::ASSUMED_LEN).
+    pub fn assumed_lengths(&self) -> u64 {
+        match &self.body {
+            Body::Text(text) => text.assumed_lengths,
+            Body::Vscsi(_) | Body::Recording(_) => 0,
         }
     }
 
     /// If it is a recording, of what, and what was found missing so far.
     pub fn recording(&self) -> Option<(&Header, Damage)> {
         match &self.body {
-            Body::Text(_) => None,
+            Body::Text(_) | Body::Vscsi(_) => None,
             Body::Recording(recording) => Some((&recording.header, recording.frames.damage())),
         }
     }
@@ -173,6 +157,7 @@ impl<'a> TraceReader<'a> {
         let path = &self.path;
         match &mut self.body {
             Body::Text(text) => text.next_record(path),
+            Body::Vscsi(vscsi) => vscsi.next_record(path),
             Body::Recording(recording) => recording.next_record(path, self.compression),
         }
     }

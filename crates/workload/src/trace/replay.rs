@@ -1,6 +1,6 @@
 //! Replays a trace on a volume.
 
-use super::{Format, ReadOptions, Record, Skip, TraceError, TraceReader};
+use super::{ASSUMED_LEN, Columns, Format, ReadOptions, Record, Skip, TraceError, TraceReader};
 use crate::recording::Shipped;
 use crate::{Request, SHORT_READ, Schedule, Source, Span, WorkloadError};
 use cygnus_types::{ByteSize, Nanos};
@@ -24,6 +24,8 @@ pub struct ReplayConfig {
     pub recording: Option<&'static Shipped>,
     /// Its format; found out if not given.
     pub format: Option<Format>,
+    /// Its columns instead of a format, such as "time=0,op=3,offset=4,size=5".
+    pub columns: Option<Columns>,
     /// Bad lines that may be skipped; 100 if not given.
     pub skip: Option<u64>,
     /// Only these volumes of the trace; all if not given.
@@ -86,6 +88,7 @@ impl ReplayConfig {
             file: None,
             recording: Some(recording),
             format: None,
+            columns: None,
             skip: None,
             volumes: None,
             requests: None,
@@ -115,16 +118,21 @@ impl ReplayConfig {
         if volume_size < SECTOR {
             return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
         }
-        let mut records = self.load()?;
+        if self.format.is_some() && self.columns.is_some() {
+            return wrong("a trace has a format or columns, not both");
+        }
+        let (mut records, assumed_lengths) = self.load()?;
         let extents = Extents::of(&records);
         if self.fit == Fit::Refuse && extents.total > volume_size {
             let (needs, volume) = (ByteSize(extents.total), ByteSize(volume_size));
             return Err(TraceError::DoesNotFit { path: self.path(), needs, volume }.into());
         }
+        let remarks = [extents.remark(&records, volume_size, self.fit), assumption(assumed_lengths)];
+        let remarks = remarks.into_iter().flatten().map(|remark| format!("{name}: {remark}")).collect();
         for record in &mut records {
             extents.place(record, volume_size, self.fit);
         }
-        Ok(Box::new(Replay { name, config: self.clone(), records, next: 0, round: 0, volume_size }))
+        Ok(Box::new(Replay { name, config: self.clone(), records, next: 0, round: 0, volume_size, remarks }))
     }
 
     /// A request's label: its volume; in the recordings that come with Cygnus, which have one, 1 for what is longer than
@@ -139,8 +147,10 @@ impl ReplayConfig {
     }
 
     /// The requests asked for, ordered by arrival, the first one at time 0.
-    fn load(&self) -> Result<Vec<Record>, WorkloadError> {
-        let options = ReadOptions { format: self.format, skip: self.skip.map_or(Skip::default(), Skip::AtMost) };
+    /// And how many of them are of a length that the trace does not tell.
+    fn load(&self) -> Result<(Vec<Record>, u64), WorkloadError> {
+        let skip = self.skip.map_or(Skip::default(), Skip::AtMost);
+        let options = ReadOptions { format: self.format, columns: self.columns.clone(), skip };
         let mut reader = match (&self.file, self.recording) {
             (Some(file), None) => TraceReader::open(file, options)?,
             (None, Some(recording)) => recording.open()?,
@@ -162,7 +172,7 @@ impl ReplayConfig {
         spread(&mut records, reader.format().tick());
         let start = records[0].at;
         records.iter_mut().for_each(|record| record.at -= start);
-        Ok(records)
+        Ok((records, reader.assumed_lengths()))
     }
 }
 
@@ -177,6 +187,11 @@ fn spread(records: &mut [Record], tick: Nanos) {
             record.at += tick * index as u64 / count;
         }
     }
+}
+
+/// A sentence about lengths that were assumed.
+fn assumption(requests: u64) -> Option<String> {
+    (requests > 0).then(|| format!("{requests} requests have no length in it and were taken for {ASSUMED_LEN} bytes"))
 }
 
 /// Where the volumes of a trace stand, one behind the other.
@@ -199,6 +214,26 @@ impl Extents {
             (volume, base)
         });
         Extents { base: base.collect(), total }
+    }
+
+    /// A sentence about what has no place of its own in a volume of `size` bytes; nothing if all has.
+    fn remark(&self, records: &[Record], size: u64, fit: Fit) -> Option<String> {
+        if self.total <= size || fit == Fit::Refuse {
+            return None;
+        }
+        let (spans, volume) = (ByteSize(self.total), ByteSize(size));
+        let ranged = || records.iter().filter(|record| record.kind.has_range());
+        let beyond = ranged().filter(|record| self.base[&record.volume].saturating_add(record.end()) > size).count();
+        let (share, times) = (beyond as f64 * 100.0 / ranged().count().max(1) as f64, self.total.div_ceil(size));
+        Some(match fit {
+            Fit::Scale => {
+                format!("spans {spans} and is scaled to the volume's {volume}: up to {times} places of it share one")
+            }
+            _ => format!(
+                "spans {spans} and is wrapped around the volume's {volume}: {beyond} requests beyond its end ({share:.1} %) \
+                 are folded onto others, up to {times} places onto one"
+            ),
+        })
     }
 
     /// Moves a record into a volume of `size` bytes and to whole sectors.
@@ -233,6 +268,7 @@ struct Replay {
     next: usize,
     round: u32,
     volume_size: u64,
+    remarks: Vec<String>,
 }
 
 impl Replay {
@@ -281,6 +317,21 @@ impl Source for Replay {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn jobs(&self) -> Vec<(u16, String)> {
+        let name = |record: &Record| match self.config.recording {
+            Some(_) if record.len > SHORT_READ => "long".into(),
+            Some(_) => "short".into(),
+            None => format!("volume {}", record.volume),
+        };
+        let jobs: BTreeMap<u16, String> =
+            self.records.iter().map(|record| (self.config.label(record), name(record))).collect();
+        jobs.into_iter().collect()
+    }
+
+    fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 }
 

@@ -35,6 +35,8 @@ const EXTRACT: &str = "\
 ";
 const TENCENT: &str = "1538323200,4247200,128,1,1058\n1538323199,13896880,8,0,1063\n";
 const ALIBABA: &str = "419,W,8792731648,16384,1577808144360767\n419,R,8792748032,4096,1577808144360800\n";
+const CLOUDPHYSICS: &str =
+    "version,time,op,size,lbn\n1,33898,2a,512,42932745\n1,33899,12,0,0\n1,33899,28,6656,40409911\n";
 const SYSTOR: &str = "\
 Timestamp,Response,IOType,LUN,Offset,Size
 1456095145.133076000,0.000806000,R,0,899056122368,131072
@@ -85,6 +87,7 @@ fn each_format_is_recognised_and_read() {
         (EXTRACT, Format::Blkparse, record(0, Read, 299008, 4096, 0)),
         (TENCENT, Format::Tencent, record(1_538_323_200_000_000_000, Write, 4247200 * 512, 65536, 1058)),
         (ALIBABA, Format::Alibaba, record(1577808144360767000, Write, 8792731648, 16384, 419)),
+        (CLOUDPHYSICS, Format::Cloudphysics, record(33_898_000_000_000, Write, 42932745 * 512, 512, 0)),
         (SYSTOR, Format::Systor, record(1456095145133076000, Read, 899056122368, 131072, 0)),
     ];
     for (text, format, first) in cases {
@@ -162,9 +165,9 @@ fn bad_lines_are_counted_listed_and_limited() {
 
 #[test]
 fn a_format_may_be_named() {
-    let named = ReadOptions { format: Some(Format::Spc), skip: Skip::All };
+    let named = ReadOptions { format: Some(Format::Spc), skip: Skip::All, ..ReadOptions::default() };
     assert!(matches!(read_with(MSR, named).1, Some(TraceError::TooManyBadLines { .. })));
-    assert!("vscsi".parse::<Format>().unwrap_err().contains("msr, fiu"));
+    assert!("vmdk".parse::<Format>().unwrap_err().contains("msr, fiu"));
     assert!(Format::ALL.into_iter().all(|format| format.name().parse() == Ok(format)));
 }
 
@@ -176,6 +179,81 @@ fn what_is_written_is_read_again() {
         records.iter().for_each(|record| writer.write(record).unwrap());
         records.iter_mut().for_each(|record| record.at = Nanos(record.at.0 / 100 * 100));
         assert_eq!(read(writer.finish().unwrap()), (records, Format::Msr));
+    }
+}
+
+/// A VSCSI record: command, bytes, sector, microseconds.
+fn vscsi(version: u8, (command, len, sector, micros): (u16, u32, u64, u64)) -> Vec<u8> {
+    let word = u16::from(version) << 8 | 3;
+    let (sn, scatter) = (7_u32.to_le_bytes(), 1_u32.to_le_bytes());
+    let [command, word] = [command, word].map(u16::to_le_bytes);
+    let [sector, micros, response] = [sector, micros, 5].map(u64::to_le_bytes);
+    let len = len.to_le_bytes();
+    let head = if version == 1 {
+        [&sn[..], &len, &scatter, &command, &word].concat()
+    } else {
+        [&command[..], &word, &sn, &len, &scatter].concat()
+    };
+    let tail = if version == 1 { [sector, micros].concat() } else { [sector, micros, response].concat() };
+    [head, tail].concat()
+}
+
+#[test]
+fn vscsi_is_recognised_and_read_in_both_versions() {
+    use Kind::{Flush, Read, Write};
+    let requests = [(0x2A, 4096, 8, 10), (0x12, 0, 0, 11), (0x88, 512, 1 << 33, 12), (0x35, 0, 0, 13)];
+    let expect =
+        [record(10_000, Write, 4096, 4096, 0), record(12_000, Read, 1 << 42, 512, 0), record(13_000, Flush, 0, 0, 0)];
+    for version in [1, 2] {
+        let bytes = requests.map(|request| vscsi(version, request)).concat();
+        assert_eq!(read(&bytes), (expect.to_vec(), Format::Vscsi), "version {version}");
+        assert_eq!(read(gzip(&bytes)).0, expect);
+        let one = vscsi(version, requests[0]);
+        assert_eq!(read(&one).0, expect[..1], "a single record tells");
+        // Records of another version, of nothing, beyond any disk, and one that is cut short.
+        let bad = [
+            one.clone(),
+            one.clone(),
+            vscsi(version, (0x2A, 0, 8, 14)),
+            vscsi(version, (0x28, 512, u64::MAX / 512, 15)),
+            vscsi(version, (0x28, 512, u64::MAX, 15)),
+            vscsi(version, (0x28, 512, 0, u64::MAX)),
+            if version == 1 { vscsi(9, requests[0])[..32].to_vec() } else { [&[0, 0, 3, 9][..], &[0; 36]].concat() },
+            one[..20].to_vec(),
+        ]
+        .concat();
+        let (records, failed, skipped, _) = read_with(&bad, ReadOptions::default());
+        assert!(failed.is_none() && records.len() == 2, "{failed:?} {records:?}");
+        let listed: Vec<String> = skipped.first.iter().map(|bad| format!("{}: {}", bad.line, bad.reason)).collect();
+        assert_eq!((skipped.count, listed.len()), (6, 5));
+        assert_eq!(listed[0], "3: a request of 0 bytes");
+        assert!(
+            listed[1].contains("beyond any disk") && listed[2].contains("sector") && listed[3].contains("time"),
+            "{listed:?}"
+        );
+        assert!(listed[4].starts_with("7: a record of version"), "{listed:?}");
+        assert!(
+            failure(&bad, Skip::AtMost(5))
+                .starts_with("t.csv: line 3: a request of 0 bytes; 6 lines are no vscsi requests")
+        );
+    }
+    let named = ReadOptions { format: Some(Format::Vscsi), ..ReadOptions::default() };
+    assert!(read_with(MSR, named).1.unwrap().to_string().contains("no request in any format known"));
+    assert!(failure(vscsi(1, (0x12, 0, 0, 1)), Skip::All).contains("no request in it"));
+}
+
+#[test]
+fn lengths_that_are_not_there_are_assumed_and_counted() {
+    let text = "128166372003061629,usr,0,Read,8192\n128166372016382155,usr,0,Write,4096\n";
+    let options = |columns: Option<&str>| ReadOptions {
+        columns: columns.map(|text| text.parse().unwrap()),
+        ..ReadOptions::default()
+    };
+    for (columns, format, assumed) in [(None, Format::Msr, 2), (Some("time=0:100ns,op=3,offset=4"), Format::Columns, 2)]
+    {
+        let mut reader = TraceReader::new(Path::new("t.csv"), text.as_bytes(), options(columns)).unwrap();
+        let lens: Vec<u32> = reader.by_ref().map(|record| record.unwrap().len).collect();
+        assert_eq!((lens[0], reader.format(), reader.assumed_lengths()), (ASSUMED_LEN, format, assumed));
     }
 }
 
@@ -194,14 +272,27 @@ fn near_trace() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
+    fn any_bytes_are_vscsi_or_an_error(version in 1_u8..=2, bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        let head = [vscsi(version, (0x2A, 512, 1, 1)), vscsi(version, (0x28, 512, 1, 2))].concat();
+        let (records, ..) = read_with([head, bytes].concat(), ReadOptions { skip: Skip::All, ..ReadOptions::default() });
+        for record in records {
+            prop_assert!(record.end() < 1 << 63 && (record.len > 0) == record.kind.has_range());
+        }
+    }
+
+    #[test]
     fn any_bytes_are_a_trace_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
         read_with(&bytes, ReadOptions { skip: Skip::All, ..ReadOptions::default() });
     }
 
     #[test]
     fn near_traces_in_every_format(text in near_trace()) {
-        for format in Format::ALL.into_iter().map(Some).chain([None]) {
-            let (records, ..) = read_with(&text, ReadOptions { format, skip: Skip::All });
+        let columns = ["time=0,op=1,offset=2", "time=3:us,op=0:R,offset=1:sectors,size=2:blocks,volume=4"];
+        let columns = columns.map(|text| ReadOptions { columns: Some(text.parse().unwrap()), ..ReadOptions::default() });
+        let formats = Format::ALL.into_iter().map(Some).chain([None]);
+        let formats = formats.map(|format| ReadOptions { format, ..ReadOptions::default() });
+        for options in formats.chain(columns) {
+            let (records, ..) = read_with(&text, ReadOptions { skip: Skip::All, ..options });
             for record in records {
                 prop_assert!(record.end() < 1 << 63 && (record.len > 0) == record.kind.has_range());
             }

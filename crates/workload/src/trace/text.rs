@@ -1,15 +1,12 @@
 //! Reads the lines of a trace that is text, whatever is in it.
 
-use super::decompress::Compression;
+use super::decompress::{Compression, Sampled};
 use super::format::Parser;
 use super::lines::{LONGEST, Line, next_line};
-use super::reader::{BadLine, Sampled, Skip, Skipped};
+use super::skip::{BadLine, LISTED, Skip, Skipped};
 use super::{LineError, Place, Record, TraceError};
 use std::io::{self, BufReader};
 use std::path::Path;
-
-/// Bad lines that are kept to be shown.
-const LISTED: usize = 5;
 
 /// The requests of a text, line by line.
 pub(super) struct TextReader<'a> {
@@ -21,6 +18,7 @@ pub(super) struct TextReader<'a> {
     line_number: u64,
     pub(super) skipped: Skipped,
     requests: u64,
+    pub(super) assumed_lengths: u64,
 }
 
 impl<'a> TextReader<'a> {
@@ -34,6 +32,7 @@ impl<'a> TextReader<'a> {
             line_number: 0,
             skipped: Skipped::default(),
             requests: 0,
+            assumed_lengths: 0,
         }
     }
 
@@ -54,6 +53,7 @@ impl<'a> TextReader<'a> {
             match result {
                 Ok(Some(record)) => {
                     self.requests += 1;
+                    self.assumed_lengths += u64::from(self.parser.lacks_lengths() && record.kind.has_range());
                     return Ok(Some(record));
                 }
                 Ok(None) => {}

@@ -1,5 +1,4 @@
 use super::*;
-use crate::random::unit;
 use cygnus_runtime::Rng;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -59,7 +58,7 @@ proptest! {
         const UNITS: u64 = 200;
         let (mut rng, mut space, mut tree) = (Rng::new(seed), Space::new(UNITS), Tree::new(shape()));
         let mut expect: BTreeSet<u64> = (0..filled).collect();
-        tree.fill((0..filled as usize).map(|n| n as u64), || unit(&mut rng), &mut space).unwrap();
+        tree.fill((0..filled as usize).map(|n| n as u64), || rng.unit(), &mut space).unwrap();
         check(&tree, &space, UNITS, &expect);
         for (count, span) in batches {
             let members: BTreeSet<u64> = (0..count).map(|_| rng.below(span)).collect();
@@ -82,7 +81,7 @@ proptest! {
     #[test]
     fn a_scan_meets_what_lookups_find(from in 0..CAPACITY - 1, len in 1_u64..300, seed: u64) {
         let (mut rng, mut space, mut tree) = (Rng::new(seed), Space::new(200), Tree::new(shape()));
-        tree.fill((0..CAPACITY as usize).map(|n| n as u64), || unit(&mut rng), &mut space).unwrap();
+        tree.fill((0..CAPACITY as usize).map(|n| n as u64), || rng.unit(), &mut space).unwrap();
         let range = from..(from + len).min(CAPACITY);
         let mut met = Vec::new();
         tree.scan(range.clone(), |table, first, last| {

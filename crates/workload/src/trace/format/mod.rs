@@ -2,6 +2,7 @@
 
 mod alibaba;
 mod blkparse;
+mod cloudphysics;
 mod fiu;
 mod msr;
 mod spc;
@@ -9,7 +10,7 @@ mod ssdsim;
 mod systor;
 mod tencent;
 
-use super::{LineError, Record};
+use super::{Columns, LineError, Record};
 use cygnus_types::Nanos;
 use std::fmt;
 use std::str::FromStr;
@@ -33,13 +34,19 @@ pub enum Format {
     Alibaba,
     /// SYSTOR'17, virtual desktops.
     Systor,
+    /// CloudPhysics' traces of virtual machines as CSV.
+    Cloudphysics,
+    /// The same as VMware's tool writes them, which is not text.
+    Vscsi,
     /// Recordings of this program's own servers, which are not text.
     Cygnus,
+    /// Text with columns that the user names; see [`Columns`].
+    Columns,
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Format; 9] = [
+    /// All of them that a name is enough for.
+    pub const ALL: [Format; 11] = [
         Format::Msr,
         Format::Fiu,
         Format::Spc,
@@ -48,6 +55,8 @@ impl Format {
         Format::Tencent,
         Format::Alibaba,
         Format::Systor,
+        Format::Cloudphysics,
+        Format::Vscsi,
         Format::Cygnus,
     ];
 
@@ -62,7 +71,10 @@ impl Format {
             Self::Tencent => "tencent",
             Self::Alibaba => "alibaba",
             Self::Systor => "systor",
+            Self::Cloudphysics => "cloudphysics",
+            Self::Vscsi => "vscsi",
             Self::Cygnus => "cygnus",
+            Self::Columns => "columns",
         }
     }
 
@@ -77,14 +89,17 @@ impl Format {
             Self::Tencent => "Tencent block storage",
             Self::Alibaba => "Alibaba block storage",
             Self::Systor => "SYSTOR'17 virtual desktops",
+            Self::Cloudphysics => "CloudPhysics, virtual machines, as CSV",
+            Self::Vscsi => "VMware vscsiStats, CloudPhysics",
             Self::Cygnus => "cygnus serve --record",
+            Self::Columns => "anything",
         }
     }
 
     /// Its columns, in order.
     pub fn columns(self) -> &'static str {
         match self {
-            Self::Msr => "time (100 ns), host, disk, Read|Write, offset (B), size (B), response (100 ns)",
+            Self::Msr => "time (100 ns), host, disk, Read|Write, offset (B)[, size (B), response (100 ns)]",
             Self::Fiu => "time (ns) pid process sector sectors R|W major minor [hash]",
             Self::Spc => "unit, sector, size (B), R|W, time (s)",
             Self::Ssdsim => "time (ns) device sector sectors 1=read|0=write",
@@ -92,15 +107,18 @@ impl Format {
             Self::Tencent => "time (s), sector, sectors, 0=read|1=write, volume",
             Self::Alibaba => "volume, R|W, offset (B), size (B), time (us)",
             Self::Systor => "time (s), response (s), R|W, LUN, offset (B), size (B)",
+            Self::Cloudphysics => "version, time (s), SCSI operation code (hexadecimal), size (B), sector",
+            Self::Vscsi => "binary; records of 32 or 40 bytes",
             Self::Cygnus => "binary; see docs/recordings.md",
+            Self::Columns => super::columns::FORMS,
         }
     }
 
     /// The step of its clock. Requests with the same time on a clock as coarse as Tencent's did not arrive together.
     pub fn tick(self) -> Nanos {
         match self {
-            Self::Tencent => Nanos::secs(1),
-            Self::Alibaba => Nanos::micros(1),
+            Self::Tencent | Self::Cloudphysics => Nanos::secs(1),
+            Self::Alibaba | Self::Vscsi => Nanos::micros(1),
             Self::Msr => Nanos(100),
             _ => Nanos(1),
         }
@@ -124,17 +142,26 @@ impl FromStr for Format {
 }
 
 /// Reads the lines of one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parser {
     format: Format,
     /// Which of the events that blkparse prints for a request stands for it.
     event: blkparse::Event,
+    /// Whether lines of MSR say how long requests are.
+    lengths: bool,
+    /// Of [`Format::Columns`].
+    columns: Option<Columns>,
 }
 
 impl Parser {
     /// For a file of this format that begins with `sample`.
     pub(super) fn new(format: Format, sample: &str) -> Parser {
-        Parser { format, event: blkparse::Event::of(sample) }
+        Parser { format, event: blkparse::Event::of(sample), lengths: msr::has_lengths(sample), columns: None }
+    }
+
+    /// For a file of these columns.
+    pub(super) fn of_columns(columns: Columns) -> Parser {
+        Parser { columns: Some(columns), ..Parser::new(Format::Columns, "") }
     }
 
     /// For a file that begins with `sample`, or nothing when fewer than half of its lines are requests in any format.
@@ -151,18 +178,26 @@ impl Parser {
     }
 
     /// The format.
-    pub(super) fn format(self) -> Format {
+    pub(super) fn format(&self) -> Format {
         self.format
     }
 
+    /// Whether the file does not say how long requests are.
+    pub(super) fn lacks_lengths(&self) -> bool {
+        match &self.columns {
+            Some(columns) => columns.lack_lengths(),
+            None => self.format == Format::Msr && !self.lengths,
+        }
+    }
+
     /// Reads a line; `None` is a line that is no request and need not be one.
-    pub(super) fn parse(self, line: &str) -> Result<Option<Record>, LineError> {
+    pub(super) fn parse(&self, line: &str) -> Result<Option<Record>, LineError> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             return Ok(None);
         }
         match self.format {
-            Format::Msr => msr::parse(line),
+            Format::Msr => msr::parse(line, self.lengths),
             Format::Fiu => fiu::parse(line),
             Format::Spc => spc::parse(line),
             Format::Ssdsim => ssdsim::parse(line),
@@ -170,7 +205,9 @@ impl Parser {
             Format::Tencent => tencent::parse(line),
             Format::Alibaba => alibaba::parse(line),
             Format::Systor => systor::parse(line),
-            Format::Cygnus => Err(LineError::NotText),
+            Format::Cloudphysics => cloudphysics::parse(line),
+            Format::Vscsi | Format::Cygnus => Err(LineError::NotText),
+            Format::Columns => self.columns.as_ref().map_or(Ok(None), |columns| columns.parse(line)),
         }
     }
 }

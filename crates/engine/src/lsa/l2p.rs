@@ -10,7 +10,7 @@
 //! volume is, and what was full costs no more than an array. A chunk becomes dense when its table would grow too large, and
 //! a table again when most of it has been discarded.
 //!
-//! Any reactor may read or change any entry; see [`crate::map::order`] for what keeps the order of writes and the order of map
+//! Any reactor may read or change any entry; see [`crate::lsa::order`] for what keeps the order of writes and the order of map
 //! changes the same. Readers take no lock; nor do writers of dense chunks. A table has a lock for its writers. A dense
 //! chunk that is to become a table is *frozen* first: from when every reactor knows that, its writers take a lock too.
 
@@ -26,8 +26,7 @@ use cygnus_runtime::Pages;
 use cygnus_types::{Lba, prefetch};
 use table::{Counts, Table};
 
-pub(crate) use memory::MapMemory;
-pub use memory::MapRule;
+pub(super) use memory::MapMemory;
 
 /// Entries per chunk: 1 GiB of volume.
 const CHUNK_ENTRIES: u64 = 1 << 18;
@@ -35,13 +34,13 @@ const CHUNK_BYTES: usize = CHUNK_ENTRIES as usize * size_of::<AtomicU64>();
 /// Chunks per volume.
 const CHUNKS: usize = 1 << 16;
 /// Entries in a page, the unit in which checkpoints write the map: 4096 / 8.
-pub(crate) const PAGE_ENTRIES: u64 = cygnus_format::MAP_PAGE_ENTRIES as u64;
-/// Largest volume in blocks: 64 TiB. A bound on the root of the map (512 KiB), not on the format.
-pub const MAX_VOLUME_BLOCKS: u64 = CHUNKS as u64 * CHUNK_ENTRIES;
+pub(super) const PAGE_ENTRIES: u64 = cygnus_format::MAP_PAGE_ENTRIES as u64;
+/// Blocks that a map can have. A bound on its root (512 KiB), not on the format.
+pub(super) const MOST_BLOCKS: u64 = CHUNKS as u64 * CHUNK_ENTRIES;
 
 const _: () = {
     assert!(CHUNK_ENTRIES.is_multiple_of(PAGE_ENTRIES), "a page never spans two chunks");
-    assert!(CHUNK_ENTRIES.is_multiple_of(crate::map::order::REGION_BLOCKS), "nor does a region");
+    assert!(CHUNK_ENTRIES.is_multiple_of(crate::lsa::order::REGION_BLOCKS), "nor does a region");
     assert!(align_of::<Table>() > TAGS && CHUNK_BYTES > TAGS, "addresses leave the tags free");
 };
 
@@ -376,7 +375,7 @@ impl Map {
 
     /// The first block at or after `lba` that may be mapped, or `end` if none before it is; lets range operations skip holes.
     pub(crate) fn skip_holes(&self, lba: Lba, end: Lba) -> Lba {
-        let (mut from, end) = (lba.0, end.0.min(MAX_VOLUME_BLOCKS));
+        let (mut from, end) = (lba.0, end.0.min(MOST_BLOCKS));
         while from < end {
             let (number, at) = split(Lba(from));
             let first = number as u64 * CHUNK_ENTRIES;
@@ -402,7 +401,7 @@ impl Map {
     /// Puts what is mapped from `from` on and before `end` into `found`, which is empty, in order, up to some block, where
     /// the caller goes on; `None` if nothing is. All of it is as it is at this moment.
     pub(crate) fn next_mapped(&self, from: Lba, end: Lba, found: &mut Vec<(Lba, MapEntry)>) -> Option<Lba> {
-        let (mut from, end) = (from.0, end.0.min(MAX_VOLUME_BLOCKS));
+        let (mut from, end) = (from.0, end.0.min(MOST_BLOCKS));
         while from < end {
             let (number, at) = split(Lba(from));
             let first = number as u64 * CHUNK_ENTRIES;

@@ -5,6 +5,7 @@ use cygnus_types::Pba;
 use proptest::prelude::*;
 
 use super::*;
+use crate::lsa::rule::MapRule;
 
 const FEW: u32 = 48;
 
@@ -30,11 +31,11 @@ fn entry(n: u64) -> MapEntry {
 #[test]
 fn holes_are_empty_and_cost_nothing() {
     let (map, memory) = map_of(FEW);
-    assert_eq!(map.get(Lba(MAX_VOLUME_BLOCKS - 1)), MapEntry::EMPTY);
+    assert_eq!(map.get(Lba(MOST_BLOCKS - 1)), MapEntry::EMPTY);
     assert_eq!(map.clear(Lba(5)), MapEntry::EMPTY);
     assert!(!map.replace(Lba(5), entry(1), entry(2)));
-    assert_eq!(map.skip_holes(Lba(0), Lba(MAX_VOLUME_BLOCKS)), Lba(MAX_VOLUME_BLOCKS));
-    assert_eq!(map.next_mapped(Lba(0), Lba(MAX_VOLUME_BLOCKS), &mut Vec::new()), None);
+    assert_eq!(map.skip_holes(Lba(0), Lba(MOST_BLOCKS)), Lba(MOST_BLOCKS));
+    assert_eq!(map.next_mapped(Lba(0), Lba(MOST_BLOCKS), &mut Vec::new()), None);
     assert_eq!(memory.bytes(), 0);
 }
 
@@ -47,7 +48,7 @@ fn holes_are_skipped_up_to_the_end_of_a_range() {
     assert_eq!(map.skip_holes(Lba(0), Lba(10)), Lba(10));
     assert_eq!(map.skip_holes(Lba(0), Lba(21)), Lba(20));
     assert_eq!(map.skip_holes(Lba(21), Lba(2 * CHUNK_ENTRIES)), Lba(2 * CHUNK_ENTRIES));
-    assert_eq!(map.skip_holes(Lba(21), Lba(MAX_VOLUME_BLOCKS)), Lba(3 * CHUNK_ENTRIES));
+    assert_eq!(map.skip_holes(Lba(21), Lba(MOST_BLOCKS)), Lba(3 * CHUNK_ENTRIES));
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn memory_follows_what_is_mapped_and_comes_back() {
         let each = memory.bytes() / BLOCKS;
         assert!(each <= 256, "stride {stride}: {each} bytes for each block");
         let mut seen = 0;
-        map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, found| {
+        map.for_each_mapped(MOST_BLOCKS, |lba, found| {
             assert_eq!((lba.0, found), (seen * stride, entry(seen)));
             seen += 1;
         });
@@ -100,7 +101,7 @@ fn a_whole_page_is_taken_in_by_either_kind_of_chunk() {
         settle_all(&map, &memory);
         let expected = [3, 4, 700].iter().flat_map(|page| (0..512).filter(|n| n % 5 != 0).map(move |n| page * 512 + n));
         let mut found = Vec::new();
-        map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, at| {
+        map.for_each_mapped(MOST_BLOCKS, |lba, at| {
             assert_eq!(at, entry(lba.0));
             found.push(lba.0);
         });
@@ -158,7 +159,7 @@ proptest! {
                 }
                 Step::ClearRange(at, blocks) => {
                     let mut cleared = Vec::new();
-                    map.clear_mapped(Lba(at), blocks.min(MAX_VOLUME_BLOCKS - at), |old| cleared.push(old));
+                    map.clear_mapped(Lba(at), blocks.min(MOST_BLOCKS - at), |old| cleared.push(old));
                     let gone: Vec<u64> = model.range(at..at + blocks).map(|(&at, _)| at).collect();
                     let gone: Vec<_> = gone.iter().map(|at| model.remove(at).unwrap()).collect();
                     prop_assert_eq!(cleared, gone);
@@ -167,14 +168,14 @@ proptest! {
             }
         }
         let mut found = Vec::new();
-        map.for_each_mapped(MAX_VOLUME_BLOCKS, |lba, entry| found.push((lba.0, entry)));
+        map.for_each_mapped(MOST_BLOCKS, |lba, entry| found.push((lba.0, entry)));
         prop_assert!(found.into_iter().eq(model.iter().map(|(&at, &entry)| (at, entry))));
         for &at in model.keys() {
             prop_assert_eq!(map.get(Lba(at)), model[&at]);
             prop_assert!(map.skip_holes(Lba(at), Lba(at + 1)) == Lba(at));
             prop_assert!(map.skip_holes(Lba(at), Lba(at)) == Lba(at));
         }
-        map.clear_mapped(Lba(0), MAX_VOLUME_BLOCKS, |_| {});
+        map.clear_mapped(Lba(0), MOST_BLOCKS, |_| {});
         settle_all(&map, &memory);
         prop_assert_eq!(memory.bytes(), 0);
     }

@@ -8,27 +8,7 @@ use std::any::Any;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cygnus_types::ByteSize;
-
-/// How the maps of an array use memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapRule {
-    /// What all maps together may take. Blocks that were never written are refused beyond it; all else goes on. An array
-    /// whose maps take more is not opened.
-    pub limit: ByteSize,
-    /// What recovery may take for what it finds behind the checkpoint, beside what the maps leave of their limit.
-    pub recovery: ByteSize,
-    /// Blocks mapped in a GiB of a volume from which that has an array of all its entries, 2 MiB, instead of a table of
-    /// those mapped. Torture has this happen with few.
-    pub dense_from: u32,
-}
-
-impl Default for MapRule {
-    /// No limits; an array once a table of half its size could be too small.
-    fn default() -> Self {
-        Self { limit: ByteSize(u64::MAX), recovery: ByteSize(u64::MAX), dense_from: 24 << 10 }
-    }
-}
+use crate::lsa::rule::MapRule;
 
 /// The owner of a part of a map that was replaced, and the bytes that it takes.
 type Retired = (Box<dyn Any + Send>, usize);
@@ -92,7 +72,7 @@ impl MapMemory {
         self.recovery.saturating_add(self.limit().saturating_sub(self.bytes()))
     }
 
-    /// The array is open: from now on guests' writes are refused before the maps would grow too large.
+    /// The array is open: from now on clients' writes are refused before the maps would grow too large.
     pub(crate) fn end_opening(&self) {
         self.opening.store(false, Ordering::Relaxed);
     }

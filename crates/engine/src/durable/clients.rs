@@ -1,4 +1,4 @@
-//! Flushes that guests ask for.
+//! Flushes that clients ask for.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ impl Reactor {
 
     async fn flush_on_home(self: &Rc<Self>) -> Result<(), VolumeError> {
         let result = if self.is_home() {
-            self.flush_for_guests().await
+            self.flush_for_clients().await
         } else {
             let answer = self.peers.ask_home(&self.rt, |ticket| ToHome::Flush { ticket }).await;
             answer.map_or_else(|| Err("the array is closing".into()), |a| a.flushed())
@@ -27,7 +27,7 @@ impl Reactor {
 
     /// The same, on the home reactor. Of stripes that no later one tells of, recovery takes what is not there for something
     /// that no flush had covered, and shows what was before; so a checkpoint says which blocks are lost.
-    pub(crate) async fn flush_for_guests(self: &Rc<Self>) -> Result<(), String> {
+    pub(crate) async fn flush_for_clients(self: &Rc<Self>) -> Result<(), String> {
         Flusher::of(self).flush_here().await?;
         while !self.home().spoils.are_on_record() {
             Checkpointer::of(self).checkpoint().await?;

@@ -1,0 +1,163 @@
+//! What the controllers of all volumes share: the order of their changes, their memory, and the pool's counts that follow each
+//! change.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cygnus_format::{Kind, MapEntry};
+use cygnus_types::{Lba, Pba, VolumeId};
+
+use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
+use crate::lsa::l2p::MapMemory;
+use crate::lsa::order::WriteOrder;
+use crate::lsa::rule::MapRule;
+use crate::space::held::Held;
+use crate::space::segments::SegmentTable;
+
+/// See the module's text.
+pub(crate) struct Controllers {
+    order: WriteOrder,
+    memory: Arc<MapMemory>,
+    segments: Arc<SegmentTable>,
+    held: Arc<Held>,
+}
+
+impl Controllers {
+    /// `first_write_seq`: higher than every write sequence on the devices.
+    pub(crate) fn new(rule: MapRule, first_write_seq: u64, segments: Arc<SegmentTable>, held: Arc<Held>) -> Self {
+        Self { order: WriteOrder::new(first_write_seq), memory: Arc::new(MapMemory::new(rule)), segments, held }
+    }
+
+    /// The controller of a volume, which holds nothing yet.
+    pub(crate) fn controller(&self, volume: VolumeId, in_doubt: bool) -> Controller {
+        Controller::new(volume, in_doubt, &self.memory)
+    }
+
+    /// What the maps take of memory.
+    pub(crate) fn memory(&self) -> &MapMemory {
+        &self.memory
+    }
+
+    /// Whether `blocks` more can be held at once.
+    #[inline]
+    pub(crate) fn has_room(&self, blocks: u64) -> bool {
+        self.held.has_room(blocks) && self.memory.has_room()
+    }
+
+    /// Whether one more cannot be held only because of the checkpoint under way.
+    pub(crate) fn waits_for_checkpoint(&self) -> bool {
+        self.held.has_room_after_checkpoint() && self.memory.has_room()
+    }
+
+    /// A write sequence higher than all given out so far.
+    pub(crate) fn next_write_seq(&self) -> u64 {
+        self.order.ceiling()
+    }
+
+    /// Lifts the write sequences to at least `seq`; during recovery, when nobody writes yet.
+    pub(crate) fn raise_write_seq(&self, seq: u64) {
+        self.order.raise(seq);
+    }
+
+    /// A block has come to a new place. `None`: it is not what `how` wants any more, and nothing has changed.
+    #[inline]
+    pub(crate) fn publish(&self, of: &Controller, lba: Lba, entry: MapEntry, how: Publish) -> Option<Published> {
+        let turn = self.order.enter(of.volume, lba);
+        let (kind, seq, old) = match how {
+            Publish::Always => (Kind::Data, turn.seq(), of.map.swap(lba, entry)),
+            Publish::IfStill(expected) | Publish::Move(expected, _) => {
+                if !of.map.replace(lba, expected, entry) {
+                    return None;
+                }
+                match how {
+                    Publish::Move(_, seq) => (Kind::Relocated, seq, expected),
+                    _ => (Kind::Data, turn.seq(), expected),
+                }
+            }
+        };
+        drop(turn);
+        self.replaced(of, old, true);
+        Some(Published { kind, seq, old })
+    }
+
+    /// Discards blocks, all of them in one region, and if anything was known of them calls `record` with the sequence of the
+    /// discard, before any later write of the region can be published.
+    pub(crate) fn discard(&self, of: &Controller, from: Lba, blocks: u64, record: impl FnOnce(u64)) {
+        let turn = self.order.enter(of.volume, from);
+        let mut any = false;
+        of.clear(from, blocks, |old| {
+            any |= old != MapEntry::ZEROS;
+            self.replaced(of, old, false);
+        });
+        if any {
+            record(turn.seq());
+        }
+    }
+
+    /// Forgets blocks of a volume that nobody can write to any more: from `from` on, a part. Returns where to go on.
+    pub(crate) fn forget(&self, of: &Controller, from: Lba) -> Option<Lba> {
+        const AT_A_TIME: u64 = 1 << 16;
+        let end = Lba(MAX_VOLUME_BLOCKS);
+        let from = Some(of.map.skip_holes(from, end)).filter(|&from| from < end)?;
+        of.map.clear_mapped(from, AT_A_TIME, |old| self.replaced(of, old, false));
+        Some(from.plus(AT_A_TIME))
+    }
+
+    /// Has a block unreadable until it is written anew or discarded: what it held is lost. While an array is opened.
+    pub(crate) fn lose(&self, of: &Controller, lba: Lba) {
+        let old = of.map.swap(lba, MapEntry::LOST);
+        self.replaced(of, old, true);
+    }
+
+    /// A block whose copy at `at` is lost is current again where it was copied from, which `origin` says, unless it was written
+    /// anew meanwhile. Says whether it is.
+    pub(crate) fn go_back(&self, of: &Controller, lba: Lba, at: Pba, origin: MapEntry) -> bool {
+        let Some(current) = of.current_at(lba, at) else { return false };
+        self.segments.add_live(self.segments.of(origin.pba()), 1);
+        let is_back = of.map.replace(lba, current, origin);
+        self.segments.drop_live(if is_back { at } else { origin.pba() });
+        is_back
+    }
+
+    /// Counts a volume's blocks afresh from its map, adding them to the segments; when the array is opened.
+    pub(crate) fn recount(&self, of: &Controller) {
+        let mut held = 0;
+        of.for_each_held(MAX_VOLUME_BLOCKS, |_, entry| {
+            held += 1;
+            if entry.is_mapped() {
+                self.segments.add_live(self.segments.of(entry.pba()), 1);
+            }
+        });
+        of.held.store(held, Ordering::Relaxed);
+        self.held.add(held);
+    }
+
+    /// Parts of the maps that were replaced until now can go when all reactors have answered a message from now on.
+    pub(crate) fn begin_settling<'a>(&self, all: impl Iterator<Item = &'a Controller>) {
+        self.memory.begin_round(all.map(|controller| &controller.map));
+    }
+
+    /// They have.
+    pub(crate) fn end_settling<'a>(&self, all: impl Iterator<Item = &'a Controller>) {
+        self.memory.end_round(all.map(|controller| &controller.map));
+    }
+
+    /// Accounts for an entry that has changed from `old` to something, or to nothing.
+    #[inline]
+    fn replaced(&self, of: &Controller, old: MapEntry, held_now: bool) {
+        if old.is_mapped() {
+            self.segments.drop_live(old.pba());
+        }
+        match (old.is_held(), held_now) {
+            (false, true) => {
+                self.held.add(1);
+                of.held.fetch_add(1, Ordering::Relaxed);
+            }
+            (true, false) => {
+                self.held.drop_one();
+                of.held.fetch_sub(1, Ordering::Relaxed);
+            }
+            (true, true) | (false, false) => {}
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The log-structured volume controller: where the blocks of a volume are, and in which order that changes.
+//!
+//! The rest of the engine reaches it through the names below. `docs/decisions/030-pool-and-controllers.md` says which side of
+//! the seam does what; a test (`crates/layers/tests/seam.rs`) keeps its inside unnamed elsewhere.
+
+mod common;
+mod controller;
+mod l2p;
+mod order;
+mod pages;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use common::Controllers;
+pub use controller::MAX_VOLUME_BLOCKS;
+pub(crate) use controller::{Controller, Publish, Published, region_of};
+pub(crate) use pages::{PageWriter, take_in};
+pub use rule::MapRule;

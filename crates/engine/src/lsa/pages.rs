@@ -1,0 +1,132 @@
+//! The map as pages of a checkpoint: what is written of it, and taken in again when the array is opened.
+//!
+//! Nothing is written but what is mapped: a page of the map whole if it is fairly full, the entries of the others packed, those of
+//! several volumes together.
+
+use std::sync::Arc;
+
+use cygnus_format::{Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage};
+use cygnus_types::{BLOCK, Lba, VolumeId};
+
+use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
+use crate::lsa::l2p::PAGE_ENTRIES;
+use crate::planted::{self, Bug};
+use crate::volume_state::VolumeState;
+use crate::write::page::Page;
+
+/// Makes pages of the maps of all volumes, one volume after the other.
+#[derive(Default)]
+pub(crate) struct PageWriter {
+    packed: PackedPage,
+}
+
+/// The pages of one volume. Each shows the map as it is when the page is made.
+pub(crate) struct PagesOf<'a> {
+    packed: &'a mut PackedPage,
+    controller: &'a Controller,
+    from: Lba,
+    end: Lba,
+    /// Entries before `from`; those before `at` are in pages.
+    found: Vec<(Lba, MapEntry)>,
+    at: usize,
+}
+
+impl PageWriter {
+    /// The pages of a volume of so many blocks, but for entries that wait for a page to be full.
+    pub(crate) fn of_volume<'a>(&'a mut self, controller: &'a Controller, blocks: u64) -> PagesOf<'a> {
+        let packed = &mut self.packed;
+        PagesOf { packed, controller, from: Lba(0), end: Lba(blocks), found: Vec::new(), at: 0 }
+    }
+
+    /// The page of those that wait, if any do.
+    pub(crate) fn rest(&mut self) -> Option<Page> {
+        take_packed(&mut self.packed)
+    }
+}
+
+impl Iterator for PagesOf<'_> {
+    type Item = Page;
+
+    fn next(&mut self) -> Option<Page> {
+        loop {
+            if self.at == self.found.len() {
+                self.found.clear();
+                self.at = 0;
+                self.from = self.controller.next_known(self.from, self.end, &mut self.found)?;
+            }
+            let mut pages = self.found[self.at..].chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES);
+            let entries = pages.next().expect("something was found");
+            if entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole) {
+                self.at += entries.len();
+                return Some(whole(self.controller.volume, entries));
+            }
+            for &(lba, entry) in entries {
+                if !self.packed.push(self.controller.volume, lba, entry) {
+                    // The entry has its turn again when there is room.
+                    return take_packed(self.packed);
+                }
+                self.at += 1;
+            }
+        }
+    }
+}
+
+/// A page whole, of which these entries are mapped.
+fn whole(volume: VolumeId, mapped: &[(Lba, MapEntry)]) -> Page {
+    let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
+    mapped.iter().for_each(|&(lba, entry)| entries[(lba.0 % PAGE_ENTRIES) as usize] = entry);
+    let mut bytes = Box::new([0; BLOCK]);
+    MapPage::encode(&entries, &mut bytes);
+    Page { kind: Kind::Meta, volume, first: Lba(mapped[0].0.0 / PAGE_ENTRIES), bytes }
+}
+
+/// The packed entries, if there are any; the next ones begin another block.
+fn take_packed(packed: &mut PackedPage) -> Option<Page> {
+    if packed.is_empty() {
+        return None;
+    }
+    let (volume, first) = packed.first();
+    let bytes = Box::new(*packed.bytes());
+    packed.clear();
+    Some(Page { kind: Kind::Packed, volume, first, bytes })
+}
+
+/// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
+/// needs its addresses. What is of volumes deleted since is left out.
+pub(crate) fn take_in(
+    layout: &Layout,
+    summary: &Entry,
+    block: &[u8],
+    volumes: &[Arc<VolumeState>],
+) -> Result<(), String> {
+    let points_here = |entry: MapEntry, volume: &VolumeState, lba: u64| {
+        if !entry.is_mapped() || layout.locate(entry.pba()).is_some() {
+            return Ok(());
+        }
+        Err(format!("it has block {lba} of volume {:?} at {}, where no R-group is", volume.name, entry.pba()))
+    };
+    if summary.kind() == Kind::Meta {
+        if let Some(volume) = find(volumes, summary.volume()) {
+            let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
+            for (entry, lba) in entries.map(MapEntry).zip(summary.lba().0 * MAP_PAGE_ENTRIES as u64..) {
+                points_here(entry, volume, lba)?;
+            }
+            volume.controller.map.load_page(summary.lba().0, block);
+        }
+        return Ok(());
+    }
+    for (id, lba, entry) in PackedPage::decode(block, summary).map_err(|why| why.to_string())? {
+        if lba.0 >= MAX_VOLUME_BLOCKS {
+            return Err(format!("{lba} of {id} is beyond any volume"));
+        }
+        if let Some(volume) = find(volumes, id) {
+            points_here(entry, volume, lba.0)?;
+            volume.controller.map.swap(lba, entry);
+        }
+    }
+    Ok(())
+}
+
+fn find(volumes: &[Arc<VolumeState>], id: VolumeId) -> Option<&Arc<VolumeState>> {
+    volumes.iter().find(|v| v.id == id)
+}

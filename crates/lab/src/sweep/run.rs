@@ -1,0 +1,68 @@
+//! One run of a sweep.
+
+use super::identity::identity;
+use crate::error::LabError;
+use crate::outcome::Outcome;
+use crate::run::{Progress, run};
+use crate::scenario::Scenario;
+use std::fmt;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// One array under one seed, with one value of each key that varies.
+#[derive(Clone, Debug)]
+pub struct SweepRun {
+    /// Follows from what is simulated, and from nothing else.
+    pub id: String,
+    /// Decides all random choices.
+    pub seed: u64,
+    /// Keys that vary, and their values here.
+    pub values: Vec<(String, Value)>,
+    scenario: Scenario,
+}
+
+impl SweepRun {
+    pub(super) fn new(scenario: Scenario, seed: u64, values: Vec<(String, Value)>) -> Self {
+        Self { id: identity(&scenario.text, seed), seed, values, scenario }
+    }
+
+    /// The array's name.
+    pub fn array(&self) -> &str {
+        self.scenario.arrays().next().expect("the scenario has this one array").name()
+    }
+
+    /// What is run: a scenario of the one array, with the seed and the values in it.
+    pub fn scenario(&self) -> Scenario {
+        let mut table: Table = self.scenario.text.parse().expect("it was read");
+        table.insert("seed".into(), Value::Integer(self.seed as i64));
+        let text = toml::to_string(&table).expect("what was read can be written");
+        Scenario { text, ..self.scenario.clone() }
+    }
+
+    /// Runs it; `progress` is called now and then.
+    ///
+    /// # Errors
+    /// As of [`run`].
+    pub fn carry_out(&self, progress: impl Fn(Progress) + 'static) -> Result<Outcome, LabError> {
+        run(&self.scenario, 0, self.seed, progress)
+    }
+
+    /// The trace that it plays, if that is a file.
+    pub fn trace(&self) -> Option<&Path> {
+        self.scenario.spec.workload.as_ref().file()
+    }
+
+    /// Virtual time that is measured.
+    pub fn duration(&self) -> cygnus_types::Nanos {
+        self.scenario.duration()
+    }
+}
+
+impl fmt::Display for SweepRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (key, value) in &self.values {
+            write!(f, "{key} = {value}, ")?;
+        }
+        write!(f, "array {}, seed {}", self.array(), self.seed)
+    }
+}

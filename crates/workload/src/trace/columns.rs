@@ -1,0 +1,193 @@
+//! Traces of any columns, which the user names: `time=0,op=3,offset=4,size=5`.
+
+use super::line::{LineError, SECTOR, number, operation, record, seconds, ticks};
+use super::{ASSUMED_LEN, Record};
+use crate::Kind;
+use cygnus_types::Nanos;
+use std::str::FromStr;
+
+/// Which columns, counted from 0, tell what. Columns are separated by commas, semicolons, tabs or blanks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    time: usize,
+    /// Nanoseconds of a tick; none for seconds with a fraction.
+    tick: Option<u64>,
+    op: usize,
+    /// What stands there for a read, if it is not a word that everybody knows; all else is a write.
+    read: Option<String>,
+    offset: usize,
+    /// Bytes of an offset's unit.
+    offset_unit: u64,
+    size: Option<usize>,
+    size_unit: u64,
+    volume: Option<usize>,
+}
+
+/// What to write.
+pub(super) const FORMS: &str = "time=N[:s|ms|us|100ns|ns], op=N[:TEXT-OF-READS], offset=N[:bytes|sectors|blocks], \
+    size=N[:bytes|sectors|blocks], volume=N; columns count from 0, size and volume may be left out";
+
+impl FromStr for Columns {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
+        for part in text.split(',') {
+            let wrong = |why: &str| format!("\"{}\": {why}: write {FORMS}", part.trim());
+            let (name, place) = part.trim().split_once('=').ok_or_else(|| wrong("no column"))?;
+            let (column, unit) = place.split_once(':').map_or((place, None), |(column, unit)| (column, Some(unit)));
+            let column: usize = column.trim().parse().map_err(|_| wrong("the number of a column counts from 0"))?;
+            let slot = match name.trim() {
+                "time" => &mut time,
+                "op" => &mut op,
+                "offset" => &mut offset,
+                "size" => &mut size,
+                "volume" => &mut volume,
+                _ => return Err(wrong("nothing is known by this name")),
+            };
+            if slot.replace((column, unit)).is_some() {
+                return Err(wrong("named twice"));
+            }
+        }
+        let needed = |name: &str| format!("\"{text}\": there is no {name}: write {FORMS}");
+        let (time, tick) = time.ok_or_else(|| needed("time"))?;
+        let (op, read) = op.ok_or_else(|| needed("op"))?;
+        let (offset, offset_unit) = offset.ok_or_else(|| needed("offset"))?;
+        if volume.is_some_and(|(_, unit)| unit.is_some()) {
+            return Err(format!("\"{text}\": volumes have no unit: write {FORMS}"));
+        }
+        Ok(Self {
+            time,
+            tick: tick.map_or(Ok(None), tick_of)?,
+            op,
+            read: read.map(str::to_owned),
+            offset,
+            offset_unit: offset_unit.map_or(Ok(1), unit_of)?,
+            size: size.map(|(column, _)| column),
+            size_unit: size.and_then(|(_, unit)| unit).map_or(Ok(1), unit_of)?,
+            volume: volume.map(|(column, _)| column),
+        })
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Columns {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+fn tick_of(unit: &str) -> Result<Option<u64>, String> {
+    match unit {
+        "s" => Ok(None),
+        "ms" => Ok(Some(1_000_000)),
+        "us" => Ok(Some(1000)),
+        "100ns" => Ok(Some(100)),
+        "ns" => Ok(Some(1)),
+        _ => Err(format!("\"{unit}\" is no unit of time: write s, ms, us, 100ns or ns")),
+    }
+}
+
+fn unit_of(unit: &str) -> Result<u64, String> {
+    match unit {
+        "bytes" => Ok(1),
+        "sectors" => Ok(SECTOR),
+        "blocks" => Ok(u64::from(ASSUMED_LEN)),
+        _ => Err(format!("\"{unit}\" is no unit of addresses: write bytes, sectors (512) or blocks (4096)")),
+    }
+}
+
+impl Columns {
+    /// Whether no column says how long a request is.
+    pub(super) fn lack_lengths(&self) -> bool {
+        self.size.is_none()
+    }
+
+    pub(super) fn parse(&self, line: &str) -> Result<Option<Record>, LineError> {
+        let separator = [',', ';', '\t'].into_iter().find(|separator| line.contains(*separator));
+        let cells: Vec<&str> = match separator {
+            Some(separator) => line.split(separator).map(str::trim).collect(),
+            None => line.split_ascii_whitespace().collect(),
+        };
+        let cell = |column: usize| {
+            let missing = LineError::Columns { wanted: column.saturating_add(1), got: cells.len() };
+            cells.get(column).map(|cell| cell.trim_matches('"')).ok_or(missing)
+        };
+        let at = match self.tick {
+            None => seconds(cell(self.time)?)?,
+            Some(nanos) => fractional(cell(self.time)?, nanos)?,
+        };
+        let kind = match &self.read {
+            None => operation(cell(self.op)?)?,
+            Some(read) if cell(self.op)? == read => Kind::Read,
+            Some(_) => Kind::Write,
+        };
+        let bytes = |name: &'static str, column: usize, unit: u64| {
+            let text = cell(column)?;
+            let beyond = || LineError::Number { column: name, text: text.chars().take(40).collect() };
+            number::<u64>(name, text)?.checked_mul(unit).ok_or_else(beyond)
+        };
+        let offset = bytes("offset", self.offset, self.offset_unit)?;
+        let len = match self.size {
+            Some(column) => bytes("size", column, self.size_unit)?,
+            None => u64::from(ASSUMED_LEN),
+        };
+        let volume = self.volume.map_or(Ok(0), |column| number("volume", cell(column)?))?;
+        record(at, kind, offset, len, volume)
+    }
+}
+
+/// Ticks, perhaps with a fraction, which is dropped.
+fn fractional(text: &str, nanos: u64) -> Result<Nanos, LineError> {
+    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
+    ticks(whole, nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(columns: &str, line: &str) -> Result<(u64, Kind, u64, u32, u32), String> {
+        let columns: Columns = columns.parse()?;
+        let record = columns.parse(line).map_err(|error| error.to_string())?.expect("it is a request");
+        Ok((record.at.0, record.kind, record.offset, record.len, record.volume))
+    }
+
+    #[test]
+    fn columns_stand_where_the_user_says() {
+        let cases = [
+            ("time=0,op=3,offset=4,size=5", "1.5,x,y,Write,4096,512", (1_500_000_000, Kind::Write, 4096, 512, 0)),
+            (
+                "time=4:us, op=1, offset=2:sectors, size=3:sectors, volume=0",
+                "7;R;8;2;9",
+                (9000, Kind::Read, 4096, 1024, 7),
+            ),
+            ("time=0:ms,op=1:1,offset=2:blocks", "2.9\t0\t3", (2_000_000, Kind::Write, 12288, 4096, 0)),
+            ("time=0:ns,op=1:1,offset=2", "5 1 8192", (5, Kind::Read, 8192, 4096, 0)),
+            ("op=0,time=1,offset=2,size=3", "\"W\",\"1\",\"512\",\"512\"", (1_000_000_000, Kind::Write, 512, 512, 0)),
+        ];
+        for (columns, line, expect) in cases {
+            assert_eq!(read(columns, line), Ok(expect), "{columns}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (columns, line, words) in [
+            ("time=0,op=1", "", "there is no offset: write time=N"),
+            ("time=0,op=1,offset=x", "", "\"offset=x\": the number of a column counts from 0"),
+            ("time=0,op=1,offset=2,len=3", "", "\"len=3\": nothing is known by this name"),
+            ("time=0,time=1", "", "\"time=1\": named twice"),
+            ("time", "", "\"time\": no column"),
+            ("time=0:min,op=1,offset=2", "", "\"min\" is no unit of time"),
+            ("time=0,op=1,offset=2:kb", "", "\"kb\" is no unit of addresses"),
+            ("time=0,op=1,offset=2,volume=3:x", "", "volumes have no unit"),
+            ("time=0,op=1,offset=2", "1,R", "2 columns, 3 are needed"),
+            ("time=0,op=1,offset=2:sectors", "1,R,36893488147419103", "offset:"),
+            ("time=0,op=1,offset=18446744073709551615", "1,R", "2 columns"),
+            ("time=0,op=1,offset=2", "1,x,3", "neither a read nor a write"),
+        ] {
+            let error = read(columns, line).unwrap_err();
+            assert!(error.contains(words), "{columns}: {error}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What of a trace is no request, and how much of that may be.
+
+use super::LineError;
+
+/// How many lines that are no requests (of a recording: places that are no frames) may be skipped before the file is
+/// refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// This number.
+    AtMost(u64),
+    /// Any number.
+    All,
+}
+
+impl Default for Skip {
+    /// A hundred: a few damaged lines do no harm to statistics, a garbled file is found out soon.
+    fn default() -> Self {
+        Skip::AtMost(100)
+    }
+}
+
+impl Skip {
+    /// Whether these are more than may be.
+    pub(super) fn is_exceeded(self, count: u64) -> bool {
+        matches!(self, Skip::AtMost(most) if count > most)
+    }
+}
+
+/// Bad lines that are kept to be shown.
+pub(super) const LISTED: usize = 5;
+
+/// A line that is no request; of a binary trace, a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: LineError,
+}
+
+/// The lines that were skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub count: u64,
+    /// The first few.
+    pub first: Vec<BadLine>,
+}

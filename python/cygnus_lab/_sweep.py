@@ -1,0 +1,51 @@
+"""A sweep, and the frame of its rows."""
+
+import os
+import tempfile
+import warnings
+
+import pandas
+
+from . import _command
+
+
+def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=None, binary=None):
+    """Runs a sweep and returns its rows as a pandas frame: those of ``cygnus lab sweep``, in the same order.
+
+    file:   a sweep file, or a scenario: a file, or one that comes with Cygnus
+    vary:   keys to vary too, with their values: ``{"workload.fio.0.depth": [1, 4, 16]}``
+    seeds:  how many seeds, from 1 on; as the file says if not given
+    out:    the CSV file of the rows. Those that are there already are not run again. A temporary one if not given
+    files:  a directory where each run leaves its scenario, histograms and time series too; not with ``ray``
+    jobs:   runs side by side on this machine; one for each core if not given
+    ray:    True, or the address of a Ray cluster: the runs are spread over it, each on one of its processors
+    binary: the program; else ``$CYGNUS``, else ``cygnus`` in the path
+
+    Raises CygnusError with the program's words if the sweep makes no sense or its rows cannot be written. Runs that fail are
+    told as a warning, and in the column ``error``.
+    """
+    if ray and files is not None:
+        raise ValueError("files= leaves the files of runs on this machine: leave out ray=")
+    program = _command.find(binary)
+    arguments = [os.fspath(file)]
+    for key, values in (vary or {}).items():
+        arguments += ["--vary", f"{key}=" + ",".join(_command.toml(value) for value in values)]
+    if seeds is not None:
+        arguments += ["--seeds", str(seeds)]
+    with tempfile.TemporaryDirectory(prefix="cygnus-lab-") as scratch:
+        rows = os.fspath(out) if out is not None else os.path.join(scratch, "rows.csv")
+        if ray:
+            from . import _ray
+
+            _ray.run(program, arguments, rows, None if ray is True else ray)
+        last = [*arguments, "--out", rows]
+        if jobs is not None:
+            last += ["--jobs", str(jobs)]
+        if files is not None:
+            last += ["--files", os.fspath(files)]
+        # After Ray all rows are there, and are only put in order.
+        answer = _command.ask(program, ["lab", "sweep", *last])
+        frame = pandas.read_csv(rows, dtype={"id": str, "version": str, "error": str})
+    if answer["failed"]:
+        warnings.warn(f"{answer['failed']} of {answer['runs']} runs failed: see the column error", stacklevel=2)
+    return frame
