@@ -1,6 +1,6 @@
 //! Where values lie on an axis, and where its ticks are.
 
-use super::{Axis, Division};
+use super::figure::{Axis, Division};
 
 /// An axis with its ends, laid along pixels.
 pub(super) struct Placed {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Body, Chart};
+use super::figure::{Body, Chart};
 use crate::files::cell;
 
 /// Without zeros behind the point that tell nothing.

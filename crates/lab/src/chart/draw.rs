@@ -1,16 +1,12 @@
 //! A chart as an SVG file: title, legend, and panels row by row.
 
+use super::figure::Chart;
 use super::pen::{Anchor, INK, Pen};
-use super::{Chart, legend, panel};
+use super::room::{ABOVE, BELOW, LEFT, RIGHT};
+use super::{legend, panel};
 
 const MARGIN: f64 = 14.0;
 const TITLE: f64 = 30.0;
-
-/// Room around a plot: tick labels, axis labels and its title.
-pub(super) const LEFT: f64 = 62.0;
-pub(super) const RIGHT: f64 = 18.0;
-pub(super) const ABOVE: f64 = 22.0;
-pub(super) const BELOW: f64 = 44.0;
 
 pub(super) fn svg(chart: &Chart) -> String {
     let columns = chart.columns.clamp(1, chart.panels.len().max(1));

@@ -1,7 +1,8 @@
 //! What the colours mean, above the panels.
 
+use super::colour::Scheme;
+use super::figure::Chart;
 use super::pen::{Anchor, INK, Pen};
-use super::{Chart, Scheme};
 
 /// About how wide a letter of 12 pixels is.
 const LETTER: f64 = 6.4;

@@ -1,9 +1,9 @@
 //! One panel: axes, what was published, and the data.
 
 use super::axis::Placed;
-use super::draw::{BELOW, LEFT};
+use super::figure::{Bars, Body, Line, Mark, Panel};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
-use super::{Bars, Body, Line, Mark, Panel};
+use super::room::{BELOW, LEFT};
 
 /// Pixels from one tick to the next, about.
 const TICK_X: f64 = 80.0;

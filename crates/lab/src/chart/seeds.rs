@@ -1,6 +1,6 @@
 //! One chart of those that several seeds gave.
 
-use super::{Bars, Body, Chart, Panel};
+use super::figure::{Bars, Body, Chart, Panel};
 use crate::interval::Interval;
 
 impl Chart {

@@ -1,6 +1,9 @@
 //! Conducts experiments: runs what they set up, and hands them what came out.
 
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::rc::Rc;
+use std::thread;
 
 use super::findings::{Experiment, Trial};
 use super::judge::judged;
@@ -104,7 +107,7 @@ impl Laboratory {
         Some(judged(experiment, scale, &seeds(first, count).collect::<Vec<_>>(), &trials, &by_seed))
     }
 
-    /// Runs an experiment's trials one after the other and judges it.
+    /// Runs an experiment's trials, one on each core at a time, and judges it.
     ///
     /// # Errors
     /// As of [`run`].
@@ -115,8 +118,7 @@ impl Laboratory {
         first: u64,
         count: u32,
     ) -> Result<(Judgement, Vec<Chart>), LabError> {
-        for (number, run) in self.ask(experiment, scale, first, count) {
-            let outcome = run.carry_out(|_| {})?;
+        for (number, outcome) in on_all_cores(&self.ask(experiment, scale, first, count))? {
             self.learn(number, outcome);
         }
         Ok(self.judge(experiment, scale, first, count).expect("all of its trials were run"))
@@ -125,6 +127,19 @@ impl Laboratory {
     fn number(&self, trial: &Trial, seed: u64) -> Option<usize> {
         self.asked.iter().position(|run| run.is(trial, seed))
     }
+}
+
+/// What came of each of these trials. Which core ran it makes no difference: each is a world of its own.
+fn on_all_cores(runs: &[(usize, Run)]) -> Result<Vec<(usize, Outcome)>, LabError> {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let share = |core: usize| -> Result<Vec<_>, LabError> {
+        runs.iter().skip(core).step_by(cores).map(|(number, run)| Ok((*number, run.carry_out(|_| {})?))).collect()
+    };
+    let shares: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|core| scope.spawn(move || share(core))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    shares.into_iter().try_fold(Vec::new(), |all, share| Ok([all, share?].concat()))
 }
 
 fn seeds(first: u64, count: u32) -> impl Iterator<Item = u64> {
