@@ -167,11 +167,12 @@ fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Ve
 
 fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> Option<ShortStory> {
     let short = shorten(&Story::random(seed), plant, Effort { runs: args.shrink, lines: 0 })?;
-    let file = args.stories.join(format!("seed-{seed}.story"));
+    let name = format!("seed-{seed}.story");
+    let file = args.stories.join(&name);
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
     let remark = format!("# from seed {seed}, by {} runs; ends with: {}\n", short.tried, one_line(&short.failure));
     let story = format!("{remark}{}", short.story);
-    if let Err(failure) = outfile::write(&file, &story) {
+    if let Err(failure) = outfile::write_all(&args.stories, &[(name, story.clone())]) {
         output.warn(&format!("{failure}: the story is only shown"));
     }
     let replay = format!("cygnus torture --replay {}{plant}", file.display());

@@ -76,6 +76,7 @@ impl Cleaner {
             }
             self.see_to_damage();
             if self.is_to_rest() {
+                self.have_discards_covered();
                 either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
                 continue;
             }
@@ -153,6 +154,17 @@ impl Cleaner {
     fn blocked_by_discards(&self) -> bool {
         let table = &self.reactor.shared.segments;
         table.all().any(|seg| table.state(seg) == SegState::Sealed && !Emptied::of(&self.reactor).may_clean(seg))
+    }
+
+    /// Starts a checkpoint if it gives room: segments with discards that none covers yet stay, although nothing else may be in
+    /// them, and the discards to come need them.
+    fn have_discards_covered(&self) {
+        let (table, checkpoints) = (&self.reactor.shared.segments, &self.reactor.home().checkpoints);
+        let waits =
+            |seg| table.state(seg) == SegState::Sealed && !checkpoints.covers_discard(table.newest_discard(seg));
+        if table.all().any(waits) {
+            self.checkpointer.start_checkpoint_at_once();
+        }
     }
 
     /// Empties victims of one group, or of two, at once, so that devices always have something to do.

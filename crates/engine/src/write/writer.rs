@@ -96,6 +96,8 @@ pub(crate) struct Writer {
     lane: Lane,
     segment: Option<Rc<OpenSegment>>,
     next_row: u32,
+    /// The group that relocation last aimed at: a segment in another one was lent to it.
+    aim: Option<GroupId>,
     /// Segments begun in other groups: relocation comes back to them when cleaning does.
     parked: Vec<Begun>,
     stripe: Option<Stripe>,
@@ -115,6 +117,7 @@ impl Writer {
             lane,
             segment: None,
             next_row: 0,
+            aim: None,
             parked: Vec::new(),
             stripe: None,
             spare: None,
@@ -339,6 +342,10 @@ impl Writer {
     /// that was granted and not begun, which the caller gives back. (A segment left half empty at each change of the
     /// group would cost more space than cleaning gains.)
     pub(crate) fn aim_at(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
+        let aimed_before = self.aim.replace(group);
+        if aimed_before == Some(group) && self.lives_on_loan(reactor, group) {
+            return None;
+        }
         if let Some(here) = self.segment.as_ref().map(|segment| segment.grant.group).filter(|&here| here != group) {
             let begun = self.put_aside(reactor, here).expect("just seen");
             self.park(reactor, begun);
@@ -350,6 +357,14 @@ impl Writer {
             self.next_row = next_row;
         }
         self.spare.take_if(|spare| spare.group != group)
+    }
+
+    /// Whether the present segment was lent to a group that has no room of its own. Put aside half empty, it would have to be
+    /// lent anew for each victim, until nothing is left to lend.
+    fn lives_on_loan(&self, reactor: &Reactor, group: GroupId) -> bool {
+        let is_lent = self.segment.is_some() && !self.is_in(group);
+        let has_begun = || self.parked.iter().any(|(segment, _)| segment.grant.group == group);
+        is_lent && !has_begun() && reactor.home().space.borrow().free_in(group.index()) == 0
     }
 
     /// Leaves the segment that is begun in a group to another lane's writer, which is about to go on there.
