@@ -24,6 +24,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &beyond::Nvme,
     &beyond::Qlc,
     &beyond::Utilisation,
+    &beyond::Mechanisms,
 ];
 
 /// The experiment of that id.
