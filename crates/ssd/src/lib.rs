@@ -33,7 +33,7 @@
 //!
 //! Each names those before it only; where what happens below concerns something above, the call's result says so.
 //!
-//! 1. *Parts*, which do not know the drive: `ftl`, `cache`, `clock`, `die`, `collector`, `block_map`, `zone`, `map_cache`,
+//! 1. *Parts*, which do not know the drive: `ftl`, `cache`, `clock`, `collector`, `die`, `block_map`, `zone`, `map_cache`,
 //!    `xor`, `transit`. `state` puts them together.
 //! 2. *Beginnings* of operations and transfers: `flash`, `link`.
 //! 3. *Writers*, one for each mapping: `gc`, `merge` and `log_block`, `zone_write`.
