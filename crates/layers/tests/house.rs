@@ -24,7 +24,7 @@ const LARGEST_CIRCLE: usize = 3;
 
 /// What is not straight yet: the sizes of each crate's circles that are too large. A number may only become smaller: these are
 /// of the day on which this test was written.
-const CROOKED: &[(&str, &[usize])] = &[("sim", &[4]), ("ssd", &[14])];
+const CROOKED: &[(&str, &[usize])] = &[("sim", &[4])];
 
 fn crates() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate is among the others")

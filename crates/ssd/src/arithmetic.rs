@@ -4,7 +4,7 @@ use cygnus_types::Nanos;
 
 use crate::config::{ConfigError, Mapping, SsdConfig};
 use crate::precondition::greedy_write_amplification;
-use crate::ssd::time_of;
+use crate::rate::time_of;
 
 /// Upper bounds by arithmetic. Rates in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What a drive counts, as SMART would show it.
 
-/// Totals since the drive was built (or since [`crate::Ssd::reset_counters`]). Pages are of 4 KiB.
+/// Totals since the drive was built (or since [`crate::Device::reset_counters`]). Pages are of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Pages the host read.

@@ -18,7 +18,7 @@ use crate::config::ConfigError;
 use crate::counters::Counters;
 use crate::device::{Command, Device, DeviceError, Done, Features, Precondition, Zone};
 use crate::event::EventQueue;
-use crate::ssd::transfer_time;
+use crate::rate::transfer_time;
 use crate::zone_table::ZoneTable;
 
 use arm::Job;

@@ -29,26 +29,47 @@
 //! * *XOR engine*: optionally parity of blocks is computed inside the drive; a server with a buffer of its own.
 //! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
 //!
-//! [`Disk`] models disks in the same way: an arm that serves one access at a time, a write buffer, and where tracks are
+//! # How the files of an SSD are layered
+//!
+//! Each names those before it only; where what happens below concerns something above, the call's result says so.
+//!
+//! 1. *Parts*, which do not know the drive: `ftl`, `cache`, `clock`, `collector`, `die`, `block_map`, `zone`, `map_cache`,
+//!    `xor`, `transit`. `state` puts them together.
+//! 2. *Beginnings* of operations and transfers: `flash`, `link`.
+//! 3. *Writers*, one for each mapping: `gc`, `merge` and `log_block`, `zone_write`.
+//! 4. `schedule`: what a die does next.
+//! 5. *Commands* in the drive: `read`, `trim`, `conversion`, `zone_commands`, and `admission` to the cache.
+//! 6. `ssd`: one stage of a command after the other. Beside it, `power` and `precondition` change the state at once.
+//!
+//! # Other devices
+//!
+//! //! [`Disk`] models disks in the same way: an arm that serves one access at a time, a write buffer, and where tracks are
 //! shingled, bands behind a persistent cache or zones.
 //!
 //! [`Preset`] has drives fitted to published figures, [`Device::precondition`] puts one into the steady state of random
 //! writes at once, [`Workload`] measures it.
 
+mod admission;
 mod arithmetic;
 mod bits;
 mod block_map;
 mod burst;
 mod cache;
 mod calibrate;
+mod clock;
+mod collector;
 mod config;
+mod conversion;
 mod counters;
 mod device;
 mod die;
 mod disk;
 mod event;
+mod flash;
 mod ftl;
 mod gc;
+mod link;
+mod log_block;
 mod map_cache;
 mod merge;
 mod model;
@@ -56,16 +77,23 @@ mod page_table;
 mod power;
 mod precondition;
 mod preset;
+mod rate;
 mod read;
 mod runs;
+mod schedule;
 mod slow;
 mod spec;
 mod ssd;
+mod state;
+mod transit;
+mod trim;
 mod units;
 mod workload;
 mod xor;
 mod zone;
+mod zone_commands;
 mod zone_table;
+mod zone_write;
 
 pub use arithmetic::Arithmetic;
 pub use burst::Bursts;
@@ -83,5 +111,5 @@ pub use precondition::greedy_write_amplification;
 pub use preset::{Figure, Preset};
 pub use slow::SlowPhases;
 pub use spec::{DeviceSpec, SpecError};
-pub use ssd::Ssd;
+pub use state::Ssd;
 pub use workload::{Pattern, Report, Workload};

@@ -7,13 +7,13 @@
 //! and their own collection, a few percent of the drive's work, are left out.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use cygnus_types::{BLOCK, Nanos};
 
+use crate::clock::{Clock, Stage};
 use crate::config::MapCache;
-use crate::device::Command;
-use crate::slow;
-use crate::ssd::{Ssd, Stage};
+use crate::counters::Counters;
 
 /// Bytes of a map entry.
 const ENTRY: u64 = 4;
@@ -167,71 +167,52 @@ impl PagedMap {
     }
 }
 
-impl Ssd {
-    /// Brings the map pages that a command needs into memory; false if the command must wait for that.
-    pub(crate) fn load_map(&mut self, at: u32) -> bool {
-        let Some(map) = &self.map else { return true };
-        let transit = self.transits[at as usize];
-        let changes = match transit.command {
-            Command::Read { .. } | Command::ReadOob { .. } => false,
-            Command::Write { .. } | Command::Trim { .. } | Command::Convert(_) => true,
-            _ => return true,
-        };
-        let (first, last) = (transit.lba / map.covers, (transit.lba + transit.pages - 1) / map.covers);
-        let mut jobs = 0;
-        for page in first..=last {
-            jobs += u32::from(self.use_map(page, changes, at));
-        }
-        self.transits[at as usize].pieces = jobs;
-        jobs == 0
+/// The server's work.
+impl PagedMap {
+    /// Brings the map pages that a command needs into memory; gives how many of them it must wait for.
+    pub(crate) fn load(
+        &mut self,
+        pages: Range<u32>,
+        changes: bool,
+        waiter: u32,
+        clock: &mut Clock,
+        counters: &mut Counters,
+    ) -> u32 {
+        let (first, last) = (pages.start / self.covers, (pages.end - 1) / self.covers);
+        (first..=last).map(|page| u32::from(self.use_page(page, changes, waiter, clock, counters))).sum()
     }
 
     /// The collector moves a logical page: the server gets the work, but the die need not wait for it.
-    pub(crate) fn relocated_in_map(&mut self, lpn: u32) {
-        if let Some(map) = &self.map {
-            self.use_map(lpn / map.covers, true, NOBODY);
-        }
+    pub(crate) fn relocated(&mut self, lpn: u32, clock: &mut Clock, counters: &mut Counters) {
+        self.use_page(lpn / self.covers, true, NOBODY, clock, counters);
     }
 
     /// True if the server has to do something first.
-    fn use_map(&mut self, page: u32, changes: bool, waiter: u32) -> bool {
-        let map = self.map.as_mut().expect("the caller has looked");
-        let takes = map.touch(page, changes);
+    fn use_page(&mut self, page: u32, changes: bool, waiter: u32, clock: &mut Clock, counters: &mut Counters) -> bool {
+        let takes = self.touch(page, changes);
         if takes == Nanos::ZERO {
             return false;
         }
-        map.waiting.push_back((takes, waiter));
-        let blocks = map.config.page / BLOCK as u64;
-        (self.counters.map_reads, self.counters.map_writes) = (
-            self.counters.map_reads + std::mem::take(&mut map.fetched) * blocks,
-            self.counters.map_writes + std::mem::take(&mut map.written) * blocks,
-        );
-        self.serve_map();
+        self.waiting.push_back((takes, waiter));
+        let blocks = self.config.page / BLOCK as u64;
+        counters.map_reads += std::mem::take(&mut self.fetched) * blocks;
+        counters.map_writes += std::mem::take(&mut self.written) * blocks;
+        self.serve(clock);
         true
     }
 
-    fn serve_map(&mut self) {
-        let Some(map) = &mut self.map else { return };
-        while map.running < map.config.parallel
-            && let Some((takes, waiter)) = map.waiting.pop_front()
+    fn serve(&mut self, clock: &mut Clock) {
+        while self.running < self.config.parallel
+            && let Some((takes, waiter)) = self.waiting.pop_front()
         {
-            map.running += 1;
-            let takes = slow::stretched(&mut self.pace, takes, self.now);
-            self.events.push(self.now + takes, Stage::Map { waiter });
+            self.running += 1;
+            clock.begin(takes, Stage::Map { waiter });
         }
     }
 
     /// The server is done with a job.
-    pub(crate) fn map_done(&mut self, waiter: u32) {
-        self.map.as_mut().expect("it has a server").running -= 1;
-        self.serve_map();
-        if waiter == NOBODY {
-            return;
-        }
-        let transit = self.transit_mut(waiter);
-        transit.pieces -= 1;
-        if transit.pieces == 0 {
-            self.carry_out(waiter);
-        }
+    pub(crate) fn served(&mut self, clock: &mut Clock) {
+        self.running -= 1;
+        self.serve(clock);
     }
 }

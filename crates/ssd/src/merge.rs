@@ -7,50 +7,28 @@
 //! The blocks that are left over are erased. A die merges one logical block at a time, unit by unit, and writes nothing
 //! for the host meanwhile; reads go first, as always.
 
-use crate::block_map::Log;
+use crate::block_map::{Log, Merge};
 use crate::ftl::{NO_BLOCK, Place};
-use crate::ssd::Ssd;
+use crate::state::Ssd;
 
 /// Merges of a die after which one more may be made for the sake of wear only. This bounds the cost of levelling.
 const MERGES_PER_MOVE: u64 = 8;
 
-/// A merge under way.
-#[derive(Clone, Debug)]
-pub(crate) struct Merge {
-    pub(crate) logical: u32,
-    /// What becomes the data block.
-    pub(crate) into: u32,
-    is_full: bool,
-    copied: u32,
-    /// The unit to be programmed next: pages of it that are still to be sensed, sense by sense. `None` before it begins.
-    senses: Option<Vec<u32>>,
-}
-
-impl Merge {
-    /// What has been sensed of a unit and not yet programmed is forgotten.
-    pub(crate) fn begin_unit_again(&mut self) {
-        self.senses = None;
-    }
-}
-
 impl Ssd {
-    /// Merges a logical block, or moves its data block if there is no log block; false if that gives the die nothing to
-    /// do, nor anything else does.
-    pub(crate) fn merge(&mut self, die: u32, logical: u32) -> bool {
+    /// Begins to merge a logical block, or to move its data block if there is no log block.
+    pub(crate) fn begin_merge(&mut self, die: u32, logical: u32) {
         let homes = self.homes(die);
         let in_order = homes.log_of(logical).map(|at| homes.logs[at]).filter(|log| log.is_in_order);
         let into = in_order.map_or_else(|| self.ftl.open(die, false), |log| log.block);
-        self.homes(die).merge = Some(Merge { logical, into, is_full: in_order.is_none(), copied: 0, senses: None });
-        self.merge_step(die)
+        self.homes(die).merge = Some(Merge::new(logical, into, in_order.is_none()));
     }
 
     /// A full log block in order becomes the data block.
-    pub(crate) fn switch(&mut self, die: u32, log: Log) {
-        let merge = Merge { logical: log.logical, into: log.block, is_full: false, copied: 0, senses: None };
-        self.end_merge(die, merge);
+    pub(crate) fn switch_to_log(&mut self, die: u32, log: Log) {
+        self.end_merge(die, Merge::new(log.logical, log.block, false));
     }
 
-    /// The next sense or program of the merge under way, or what the die does after it.
+    /// Starts the next sense or program of the merge under way; false if there is none and the merge is at its end.
     pub(crate) fn merge_step(&mut self, die: u32) -> bool {
         loop {
             let mut merge = self.homes(die).merge.take().expect("a merge is under way");
@@ -64,7 +42,7 @@ impl Ssd {
                     }
                     None => {
                         self.end_merge(die, merge);
-                        return self.write_work(die);
+                        return false;
                     }
                 }
             };
@@ -150,12 +128,28 @@ impl Ssd {
         *count += 1;
         for old in [data, log.map_or(NO_BLOCK, |log| log.block)] {
             if old != NO_BLOCK && old != into {
-                self.condemn(die, old);
+                self.condemn_block(die, old);
             }
         }
         self.drop_if_empty(die, logical);
         if is_turn {
             self.look_for_wear(die);
+        }
+    }
+
+    /// Gives up a logical block's data block and log block if they hold nothing.
+    pub(crate) fn drop_if_empty(&mut self, die: u32, logical: u32) {
+        let data = self.homes(die).list[logical as usize].data;
+        if data != NO_BLOCK && self.ftl.block(data).valid == 0 {
+            self.homes(die).list[logical as usize].data = NO_BLOCK;
+            self.condemn_block(die, data);
+        }
+        let Some(at) = self.homes(die).log_of(logical) else { return };
+        let log = self.homes(die).logs[at];
+        if self.ftl.block(log.block).valid == 0 {
+            self.homes(die).logs.remove(at);
+            self.homes(die).want(logical);
+            self.condemn_block(die, log.block);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::counters::Counters;
 use crate::device::{Command, Device, Done, Features, Precondition, Zone};
 use crate::disk::Disk;
 use crate::disk::config::DiskConfig;
-use crate::ssd::Ssd;
+use crate::state::Ssd;
 
 /// The construction of a device of any kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

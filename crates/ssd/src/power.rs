@@ -7,7 +7,8 @@ use crate::cache::WriteCache;
 use crate::device::Command;
 use crate::die::Work;
 use crate::ftl::Place;
-use crate::ssd::{Ssd, Transit};
+use crate::state::Ssd;
+use crate::transit::Transit;
 use crate::xor::Xor;
 
 impl Ssd {
@@ -74,7 +75,7 @@ impl Ssd {
             for work in [Some(die.work), die.suspended.map(|(work, _)| work)].into_iter().flatten() {
                 match work {
                     Work::ProgramIn { block } | Work::Program { block } => self.ftl.programmed(block),
-                    Work::Erase { block } => collector.erase_again(block),
+                    Work::Erase { block } => collector.erase_when_empty(block),
                     Work::Idle | Work::Sense(_) | Work::GcSense { .. } | Work::GcOut => {}
                 }
             }
@@ -90,8 +91,8 @@ impl Ssd {
     }
 
     fn forget_commands(&mut self) {
-        self.events.clear();
-        self.channels.iter_mut().for_each(|channel| channel.clear());
+        self.clock.forget_stages();
+        self.channels.iter_mut().for_each(|channel| channel.queue.clear());
         self.transits.clear();
         self.unused.clear();
         self.outstanding = 0;

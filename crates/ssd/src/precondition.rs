@@ -7,9 +7,8 @@
 
 use cygnus_types::Rng;
 
-use crate::device::Device;
 use crate::ftl::Place;
-use crate::ssd::Ssd;
+use crate::state::Ssd;
 
 /// The T of the module's description for a utilisation in (0, 1), by bisection.
 fn decay(utilisation: f64) -> f64 {
@@ -70,7 +69,7 @@ impl Iterator for Scatter {
 impl Ssd {
     fn assert_new(&self) {
         let is_new = (0..self.ftl.shape.logical).step_by(997).all(|lpn| self.ftl.place(lpn) == Place::Nowhere);
-        assert!(is_new && self.cache.is_empty() && self.outstanding() == 0, "only a new drive is preconditioned");
+        assert!(is_new && self.cache.is_empty() && self.outstanding == 0, "only a new drive is preconditioned");
     }
 
     fn pages_of_share(&self, share: f64) -> u32 {

@@ -3,7 +3,7 @@
 use crate::device::Command;
 use crate::die::Piece;
 use crate::ftl::Place;
-use crate::ssd::Ssd;
+use crate::state::Ssd;
 
 impl Ssd {
     /// Splits what is to be read into senses: neighbouring pages of one row of a block share one.
@@ -27,7 +27,7 @@ impl Ssd {
                 Some((b, r, n)) if (*b, *r) == (block, at_row) => *n += 1,
                 _ => {
                     if let Some(ready) = sense.replace((block, at_row, 1)) {
-                        self.sense(at, ready);
+                        self.queue_sense(at, ready);
                     }
                     pieces += 1;
                 }
@@ -36,12 +36,12 @@ impl Ssd {
         // Set before the last sense is queued: nothing finishes within this event.
         self.transit_mut(at).pieces = pieces;
         match sense {
-            Some(ready) => self.sense(at, ready),
+            Some(ready) => self.queue_sense(at, ready),
             None => self.read_to_memory(at),
         }
     }
 
-    fn sense(&mut self, at: u32, (block, _, pages): (u32, u32, u16)) {
+    fn queue_sense(&mut self, at: u32, (block, _, pages): (u32, u32, u16)) {
         let die = self.ftl.die_of(block);
         let slc = self.ftl.block(block).slc;
         // A few bytes per page are not worth a transfer of their own.
@@ -61,7 +61,10 @@ impl Ssd {
     /// All that was to be read is in the controller.
     fn read_to_memory(&mut self, at: u32) {
         match self.transits[at as usize].command {
-            Command::Convert(_) => self.operands_read(at),
+            Command::Convert(convert) => {
+                let xor = self.xor.as_mut().expect("conversions are refused without an engine");
+                xor.compute(at, convert, &mut self.clock);
+            }
             _ => self.link_up(at),
         }
     }

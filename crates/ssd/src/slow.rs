@@ -119,7 +119,7 @@ impl Pace {
     }
 
     /// What takes so long at full pace takes this long if it begins now.
-    fn stretched(&mut self, takes: Nanos, now: Nanos) -> Nanos {
+    pub(crate) fn stretched(&mut self, takes: Nanos, now: Nanos) -> Nanos {
         let factor = self.factor(now);
         if factor == 1.0 { takes } else { Nanos((takes.0 as f64 * factor).round() as u64) }
     }
@@ -156,11 +156,6 @@ impl Pace {
 fn geometric(rng: &mut Rng, mean: f64) -> u64 {
     let draw = libm::log(1.0 - rng.unit());
     if mean > 0.0 { (draw / libm::log(mean / (mean + 1.0))) as u64 } else { 0 }
-}
-
-/// What takes so long at full pace takes this long if it begins now.
-pub(crate) fn stretched(pace: &mut Option<Pace>, takes: Nanos, now: Nanos) -> Nanos {
-    pace.as_mut().map_or(takes, |pace| pace.stretched(takes, now))
 }
 
 #[cfg(test)]

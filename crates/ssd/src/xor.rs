@@ -9,20 +9,20 @@ use std::collections::VecDeque;
 
 use cygnus_types::{BLOCK, Nanos};
 
+use crate::clock::{Clock, Stage};
 use crate::config::XorEngine;
-use crate::device::{Command, Convert, DeviceError};
-use crate::ssd::{Ssd, Stage};
+use crate::device::{Convert, DeviceError};
 
-/// The engine's queues. All in blocks and transits.
+/// The engine's queues, of transits and what they are to compute.
 #[derive(Clone, Debug)]
 pub(crate) struct Xor {
     config: XorEngine,
     /// Blocks of the buffer that are taken.
     taken: u64,
     /// Commands that wait for room in the buffer.
-    outside: VecDeque<u32>,
+    outside: VecDeque<(u32, Convert)>,
     /// Commands whose operands are in the buffer; the first is being computed.
-    ready: VecDeque<u32>,
+    ready: VecDeque<(u32, Convert)>,
 }
 
 impl Convert {
@@ -50,98 +50,68 @@ impl Xor {
         self.config.buffer / BLOCK as u64
     }
 
-    /// Nothing is under way any more.
-    pub(crate) fn clear(&mut self) {
-        *self = Xor::new(self.config.clone());
-    }
-}
-
-impl Ssd {
-    fn xor(&mut self) -> &mut Xor {
-        self.xor.as_mut().expect("conversions are refused without an engine")
-    }
-
-    fn operands(&self, at: u32) -> Convert {
-        match self.transits[at as usize].command {
-            Command::Convert(convert) => convert,
-            other => unreachable!("{other:?} is no conversion"),
-        }
-    }
-
     /// Why a conversion cannot be carried out; `inside` checks ranges.
-    pub(crate) fn refuse_convert(
+    pub(crate) fn refuse(
         &self,
         convert: &Convert,
         inside: impl Fn(u64, u64) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        let Some(xor) = &self.xor else { return Err(DeviceError::Unsupported { command: "convert" }) };
         inside(convert.source, convert.source_blocks())?;
         inside(convert.destination, u64::from(convert.chunk))?;
         if convert.overlaps() {
             return Err(DeviceError::Overlap { from: convert.source, to: convert.destination });
         }
-        let (blocks, limit) = (convert.buffer_blocks(), xor.room());
+        let (blocks, limit) = (convert.buffer_blocks(), self.room());
         if blocks > limit { Err(DeviceError::NoRoomToConvert { blocks, limit }) } else { Ok(()) }
     }
 
-    /// A conversion has passed the firmware.
-    pub(crate) fn convert(&mut self, at: u32) {
-        self.xor().outside.push_back(at);
-        self.read_operands();
+    /// A conversion wants room in the buffer.
+    pub(crate) fn wait_for_room(&mut self, at: u32, convert: Convert) {
+        self.outside.push_back((at, convert));
     }
 
-    /// Lets conversions into the buffer, in order.
-    fn read_operands(&mut self) {
-        while let Some(&at) = self.xor().outside.front() {
-            let blocks = self.operands(at).buffer_blocks();
-            if self.xor().taken + blocks > self.xor().room() {
-                break;
-            }
-            self.xor().outside.pop_front();
-            self.xor().taken += blocks;
-            let transit = self.transits[at as usize];
-            self.sense_range(at, transit.lba, transit.pages);
+    /// Lets the first conversion that waits into the buffer if there is room; its operands are to be read.
+    pub(crate) fn let_in(&mut self) -> Option<u32> {
+        let (at, blocks) = self.outside.front().map(|(at, convert)| (*at, convert.buffer_blocks()))?;
+        if self.taken + blocks > self.room() {
+            return None;
         }
+        self.outside.pop_front();
+        self.taken += blocks;
+        Some(at)
     }
 
     /// The operands of a conversion are in the buffer.
-    pub(crate) fn operands_read(&mut self, at: u32) {
-        self.xor().ready.push_back(at);
-        if self.xor().ready.len() == 1 {
-            self.begin_xor();
+    pub(crate) fn compute(&mut self, at: u32, convert: Convert, clock: &mut Clock) {
+        self.ready.push_back((at, convert));
+        if self.ready.len() == 1 {
+            self.begin(clock);
         }
     }
 
-    fn begin_xor(&mut self) {
-        let at = self.xor().ready[0];
-        let bytes = self.operands(at).source_blocks() * BLOCK as u64;
-        let XorEngine { latency, rate, .. } = self.xor().config;
+    fn begin(&self, clock: &mut Clock) {
+        let bytes = self.ready[0].1.source_blocks() * BLOCK as u64;
+        let XorEngine { latency, rate, .. } = self.config;
         let takes = latency + Nanos((u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate)) as u64);
-        let takes = self.stretched(takes);
-        self.events.push(self.now + takes, Stage::Xor);
+        clock.begin(takes, Stage::Xor);
     }
 
-    /// The engine is done with its first command: the result goes to the cache.
-    pub(crate) fn xor_done(&mut self) {
-        let at = self.xor().ready.pop_front().expect("the engine worked on something");
-        if !self.xor().ready.is_empty() {
-            self.begin_xor();
+    /// The engine is done with its first command: gives it, and begins the next.
+    pub(crate) fn computed(&mut self, clock: &mut Clock) -> (u32, Convert) {
+        let first = self.ready.pop_front().expect("the engine worked on something");
+        if !self.ready.is_empty() {
+            self.begin(clock);
         }
-        let convert = self.operands(at);
-        let transit = self.transit_mut(at);
-        (transit.lba, transit.pages) = (convert.destination as u32, convert.chunk);
-        self.admitting.push_back((at, convert.chunk));
-        self.admit();
+        first
     }
 
-    /// The result is durable.
-    pub(crate) fn converted(&mut self, at: u32) {
-        let convert = self.operands(at);
-        self.counters.conversions += 1;
-        self.xor().taken -= convert.buffer_blocks();
-        self.forget_range(convert.source as u32, convert.source_blocks() as u32);
-        self.finish(at);
-        self.read_operands();
-        self.admit();
+    /// A conversion needs its room no longer.
+    pub(crate) fn leave(&mut self, convert: &Convert) {
+        self.taken -= convert.buffer_blocks();
+    }
+
+    /// Nothing is under way any more.
+    pub(crate) fn clear(&mut self) {
+        *self = Xor::new(self.config.clone());
     }
 }
