@@ -37,6 +37,11 @@ SERVE_FLAGS=${SERVE_FLAGS:-}
 # The Debian interpreter has libnbd's bindings; another python3 earlier in PATH has not.
 export PATH=/usr/bin:/usr/sbin:$PATH
 
+# Servers that are killed leave memory behind. What tests of earlier hours have left goes.
+export CYGNUS_KEPT_IN=/dev/shm/cygnus-tests-$UID
+mkdir -p -m 700 "$CYGNUS_KEPT_IN"
+find "$CYGNUS_KEPT_IN" -type f -mmin +120 -delete
+
 bytes() { numfmt --from=auto "${1%B}"; }
 
 # Whether the array updates in place.

@@ -36,8 +36,8 @@ esac
 export PRESET=$preset GROUP_COUNT=${groups:-3} RAID=$raid MEMBER_SIZE=${MEMBER_SIZE:-64MiB} VOLUME_SIZE=${VOLUME_SIZE:-96MiB}
 . "$(dirname "${BASH_SOURCE[0]}")/../target.sh"
 checker=${CRASHCHECK:-$BUILD/debug/cygnus-crashcheck}
-# A TRIM in place leaves the data where it is.
-if in_place; then rest+=(--trims 0); fi
+# A TRIM in place leaves the data where it is. What a log-structured array has acknowledged outlasts its server, flushed or not.
+if in_place; then rest+=(--trims 0); elif [[ $TARGET == cygnus ]]; then rest+=(--keeps 1); fi
 [[ -x $checker ]] || { echo "$checker is missing: cargo build -p cygnus-crashcheck" >&2 && exit 2; }
 dir=$(mktemp -d "$base/cygnus-crash.XXXXXX")
 

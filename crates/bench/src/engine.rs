@@ -193,8 +193,14 @@ pub(crate) async fn on_array(
 ) -> Result<(), BenchError> {
     let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
     create(rt, devices, &CreateOptions { force: true, stripe_rows: options.stripe_rows, ..shape }).await?;
-    let open =
-        OpenOptions { array: None, reactors: 1, read_only: false, map: MapRule::default(), log: Arc::new(Silent) };
+    let open = OpenOptions {
+        array: None,
+        reactors: 1,
+        read_only: false,
+        map: MapRule::default(),
+        log: Arc::new(Silent),
+        keeper: None,
+    };
     let array = Array::open(rt, devices, &open).await?;
     let size = array.status().usable.0 / (1 << 20) * (1 << 20);
     let volume = array.create_volume("v", ByteSize(size), 0).await?;

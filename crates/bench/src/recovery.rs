@@ -120,7 +120,14 @@ async fn make(reactor: &Reactor, size: u64) -> Result<(), BenchError> {
 }
 
 fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: 1, read_only: false, map: MapRule::default(), log: Arc::new(Silent) }
+    OpenOptions {
+        array: None,
+        reactors: 1,
+        read_only: false,
+        map: MapRule::default(),
+        log: Arc::new(Silent),
+        keeper: None,
+    }
 }
 
 async fn open(reactor: &Reactor) -> Result<(Array, Volume), BenchError> {

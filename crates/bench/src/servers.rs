@@ -251,6 +251,7 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
                 read_only: false,
                 map: MapRule::default(),
                 log: Arc::new(Silent),
+                keeper: None,
             };
             let array = Array::open(rt, devices, &open).await?;
             // Half of the space, so that cleaning costs little: this is about the way of a request.

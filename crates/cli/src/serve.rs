@@ -8,7 +8,7 @@ use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::output::LogLines;
 use cygnus_host::members::Assembly;
-use cygnus_server::Options;
+use cygnus_server::{KEPT_IN, Options};
 use cygnus_types::Nanos;
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ fn options(args: ServeArgs) -> Options {
         hung_after: args.hung_after.map(|span| span.0.into()),
         suspended_for: args.suspended_for.map(|span| span.0.into()),
         scrub_every: args.scrub_every.map_or(Some(Options::SCRUB_EVERY), |interval| interval.0),
+        kept_in: args.kept_in.map_or(Some(KEPT_IN.into()), |place| place.0),
         memory: args.memory.map(|size| size.0),
         max_connections: args.max_connections,
         stalled_after: args.stalled_after.map(|span| span.0.into()),

@@ -4,8 +4,8 @@ use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, JobState, JobStatus, Lag, MemoryPartStatus, MemoryStatus, Patience, RepairCounters, SuspendedStatus,
-    VolumeStatus,
+    GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, Patience, RepairCounters,
+    SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos, counted};
@@ -211,6 +211,17 @@ fn memory_sentence(memory: &MemoryStatus) -> String {
     format!("{} in use; {}", ByteSize(memory.resident_bytes), parts.join(", "))
 }
 
+/// What becomes of acknowledged writes if the server is killed.
+fn killed_sentence(kept: Option<&KeptStatus>) -> String {
+    match kept {
+        None => "what was acknowledged and not flushed is lost: nothing is kept (serve --kept-in)".into(),
+        Some(KeptStatus { place, bytes, short }) => {
+            let what = if *short { "not all that was acknowledged is" } else { "all that was acknowledged is" };
+            format!("{what} in {place} ({}) or on the members", ByteSize(*bytes))
+        }
+    }
+}
+
 fn clients_sentence(clients: &ClientsStatus) -> String {
     let trouble = [(clients.refused, "refused"), (clients.malformed, "malformed"), (clients.cut, "cut off")];
     let trouble: String =
@@ -267,6 +278,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         if memory.map_is_full() {
             out.push_str(&format!("{}{MAP_IS_FULL}\n", label("")));
         }
+    }
+    if status.served && status.in_place.is_none() {
+        out.push_str(&format!("{}{}\n", label("if killed"), killed_sentence(status.kept.as_ref())));
     }
     if let Some(clients) = &status.clients {
         out.push_str(&format!("{}{}\n", label("clients"), clients_sentence(clients)));

@@ -75,6 +75,9 @@ pub struct ArrayStatus {
     /// What only an array that updates in place has, while it is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlaceStatus>,
+    /// Where what is on its way to the members outlasts a server that is killed; absent where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptStatus>,
     /// Who has how much memory; absent while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryStatus>,
@@ -127,6 +130,7 @@ impl ArrayStatus {
             volumes: Vec::new(),
             scrub: ScrubStatus::default(),
             in_place: None,
+            kept: None,
             memory: None,
             clients: None,
             jobs: Vec::new(),
@@ -156,6 +160,17 @@ impl ArrayStatus {
         };
         by_state.max(by_findings)
     }
+}
+
+/// What a server that is killed leaves for the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptStatus {
+    /// The file, in memory.
+    pub place: String,
+    /// Memory that it takes.
+    pub bytes: u64,
+    /// Whether there was too little memory for all that was on its way at some moment.
+    pub short: bool,
 }
 
 /// What the server takes of the machine's memory.
@@ -306,6 +321,9 @@ pub struct RecoveryStatus {
     pub clean_stop: bool,
     /// The steps in their order.
     pub steps: Vec<RecoveryStep>,
+    /// Blocks that a server that was killed had in memory, and that are on the members now.
+    #[serde(default)]
+    pub restored_blocks: u64,
     /// Blocks whose newest place was found behind the checkpoint.
     pub replayed_blocks: u64,
     /// Stripes that were not wholly written when the session ended.

@@ -85,6 +85,8 @@ pub struct Log {
 pub enum Ending {
     /// SIGKILL: what was not flushed may be gone.
     Killed,
+    /// SIGKILL of a server that says that nothing answered is lost by it.
+    KilledKept,
     /// SIGTERM and exit code 0: every answered write must be there.
     Stopped,
 }
@@ -175,7 +177,8 @@ impl Settled {
         let last_flush = log.flushes.iter().map(|f| f.begin).max().unwrap_or(0);
         for (sector, &seen) in readback.iter().enumerate() {
             let past = Past { settled: self.versions[sector], ops: index.of(log, sector) };
-            let durable = |op: &Op| op.end != NEVER && (op.fua || op.end < last_flush || ending == Ending::Stopped);
+            let all = ending != Ending::Killed;
+            let durable = |op: &Op| op.end != NEVER && (op.fua || op.end < last_flush || all);
             let bar = past.newest_begin(durable);
             match past.find(seen, bar, NEVER) {
                 Ok(version) => {
@@ -398,6 +401,8 @@ mod tests {
         assert_eq!(verdict(&ops, &[], Ending::Stopped, Seen::Written(1)), Some(Fault::LostFlushed));
         assert_eq!(verdict(&ops, &[], Ending::Stopped, Seen::Written(2)), None);
         assert_eq!(verdict(&ops, &[], Ending::Stopped, Seen::Written(3)), None);
+        assert_eq!(verdict(&ops, &[], Ending::KilledKept, Seen::Written(1)), Some(Fault::LostFlushed));
+        assert_eq!(verdict(&ops, &[], Ending::KilledKept, Seen::Written(2)), None);
     }
 
     #[test]

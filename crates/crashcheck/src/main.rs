@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const USAGE: &str = "usage: cygnus-crashcheck --server SCRIPT --dir DIR [--socket PATH] [--export NAME] [--rounds N]
     [--seed N] [--lose M] [--groups N] [--width N] [--parity N] [--rounds-per-array N]
-    [--min-ms N] [--max-ms N] [--trims 0|1] [--stop-percent N] [--interrupt-percent N]
+    [--min-ms N] [--max-ms N] [--keeps 0|1] [--trims 0|1] [--stop-percent N] [--interrupt-percent N]
 exit code: 0 every round right, 1 something wrong, 2 usage";
 
 fn main() -> ExitCode {
@@ -59,6 +59,7 @@ fn parse(args: impl Iterator<Item = String>) -> Result<(Site, Plan), String> {
             width: flags.number("width", 3)? as usize,
             parity: flags.number("parity", 1)? as usize,
         },
+        keeps: flags.number("keeps", 0)? != 0,
         trims: flags.number("trims", 1)? != 0,
         load_ms: (flags.number("min-ms", 200)?, flags.number("max-ms", 1500)?),
         stop_percent: flags.number("stop-percent", 10)?,

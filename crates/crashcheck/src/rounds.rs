@@ -28,6 +28,8 @@ pub struct Plan {
     pub geometry: Geometry,
     /// Load period, milliseconds, from and to.
     pub load_ms: (u64, u64),
+    /// Whether a kill may lose nothing that was answered.
+    pub keeps: bool,
     /// Whether what is trimmed reads back as zeros, so that it may be trimmed.
     pub trims: bool,
     /// Rounds that end in a clean stop instead of a kill.
@@ -180,7 +182,8 @@ impl Round<'_> {
     }
 
     fn run(&mut self, array: &mut Array, server: Server) -> Result<(Server, Tally, String), RunError> {
-        let ending = if self.rng.percent(self.plan.stop_percent) { Ending::Stopped } else { Ending::Killed };
+        let killed = if self.plan.keeps { Ending::KilledKept } else { Ending::Killed };
+        let ending = if self.rng.percent(self.plan.stop_percent) { Ending::Stopped } else { killed };
         let (from, to) = self.plan.load_ms;
         let period = Duration::from_millis(from + self.rng.below(to - from + 1));
         let outcome = self.load(array, server, period, ending)?;
@@ -234,7 +237,7 @@ impl Round<'_> {
             let ended = match (hung, early, ending) {
                 (_, Err(e), _) => Err(e),
                 (true, ..) => Err(server.hung("answering the first request")),
-                (_, _, Ending::Killed) => {
+                (_, _, Ending::Killed | Ending::KilledKept) => {
                     server.kill();
                     Ok(())
                 }

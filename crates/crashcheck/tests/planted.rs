@@ -24,6 +24,7 @@ fn plan(seed: u64, rounds: u64) -> Plan {
         lose: 0,
         geometry: Geometry { groups: 1, width: 1, parity: 0 },
         load_ms: (50, 200),
+        keeps: false,
         trims: true,
         stop_percent: 0,
         interrupt_percent: 20,

@@ -375,7 +375,11 @@ impl Array {
         // Of an array that ended cleanly an opening takes a member that lacks more than the last superblock for an old copy.
         Committer::of(reactor).until_all_are_on_record().await.map_err(ArrayError::Faulted)?;
         reactor.home().state.borrow_mut().clean = true;
-        Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)
+        Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+        if let Some(kept) = reactor.shared.kept.get() {
+            kept.end();
+        }
+        Ok(())
     }
 
     /// For how long requests wait for members while the array is suspended; for ever if nobody says anything. Then they

@@ -34,7 +34,7 @@ use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
 use crate::recover::assemble::{Outsiders, assemble, assemble_members};
 use crate::recover::gone::LostBlocks;
-use crate::recover::open::{OpenOptions, Silent, build, load, open, recount};
+use crate::recover::open::{OpenOptions, Silent, build, load, miscount, open, sort_segments};
 use crate::recover::replay::Replayed;
 use crate::space::segments::SegIx;
 use crate::work::Work;
@@ -186,8 +186,10 @@ async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState
             findings.push(Finding::new(FindingKind::LostStripe, replayed.lost.error(reactor).to_string()));
         }
     }
-    maps::drop_impossible(reactor, findings);
-    recount(reactor, state, &mut steps);
+    sort_segments(reactor, state, &mut steps);
+    if let Some(what) = miscount(&reactor.shared) {
+        findings.push(Finding::new(FindingKind::Count, format!("the counts do not follow the maps: {what}")));
+    }
     if let Some(root) = state.roots[0].as_ref().filter(|_| state.clean)
         && root.mapped_blocks != reactor.shared.held.blocks()
     {

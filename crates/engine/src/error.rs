@@ -295,6 +295,17 @@ pub enum ArrayError {
     /// The request itself makes no sense.
     #[error("{0}")]
     Invalid(String),
+    /// A server that was killed has left what it had in memory, and that cannot be put on the members.
+    #[error(
+        "what the server that was killed had in memory ({place}) cannot be put on the members: {why}; open again when that \
+         is mended, or by force without it: what was acknowledged since the last flush may be lost then"
+    )]
+    Remains {
+        /// Where it is.
+        place: String,
+        /// What is in the way.
+        why: String,
+    },
     /// A member device is too small.
     #[error("{device} is too small: {size}, and each member needs at least {need}")]
     TooSmall {

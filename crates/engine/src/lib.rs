@@ -70,3 +70,4 @@ pub use status::{ArrayStatus, ErrorCounts, GroupStatus, MemberStatus, SpareStatu
 pub use survey::{BlockLocation, BlockSummary, SegmentInfo};
 pub use volume::Volume;
 pub use work::Work;
+pub use write::kept::KeptStatus;

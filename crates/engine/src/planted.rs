@@ -39,6 +39,10 @@ pub enum Bug {
     LostCountsAsUnwritten,
     /// Recovery goes on with what it finds, though something durable is not there any more.
     LossIsOverlooked,
+    /// What a killed process has left is found, and not put on the devices.
+    RemainsStayBehind,
+    /// What recovery replaces in the maps goes on being counted.
+    ReplacedCountsOn,
 }
 
 #[cfg(debug_assertions)]

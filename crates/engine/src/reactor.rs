@@ -134,6 +134,9 @@ impl Reactor {
         let lowest = outstanding.keys().next().copied();
         let seq = self.shared.stripes.take(self.index(), lowest);
         outstanding.insert(seq, lane);
+        if let Some(kept) = self.shared.kept.get() {
+            kept.note_number(self.rt.id(), seq);
+        }
         seq
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
 use cygnus_policy::Policies;
@@ -23,6 +23,7 @@ use crate::space::protections::Protections;
 use crate::space::segments::SegmentTable;
 use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
+use crate::write::kept::Kept;
 use crate::write::numbers::StripeNumbers;
 
 /// One read in the upper half of [`GroupShared::reads`].
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     volumes: RwLock<BTreeMap<VolumeId, Arc<VolumeState>>>,
     /// The sequences of stripes.
     pub stripes: StripeNumbers,
+    /// What a server that is killed leaves, if anything is kept.
+    pub kept: OnceLock<Arc<Kept>>,
     durable: AtomicU64,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
@@ -115,6 +118,7 @@ impl Shared {
             totals: Totals::default(),
             volumes: RwLock::default(),
             stripes: StripeNumbers::new(parts.first_stripe_seq, parts.reactors),
+            kept: OnceLock::new(),
             durable: AtomicU64::new(parts.first_stripe_seq),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),

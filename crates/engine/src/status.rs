@@ -18,6 +18,7 @@ use crate::read::pace::MemberPace;
 use crate::space::role::GroupRole;
 use crate::space::segments::SegState;
 use crate::volume_state::VolumeState;
+use crate::write::kept::KeptStatus;
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]
@@ -58,6 +59,8 @@ pub struct ArrayStatus {
     pub requests_wait: Nanos,
     /// Groups.
     pub groups: Vec<GroupStatus>,
+    /// Where what is on its way to the devices outlasts the process, if it does.
+    pub kept: Option<KeptStatus>,
     /// How it is as a whole.
     pub health: ArrayHealth,
     /// Members, in order.
@@ -330,6 +333,7 @@ impl<'a> Overview<'a> {
             suspended_for: suspended.as_ref().map_or(Nanos::ZERO, |of| self.reactor.rt.now().since(of.since)),
             suspended,
             requests_wait: shared.suspension.requests_wait(),
+            kept: shared.kept.get().map(|kept| kept.status()),
             spares: state
                 .spares
                 .iter()

@@ -125,6 +125,8 @@ fn the_document_says_what_the_code_does() {
         table::<packed::PackedHead>(),
         table::<packed::PackedEntry>(),
         table::<intent::RawIntent>(),
+        table::<kept::RawKept>(),
+        table::<kept::RawRecord>(),
     ];
     let wanted = regenerated(&document, &blocks);
     if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -7,6 +7,7 @@
 //! | what a stripe holds, and what protects it | [`stripe`], [`entry`], [`protection`] |
 //! | the dumped map | [`checkpoint`] |
 //! | what a crash of an array in place may have left unfinished | [`intent`] |
+//! | what a killed server leaves, in memory | [`kept`] |
 //! | what other software left on a disk | [`probe`] |
 //!
 //! Rules that every structure obeys:
@@ -29,6 +30,7 @@ pub mod entry;
 pub mod geometry;
 pub mod header_parts;
 pub mod intent;
+pub mod kept;
 pub mod layout;
 pub mod packed;
 pub mod probe;
@@ -52,6 +54,7 @@ pub use entry::{Discard, Entry, Kind};
 pub use geometry::{Geometry, GeometryError, Role, Rotation};
 pub use header_parts::HeaderParts;
 pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, UnverifiedIntent};
+pub use kept::{KEPT_NUMBERS, KeptError, KeptHeader, KeptPlace, KeptShape, KeptStripe};
 pub use layout::{Extent, Layout, LayoutError, Place, allocate};
 pub use packed::{PackedError, PackedPage, checkpoint_pages};
 pub use probe::{Probe, probe, probe_with_tail};

@@ -40,7 +40,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    const fn from_byte(byte: u8) -> Option<Stream> {
+    pub(crate) const fn from_byte(byte: u8) -> Option<Stream> {
         match byte {
             1 => Some(Stream::Clients),
             2 => Some(Stream::Relocation),

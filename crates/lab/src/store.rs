@@ -116,6 +116,7 @@ impl Store {
                     read_only: false,
                     map: MapRule::default(),
                     log: Arc::new(Silent),
+                    keeper: None,
                 };
                 let array = Array::open(rt, devices, &open).await?;
                 let peers = attach(&array, cores);

@@ -36,6 +36,8 @@ const NOWHERE: u32 = u32::MAX;
 enum Home {
     Arena,
     Slab,
+    /// It was adopted, and goes with the buffer.
+    Own,
 }
 
 struct Chunk {
@@ -47,6 +49,8 @@ struct Chunk {
     blank_from: Cell<u32>,
     /// The system has its pages back.
     given_back: Cell<bool>,
+    /// The mapping of an adopted one.
+    _own: Option<Pages>,
 }
 
 impl Chunk {
@@ -222,6 +226,15 @@ impl BufPool {
         Buf { chunk, pool: self.0.clone(), len: len as u32 }
     }
 
+    /// A buffer of all of a mapping, which goes with the last handle to it. The pool neither counts nor recycles it.
+    pub fn adopt(&self, pages: Pages) -> Buf {
+        let len = pages.len();
+        let (memory, class) = (pages.start(), class_of(len) as u8);
+        let (refs, blank_from, given_back) = (Cell::new(1), Cell::new(NOWHERE), Cell::new(false));
+        let chunk = Chunk { memory, class, home: Home::Own, refs, blank_from, given_back, _own: Some(pages) };
+        Buf { chunk: NonNull::from(Box::leak(Box::new(chunk))), pool: self.0.clone(), len: len as u32 }
+    }
+
     /// Gives back to the system the memory of all buffers outside the arena that were not used since the last call.
     pub fn give_back(&self) {
         for (class, list) in self.0.free.borrow_mut().iter_mut().enumerate() {
@@ -268,7 +281,8 @@ impl Pool {
             self.beyond.set(self.beyond.get() + bytes);
         }
         let given_back = Cell::new(false);
-        let chunk = Chunk { memory, class: class as u8, home, refs: Cell::new(0), blank_from, given_back };
+        let refs = Cell::new(0);
+        let chunk = Chunk { memory, class: class as u8, home, refs, blank_from, given_back, _own: None };
         NonNull::from(Box::leak(Box::new(chunk)))
     }
 }
@@ -383,7 +397,14 @@ impl Drop for Buf {
         let chunk = self.chunk();
         let refs = chunk.refs.get() - 1;
         chunk.refs.set(refs);
-        if refs == 0 {
+        if refs > 0 {
+            return;
+        }
+        if chunk.home == Home::Own {
+            // SAFETY: a chunk with memory of its own is made by Box::leak in `adopt` alone, and never comes to a free list, so the
+            // pool does not free it too. The count says that no other handle is left, and this one does not look at it again.
+            drop(unsafe { Box::from_raw(self.chunk.as_ptr()) });
+        } else {
             self.pool.free.borrow_mut()[chunk.class as usize].chunks.push(self.chunk);
         }
     }

@@ -14,7 +14,7 @@ use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
     Buf, BufPool, BufSlice, Capabilities, Completion, DeviceIx, DeviceWatch, Driver, Events, Extra, Halt, IoError,
-    ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, patience,
+    KeptFile, ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, patience,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
@@ -102,6 +102,14 @@ impl Runtime {
     /// A buffer from this reactor's pool; see [`BufPool::alloc`].
     pub fn alloc(&self, len: usize) -> Buf {
         self.0.pool.alloc(len)
+    }
+
+    /// A buffer of kept memory that is reserved.
+    ///
+    /// # Errors
+    /// When the system does not map it.
+    pub fn alloc_kept(&self, kept: &KeptFile, offset: u64, len: usize) -> std::io::Result<Buf> {
+        kept.map(offset, len).map(|pages| self.0.pool.adopt(pages))
     }
 
     /// Returns to the system what buffers have not needed for a while; see [`BufPool::give_back`].

@@ -18,6 +18,7 @@ mod driver;
 mod executor;
 mod extra;
 mod fault;
+mod kept;
 mod mailbox;
 mod memory;
 mod op;
@@ -35,6 +36,7 @@ pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};
 pub use extra::{Conversion, Extra, ZoneInfo};
 pub use fault::{IoError, IoErrorKind};
+pub use kept::{Keeper, KeptFile, KeptNumbers};
 pub use mailbox::Message;
 pub use memory::{MemoryPart, MemoryUse};
 pub use op::{

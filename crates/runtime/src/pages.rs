@@ -1,9 +1,12 @@
 //! Large pieces of zeroed memory in huge pages, where the system grants them: what is accessed at random costs a walk of
 //! the page tables for each access otherwise, which in a virtual machine means both the guest's and the host's.
 
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// An anonymous mapping. It takes memory as it is touched, and goes when this is dropped.
+/// A mapping. It takes memory as it is touched, and goes when this is dropped.
 pub struct Pages {
     start: NonNull<u8>,
     len: usize,
@@ -44,12 +47,35 @@ impl Pages {
         Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len }
     }
 
+    /// Maps bytes of a file that lies in memory. What is stored there outlasts this process.
+    ///
+    /// # Errors
+    /// When the system does not map them.
+    pub fn shared(file: &File, offset: u64, len: usize) -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: without MAP_FIXED the kernel chooses an address where nothing is mapped, so no existing memory is touched; the
+        // descriptor is open as long as `file` is borrowed, and the mapping outlives it. A failure is an answer, looked at below.
+        let start = unsafe {
+            libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, file.as_raw_fd(), offset as i64)
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len })
+    }
+
     /// A mapping whose owner was forgotten and kept only the address.
     ///
     /// # Safety
     /// `start` is that of a mapping of `len` bytes made by [`Pages::zeroed`] or [`Pages::sparse`], and nobody else owns it.
     pub unsafe fn from_start(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len }
+    }
+
+    /// Bytes of it.
+    #[allow(clippy::len_without_is_empty, reason = "a mapping is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
     }
 
     /// The first byte.
@@ -60,8 +86,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: `start` and `len` are those of one mapping, made by `advised` and owned by this alone, so it is unmapped once
-        // and whole. Pointers into it are only made by unsafe code of the owner, which must not use them any more.
+        // SAFETY: `start` and `len` are those of one mapping, made by `advised` or `shared` and owned by this alone, so it is
+        // unmapped once and whole. Pointers into it are only made by unsafe code of the owner, which must not use them any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }

@@ -36,6 +36,7 @@ impl Served for Array {
             read_only: false,
             map: plan.memory.map_rule(),
             log: plan.log.clone(),
+            keeper: plan.keeper.clone(),
         };
         let opened = match plan.by_force {
             true => Array::open_by_force(rt, devices, &options).await,

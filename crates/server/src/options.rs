@@ -24,6 +24,8 @@ pub struct Options {
     pub scrub_every: Option<Duration>,
     /// Memory that it takes at most.
     pub memory: Option<ByteSize>,
+    /// Directory, in memory, where what is on its way to the members outlasts a server that is killed; `None`: nothing does.
+    pub kept_in: Option<PathBuf>,
     /// Connections that there may be.
     pub max_connections: Option<u32>,
     /// After what time a client is not waited for any more.

@@ -10,7 +10,7 @@ use crate::options::{Ready, RecordTo, Voice};
 use crate::record::{Recorder, Recording};
 use cygnus_control::status::ClientsStatus;
 use cygnus_host::state::{ArrayRecord, StateDir};
-use cygnus_runtime::Runtime;
+use cygnus_runtime::{Keeper, Runtime};
 use cygnus_target::{ArrayExports, BoundListener, Exports, Server, ServerConfig, ServerStats, SessionStats};
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::Reactor;
@@ -42,6 +42,8 @@ pub struct Plan {
     pub scrub_every: Option<Duration>,
     pub voice: Arc<dyn Voice>,
     pub log: Arc<ServerLog>,
+    /// Who keeps what is on its way to the members, if anybody does.
+    pub keeper: Option<Arc<dyn Keeper>>,
     /// Who may take how much memory, and how many connections there may be.
     pub memory: Memory,
     /// After what time a client is not waited for any more, if not as the server has it.

@@ -1,6 +1,7 @@
 //! What is checked and bound before a reactor starts.
 
 use crate::event::ServerEvent;
+use crate::kept::KeptAt;
 use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::options::{Options, Voice};
@@ -10,8 +11,10 @@ use cygnus_control::client::Client;
 use cygnus_host::devices;
 use cygnus_host::members::Assembly;
 use cygnus_host::state::StateDir;
+use cygnus_runtime::Keeper;
 use cygnus_target::{BoundListener, ListenAddress, ListenError};
 use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -40,14 +43,17 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         let level = assembly.newest.state.preset.clone();
         return Err(ServeError::OneReactor { array: record.name, level });
     }
+    let array = assembly.newest.array;
+    let keeper = |dir: &PathBuf| Arc::new(KeptAt::new(dir, array)) as Arc<dyn Keeper>;
     let plan = Plan {
+        keeper: options.kept_in.as_ref().map(keeper),
         memory: Memory::plan(options.memory, options.max_connections, reactors, !in_place)?,
         stalled_after: options.stalled_after,
         idle_after: options.idle_after,
         name: record.name.clone(),
         record: Mutex::new(record),
         state: state.clone(),
-        array: assembly.newest.array,
+        array,
         in_place,
         by_force: options.by_force,
         reactors,

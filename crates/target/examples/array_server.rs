@@ -28,8 +28,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (rt, devices) = (&reactor.rt, &reactor.devices);
         let shape = CreateOptions::new("tank", Preset::LogRaid, 1, 4, 1);
         create(rt, devices, &CreateOptions { force: true, ..shape }).await?;
-        let open =
-            OpenOptions { array: None, reactors: 1, read_only: false, map: MapRule::default(), log: Arc::new(Stderr) };
+        let open = OpenOptions {
+            array: None,
+            reactors: 1,
+            read_only: false,
+            map: MapRule::default(),
+            log: Arc::new(Stderr),
+            keeper: None,
+        };
         let array = Array::open(rt, devices, &open).await?;
         // Half of the space, so that cleaning costs little: this is about the way there, not about cleaning.
         let size = ((array.status().usable.0 / 2) >> 20) << 20;

@@ -108,7 +108,14 @@ async fn until(rt: &Runtime, is_so: impl Fn() -> bool) {
 }
 
 fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: REACTORS, read_only: false, map: MapRule::default(), log: Arc::new(Quiet) }
+    OpenOptions {
+        array: None,
+        reactors: REACTORS,
+        read_only: false,
+        map: MapRule::default(),
+        log: Arc::new(Quiet),
+        keeper: None,
+    }
 }
 
 async fn home(Reactor { rt, devices, .. }: Reactor, plan: &Plan) {

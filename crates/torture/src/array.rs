@@ -6,7 +6,7 @@ use cygnus_engine::{
     Array as Engine, ArrayPeer, CreateOptions, Log, MapRule, OpenOptions, Readmitted, Volume, VolumeAdminError,
     VolumeError,
 };
-use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
+use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
 use cygnus_types::{BLOCK, ByteSize};
 
@@ -33,7 +33,7 @@ impl Log for Listener {
 pub(crate) fn options(reactors: usize) -> OpenOptions {
     // Chunks of the map become dense, and thin again, with the few blocks that there are.
     let map = MapRule { dense_from: 24, ..MapRule::default() };
-    OpenOptions { array: None, reactors, read_only: false, map, log: Arc::new(Listener) }
+    OpenOptions { array: None, reactors, read_only: false, map, log: Arc::new(Listener), keeper: None }
 }
 
 /// Blocks that volumes can hold in an array of this shape.
@@ -101,9 +101,10 @@ impl Array {
         devices: &[DeviceInfo],
         reactors: usize,
         by_force: bool,
+        keeper: Option<Arc<dyn Keeper>>,
     ) -> Result<Result<Self, String>, Halt> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
-        let options = options(reactors);
+        let options = OpenOptions { keeper, ..options(reactors) };
         let opened = run_with_patience(cluster, async move {
             match by_force {
                 true => Engine::open_by_force(&rt, &devices, &options).await,

@@ -176,6 +176,17 @@ impl Block {
         !self.in_flight.is_empty() || self.log.last().is_some_and(|entry| entry.since > durable)
     }
 
+    /// The process was killed, and nothing else: what it had acknowledged is there, and of what was in flight anything. A power
+    /// cut that comes before the next flush may leave what one before would have left.
+    pub(crate) fn lose_process(&mut self, now: u64) {
+        if self.in_flight.is_empty() {
+            return;
+        }
+        self.candidates = self.possible().into_iter().map(|content| Candidate { content, includes: 0 }).collect();
+        self.in_flight.clear();
+        self.note(now);
+    }
+
     /// Power is cut; `flushed` is the start of the volume's last flush. What survives is durable from `now` on.
     pub(crate) fn lose_power(&mut self, flushed: u64, now: u64) {
         if self.log.is_empty() {

@@ -100,6 +100,13 @@ impl Shared {
         self.oracle.borrow_mut().lose_power(at, what);
     }
 
+    /// Every client died, and nothing that was acknowledged with it.
+    pub(crate) fn process_was_killed(&self, at: Nanos) {
+        self.working.set(0);
+        self.stop.set(false);
+        self.oracle.borrow_mut().lose_process(at);
+    }
+
     /// Starts a task that counts as working until it ends.
     pub(crate) fn spawn(self: &Rc<Self>, rt: &Runtime, work: impl Future<Output = ()> + 'static) {
         self.working.set(self.working.get() + 1);

@@ -366,6 +366,24 @@ impl Oracle {
         self.volume(volume).forgone.gone().collect()
     }
 
+    /// Whether all that was acknowledged can be told: nothing was lost with the caches of devices or given up by force.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.volumes.values().all(|volume| volume.exposed.is_empty() && volume.forgone.gone().next().is_none())
+    }
+
+    /// The process was killed, and what it had acknowledged has outlasted it.
+    pub(crate) fn lose_process(&mut self, at: Nanos) {
+        let now = self.tick();
+        let numbers: Vec<u32> = self.volumes.keys().copied().collect();
+        for volume in self.volumes.values_mut() {
+            volume.blocks.values_mut().for_each(|block| block.lose_process(now));
+            volume.reads.clear();
+        }
+        for volume in numbers {
+            self.tell(at, volume, 0..0, "process killed, all is kept".into());
+        }
+    }
+
     /// Power was cut, or the process killed: whatever was not durable may be gone.
     pub(crate) fn lose_power(&mut self, at: Nanos, what: &str) {
         let now = self.tick();

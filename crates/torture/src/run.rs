@@ -57,6 +57,8 @@ impl Run<'_> {
         let story = self.story;
         for (number, cycle) in story.cycles.iter().enumerate() {
             journal::tell(format!("{} cycle {number}", self.world.now()));
+            let next = story.cycles.get(number + 1);
+            self.is_doomed = next.is_some_and(|next| next.force.is_some() || next.beyond.is_some());
             self.cycle(cycle)?;
         }
         // A last look, with nothing going on.
@@ -107,6 +109,8 @@ impl Run<'_> {
         }
         if let Some(force) = &cycle.force {
             self.go_beyond(force);
+            // What would come of it is foretold by a check, which knows nothing of what is in memory.
+            self.machine_went_down();
         }
         if let Some(beyond) = &cycle.beyond {
             self.rots_beyond(beyond);
@@ -125,7 +129,7 @@ impl Run<'_> {
             None => Ok(()),
         };
         let ended = match administered.and_then(|()| self.torment(&session, cycle)) {
-            Ok(()) => self.finish(session, cycle.ending),
+            Ok(()) => self.finish(session, cycle),
             Err(Trouble::PowerCut) => {
                 self.after_power_cut(session, "power cut");
                 Ok(())

@@ -74,6 +74,8 @@ pub(crate) struct Shape {
     pub(crate) spares: u16,
     /// Whether the members take as long as a modelled drive does, with its cache and collection, instead of some time.
     pub(crate) modelled: bool,
+    /// Whether what is on its way to the members outlasts a process that is killed.
+    pub(crate) keeps: bool,
 }
 
 impl Shape {

@@ -15,6 +15,8 @@ pub struct Tally {
     pub power_cuts: u64,
     /// Processes killed with the power on.
     pub kills: u64,
+    /// Of these, after which all that was acknowledged had to be there.
+    pub kept: u64,
     /// Clean stops.
     pub clean_stops: u64,
     /// Power cuts while the array was being opened or closed.
@@ -109,6 +111,7 @@ impl Tally {
             blocks_checked,
             power_cuts,
             kills,
+            kept,
             clean_stops,
             cuts_in_transit,
             passing,

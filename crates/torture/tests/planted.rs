@@ -145,3 +145,13 @@ fn lost_blocks_that_count_as_unwritten() {
 fn losses_that_recovery_overlooks() {
     is_caught(Bug::LossIsOverlooked, Tier::Beyond, SHORT);
 }
+
+#[test]
+fn remains_of_a_killed_process_that_stay_behind() {
+    is_caught(Bug::RemainsStayBehind, Tier::Plain, SHORT);
+}
+
+#[test]
+fn what_is_replaced_and_counted_on() {
+    is_caught(Bug::ReplacedCountsOn, Tier::Plain, SHORT);
+}

@@ -208,8 +208,14 @@ impl Bed {
             ..CreateOptions::new("bench", Preset::LogRaid, 1, DATA, 1)
         };
         create(&rt, &devices[..MEMBERS], &how).await?;
-        let open =
-            OpenOptions { array: None, reactors: 1, read_only: false, map: MapRule::default(), log: Arc::new(Silent) };
+        let open = OpenOptions {
+            array: None,
+            reactors: 1,
+            read_only: false,
+            map: MapRule::default(),
+            log: Arc::new(Silent),
+            keeper: None,
+        };
         let array = Array::open(&rt, &devices[..MEMBERS], &open).await?;
         let size = live.min(array.status().usable.0) / PIECE * PIECE;
         let volume = array.create_volume("v", ByteSize(size), 0).await?;

@@ -1,6 +1,6 @@
 //! `cygnus serve`
 
-use super::values::{Interval, Size, Span, ValueError, parse_hung_after};
+use super::values::{Interval, KeptIn, Size, Span, ValueError, parse_hung_after};
 use clap::{Args, ValueEnum};
 use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
@@ -88,6 +88,10 @@ pub struct ServeArgs {
     /// machine's, or three quarters of what its control group may take]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
+    /// Directory of a file system in memory (tmpfs), where writes that were acknowledged and are not on the members yet outlast
+    /// a server that is killed; the next one puts them there. 'none': they are lost then [default: /dev/shm]
+    #[arg(long, value_name = "DIR|none", env = "CYGNUS_KEPT_IN", hide_env_values = true)]
+    pub kept_in: Option<KeptIn>,
     /// Connections that there may be; one host, or one user of this machine, may have half of them [default: 2048]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub max_connections: Option<u32>,

@@ -6,6 +6,7 @@ use cygnus_policy::LatencyRule;
 use cygnus_types::{BLOCK, ByteSize, Nanos};
 use serde::Deserialize;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
@@ -70,6 +71,24 @@ impl FromStr for Interval {
         match text.parse::<Span>()?.0 {
             Duration::ZERO => bad(format!("'{text}' is no interval: write never to do without")),
             span => Ok(Self(Some(span))),
+        }
+    }
+}
+
+/// Where writes outlast a server that is killed: an absolute path, or `none`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptIn(pub Option<PathBuf>);
+
+impl FromStr for KeptIn {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text {
+            "none" => Ok(Self(None)),
+            path if path.starts_with('/') => Ok(Self(Some(path.into()))),
+            _ => bad(format!(
+                "'{text}' is no absolute path: write one of a directory in memory, such as /dev/shm, or none"
+            )),
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn wipe(members: &[PathBuf]) -> Result<(), Failure> {
 
 /// How a stopped array is opened, for a command.
 fn options(array: Uuid, read_only: bool, log: Arc<dyn Log>) -> OpenOptions {
-    OpenOptions { array: Some(array), reactors: 1, read_only, map: MapRule::default(), log }
+    OpenOptions { array: Some(array), reactors: 1, read_only, map: MapRule::default(), log, keeper: None }
 }
 
 /// Opens a stopped array, recovering it if need be, does something with it, and closes it cleanly.

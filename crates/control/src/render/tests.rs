@@ -83,6 +83,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         }],
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         in_place: None,
+        kept: Some(KeptStatus { place: "/dev/shm/cygnus-01".into(), bytes: 8 << 20, short: false }),
         memory: None,
         clients: None,
         jobs: Vec::new(),
@@ -115,6 +116,7 @@ tank: healthy, served; swan, 2 R-groups of 2+1
   segment    8 MiB on each member
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
   scrubbed   2 h 5 min ago
+  if killed  all that was acknowledged is in /dev/shm/cygnus-01 (8 MiB) or on the members
   nbd        nbd://127.0.0.1:10809
   opened     after a clean stop, in 1.5 ms
 

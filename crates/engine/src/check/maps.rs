@@ -1,4 +1,4 @@
-//! The maps against the summaries: entries that point nowhere, and those that no summary knows.
+//! The maps against the summaries: entries that no summary knows, and blocks that are lost.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -44,18 +44,6 @@ impl Matched {
     fn contains(&self, place: &Place) -> bool {
         let (word, bit) = self.bit(place.column, place.row);
         self.bits[word] & bit != 0
-    }
-}
-
-/// Takes entries out of the maps that cannot be followed, and reports them.
-pub(crate) fn drop_impossible(reactor: &Rc<Reactor>, findings: &mut Vec<Finding>) {
-    for volume in reactor.shared.volumes() {
-        let impossible = volume.controller.give_up(|_, entry| reactor.shared.layout.locate(entry.pba()).is_none());
-        for (lba, entry) in impossible {
-            let block = block_name(reactor, volume.id, lba);
-            let text = format!("{block} is mapped to {}, beyond the array: restore it from a backup", entry.pba());
-            findings.push(Finding::new(FindingKind::Map, text).of_block(volume.id, lba));
-        }
     }
 }
 

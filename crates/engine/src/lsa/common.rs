@@ -4,15 +4,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{Kind, MapEntry};
+use cygnus_format::{Kind, Layout, MapEntry};
 use cygnus_types::{Lba, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
 use crate::lsa::l2p::MapMemory;
 use crate::lsa::order::WriteOrder;
+use crate::lsa::pages::PageReader;
 use crate::lsa::rule::MapRule;
+use crate::lsa::tally::Tally;
+use crate::planted::{self, Bug};
 use crate::space::held::Held;
-use crate::space::segments::SegmentTable;
+use crate::space::segments::{SegIx, SegmentTable};
+use crate::volume_state::VolumeState;
 
 /// See the module's text.
 pub(crate) struct Controllers {
@@ -119,19 +123,6 @@ impl Controllers {
         is_back
     }
 
-    /// Counts a volume's blocks afresh from its map, adding them to the segments; when the array is opened.
-    pub(crate) fn recount(&self, of: &Controller) {
-        let mut held = 0;
-        of.for_each_held(MAX_VOLUME_BLOCKS, |_, entry| {
-            held += 1;
-            if entry.is_mapped() {
-                self.segments.add_live(self.segments.of(entry.pba()), 1);
-            }
-        });
-        of.held.store(held, Ordering::Relaxed);
-        self.held.add(held);
-    }
-
     /// Parts of the maps that were replaced until now can go when all reactors have answered a message from now on.
     pub(crate) fn begin_settling<'a>(&self, all: impl Iterator<Item = &'a Controller>) {
         self.memory.begin_round(all.map(|controller| &controller.map));
@@ -159,5 +150,77 @@ impl Controllers {
             }
             (true, true) | (false, false) => {}
         }
+    }
+}
+
+/// What recovery does before anybody else uses the maps. The counts follow it from the first page on, as they follow clients.
+impl Controllers {
+    /// A checkpoint's pages are in the maps. Returns the volumes.
+    pub(crate) fn has_read(&self, pages: PageReader) -> Vec<Arc<VolumeState>> {
+        let (volumes, tally) = pages.into_parts();
+        tally.counted().for_each(|(seg, live)| self.segments.add_live(seg, live));
+        self.held.add(volumes.iter().map(|volume| volume.controller.held()).sum());
+        volumes
+    }
+
+    /// A write that a stripe tells of is the newest of its block.
+    pub(crate) fn replay_write(&self, of: &Controller, lba: Lba, entry: MapEntry) {
+        self.segments.add_live(self.segments.of(entry.pba()), 1);
+        let old = of.map.swap(lba, entry);
+        if !planted::is(Bug::ReplacedCountsOn) {
+            self.replaced(of, old, true);
+        }
+    }
+
+    /// A discard that a stripe tells of. Writes that are newer are replayed after it.
+    pub(crate) fn replay_discard(&self, of: &Controller, from: Lba, blocks: u64) {
+        of.clear(from, blocks, |old| self.replaced(of, old, false));
+    }
+
+    /// Forgets every block for which `is_gone` says so; returns these, and what was said of each.
+    pub(crate) fn give_up(
+        &self,
+        of: &Controller,
+        mut is_gone: impl FnMut(Lba, MapEntry) -> bool,
+    ) -> Vec<(Lba, MapEntry)> {
+        let mut gone = Vec::new();
+        of.for_each_mapped(|lba, entry| {
+            if is_gone(lba, entry) {
+                gone.push((lba, entry));
+            }
+        });
+        for &(lba, _) in &gone {
+            self.replaced(of, of.map.clear(lba), false);
+        }
+        gone
+    }
+
+    /// Counts afresh, by a walk of all maps, and says where the counts that have followed them are others.
+    ///
+    /// # Errors
+    /// When they are.
+    pub(crate) fn recount(&self, layout: &Layout, volumes: &[Arc<VolumeState>]) -> Result<(), String> {
+        let (mut tally, mut all) = (Tally::default(), 0);
+        for VolumeState { name, controller, .. } in volumes.iter().map(|volume| &**volume) {
+            let mut held = 0;
+            controller.for_each_held(MAX_VOLUME_BLOCKS, |_, entry| {
+                held += 1;
+                if entry.is_mapped() {
+                    tally.add(layout, entry.pba());
+                }
+            });
+            if held != controller.held() {
+                return Err(format!("volume {name:?} holds {held} blocks, and {} are counted", controller.held()));
+            }
+            all += held;
+        }
+        if all != self.held.blocks() {
+            return Err(format!("all volumes hold {all} blocks, and {} are counted", self.held.blocks()));
+        }
+        let differs = |&seg: &SegIx| tally.of(seg) != self.segments.live(seg);
+        self.segments.all().find(differs).map_or(Ok(()), |seg| {
+            let ((group, segment), live) = (self.segments.locate(seg), self.segments.live(seg));
+            Err(format!("{} blocks of {group} {segment} are current, and {live} are counted", tally.of(seg)))
+        })
     }
 }

@@ -157,30 +157,3 @@ impl Controller {
         }
     }
 }
-
-/// What recovery does before anybody else uses the map, and before its blocks are counted.
-impl Controller {
-    /// A write that a stripe tells of is the newest of its block.
-    pub(crate) fn replay_write(&self, lba: Lba, entry: MapEntry) {
-        self.map.swap(lba, entry);
-    }
-
-    /// A discard that a stripe tells of. Writes that are newer are replayed after it.
-    pub(crate) fn replay_discard(&self, from: Lba, blocks: u64) {
-        self.clear(from, blocks, |_| {});
-    }
-
-    /// Forgets every block for which `is_gone` says so; returns these, and what was said of each.
-    pub(crate) fn give_up(&self, mut is_gone: impl FnMut(Lba, MapEntry) -> bool) -> Vec<(Lba, MapEntry)> {
-        let mut gone = Vec::new();
-        self.for_each_mapped(|lba, entry| {
-            if is_gone(lba, entry) {
-                gone.push((lba, entry));
-            }
-        });
-        gone.iter().for_each(|&(lba, _)| {
-            self.map.clear(lba);
-        });
-        gone
-    }
-}

@@ -9,11 +9,12 @@ mod l2p;
 mod order;
 mod pages;
 mod rule;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use common::Controllers;
 pub use controller::MAX_VOLUME_BLOCKS;
 pub(crate) use controller::{Controller, Publish, Published, region_of};
-pub(crate) use pages::{PageWriter, take_in};
+pub(crate) use pages::{PageReader, PageWriter};
 pub use rule::MapRule;

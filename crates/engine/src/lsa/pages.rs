@@ -4,12 +4,14 @@
 //! several volumes together.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cygnus_format::{Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage};
 use cygnus_types::{BLOCK, Lba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
 use crate::lsa::l2p::PAGE_ENTRIES;
+use crate::lsa::tally::Tally;
 use crate::planted::{self, Bug};
 use crate::volume_state::VolumeState;
 use crate::write::page::Page;
@@ -91,42 +93,70 @@ fn take_packed(packed: &mut PackedPage) -> Option<Page> {
     Some(Page { kind: Kind::Packed, volume, first, bytes })
 }
 
-/// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
-/// needs its addresses. What is of volumes deleted since is left out.
-pub(crate) fn take_in(
-    layout: &Layout,
-    summary: &Entry,
-    block: &[u8],
-    volumes: &[Arc<VolumeState>],
-) -> Result<(), String> {
-    let points_here = |entry: MapEntry, volume: &VolumeState, lba: u64| {
-        if !entry.is_mapped() || layout.locate(entry.pba()).is_some() {
-            return Ok(());
-        }
-        Err(format!("it has block {lba} of volume {:?} at {}, where no R-group is", volume.name, entry.pba()))
-    };
-    if summary.kind() == Kind::Meta {
-        if let Some(volume) = find(volumes, summary.volume()) {
-            let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
-            for (entry, lba) in entries.map(MapEntry).zip(summary.lba().0 * MAP_PAGE_ENTRIES as u64..) {
-                points_here(entry, volume, lba)?;
-            }
-            volume.controller.map.load_page(summary.lba().0, block);
-        }
-        return Ok(());
-    }
-    for (id, lba, entry) in PackedPage::decode(block, summary).map_err(|why| why.to_string())? {
-        if lba.0 >= MAX_VOLUME_BLOCKS {
-            return Err(format!("{lba} of {id} is beyond any volume"));
-        }
-        if let Some(volume) = find(volumes, id) {
-            points_here(entry, volume, lba.0)?;
-            volume.controller.map.swap(lba, entry);
-        }
-    }
-    Ok(())
+/// Takes pages of a checkpoint into maps that nobody uses yet, and counts what their entries point to on the way: of what comes
+/// into the maps, and of nothing else, so nobody need walk these to know.
+#[derive(Default)]
+pub(crate) struct PageReader {
+    /// By number.
+    volumes: Vec<Arc<VolumeState>>,
+    tally: Tally,
 }
 
-fn find(volumes: &[Arc<VolumeState>], id: VolumeId) -> Option<&Arc<VolumeState>> {
-    volumes.iter().find(|v| v.id == id)
+impl PageReader {
+    /// For the maps of `volumes`.
+    pub(crate) fn new(mut volumes: Vec<Arc<VolumeState>>) -> Self {
+        volumes.sort_unstable_by_key(|volume| volume.id);
+        Self { volumes, tally: Tally::default() }
+    }
+
+    /// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
+    /// needs its addresses. What is of volumes deleted since is left out.
+    pub(crate) fn take_in(&mut self, layout: &Layout, summary: &Entry, block: &[u8]) -> Result<(), String> {
+        if summary.kind() == Kind::Meta {
+            let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
+            let first = summary.lba().0.saturating_mul(PAGE_ENTRIES);
+            if let Some(volume) = self.count(layout, summary.volume(), (first..).map(Lba).zip(entries.map(MapEntry)))? {
+                volume.controller.map.load_page(summary.lba().0, block);
+            }
+            return Ok(());
+        }
+        let entries = PackedPage::decode(block, summary).map_err(|why| why.to_string())?;
+        for section in entries.chunk_by(|a, b| a.0 == b.0) {
+            let here = section.iter().map(|&(_, lba, entry)| (lba, entry));
+            if let Some(volume) = self.count(layout, section[0].0, here.clone())? {
+                here.for_each(|(lba, entry)| {
+                    volume.controller.map.swap(lba, entry);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts entries that are about to come into a volume's map; the volume, if it still is one.
+    fn count(
+        &mut self,
+        layout: &Layout,
+        id: VolumeId,
+        entries: impl Iterator<Item = (Lba, MapEntry)>,
+    ) -> Result<Option<&VolumeState>, String> {
+        let Ok(at) = self.volumes.binary_search_by_key(&id, |volume| volume.id) else { return Ok(None) };
+        let (volume, mut held) = (&self.volumes[at], 0);
+        for (lba, entry) in entries {
+            if lba.0 >= MAX_VOLUME_BLOCKS {
+                return Err(format!("{lba} of {id} is beyond any volume"));
+            }
+            if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
+                let (lba, name, pba) = (lba.0, &volume.name, entry.pba());
+                return Err(format!("it has block {lba} of volume {name:?} at {pba}, where no R-group is"));
+            }
+            held += u64::from(entry.is_held());
+        }
+        volume.controller.held.fetch_add(held, Ordering::Relaxed);
+        Ok(Some(volume))
+    }
+
+    /// The volumes, with all that was taken in, and what that points to.
+    pub(super) fn into_parts(self) -> (Vec<Arc<VolumeState>>, Tally) {
+        (self.volumes, self.tally)
+    }
 }

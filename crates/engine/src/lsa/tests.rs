@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry};
+use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Place};
 use cygnus_parity::checksum::crc32c;
 use cygnus_types::{ByteSize, GroupId, Lba, Pba, SegmentId, VolumeId};
 
-use super::{Controllers, MapRule, PageWriter, Publish, take_in};
+use super::{Controllers, MapRule, PageReader, PageWriter, Publish};
 use crate::space::held::Held;
 use crate::space::newest::NewestLayout;
 use crate::space::segments::{SegIx, SegmentTable};
@@ -40,7 +40,7 @@ impl Ground {
     /// A block in the nth segment, which the pool counts when a stripe is closed.
     fn block_in(&self, segment: u32, row: u32) -> (SegIx, Pba) {
         let (group, segment) = (GroupId(0), SegmentId(segment));
-        let pba = self.layout.pba(cygnus_format::Place { group, segment, column: 0, row });
+        let pba = self.layout.pba(Place { group, segment, column: 0, row });
         self.segments.add_live(self.segments.of(pba), 1);
         (self.segments.of(pba), pba)
     }
@@ -106,9 +106,11 @@ fn a_checkpoints_pages_make_the_same_map_again() {
     // A page that is full, two that are not, and a block alone: more packed entries than fit into one page.
     let full = 0..512;
     let (thin, alone) = ((512..700).chain(1024..1200), std::iter::once(900_000));
-    let (_, pba) = ground.block_in(1, 4);
+    let (seg, pba) = ground.block_in(1, 4);
     let entry = |lba: u64| MapEntry::new(pba, lba as u32);
-    full.chain(thin).chain(alone).for_each(|lba| volume.controller.replay_write(Lba(lba), entry(lba)));
+    let of = &volume.controller;
+    full.chain(thin).chain(alone).for_each(|lba| ground.controllers.replay_write(of, Lba(lba), entry(lba)));
+    ground.controllers.lose(of, Lba(5));
     let mut writer = PageWriter::default();
     let mut pages: Vec<Page> = writer.of_volume(&volume.controller, BLOCKS).collect();
     pages.extend(writer.rest());
@@ -116,16 +118,69 @@ fn a_checkpoints_pages_make_the_same_map_again() {
     let kinds: Vec<Kind> = pages.iter().map(|page| page.kind).collect();
     assert_eq!(kinds, [Kind::Meta, Kind::Packed, Kind::Packed]);
 
-    let again = Arc::new(ground.volume());
+    let fresh = Ground::new();
+    let mut reader = PageReader::new(vec![Arc::new(fresh.volume())]);
     for Page { kind, volume, first, bytes } in &pages {
         let summary = Entry::new(*kind, *volume, *first, 1, crc32c(&bytes[..]));
-        take_in(&ground.layout, &summary, &bytes[..], std::slice::from_ref(&again)).expect("it was just written");
+        reader.take_in(&fresh.layout, &summary, &bytes[..]).expect("it was just written");
     }
-    let all = |of: &VolumeState| {
-        let mut all = Vec::new();
-        of.controller.for_each_mapped(|lba, entry| all.push((lba, entry)));
-        all
+    assert_eq!((fresh.segments.live(seg), fresh.held.blocks()), (0, 0), "nothing of it counts yet");
+    let volumes = fresh.controllers.has_read(reader);
+    assert_eq!(all_of(&volumes[0]), all_of(&volume));
+    assert_eq!(all_of(&volumes[0]).len(), 512 + 188 + 176 + 1);
+    assert_eq!((fresh.segments.live(seg), fresh.held.blocks(), volumes[0].controller.held()), (876, 877, 877));
+    assert_eq!(fresh.controllers.recount(&fresh.layout, &volumes), Ok(()));
+}
+
+/// Every block of a volume that is held, and its entry.
+fn all_of(volume: &VolumeState) -> Vec<(Lba, MapEntry)> {
+    let mut all = Vec::new();
+    volume.controller.for_each_held(BLOCKS, |lba, entry| all.push((lba, entry)));
+    all
+}
+
+#[test]
+fn a_page_is_refused_if_a_block_of_it_cannot_be_where_it_says() {
+    let ground = Ground::new();
+    let mut reader = PageReader::new(vec![Arc::new(ground.volume())]);
+    let mut take_in = |volume: u32, first: u64, pba: Pba| {
+        let mut bytes = [0; 4096];
+        let mut entries = [MapEntry::EMPTY; 512];
+        entries[7] = MapEntry::new(pba, 1);
+        MapPage::encode(&entries, &mut bytes);
+        let summary = MapPage::entry(VolumeId(volume), first, 1, &bytes);
+        reader.take_in(&ground.layout, &summary, &bytes)
     };
-    assert_eq!(all(&again), all(&volume));
-    assert_eq!(all(&again).len(), 512 + 188 + 176 + 1);
+    let (_, here) = ground.block_in(1, 4);
+    assert_eq!(take_in(7, 1, here), Ok(()));
+    assert_eq!(take_in(8, 1, Pba::MAX), Ok(()), "its volume was deleted");
+    let beyond = take_in(7, 2, Pba(64 * 1024));
+    assert!(beyond.is_err_and(|why| why.contains("block 1031 of volume \"v\"") && why.contains("where no R-group is")));
+    let nowhere = take_in(7, 1 << 40, here);
+    assert!(nowhere.is_err_and(|why| why.contains("beyond any volume")));
+}
+
+#[test]
+fn the_counts_follow_what_recovery_does_and_a_recount_sees_if_they_do_not() {
+    let ground = Ground::new();
+    let (controllers, volume) = (&ground.controllers, Arc::new(ground.volume()));
+    let of = &volume.controller;
+    let pba =
+        |segment, row| ground.layout.pba(Place { group: GroupId(0), segment: SegmentId(segment), column: 0, row });
+    let entry = |segment, lba: u64| MapEntry::new(pba(segment, 4 + lba as u32), 0);
+    (0..40).for_each(|lba| controllers.replay_write(of, Lba(lba), entry(1, lba)));
+    (0..10).for_each(|lba| controllers.replay_write(of, Lba(lba), entry(2, lba)));
+    controllers.replay_discard(of, Lba(8), 4);
+    let given_up = controllers.give_up(of, |lba, _| lba.0 >= 38);
+    assert_eq!(given_up, [38, 39].map(|lba| (Lba(lba), entry(1, lba))));
+    let live = |segment| ground.segments.live(ground.segments.of(pba(segment, 4)));
+    assert_eq!((live(1), live(2), of.held(), ground.held.blocks()), (26, 8, 34, 34));
+    let volumes = [volume.clone()];
+    let recount = || controllers.recount(&ground.layout, &volumes);
+    assert_eq!(recount(), Ok(()));
+
+    ground.block_in(2, 4);
+    assert_eq!(recount(), Err("8 blocks of group 0 segment 2 are current, and 9 are counted".into()));
+    ground.held.add(1);
+    assert_eq!(recount(), Err("all volumes hold 34 blocks, and 35 are counted".into()));
 }

@@ -50,12 +50,16 @@ impl<'a> GivingUp<'a> {
 
     /// Gives up the blocks of which only the maps know that they were there; says whether there are any.
     pub(crate) fn give_up_untold(&self, given_up: &LostBlocks) -> bool {
+        // The usual opening walks no map.
+        if !given_up.has_any_untold() {
+            return false;
+        }
         let mut dropped = 0;
         for volume in self.reactor.shared.volumes() {
             let is_untold = |entry: MapEntry| {
                 self.reactor.shared.layout.locate(entry.pba()).is_some_and(|place| given_up.is_untold(&place))
             };
-            dropped += volume.controller.give_up(|_, entry| is_untold(entry)).len();
+            dropped += self.reactor.shared.controllers.give_up(&volume.controller, |_, entry| is_untold(entry)).len();
         }
         if dropped == 0 {
             return false;
@@ -93,7 +97,7 @@ impl<'a> GivingUp<'a> {
         self.doubt_all();
         let (mut kept, mut dropped) = (0, 0);
         for volume in self.reactor.shared.volumes() {
-            let concerned = volume.controller.give_up(|lba, _| {
+            let concerned = self.reactor.shared.controllers.give_up(&volume.controller, |lba, _| {
                 let is_newer = replayed.newer.contains(&(volume.id, lba));
                 kept += u64::from(is_newer);
                 !is_newer

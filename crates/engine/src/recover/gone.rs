@@ -47,6 +47,11 @@ impl LostBlocks {
         self.places.contains(&key(*place))
     }
 
+    /// Whether there may be blocks that are lost and of which nobody but a map knows.
+    pub(crate) fn has_any_untold(&self) -> bool {
+        !self.untold.is_empty()
+    }
+
     /// Whether a block is lost of which nobody but a map knows that it was there. Nobody could tell whether what lies in its
     /// place passes for it.
     pub(crate) fn is_untold(&self, place: &Place) -> bool {

@@ -9,6 +9,7 @@ pub(crate) mod lost;
 pub(crate) mod made_good;
 pub(crate) mod open;
 pub(crate) mod readmit;
+pub(crate) mod remains;
 pub(crate) mod replay;
 pub(crate) mod room;
 pub(crate) mod salvage;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::LatencyRule;
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::care::guardian::Guardian;
@@ -31,6 +31,7 @@ use crate::recover::gone::{LostBlocks, Readmitted};
 use crate::recover::load::Loader;
 use crate::recover::lost;
 use crate::recover::readmit::Readmitter;
+use crate::recover::remains::{Restored, Restorer};
 use crate::recover::replay::{Replayed, Replayer, Rescue};
 use crate::recover::room::maps_fit;
 use crate::resize::retire::Retirement;
@@ -40,6 +41,7 @@ use crate::space::protections::Protections;
 use crate::space::segments::SegState;
 use crate::space::usable::{policies, usable_blocks};
 use crate::volume_state::VolumeState;
+use crate::write::kept::{Kept, shape_of};
 use crate::write::lane::Lane;
 use crate::write::writer::Appended;
 
@@ -60,6 +62,8 @@ pub struct OpenOptions {
     pub map: MapRule,
     /// Where to say what happens.
     pub log: Arc<dyn Log>,
+    /// Who keeps what is on its way to the devices beyond the end of the process; `None`: nobody.
+    pub keeper: Option<Arc<dyn Keeper>>,
 }
 
 /// What opening did.
@@ -69,6 +73,8 @@ pub struct RecoveryReport {
     pub was_clean: bool,
     /// Name and duration of each step.
     pub steps: Vec<(&'static str, Nanos)>,
+    /// Blocks that a server that was killed had in memory, and that are on the devices now.
+    pub restored_blocks: u64,
     /// Stripes found behind the checkpoint.
     pub stripes: usize,
     /// Of these, stripes that no flush was known to cover.
@@ -151,6 +157,9 @@ pub(crate) async fn open(
     // Whoever went on after this state left stripes: what they covered is found to be lost.
     let covered = state.clean && !gave_up && !may_be_old && assembly.readmitted.is_empty();
     steps.report.was_clean = covered;
+    if !options.read_only {
+        restore(&reactor, &state, options, by_force, &mut steps).await?;
+    }
     // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
     let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps, &given_up).await? };
@@ -168,7 +177,7 @@ pub(crate) async fn open(
         gave_up = true;
     }
     reactor.shared.controllers.memory().end_opening();
-    recount(&reactor, &state, &mut steps);
+    sort_segments(&reactor, &state, &mut steps);
     if !assembly.readmitted.is_empty() {
         let readmission = Readmitter::of(&reactor).readmission(
             &assembly.readmitted,
@@ -189,6 +198,7 @@ pub(crate) async fn open(
     } else {
         assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
         keep_garbage(&reactor);
+        begin_keeping(&reactor, options);
         reactor.rt.spawn(Guardian::of(&reactor).run());
         begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
@@ -217,6 +227,56 @@ pub(crate) async fn open(
     }
     let report = steps.report;
     Ok((reactor, report))
+}
+
+/// Puts on the devices what a server that was killed had on its way there.
+async fn restore(
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+    options: &OpenOptions,
+    by_force: bool,
+    steps: &mut Steps<'_>,
+) -> Result<(), ArrayError> {
+    let Some(keeper) = &options.keeper else { return Ok(()) };
+    let _step = reactor.shared.during("open: remains");
+    let restored = match Restorer::find(reactor, &**keeper, state) {
+        Ok(None) => return Ok(()),
+        Ok(Some(restorer)) => {
+            let failed = |why| ArrayError::Remains { place: keeper.place(), why };
+            restorer.restore().await.map_err(failed)
+        }
+        Err(error) => Err(error),
+    };
+    match restored {
+        Ok(Restored { stripes, blocks, is_short }) => {
+            let short = if is_short { "; there was no room for all that it had" } else { "" };
+            let what = format!("{blocks} blocks in {stripes} stripes that a killed server had in memory{short}");
+            steps.report.restored_blocks = blocks;
+            steps.done("remains", what);
+            Ok(())
+        }
+        Err(error) if by_force => {
+            options.log.line(&format!("open: by force: {error}"));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// From here on what is on its way to the devices outlasts this process, if somebody keeps it.
+fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
+    let Some(keeper) = &options.keeper else { return };
+    let shared = &reactor.shared;
+    let shape = shape_of(shared.layout.geometry(), &shared.protections);
+    let (array, next) = (reactor.home().uuid, shared.stripes.next());
+    match Kept::begin(keeper.clone(), array, shared.session, shape, options.reactors, next) {
+        Ok(kept) => drop(shared.kept.set(Arc::new(kept))),
+        Err(error) => options.log.line(&format!(
+            "open: if this server is killed, what it has acknowledged and not flushed is lost: nothing can be kept in {}: \
+             {error}",
+            keeper.place()
+        )),
+    }
 }
 
 /// Members that fell silent while they were being read leave before anything is written, if their groups can do without
@@ -375,11 +435,7 @@ async fn load_root(
     some: bool,
 ) -> Result<u64, String> {
     let volumes = fresh_volumes(state, &reactor.shared.controllers);
-    let pages = Loader::of(reactor).load_checkpoint(root, &volumes, some).await?;
-    for volume in volumes {
-        reactor.shared.add_volume(volume);
-    }
-    Ok(pages)
+    Loader::of(reactor).load_checkpoint(root, volumes, some).await
 }
 
 /// Finds what is behind the checkpoint, and puts it into the maps.
@@ -425,12 +481,10 @@ pub(crate) async fn replay(
     Ok(found)
 }
 
-/// Counts the live blocks of every segment from the maps, and with that knows which segments are free.
-pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
+/// Which segments are free the counts of their live blocks tell, which have followed the maps since these were loaded.
+pub(crate) fn sort_segments(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Steps<'_>) {
     let shared = &reactor.shared;
-    for volume in shared.volumes() {
-        shared.controllers.recount(&volume.controller);
-    }
+    debug_assert_eq!(miscount(shared), None);
     for seg in shared.segments.all() {
         // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
         let needed = shared.segments.newest_discard(seg) > 0 || shared.segments.rescues(seg) > 0;
@@ -449,7 +503,16 @@ pub(crate) fn recount(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut Ste
     let barrier = reactor.home().state.borrow().roots[0].as_ref().map_or(0, |r| r.barrier);
     reactor.home().checkpoints.discard_horizon.set(barrier);
     let (mapped, usable) = (shared.held.blocks(), shared.held.usable());
-    steps.done("recount", format!("{mapped} blocks mapped of {usable} usable"));
+    steps.done("segments", format!("{mapped} blocks mapped of {usable} usable"));
+}
+
+/// Where counts have not followed the maps, all of which are walked for that; unless there was no memory for all of these.
+pub(crate) fn miscount(shared: &Shared) -> Option<String> {
+    let controllers = &shared.controllers;
+    if !controllers.memory().has_all() {
+        return None;
+    }
+    controllers.recount(&shared.layout, &shared.volumes()).err()
 }
 
 /// The newest superblocks may be the first that say of a member that it is being filled. If it is not here, it perhaps never got

@@ -271,7 +271,8 @@ impl Replayer {
         for discard in &discards {
             result.discards += 1;
             let Some(volume) = self.reactor.shared.volume(discard.volume()) else { continue };
-            volume.controller.replay_discard(discard.lba(), u64::from(discard.count()));
+            let blocks = u64::from(discard.count());
+            self.reactor.shared.controllers.replay_discard(&volume.controller, discard.lba(), blocks);
         }
         let mut by_region = BTreeMap::<(VolumeId, u64), Vec<Discard>>::new();
         for discard in discards {
@@ -318,10 +319,10 @@ impl Replayer {
             result.rescues.push(Rescue { from, volume: volume.id, lba, seq, moved, data });
             let before = candidates.split_last().expect("as above").1;
             if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
-                volume.controller.replay_write(lba, safe.entry);
+                self.reactor.shared.controllers.replay_write(&volume.controller, lba, safe.entry);
             }
         } else {
-            volume.controller.replay_write(lba, newest.entry);
+            self.reactor.shared.controllers.replay_write(&volume.controller, lba, newest.entry);
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Found, is_outdated, look as look_at, rank};
 use crate::recover::gone::LostBlocks;
-use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, recount, replay};
+use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, replay, sort_segments};
 use crate::recover::replay::{Replayed, Rescue};
 use crate::recover::slots::PROBED;
 use crate::space::protections::Protections;
@@ -348,7 +348,7 @@ async fn maps(
             lost.join("; ")
         ));
     }
-    recount(reactor, state, &mut steps);
+    sort_segments(reactor, state, &mut steps);
     let rescued = replayed.rescues.into_iter().map(|Rescue { volume, lba, data, .. }| ((volume, lba), data)).collect();
     (rescued, from_headers)
 }

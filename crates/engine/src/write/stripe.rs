@@ -1,12 +1,13 @@
 //! A stripe in memory: filled block by block, closed once, readable until its columns are on the devices.
 
-use cygnus_format::{Discard, Entry, Geometry, Kind, Rotation, StripeCommon, Summary};
+use cygnus_format::{Discard, Entry, Geometry, KeptPlace, Kind, Rotation, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
 
 use crate::planted::{self, Bug};
 use crate::space::segments::SegIx;
+use crate::write::kept::{Cell, Record};
 use crate::write::lane::Lane;
 use crate::write::unflushed::{Copied, Unflushed};
 
@@ -30,6 +31,24 @@ pub(crate) struct StripePlace {
     pub lane: Lane,
 }
 
+impl StripePlace {
+    /// The same for the record of it that outlasts the process.
+    fn kept(&self, reactor: ReactorId) -> KeptPlace {
+        KeptPlace {
+            group: self.group,
+            segment: self.segment,
+            segment_seq: self.segment_seq,
+            start_row: self.start_row,
+            header_blocks: self.header_blocks,
+            rows: self.rows,
+            rotation: self.columns,
+            opened: self.opened,
+            stream: self.lane.stream(),
+            reactor,
+        }
+    }
+}
+
 /// The buffers and entries of one stripe. Objects are reused, so a stripe costs no allocation.
 pub(crate) struct Stripe {
     pub place: StripePlace,
@@ -45,6 +64,8 @@ pub(crate) struct Stripe {
     copies: Vec<Copied>,
     /// What its headers say.
     closed: Option<StripeCommon>,
+    /// What a server that is killed leaves of it.
+    record: Option<Record>,
 }
 
 /// What a stripe says of when it was closed.
@@ -60,14 +81,28 @@ pub(crate) struct Closing {
 
 impl Stripe {
     /// A stripe object with buffers for the tallest stripe of any segment, which has so many rows, its header included.
-    pub(crate) fn allocate(rt: &Runtime, tallest: u32, geometry: Geometry, place: StripePlace) -> Self {
+    /// They lie in `cell` if there is one.
+    pub(crate) fn allocate(
+        rt: &Runtime,
+        cell: Option<Cell>,
+        tallest: u32,
+        geometry: Geometry,
+        place: StripePlace,
+    ) -> Self {
         let rows = geometry.stripe_rows;
-        let bytes = tallest as usize * BLOCK;
         let width = usize::from(geometry.width());
+        let (record, columns) = match cell {
+            Some(Cell { record, columns }) => (Some(record), columns),
+            None => (None, (0..width).map(|_| rt.alloc(tallest as usize * BLOCK)).collect()),
+        };
+        assert_eq!(columns.len(), width, "a buffer for each column");
+        if let Some(record) = &record {
+            record.opens(&place.kept(rt.id()));
+        }
         Self {
             place,
             geometry,
-            columns: (0..width).map(|_| rt.alloc(bytes)).collect(),
+            columns,
             entries: vec![Entry::VOID; width * rows as usize],
             stride: rows,
             used: 0,
@@ -75,11 +110,12 @@ impl Stripe {
             discard_capacity: geometry.discard_capacity(place.header_blocks, place.rows),
             copies: Vec::new(),
             closed: None,
+            record,
         }
     }
 
-    /// Makes a used object ready for another stripe.
-    pub(crate) fn reset(&mut self, geometry: Geometry, place: StripePlace) {
+    /// Makes a used object ready for another stripe, of this reactor.
+    pub(crate) fn reset(&mut self, reactor: ReactorId, geometry: Geometry, place: StripePlace) {
         self.place = place;
         self.geometry = geometry;
         self.entries.fill(Entry::VOID);
@@ -88,6 +124,9 @@ impl Stripe {
         self.copies.clear();
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
         self.closed = None;
+        if let Some(record) = &self.record {
+            record.opens(&place.kept(reactor));
+        }
     }
 
     fn rotation(&self) -> Rotation {
@@ -127,7 +166,11 @@ impl Stripe {
     pub(crate) fn commit(&mut self, kind: Kind, volume: VolumeId, lba: Lba, seq: u64, crc: u32) {
         let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
         let physical = usize::from(self.rotation().data_column(column));
-        self.entries[physical * self.stride as usize + row as usize] = Entry::new(kind, volume, lba, seq, crc);
+        let entry = Entry::new(kind, volume, lba, seq, crc);
+        self.entries[physical * self.stride as usize + row as usize] = entry;
+        if let Some(record) = &self.record {
+            record.holds(self.used, &entry);
+        }
         self.used += 1;
     }
 
@@ -144,6 +187,9 @@ impl Stripe {
 
     pub(crate) fn discard(&mut self, discard: Discard) {
         debug_assert!(self.has_discard_room());
+        if let Some(record) = &self.record {
+            record.discards(self.discards.len() as u32, &discard);
+        }
         self.discards.push(discard);
     }
 
@@ -155,6 +201,10 @@ impl Stripe {
     /// changes by being reset.
     pub(crate) fn close(&mut self, closing: Closing) {
         let Closing { seq, array_tag, session, durable, reactor } = closing;
+        // Before anything is on its way: written again after the process was killed, it is the same to the byte.
+        if let Some(record) = &self.record {
+            record.is_numbered(seq, durable);
+        }
         let rows = self.geometry.closing_rows(self.used, self.place.rows);
         self.zero_unused(rows);
         self.compute_parity(rows);
@@ -220,6 +270,13 @@ impl Stripe {
                 parity::generate(sources, made);
             }
             _ => unreachable!("the geometry allows at most three parity columns"),
+        }
+    }
+
+    /// The devices have it: a server that is killed need not leave it.
+    pub(crate) fn is_on_devices(&self) {
+        if let Some(record) = &self.record {
+            record.is_free();
         }
     }
 

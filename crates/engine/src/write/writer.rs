@@ -188,11 +188,12 @@ impl Writer {
             if let Ok(mut stripe) = Rc::try_unwrap(idle)
                 && stripe.is_idle()
             {
-                stripe.reset(geometry, place);
+                stripe.reset(reactor.rt.id(), geometry, place);
                 return stripe;
             }
         }
-        Stripe::allocate(&reactor.rt, reactor.shared.protections.tallest(), geometry, place)
+        let cell = reactor.shared.kept.get().and_then(|kept| kept.cell(&reactor.rt));
+        Stripe::allocate(&reactor.rt, cell, reactor.shared.protections.tallest(), geometry, place)
     }
 
     /// Has a task fetch the next segment, unless one is at it already.
@@ -465,6 +466,11 @@ async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<Ope
         reactor.deliver(&stripe, write).await;
     }
     let place = stripe.place;
+    // Before anybody may clean its segment: what the next opening finds of it in kept memory, it would write there again. An array
+    // that takes no writes any more cleans nothing either, and has perhaps given up columns that devices still owe an answer for.
+    if reactor.shared.fault().is_none() {
+        stripe.is_on_devices();
+    }
     segment.stripe_landed(&reactor, &stripe);
     segment.seal_if_done(&reactor, place.lane);
     // Only now: until readers on other reactors have been told to go to the devices they ask for it.

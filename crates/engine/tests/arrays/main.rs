@@ -8,6 +8,7 @@ mod drain;
 mod dropped;
 mod grow;
 mod hung;
+mod kept;
 mod life;
 mod mixed;
 mod newer;

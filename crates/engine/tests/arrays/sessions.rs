@@ -21,7 +21,14 @@ impl Log for Told {
 }
 
 pub fn options() -> OpenOptions {
-    OpenOptions { array: None, reactors: 1, read_only: false, map: MapRule::default(), log: Arc::new(Told) }
+    OpenOptions {
+        array: None,
+        reactors: 1,
+        read_only: false,
+        map: MapRule::default(),
+        log: Arc::new(Told),
+        keeper: None,
+    }
 }
 
 /// Runs `body` on a fresh reactor over the disks and drops the reactor afterwards, tasks and all.

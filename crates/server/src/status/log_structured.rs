@@ -3,8 +3,8 @@
 use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    ArrayStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole, GroupStatus, Lag, Patience,
-    RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    ArrayStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole, GroupStatus, KeptStatus, Lag,
+    Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
@@ -46,6 +46,11 @@ pub fn status(
         clogged_segments: Some(engine.clogged).filter(|&segments| segments > 0),
         suspended: engine.suspended.as_ref().map(|of| suspended(of, engine.suspended_for, engine.requests_wait)),
         recovery: Some(recovery(report)),
+        kept: engine.kept.as_ref().map(|kept| KeptStatus {
+            place: kept.place.clone(),
+            bytes: kept.size.0,
+            short: kept.is_short,
+        }),
         groups: shown.map(|(index, group)| group_status(group, lost(index) as u32)).collect(),
         devices: engine.members.iter().filter(|m| there(&m.group)).map(|m| device_status(m, &serving)).collect(),
         spares: engine.spares.iter().map(spare_status).collect(),
@@ -97,6 +102,7 @@ pub fn recovery(report: &RecoveryReport) -> RecoveryStatus {
     RecoveryStatus {
         clean_stop: report.was_clean,
         steps: report.steps.iter().map(step).collect(),
+        restored_blocks: report.restored_blocks,
         replayed_blocks: report.replayed_blocks as u64,
         torn_stripes: report.torn_stripes as u64,
         lost_blocks: report.lost_blocks as u64,

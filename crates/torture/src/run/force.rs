@@ -69,7 +69,8 @@ impl Run<'_> {
             self.world.cut_power_after(cut);
             let cluster = self.cluster(disks);
             let devices = self.world.infos(disks);
-            let opened = Array::open(&cluster, &devices, usize::from(self.story.shape.reactors), by_force);
+            let opened =
+                Array::open(&cluster, &devices, usize::from(self.story.shape.reactors), by_force, self.keeper());
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {

@@ -8,7 +8,7 @@ use cygnus_sim::DiskId;
 use super::state::{Run, Session, Trouble};
 use crate::array::Array;
 use crate::journal;
-use crate::story::{Cycle, Ending};
+use crate::story::{Cycle, Ending, Sort};
 
 /// What a refusal says that has its cause in a superblock of which nothing is left.
 const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
@@ -27,7 +27,7 @@ impl Run<'_> {
             let mut here = self.world.infos(&disks);
             here.retain(|device| absent.is_none_or(|absent| device.name != format!("d{}", absent.member)));
             let written = self.written(&disks);
-            let opened = Array::open(&cluster, &here, usize::from(self.story.shape.reactors), false);
+            let opened = Array::open(&cluster, &here, usize::from(self.story.shape.reactors), false, self.keeper());
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {
@@ -92,12 +92,25 @@ impl Run<'_> {
 
     pub(super) fn power_went_while_opening(&mut self) {
         journal::tell(format!("{} power cut while opening", self.world.now()));
+        if self.machine.is_some() {
+            // What the process before had acknowledged may not have been on the devices yet.
+            self.shared.power_was_cut(self.world.now(), "power cut while opening");
+        }
+        self.machine_went_down();
         self.tally.cuts_in_transit += 1;
         self.world.restore_power();
     }
 
-    pub(super) fn finish(&mut self, session: Session, ending: Ending) -> Result<(), String> {
-        match ending {
+    /// Whether all that was acknowledged must be there although the process is killed: it outlasts that, no device has lost
+    /// what it had taken, and enough of them are there when the array is opened again.
+    fn outlasts_the_process(&self, cycle: &Cycle) -> bool {
+        let forgets = cycle.passing.iter().any(|(_, trouble)| trouble.sort == Sort::Unpowered);
+        let is_plain = self.shared.oracle.borrow().is_plain();
+        self.machine.is_some() && is_plain && !forgets && !self.ruined && !self.is_doomed
+    }
+
+    pub(super) fn finish(&mut self, session: Session, cycle: &Cycle) -> Result<(), String> {
+        match cycle.ending {
             Ending::PowerCut(_) => {
                 self.world.cut_power();
                 self.after_power_cut(session, "power cut");
@@ -106,8 +119,14 @@ impl Run<'_> {
                 journal::tell(format!("{} process killed", self.world.now()));
                 self.tally.kills += 1;
                 self.drop_session(session);
-                self.shared.power_was_cut(self.world.now(), "process killed");
+                if self.outlasts_the_process(cycle) && !power_too {
+                    self.tally.kept += 1;
+                    self.shared.process_was_killed(self.world.now());
+                } else {
+                    self.shared.power_was_cut(self.world.now(), "process killed");
+                }
                 if power_too {
+                    self.machine_went_down();
                     self.world.cut_power();
                     self.world.restore_power();
                 }
@@ -146,6 +165,7 @@ impl Run<'_> {
                     self.shared.oracle.borrow_mut().end_flush(volume.number, since, now);
                 }
                 self.drop_session(session);
+                self.machine_went_down();
                 // Closed means durable: nothing may be left in the devices' caches that matters.
                 self.world.cut_power();
                 self.shared.power_was_cut(now, "closed, then power cut");
@@ -172,6 +192,7 @@ impl Run<'_> {
         self.tally.power_cuts += 1;
         self.shared.power_was_cut(self.world.now(), what);
         self.drop_session(session);
+        self.machine_went_down();
         self.world.restore_power();
     }
 }

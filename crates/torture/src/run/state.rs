@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cygnus_runtime::{DeviceInfo, Halt, Rng};
-use cygnus_sim::{Cluster, DiskId, World};
+use cygnus_runtime::{DeviceInfo, Halt, Keeper, Rng};
+use cygnus_sim::{Cluster, DiskId, Machine, World};
 use cygnus_types::Nanos;
 
 use crate::array::{Array, VolumeHandle};
@@ -65,6 +66,10 @@ pub(super) struct Run<'a> {
     pub(super) is_refused: bool,
     /// More has rotted than is promised to be borne; and the power cuts of the opening by force that comes of it.
     pub(super) beyond: Option<Vec<u64>>,
+    /// What outlasts a process that is killed, if the story has that.
+    pub(super) machine: Option<Arc<Machine>>,
+    /// Before the next opening more is lost than is promised to be borne.
+    pub(super) is_doomed: bool,
     pub(super) tally: Tally,
 }
 
@@ -104,6 +109,8 @@ impl<'a> Run<'a> {
             ruined: false,
             is_refused: false,
             beyond: None,
+            machine: story.shape.keeps.then(Arc::default),
+            is_doomed: false,
             tally: Tally::default(),
         }
     }
@@ -113,6 +120,16 @@ impl<'a> Run<'a> {
         let cluster = Cluster::new(&self.world, reactors, disks);
         (0..reactors).for_each(|n| cluster.reactor(n.into()).set_patience(HUNG_AFTER));
         cluster
+    }
+
+    /// Who keeps what a killed process had acknowledged.
+    pub(super) fn keeper(&self) -> Option<Arc<dyn Keeper>> {
+        self.machine.clone().map(|machine| machine as Arc<dyn Keeper>)
+    }
+
+    /// The machine was without power.
+    pub(super) fn machine_went_down(&self) {
+        self.machine.iter().for_each(|machine| machine.goes_down());
     }
 
     pub(super) fn client(

@@ -83,6 +83,8 @@ fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.below(choices.len() as u64) as usize]
 }
 
+/// Tells the draw of processes that are killed from those of other things.
+const KEEPS: u64 = 0x6b65_6570;
 /// One story in so many is of an array in which segments are not protected alike.
 const DIFFER_ONE_IN: u64 = 4;
 /// One story in so many is of an array whose groups are emptied as a whole.
@@ -143,6 +145,7 @@ impl Shape {
             more: 0,
             spares: 0,
             modelled: false,
+            keeps: false,
         }
     }
 }
@@ -262,6 +265,7 @@ impl Story {
         super::beyond::draw(&mut story, seed, tier);
         super::ruined::draw(&mut story, seed, tier);
         // Apart from the rest too.
+        story.is_killed_at_times(seed);
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
     }
@@ -279,6 +283,19 @@ impl Story {
         self.cycles.truncate(CYCLES);
         if matches!(tier, Tier::Passing | Tier::Outages | Tier::Force | Tier::Beyond) {
             self.cycles.iter_mut().for_each(Cycle::calm);
+        }
+    }
+}
+
+impl Story {
+    /// Some processes leave what they had acknowledged, and are killed more often.
+    fn is_killed_at_times(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ KEEPS);
+        self.shape.keeps = rng.chance(1, 3);
+        for cycle in self.cycles.iter_mut().filter(|_| self.shape.keeps) {
+            if matches!(cycle.ending, Ending::PowerCut(_)) && rng.chance(2, 3) {
+                cycle.ending = Ending::Kill(some_time(&mut rng), false);
+            }
         }
     }
 }

@@ -138,6 +138,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
     fn simplify_shape(&mut self) {
         self.attempt(|story| story.shape.reactors = 1);
         self.attempt(|story| story.shape.modelled = false);
+        self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);
         while self.attempt(Story::fewer_to_add) {}
         while self.attempt(Story::fewer_spares) {}

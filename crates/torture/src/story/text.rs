@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
-//! with `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! with `keeps` where what is on its way to members outlasts a killed process, and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -113,6 +113,7 @@ impl Display for Shape {
         if self.spares > 0 {
             write!(f, " spares {}", self.spares)?;
         }
+        f.write_str(if self.keeps { " keeps" } else { "" })?;
         f.write_str(if self.modelled { " drives modelled" } else { "" })
     }
 }
@@ -314,6 +315,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
+    let keeps = words.peek() == Some("keeps") && words.0.next().is_some();
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
     let modelled = match drives.as_deref() {
         None => false,
@@ -333,6 +335,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         more,
         spares,
         modelled,
+        keeps,
     })
 }
 

@@ -1,0 +1,184 @@
+//! Stripes that outlast the process. Their columns lie in kept memory, each beside a record of what the stripe is, so that a
+//! server that is killed leaves all that was on its way to the devices; the next opening puts that there
+//! ([`crate::recover::remains`]).
+//!
+//! Nothing is copied for it: a block goes into kept memory instead of other memory, and 28 bytes of record beside it. A stripe
+//! for which there is no room in kept memory is filled all the same, and it is on record that not all is kept.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cygnus_format::kept::steps;
+use cygnus_format::{Discard, Entry, Geometry, KEPT_NUMBERS, KeptHeader, KeptPlace, KeptShape};
+use cygnus_runtime::{Buf, BufSlice, Keeper, KeptFile, KeptNumbers, Runtime};
+use cygnus_types::{BLOCK, ByteSize, ReactorId, Uuid};
+
+use crate::space::protections::Protections;
+use crate::write::lane::Lane;
+
+/// How kept memory stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptStatus {
+    /// Where it is, for people.
+    pub place: String,
+    /// Memory that it takes.
+    pub size: ByteSize,
+    /// Whether there was too little for all that was on its way at some moment.
+    pub is_short: bool,
+}
+
+/// Cells for each lane of a reactor for which there is room from the start: one that is being filled, one on its way.
+const CELLS_PER_LANE: usize = 2;
+
+/// The kept memory of a session, which all reactors share.
+pub(crate) struct Kept {
+    keeper: Arc<dyn Keeper>,
+    file: KeptFile,
+    shape: KeptShape,
+    numbers: KeptNumbers,
+    /// Cells that there are in the file.
+    reserved: u64,
+    taken: AtomicU64,
+    is_short: AtomicBool,
+}
+
+/// What a session's cells are like.
+pub(crate) fn shape_of(geometry: &Geometry, protections: &Protections) -> KeptShape {
+    let discards = |shape: Geometry| {
+        let capacity = |rows| shape.discard_capacity(shape.header_blocks(rows), rows);
+        (0..=shape.stripe_rows).map(capacity).max().unwrap_or(0)
+    };
+    KeptShape {
+        width: geometry.width(),
+        column_blocks: protections.tallest(),
+        slots: protections.shapes().map(|shape| shape.slots(shape.stripe_rows)).max().unwrap_or(0),
+        discards: protections.shapes().map(discards).max().unwrap_or(0) as u32,
+    }
+}
+
+impl Kept {
+    /// Begins to keep what a session with so many reactors will have on its way. Sequences below `next` have been given.
+    ///
+    /// # Errors
+    /// When there is too little memory, or another reason why nothing can be kept.
+    pub(crate) fn begin(
+        keeper: Arc<dyn Keeper>,
+        array: Uuid,
+        session: u64,
+        shape: KeptShape,
+        reactors: usize,
+        next: u64,
+    ) -> io::Result<Self> {
+        if reactors >= KeptNumbers::LEN {
+            return Err(io::Error::other("there are too many reactors"));
+        }
+        let reserved = (reactors * Lane::ALL.len() * CELLS_PER_LANE) as u64;
+        let file = keeper.begin()?;
+        file.reserve(0, shape.record_at(reserved))?;
+        file.write(0, &KeptHeader { array, session, shape }.encode())?;
+        let numbers = file.numbers(KEPT_NUMBERS)?;
+        // A stripe that is killed before any of its session has a sequence gets one above all that were ever given.
+        numbers.set(1, next);
+        let (taken, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Self { keeper, file, shape, numbers, reserved, taken, is_short })
+    }
+
+    /// Room for a stripe; `None` if there is none left, which is then on record.
+    pub(crate) fn cell(&self, rt: &Runtime) -> Option<Cell> {
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        match self.map_cell(rt, number) {
+            Ok(cell) => Some(cell),
+            Err(_) => {
+                self.is_short.store(true, Ordering::Relaxed);
+                self.numbers.set(0, 1);
+                None
+            }
+        }
+    }
+
+    fn map_cell(&self, rt: &Runtime, number: u64) -> io::Result<Cell> {
+        if number >= self.reserved {
+            self.file.reserve(self.shape.record_at(number), self.shape.cell_bytes())?;
+        }
+        let record = rt.alloc_kept(&self.file, self.shape.record_at(number), self.shape.record_bytes())?;
+        let column =
+            |logical| rt.alloc_kept(&self.file, self.shape.column_at(number, logical), self.shape.column_bytes());
+        let columns = (0..self.shape.width).map(column).collect::<io::Result<_>>()?;
+        Ok(Cell { record: Record { bytes: record.full(), shape: self.shape }, columns })
+    }
+
+    /// A reactor has given this sequence to a stripe.
+    pub(crate) fn note_number(&self, reactor: ReactorId, seq: u64) {
+        self.numbers.set(1 + reactor.index(), seq);
+    }
+
+    /// The session has ended cleanly: all of it is on the devices.
+    pub(crate) fn end(&self) {
+        self.keeper.end();
+    }
+
+    /// How it stands.
+    pub(crate) fn status(&self) -> KeptStatus {
+        let cells = self.taken.load(Ordering::Relaxed).max(self.reserved);
+        KeptStatus {
+            place: self.keeper.place(),
+            size: ByteSize(self.shape.record_at(cells)),
+            is_short: self.is_short.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Room for a stripe in kept memory.
+pub(crate) struct Cell {
+    pub record: Record,
+    /// Data columns first.
+    pub columns: Vec<Buf>,
+}
+
+/// What outlasts the process of a stripe besides its columns.
+pub(crate) struct Record {
+    bytes: BufSlice,
+    shape: KeptShape,
+}
+
+impl Record {
+    /// Stores a change such that whoever is killed afterwards has stored it, and all before it.
+    #[inline]
+    fn store<const N: usize>(&self, (at, bytes): steps::Bytes<N>) {
+        self.bytes.copy_from(at, &bytes);
+        KeptFile::barrier();
+    }
+
+    /// An empty stripe is opened.
+    pub(crate) fn opens(&self, place: &KeptPlace) {
+        self.store(steps::place(place));
+        self.store(steps::filling());
+    }
+
+    /// The block in this slot, which is the next, is there.
+    #[inline]
+    pub(crate) fn holds(&self, slot: u32, entry: &Entry) {
+        self.store(steps::entry(&self.shape, slot, entry));
+        self.store(steps::used(slot + 1));
+    }
+
+    /// It says of a discard, the `n`-th.
+    pub(crate) fn discards(&self, n: u32, discard: &Discard) {
+        self.store(steps::discard(&self.shape, n, discard));
+        self.store(steps::discards(n + 1));
+    }
+
+    /// It has its sequence.
+    pub(crate) fn is_numbered(&self, seq: u64, durable: u64) {
+        self.store(steps::seq(seq, durable));
+        self.store(steps::numbered());
+    }
+
+    /// It is on the devices, or is none.
+    pub(crate) fn is_free(&self) {
+        self.store(steps::free());
+    }
+}
+
+const _: () = assert!(KEPT_NUMBERS == BLOCK as u64, "what is reserved from 0 on has the numbers too");

@@ -1,0 +1,175 @@
+//! Where a server that is killed leaves what it had in memory: a file of the array's own in a file system that lies in memory.
+//!
+//! Such a file system is emptied when the machine goes down, so what is found there is as the killed process left it. On any
+//! other, parts of the file could be there and parts not. A file that another user could have made or changed is not touched:
+//! what lies in it would become the volumes' data.
+
+use cygnus_runtime::{Keeper, KeptFile};
+use cygnus_types::Uuid;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Where it is unless the operator says otherwise.
+pub const USUAL_PLACE: &str = "/dev/shm";
+
+/// See the module's text.
+pub struct KeptAt {
+    path: PathBuf,
+}
+
+impl KeptAt {
+    /// The file of this array in a directory.
+    pub fn new(dir: &Path, array: Uuid) -> Self {
+        Self { path: dir.join(format!("cygnus-{array}")) }
+    }
+
+    fn options() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+        options
+    }
+}
+
+/// Nothing stands there any more.
+fn make_way(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether nobody but this user could have put it there.
+fn is_ours(file: &File) -> io::Result<bool> {
+    let metadata = file.metadata()?;
+    // SAFETY: the call takes nothing, cannot fail, and returns a number.
+    let user = unsafe { libc::geteuid() };
+    Ok(metadata.is_file() && metadata.uid() == user && metadata.mode() & 0o077 == 0)
+}
+
+/// Whether the file goes when the machine does.
+fn lies_in_memory(file: &File) -> io::Result<bool> {
+    // SAFETY: the structure consists of integers, for which zeros are values. The call writes one such structure, to a local
+    // variable of that type, and `file` keeps the descriptor open.
+    let about = unsafe {
+        let mut about: libc::statfs = std::mem::zeroed();
+        if libc::fstatfs(file.as_raw_fd(), &raw mut about) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        about
+    };
+    Ok(about.f_type == libc::TMPFS_MAGIC)
+}
+
+/// Where a server of this array that was killed has left what it had in memory, if it has and was told no other place.
+pub fn left_by_killed(array: Uuid) -> Option<PathBuf> {
+    let kept = KeptAt::new(Path::new(USUAL_PLACE), array);
+    let left = kept.left().ok().flatten()?;
+    left.len().is_ok_and(|len| len > 0).then_some(kept.path)
+}
+
+/// What was left there of an array that is no more goes.
+pub fn forget_kept(array: Uuid) {
+    KeptAt::new(Path::new(USUAL_PLACE), array).end();
+}
+
+impl Keeper for KeptAt {
+    fn left(&self) -> io::Result<Option<KeptFile>> {
+        match Self::options().open(&self.path) {
+            Ok(file) => Ok(is_ours(&file)?.then(|| KeptFile::new(file))),
+            Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
+            // Another user's: it is no business of ours.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn begin(&self) -> io::Result<KeptFile> {
+        let new = self.path.with_extension("new");
+        make_way(&new)?;
+        let file = Self::options().create_new(true).open(&new)?;
+        if !lies_in_memory(&file)? {
+            make_way(&new)?;
+            return Err(io::Error::other("that is no file system in memory (tmpfs)"));
+        }
+        fs::rename(&new, &self.path)?;
+        Ok(KeptFile::new(file))
+    }
+
+    fn end(&self) {
+        // One that stays is of a session that has ended cleanly, and is not believed.
+        drop(make_way(&self.path));
+    }
+
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A directory that goes with its name.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(within: &str, name: &str) -> Self {
+            let path = Path::new(within).join(format!("cygnus-test-{name}-{}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn kept(&self) -> KeptAt {
+            KeptAt::new(&self.0, Uuid([3; 16]))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_was_left_is_found_until_the_next_begins() {
+        let scratch = Scratch::new(USUAL_PLACE, "found");
+        let kept = scratch.kept();
+        assert!(kept.left().unwrap().is_none());
+        kept.begin().unwrap().write(0, b"left").unwrap();
+        let mut bytes = [0; 4];
+        kept.left().unwrap().unwrap().read(0, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"left");
+        drop(kept.begin().unwrap());
+        assert!(kept.left().unwrap().unwrap().is_empty().unwrap());
+        kept.end();
+        assert!(kept.left().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_others_could_have_made_is_not_believed() {
+        let scratch = Scratch::new(USUAL_PLACE, "others");
+        let kept = scratch.kept();
+        kept.begin().unwrap().write(0, b"left").unwrap();
+        fs::set_permissions(&kept.path, fs::Permissions::from_mode(0o622)).unwrap();
+        assert!(kept.left().unwrap().is_none(), "others may write to it");
+        let elsewhere = scratch.0.join("elsewhere");
+        fs::rename(&kept.path, &elsewhere).unwrap();
+        fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &kept.path).unwrap();
+        assert!(kept.left().unwrap().is_none(), "a link leads anywhere");
+        drop(kept.begin().unwrap());
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"left", "what it led to is as it was");
+    }
+
+    #[test]
+    fn files_on_disks_are_refused() {
+        let scratch = Scratch::new(env!("CARGO_MANIFEST_DIR"), "disk");
+        let error = scratch.kept().begin().unwrap_err();
+        assert!(error.to_string().contains("no file system in memory"), "{error}");
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0, "nothing stays");
+    }
+}
