@@ -130,6 +130,13 @@ impl World {
         });
     }
 
+    /// Whether the device holds anything else now than when `saved` was made.
+    pub fn is_otherwise(&self, disk: DiskId, saved: &Saved) -> bool {
+        self.with_disk(disk, |disk| {
+            (0..disk.config.size / BLOCK as u64).any(|block| disk.media.get(block) != saved.media.get(block))
+        })
+    }
+
     /// Whether the device would deliver the block at `offset` as it was last written to it. Devices that die, lose
     /// writes or let bits flip do not; what a power cut takes back is not counted against a block.
     pub fn is_sound(&self, disk: DiskId, offset: u64) -> bool {

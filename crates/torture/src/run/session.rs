@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_runtime::Halt;
+use cygnus_runtime::{DeviceInfo, Halt};
 use cygnus_sim::DiskId;
 
 use super::state::{Run, Session, Trouble};
@@ -47,7 +47,7 @@ impl Run<'_> {
                 Ok(Err(text)) if self.may_refuse_for_rot(&text) => {
                     drop(cluster);
                     if self.written(&disks) != written {
-                        return Err(format!("the opening was refused and has written to the devices: {text}"));
+                        self.wrote_remains_alone(&disks, &here, &text)?;
                     }
                     return self.open_over_loss(&disks, &text);
                 }
@@ -61,6 +61,29 @@ impl Run<'_> {
                     self.power_went_while_opening();
                 }
             }
+        }
+    }
+
+    /// An opening was refused and has written. That is right for one thing: what a killed server has left in memory. Done once
+    /// more, it changes not a byte, while whatever else an opening might write has another session or number in it.
+    fn wrote_remains_alone(&self, disks: &[DiskId], here: &[DeviceInfo], refusal: &str) -> Result<(), String> {
+        let written = format!("the opening was refused and has written to the devices: {refusal}");
+        if self.machine.is_none() {
+            return Err(written);
+        }
+        let before: Vec<_> = disks.iter().map(|&disk| (disk, self.world.save(disk))).collect();
+        let cluster = self.cluster(disks);
+        let again = Array::open(&cluster, here, usize::from(self.story.shape.reactors), false, self.keeper());
+        match again {
+            Ok(Err(text)) if text == refusal => {}
+            Ok(Err(text)) => return Err(format!("{written}; once more it was refused differently: {text}")),
+            Ok(Ok(_)) => return Err(format!("{written}; once more it was not refused")),
+            Err(halt) => return Err(format!("{written}; once more it did not end: {halt}")),
+        }
+        drop(cluster);
+        match before.iter().find(|(disk, saved)| self.world.is_otherwise(*disk, saved)) {
+            None => Ok(()),
+            Some((disk, _)) => Err(format!("{written}; once more it wrote something else to {disk:?}")),
         }
     }
 
