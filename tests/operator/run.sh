@@ -10,6 +10,9 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CYGNUS=$(realpath "${CYGNUS:-$HERE/../../target/debug/cygnus}")
 [[ -x $CYGNUS ]] || { echo "$CYGNUS is missing: cargo build -p cygnus-cli, or set CYGNUS" >&2 && exit 2; }
 DIR=$(mktemp -d "${TMPDIR:-/var/tmp}/cygnus-operator.XXXXXX")
+# What servers that are killed leave in memory goes with the rest.
+CYGNUS_KEPT_IN=$(mktemp -d /dev/shm/cygnus-operator.XXXXXX)
+export CYGNUS_KEPT_IN
 SERVER=
 steps=0
 
@@ -19,6 +22,7 @@ finish() {
     set +e
     [[ -n $SERVER ]] && kill -9 "$SERVER" 2>/dev/null && wait "$SERVER" 2>/dev/null
     mountpoint -q "$DIR/small" && umount "$DIR/small"
+    rm -rf "$CYGNUS_KEPT_IN"
     if ((code == 0)) || [[ ${KEEP:-0} == 0 ]]; then rm -rf "$DIR"; else echo "kept $DIR" >&2; fi
     exit "$code"
 }

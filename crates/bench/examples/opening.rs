@@ -13,7 +13,7 @@ use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, Log, MapRule, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, Log, OpenOptions, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::{
     BufPool, Capabilities, Completion, DeviceClass, DeviceInfo, DeviceIx, Driver, Events, Halt, Message, Op, OpId,
@@ -150,14 +150,7 @@ fn processor_time() -> Nanos {
 }
 
 fn options() -> OpenOptions {
-    OpenOptions {
-        array: None,
-        reactors: 1,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Silent),
-        keeper: None,
-    }
+    OpenOptions::new(Arc::new(Silent))
 }
 
 fn session(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cygnus_engine::{
-    Array, ArrayError, CreateOptions, Log, MapRule, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
+    Array, ArrayError, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
 };
 use cygnus_format::DATA_START;
 use cygnus_policy::Preset;
@@ -193,14 +193,7 @@ pub(crate) async fn on_array(
 ) -> Result<(), BenchError> {
     let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
     create(rt, devices, &CreateOptions { force: true, stripe_rows: options.stripe_rows, ..shape }).await?;
-    let open = OpenOptions {
-        array: None,
-        reactors: 1,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Silent),
-        keeper: None,
-    };
+    let open = OpenOptions::new(Arc::new(Silent));
     let array = Array::open(rt, devices, &open).await?;
     let size = array.status().usable.0 / (1 << 20) * (1 << 20);
     let volume = array.create_volume("v", ByteSize(size), 0).await?;

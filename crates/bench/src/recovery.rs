@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, MapRule, OpenOptions, RecoveryReport, Volume, VolumeError, create};
+use cygnus_engine::{Array, CreateOptions, OpenOptions, RecoveryReport, Volume, VolumeError, create};
 use cygnus_format::DATA_START;
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
@@ -120,14 +120,7 @@ async fn make(reactor: &Reactor, size: u64) -> Result<(), BenchError> {
 }
 
 fn options() -> OpenOptions {
-    OpenOptions {
-        array: None,
-        reactors: 1,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Silent),
-        keeper: None,
-    }
+    OpenOptions::new(Arc::new(Silent))
 }
 
 async fn open(reactor: &Reactor) -> Result<(Array, Volume), BenchError> {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cygnus_engine::{Array, CreateOptions, MapRule, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
 use cygnus_nbd::NbdUri;
 use cygnus_policy::Preset;
 use cygnus_target::loadgen::{self, LoadError, LoadOptions};
@@ -245,14 +245,7 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
             let (rt, devices) = (&reactor.rt, &reactor.devices);
             let shape = CreateOptions::new("tank", Preset::LogRaid, 1, 4, 1);
             create(rt, devices, &CreateOptions { force: true, ..shape }).await?;
-            let open = OpenOptions {
-                array: None,
-                reactors: 1,
-                read_only: false,
-                map: MapRule::default(),
-                log: Arc::new(Silent),
-                keeper: None,
-            };
+            let open = OpenOptions::new(Arc::new(Silent));
             let array = Array::open(rt, devices, &open).await?;
             // Half of the space, so that cleaning costs little: this is about the way of a request.
             let size = device.0 * 2;

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, Log, MapRule, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, Log, OpenOptions, create};
 use cygnus_policy::Preset;
 use cygnus_types::ByteSize;
 use cygnus_uring::{Access, Config, Device, Reactor, block_on, create_file};
@@ -23,14 +23,7 @@ impl Log for Stderr {
 async fn store_and_recall(Reactor { rt, devices, .. }: Reactor) -> Result<(), Box<dyn Error>> {
     // Two R-groups of 2 + 1: any member of each may be lost.
     create(&rt, &devices, &CreateOptions::new("tank", Preset::Swan, 2, 2, 1)).await?;
-    let options = OpenOptions {
-        array: None,
-        reactors: 1,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Stderr),
-        keeper: None,
-    };
+    let options = OpenOptions::new(Arc::new(Stderr));
 
     let array = Array::open(&rt, &devices, &options).await?;
     array.create_volume("vol0", ByteSize(16 << 20), 0).await?;

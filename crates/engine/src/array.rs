@@ -154,7 +154,12 @@ impl Array {
         ByteSize(self.reactor.shared.controllers.memory().bytes())
     }
 
-    /// What they may take from now on. Beyond it blocks that were never written are refused, with
+    /// Memory of stripes that outlasts the process.
+    pub fn kept_bytes(&self) -> ByteSize {
+        self.reactor.shared.kept.get().map_or(ByteSize(0), |kept| kept.status().size)
+    }
+
+    /// What the volumes' maps may take from now on. Beyond it blocks that were never written are refused, with
     /// [`VolumeError::MapMemory`]; reads, overwrites and trims go on.
     pub fn set_map_limit(&self, limit: ByteSize) {
         self.reactor.shared.controllers.memory().set_limit(limit.0);

@@ -339,14 +339,7 @@ fn it_is_no_log() {
     bench
         .run(|rt| async move {
             let log = Arc::new(Quiet);
-            let options = OpenOptions {
-                array: None,
-                reactors: 1,
-                read_only: true,
-                map: cygnus_engine::MapRule::default(),
-                log,
-                keeper: None,
-            };
+            let options = OpenOptions { read_only: true, ..OpenOptions::new(log) };
             let error = cygnus_engine::Array::open(&rt, &devices, &options).await.err().expect("it is refused");
             assert_eq!(
                 error.to_string(),

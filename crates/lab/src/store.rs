@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, MapRule, OpenOptions, Volume, VolumeError, create};
+use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_sim::Cluster;
@@ -110,14 +110,7 @@ impl Store {
         match section.kind() {
             ArrayKind::Log(_) => {
                 create(rt, devices, &section.options()).await?;
-                let open = OpenOptions {
-                    array: None,
-                    reactors: cores.len(),
-                    read_only: false,
-                    map: MapRule::default(),
-                    log: Arc::new(Silent),
-                    keeper: None,
-                };
+                let open = OpenOptions { reactors: cores.len(), ..OpenOptions::new(Arc::new(Silent)) };
                 let array = Array::open(rt, devices, &open).await?;
                 let peers = attach(&array, cores);
                 let size = volume_size(wanted, array.status().usable, data)?;

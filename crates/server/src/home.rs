@@ -235,7 +235,7 @@ impl<A: Served> Home<A> {
             rates: self.rates.borrow().rates(),
             jobs: self.jobs(),
             hung_after: self.rt.patience(),
-            memory: self.plan.memory.status(self.array.map_bytes()),
+            memory: self.plan.memory.status(self.array.map_bytes(), self.array.kept_bytes()),
             clients: clients(&self.nbd_stats(), &self.plan),
             connections: &|name| self.connections(name),
             odd_file: &|path, size| self.files.odd(path, size),

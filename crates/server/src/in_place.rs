@@ -82,6 +82,11 @@ impl Served for Array {
         ByteSize(0)
     }
 
+    /// A write is answered when the members have it.
+    fn kept_bytes(&self) -> ByteSize {
+        ByteSize(0)
+    }
+
     /// Nobody looks at what stands there.
     fn online_paths(&self) -> Vec<String> {
         Vec::new()

@@ -99,6 +99,10 @@ impl Served for Array {
         self.map_bytes()
     }
 
+    fn kept_bytes(&self) -> ByteSize {
+        self.kept_bytes()
+    }
+
     fn online_paths(&self) -> Vec<String> {
         self.status().members.into_iter().filter(|member| member.is_online()).map(|member| member.name).collect()
     }

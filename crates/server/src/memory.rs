@@ -1,7 +1,8 @@
 //! What a server may take of the machine's memory: one account, with named parts.
 //!
 //! * `program`: the program itself, with what it knows of segments, members and connections.
-//! * `buffers`: stripes that are being filled, and what is being read, moved or rebuilt. The engine bounds it by itself.
+//! * `buffers`: stripes that are being filled, in kept memory too, and what is being read, moved or rebuilt. The engine bounds
+//!   it by itself.
 //! * `network`: what clients' requests and replies take. Each connection has some of it to itself; requests beyond that go on
 //!   with less, or wait.
 //! * `map`: where each block of the volumes is. Blocks that were never written are refused beyond it. An array that updates in
@@ -136,8 +137,8 @@ impl Memory {
         self.buffers[reactor].store(bytes as u64, Ordering::Relaxed);
     }
 
-    /// How the parts stand; the maps take `map` bytes.
-    pub fn status(&self, map: ByteSize) -> MemoryStatus {
+    /// How the parts stand; the maps take `map` bytes, and stripes in kept memory `kept`.
+    pub fn status(&self, map: ByteSize, kept: ByteSize) -> MemoryStatus {
         let part =
             |name: &str, used_bytes, limit_bytes| MemoryPartStatus { name: name.into(), used_bytes, limit_bytes };
         let (connections, _) = self.door.usage();
@@ -145,8 +146,8 @@ impl Memory {
         let pools: u64 = self.buffers.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
         let resident_bytes = resident_bytes();
         let mut parts = vec![
-            part("program", resident_bytes.saturating_sub(pools + map.0), PROGRAM),
-            part("buffers", pools.saturating_sub(shared), self.buffers.len() as u64 * BUFFERS),
+            part("program", resident_bytes.saturating_sub(pools + kept.0 + map.0), PROGRAM),
+            part("buffers", (pools + kept.0).saturating_sub(shared), self.buffers.len() as u64 * BUFFERS),
             part("network", shared + connections as u64 * ServerConfig::RESERVE as u64, self.split.network),
         ];
         parts.extend(self.split.map.map(|limit| part("map", map.0, limit)));
@@ -220,14 +221,19 @@ mod tests {
     }
 
     fn limit_of(memory: &Memory, name: &str) -> u64 {
-        memory.status(ByteSize(0)).parts.iter().find(|part| part.name == name).map_or(0, |part| part.limit_bytes)
+        memory
+            .status(ByteSize(0), ByteSize(0))
+            .parts
+            .iter()
+            .find(|part| part.name == name)
+            .map_or(0, |part| part.limit_bytes)
     }
 
     #[test]
     fn parts_fit_the_machine() {
         for machine in [GIB, 4 * GIB, 24 * GIB, 1024 * GIB] {
             let memory = plan(machine, None, None).unwrap();
-            let status = memory.status(ByteSize(0));
+            let status = memory.status(ByteSize(0), ByteSize(0));
             assert_eq!(status.limit_bytes, machine / 2);
             assert_eq!(status.parts.iter().map(|part| part.limit_bytes).sum::<u64>(), status.limit_bytes);
             let reserved = memory.door.usage().1 as u64 * ServerConfig::RESERVE as u64;
@@ -236,14 +242,24 @@ mod tests {
         }
         let group = Machine { bytes: 4 * GIB, is_group: true };
         let of_group = Memory::on(group, 20_000, None, None, 2, true).unwrap();
-        assert_eq!(of_group.status(ByteSize(0)).limit_bytes, 3 * GIB);
+        assert_eq!(of_group.status(ByteSize(0), ByteSize(0)).limit_bytes, 3 * GIB);
+    }
+
+    #[test]
+    fn kept_memory_counts_as_buffers() {
+        let memory = plan(24 * GIB, None, None).unwrap();
+        let used = |kept| {
+            let status = memory.status(ByteSize(0), ByteSize(kept));
+            status.parts.iter().find(|part| part.name == "buffers").map(|part| part.used_bytes)
+        };
+        assert_eq!((used(0), used(5 * MIB)), (Some(0), Some(5 * MIB)));
     }
 
     #[test]
     fn what_was_asked_is_kept() {
         for asked in [18 * GIB / 64, GIB, 100 * GIB] {
             let memory = plan(24 * GIB, Some(asked), None).unwrap();
-            assert_eq!(memory.status(ByteSize(0)).limit_bytes, asked);
+            assert_eq!(memory.status(ByteSize(0), ByteSize(0)).limit_bytes, asked);
             assert!(limit_of(&memory, "map") >= LEAST_MAP);
         }
         match plan(24 * GIB, Some(64 << 20), None) {

@@ -60,6 +60,9 @@ pub trait Served: Clone + 'static {
     /// Bytes that the volumes' maps take.
     fn map_bytes(&self) -> ByteSize;
 
+    /// Memory of stripes that outlasts the process, as it is mapped into this one.
+    fn kept_bytes(&self) -> ByteSize;
+
     /// Paths of members that are online.
     fn online_paths(&self) -> Vec<String>;
 

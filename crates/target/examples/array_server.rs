@@ -4,7 +4,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, Log, MapRule, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, Log, OpenOptions, create};
 use cygnus_policy::Preset;
 use cygnus_target::{ArrayExports, BoundListener, Server, ServerConfig};
 use cygnus_types::ByteSize;
@@ -28,14 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (rt, devices) = (&reactor.rt, &reactor.devices);
         let shape = CreateOptions::new("tank", Preset::LogRaid, 1, 4, 1);
         create(rt, devices, &CreateOptions { force: true, ..shape }).await?;
-        let open = OpenOptions {
-            array: None,
-            reactors: 1,
-            read_only: false,
-            map: MapRule::default(),
-            log: Arc::new(Stderr),
-            keeper: None,
-        };
+        let open = OpenOptions::new(Arc::new(Stderr));
         let array = Array::open(rt, devices, &open).await?;
         // Half of the space, so that cleaning costs little: this is about the way there, not about cleaning.
         let size = ((array.status().usable.0 / 2) >> 20) << 20;

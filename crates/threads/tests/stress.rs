@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use cygnus_engine::{Array, ArrayHandle, ArrayPeer, CreateOptions, Log, MapRule, OpenOptions, Volume, create};
+use cygnus_engine::{Array, ArrayHandle, ArrayPeer, CreateOptions, Log, OpenOptions, Volume, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
 use cygnus_types::{ByteSize, Nanos, ReactorId};
@@ -108,14 +108,7 @@ async fn until(rt: &Runtime, is_so: impl Fn() -> bool) {
 }
 
 fn options() -> OpenOptions {
-    OpenOptions {
-        array: None,
-        reactors: REACTORS,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Quiet),
-        keeper: None,
-    }
+    OpenOptions { reactors: REACTORS, ..OpenOptions::new(Arc::new(Quiet)) }
 }
 
 async fn home(Reactor { rt, devices, .. }: Reactor, plan: &Plan) {

@@ -33,7 +33,7 @@ impl Log for Listener {
 pub(crate) fn options(reactors: usize) -> OpenOptions {
     // Chunks of the map become dense, and thin again, with the few blocks that there are.
     let map = MapRule { dense_from: 24, ..MapRule::default() };
-    OpenOptions { array: None, reactors, read_only: false, map, log: Arc::new(Listener), keeper: None }
+    OpenOptions { reactors, map, ..OpenOptions::new(Arc::new(Listener)) }
 }
 
 /// Blocks that volumes can hold in an array of this shape.

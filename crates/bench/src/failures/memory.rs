@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, JobState, MapRule, OpenOptions, Volume, create};
+use cygnus_engine::{Array, CreateOptions, JobState, OpenOptions, Volume, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::{Rng, Runtime};
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Nanos};
@@ -73,14 +73,7 @@ fn session<T>(
 async fn open(reactor: &Reactor, is_there: impl Fn(usize) -> bool) -> Result<(Array, Volume), BenchError> {
     let members = (0..MEMBERS).filter(|&n| is_there(n)).map(|n| reactor.devices[n].clone());
     let members: Vec<_> = members.collect();
-    let options = OpenOptions {
-        array: None,
-        reactors: 1,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Silent),
-        keeper: None,
-    };
+    let options = OpenOptions::new(Arc::new(Silent));
     let array = Array::open(&reactor.rt, &members, &options).await?;
     let volume = match array.volume("v") {
         Some(volume) => volume,

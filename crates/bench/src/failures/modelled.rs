@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, JobState, JobStatus, MapRule, OpenOptions, Volume, create};
+use cygnus_engine::{Array, CreateOptions, JobState, JobStatus, OpenOptions, Volume, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -208,14 +208,7 @@ impl Bed {
             ..CreateOptions::new("bench", Preset::LogRaid, 1, DATA, 1)
         };
         create(&rt, &devices[..MEMBERS], &how).await?;
-        let open = OpenOptions {
-            array: None,
-            reactors: 1,
-            read_only: false,
-            map: MapRule::default(),
-            log: Arc::new(Silent),
-            keeper: None,
-        };
+        let open = OpenOptions::new(Arc::new(Silent));
         let array = Array::open(&rt, &devices[..MEMBERS], &open).await?;
         let size = live.min(array.status().usable.0) / PIECE * PIECE;
         let volume = array.create_volume("v", ByteSize(size), 0).await?;

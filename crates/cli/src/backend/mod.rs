@@ -6,8 +6,8 @@ pub mod inplace;
 use crate::failure::Failure;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
-    Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, MapRule,
-    OpenOptions, Readmitted, Salvage, ScrubReport, VolumeAdminError,
+    Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions,
+    Readmitted, Salvage, ScrubReport, VolumeAdminError,
 };
 use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
@@ -58,7 +58,7 @@ pub fn wipe(members: &[PathBuf]) -> Result<(), Failure> {
 
 /// How a stopped array is opened, for a command.
 fn options(array: Uuid, read_only: bool, log: Arc<dyn Log>) -> OpenOptions {
-    OpenOptions { array: Some(array), reactors: 1, read_only, map: MapRule::default(), log, keeper: None }
+    OpenOptions { array: Some(array), read_only, ..OpenOptions::new(log) }
 }
 
 /// Opens a stopped array, recovering it if need be, does something with it, and closes it cleanly.

@@ -66,6 +66,13 @@ pub struct OpenOptions {
     pub keeper: Option<Arc<dyn Keeper>>,
 }
 
+impl OpenOptions {
+    /// How an array is opened for itself: the only one on its devices, by one reactor, with default limits, nothing kept.
+    pub fn new(log: Arc<dyn Log>) -> Self {
+        Self { array: None, reactors: 1, read_only: false, map: MapRule::default(), log, keeper: None }
+    }
+}
+
 /// What opening did.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveryReport {

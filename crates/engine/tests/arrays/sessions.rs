@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Log, MapRule, OpenOptions};
+use cygnus_engine::{Log, OpenOptions};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::ReactorId;
@@ -21,14 +21,7 @@ impl Log for Told {
 }
 
 pub fn options() -> OpenOptions {
-    OpenOptions {
-        array: None,
-        reactors: 1,
-        read_only: false,
-        map: MapRule::default(),
-        log: Arc::new(Told),
-        keeper: None,
-    }
+    OpenOptions::new(Arc::new(Told))
 }
 
 /// Runs `body` on a fresh reactor over the disks and drops the reactor afterwards, tasks and all.
