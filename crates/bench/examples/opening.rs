@@ -13,12 +13,10 @@ use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use cygnus_bench::{AtOnce, Contents};
 use cygnus_engine::{Array, CreateOptions, Log, OpenOptions, create};
 use cygnus_policy::Preset;
-use cygnus_runtime::{
-    BufPool, Capabilities, Completion, DeviceClass, DeviceInfo, DeviceIx, Driver, Events, Halt, Message, Op, OpId,
-    Outcome, Runtime,
-};
+use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, Op, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 /// Data and parity columns.
@@ -29,7 +27,7 @@ const TIMES: usize = 3;
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The blocks of each device that are not zeros.
-type Contents = Rc<RefCell<Vec<HashMap<u64, Box<[u8]>>>>>;
+type Blocks = Rc<RefCell<Vec<HashMap<u64, Box<[u8]>>>>>;
 
 struct Silent;
 
@@ -37,19 +35,19 @@ impl Log for Silent {
     fn line(&self, _: &str) {}
 }
 
-struct Memory {
-    contents: Contents,
-    queue: Vec<(OpId, Op)>,
-    messages: Vec<Message>,
-}
+struct Memory(Blocks);
 
-impl Memory {
+impl Contents for Memory {
+    fn now(&self) -> Nanos {
+        processor_time()
+    }
+
     fn carry_out(&mut self, op: &Op) {
-        let mut contents = self.contents.borrow_mut();
+        let mut devices = self.0.borrow_mut();
         match op {
             Op::Read { dev, offset, buf } => {
                 for (at, block) in (0..buf.len()).step_by(BLOCK).zip(offset / BLOCK as u64..) {
-                    match contents[usize::from(dev.0)].get(&block) {
+                    match devices[usize::from(dev.0)].get(&block) {
                         Some(bytes) => buf.copy_from(at, bytes),
                         None => buf.zero(at..at + BLOCK),
                     }
@@ -58,43 +56,13 @@ impl Memory {
             Op::Write { dev, offset, buf } => {
                 for (bytes, block) in buf.bytes().chunks_exact(BLOCK).zip(offset / BLOCK as u64..) {
                     match bytes == [0; BLOCK] {
-                        true => drop(contents[usize::from(dev.0)].remove(&block)),
-                        false => drop(contents[usize::from(dev.0)].insert(block, bytes.into())),
+                        true => drop(devices[usize::from(dev.0)].remove(&block)),
+                        false => drop(devices[usize::from(dev.0)].insert(block, bytes.into())),
                     }
                 }
             }
             _ => {}
         }
-    }
-}
-
-impl Driver for Memory {
-    fn now(&self) -> Nanos {
-        processor_time()
-    }
-
-    fn capabilities(&self, _: DeviceIx) -> Capabilities {
-        Capabilities { class: DeviceClass::Memory, ..Capabilities::default() }
-    }
-
-    fn submit(&mut self, id: OpId, op: Op) {
-        self.queue.push((id, op));
-    }
-
-    /// It has no sockets.
-    fn end_receive(&mut self, _: OpId) {}
-
-    fn post(&mut self, _: ReactorId, message: Message) {
-        self.messages.push(message);
-    }
-
-    fn park(&mut self, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt> {
-        for (id, op) in std::mem::take(&mut self.queue) {
-            self.carry_out(&op);
-            events.done.push(Completion { id, result: Ok(Outcome::Done) });
-        }
-        events.messages.append(&mut self.messages);
-        if events.is_empty() && until.is_none() { Err(Halt::Stalled) } else { Ok(()) }
     }
 }
 
@@ -110,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn measure(blocks: u64, order: &str, stride: u64) -> Result<(), Box<dyn Error>> {
     let (k, m) = SHAPE;
     let size = (blocks / u64::from(k) * BLOCK as u64 * 3 / 2).next_multiple_of(1 << 30);
-    let contents: Contents = Rc::new(RefCell::new(vec![HashMap::new(); usize::from(k + m)]));
+    let contents: Blocks = Rc::new(RefCell::new(vec![HashMap::new(); usize::from(k + m)]));
     session(&contents, size, async |rt, devices| {
         create(rt, devices, &CreateOptions::new("bench", Preset::LogRaid, 1, k, m)).await?;
         let array = Array::open(rt, devices, &options()).await?;
@@ -154,15 +122,14 @@ fn options() -> OpenOptions {
 }
 
 fn session(
-    contents: &Contents,
+    contents: &Blocks,
     size: u64,
     body: impl AsyncFnOnce(&Runtime, &[DeviceInfo]) -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     let devices: Vec<DeviceInfo> = (0..contents.borrow().len() as u16)
         .map(|n| DeviceInfo { ix: DeviceIx(n), name: format!("memory{n}"), size, logical_block: BLOCK as u32 })
         .collect();
-    let (queue, messages) = (Vec::new(), Vec::new());
-    let driver = Memory { contents: contents.clone(), queue, messages };
+    let driver = AtOnce::new(Memory(contents.clone()));
     let rt = Runtime::new(ReactorId(0), Box::new(driver), BufPool::new(64 << 20), 0);
     rt.run(body(&rt, &devices))??;
     rt.drop_tasks();

@@ -3,6 +3,7 @@
 //! Devices are in memory (data really moved) or null (everything but the data), so what is measured is the engine on
 //! one core: map, checksum, copy, parity, headers, executor.
 
+mod at_once;
 mod cpu;
 mod engine;
 mod failures;
@@ -15,6 +16,7 @@ mod servers;
 mod simulation;
 mod stages;
 
+pub use at_once::{AtOnce, Contents};
 pub use engine::{BenchError, EngineOptions, run_engine};
 pub use failures::{FailureOptions, FailureReport, JobRow, LatencyRow, MachineRow, run_failures};
 pub use floor::Floor;

@@ -10,7 +10,7 @@ use cygnus_uring::Device;
 use serde::Serialize;
 
 use crate::engine::{BenchError, EngineOptions, Run, config, on_array};
-use crate::null_driver::NullDriver;
+use crate::null_driver::null_driver;
 
 /// How often each run is repeated.
 const ROUNDS: usize = 7;
@@ -94,7 +94,7 @@ async fn both(run: &Run) -> Result<(f64, f64), BenchError> {
 /// On devices that do nothing; with `blank`, of data that is known to be zeros and so is neither copied nor summed up.
 fn null(options: &EngineOptions, blank: bool) -> Result<(f64, f64), BenchError> {
     let width = usize::from(options.data) + usize::from(options.parity);
-    let (driver, devices) = NullDriver::new(width, options.device.0);
+    let (driver, devices) = null_driver(width, options.device.0);
     let pool = if blank { BufPool::blank() } else { BufPool::new(16 << 20) };
     let rt = Runtime::new(ReactorId(0), Box::new(driver), pool, 0);
     let mut found = (0.0, 0.0);

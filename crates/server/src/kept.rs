@@ -78,7 +78,7 @@ pub fn forget_kept(array: Uuid) {
 impl Keeper for KeptAt {
     fn left(&self) -> io::Result<Option<KeptFile>> {
         match Self::options().open(&self.path) {
-            Ok(file) => Ok(is_ours(&file)?.then(|| KeptFile::new(file))),
+            Ok(file) => Ok((is_ours(&file)? && lies_in_memory(&file)?).then(|| KeptFile::new(file))),
             Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
             // Another user's: it is no business of ours.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
@@ -171,5 +171,10 @@ mod tests {
         let error = scratch.kept().begin().unwrap_err();
         assert!(error.to_string().contains("no file system in memory"), "{error}");
         assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0, "nothing stays");
+        KeptAt::options().create_new(true).open(&scratch.kept().path).unwrap();
+        assert!(
+            scratch.kept().left().unwrap().is_none(),
+            "what lies there may have been there before the machine went down"
+        );
     }
 }

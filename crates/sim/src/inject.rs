@@ -131,7 +131,7 @@ impl World {
     }
 
     /// Whether the device holds anything else now than when `saved` was made.
-    pub fn is_otherwise(&self, disk: DiskId, saved: &Saved) -> bool {
+    pub fn differs_from(&self, disk: DiskId, saved: &Saved) -> bool {
         self.with_disk(disk, |disk| {
             (0..disk.config.size / BLOCK as u64).any(|block| disk.media.get(block) != saved.media.get(block))
         })

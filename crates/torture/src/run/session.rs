@@ -81,7 +81,7 @@ impl Run<'_> {
             Err(halt) => return Err(format!("{written}; once more it did not end: {halt}")),
         }
         drop(cluster);
-        match before.iter().find(|(disk, saved)| self.world.is_otherwise(*disk, saved)) {
+        match before.iter().find(|(disk, saved)| self.world.differs_from(*disk, saved)) {
             None => Ok(()),
             Some((disk, _)) => Err(format!("{written}; once more it wrote something else to {disk:?}")),
         }
