@@ -52,6 +52,8 @@ pub(crate) struct Totals {
     pub parity_written: AtomicU64,
     pub header_written: AtomicU64,
     pub padding_written: AtomicU64,
+    /// Copies of what open stripes hold, with what says so.
+    pub backup_written: AtomicU64,
     pub repaired: AtomicU64,
     pub reconstructed: AtomicU64,
     pub unreadable: AtomicU64,

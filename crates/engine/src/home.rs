@@ -36,6 +36,8 @@ pub(crate) struct Home {
     pub pins: Pins,
     pub cleaning: Cleaning,
     pub flushing: Rounds<Result<(), String>>,
+    /// The next round of flush is to leave no stripe open that only copies make safe.
+    pub flush_closes: Cell<bool>,
     pub checkpoints: Checkpoints,
     pub records: Records,
     /// See [`crate::space::looks`].
@@ -79,6 +81,7 @@ impl Home {
             pins: Pins::default(),
             cleaning,
             flushing: Rounds::default(),
+            flush_closes: Cell::new(false),
             checkpoints: Checkpoints::default(),
             records: Records::new(generation),
             grace: Rounds::default(),

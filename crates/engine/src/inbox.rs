@@ -8,6 +8,7 @@ use cygnus_types::{BLOCK, ReactorId};
 use crate::peers::{Answer, Envelope, ToHome, ToOwner};
 use crate::reactor::Reactor;
 use crate::write::lane::Lane;
+use crate::write::replicate::Replicator;
 
 impl Reactor {
     /// Handles a message of another reactor. Gives back what is not the engine's.
@@ -72,7 +73,13 @@ impl Reactor {
                     reactor.answer(from, ticket, Answer::Done);
                 });
             }
-            ToOwner::Drain { ticket } => self.drain_and_answer(from, ticket, &[Lane::Clients]),
+            ToOwner::Settle { ticket, round, closes } => {
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    Replicator::of(&reactor).settle_for(round, closes).await;
+                    reactor.answer(from, ticket, Answer::Done);
+                });
+            }
             ToOwner::Hold { ticket } => {
                 self.hold.set(true);
                 self.close_stripes();
@@ -109,16 +116,12 @@ impl Reactor {
             }
             ToOwner::EndSegments { ticket } => {
                 self.end_segments();
-                self.drain_and_answer(from, ticket, &Lane::ALL);
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    reactor.drain(&Lane::ALL).await;
+                    reactor.answer(from, ticket, Answer::Done);
+                });
             }
         }
-    }
-
-    fn drain_and_answer(self: &Rc<Self>, to: ReactorId, ticket: u64, lanes: &'static [Lane]) {
-        let reactor = self.clone();
-        self.rt.spawn(async move {
-            reactor.drain(lanes).await;
-            reactor.answer(to, ticket, Answer::Done);
-        });
     }
 }

@@ -29,8 +29,8 @@ pub(crate) enum ToOwner {
     Grown { ticket: u64 },
     /// Answered when all looks have ended that are under way: see [`crate::space::looks`].
     EndLooks { ticket: u64 },
-    /// Send the open user stripe to the devices.
-    Drain { ticket: u64 },
+    /// Have on the devices what clients have written, for this round of flush: in closed stripes only, or in copies too.
+    Settle { ticket: u64, round: u64, closes: bool },
     /// Close all open stripes and append nothing until [`ToOwner::Release`].
     Hold { ticket: u64 },
     /// Append again.

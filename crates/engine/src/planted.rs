@@ -41,6 +41,12 @@ pub enum Bug {
     LossIsOverlooked,
     /// What a killed process has left is found, and not put on the devices.
     RemainsStayBehind,
+    /// Copies of what open stripes held are not looked for.
+    BackupsIgnored,
+    /// Room for copies is used again while their stripes need them.
+    BackupsOverwritten,
+    /// A flush is answered though a member that should have a copy was away.
+    CopiesOfTheAbsent,
     /// What recovery replaces in the maps goes on being counted.
     ReplacedCountsOn,
 }

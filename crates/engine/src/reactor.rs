@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cygnus_format::{Geometry, Place, Rotation};
 use cygnus_policy::{LatencyRule, ParityPlacement};
-use cygnus_runtime::{DeviceIx, Event, Runtime};
+use cygnus_runtime::{DeviceIx, Event, Rounds, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::care::member::Departure;
@@ -18,6 +18,7 @@ use crate::shared::Shared;
 use crate::space::looks::Looks;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
+use crate::write::transient::Transient;
 use crate::write::unflushed::UnflushedStripes;
 use crate::write::writer::{Writer, writers};
 
@@ -45,6 +46,10 @@ pub(crate) struct Reactor {
     outstanding: RefCell<BTreeMap<u64, Lane>>,
     /// Stripes that no flush has covered.
     pub unflushed: RefCell<UnflushedStripes>,
+    /// What of open stripes lies in the transient areas of members.
+    pub transient: RefCell<Transient>,
+    /// Rounds in which what clients have written comes to be on the devices.
+    pub settling: Rounds<()>,
     home: Option<Home>,
 }
 
@@ -71,6 +76,8 @@ impl Reactor {
             writers: writers(),
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
+            transient: RefCell::default(),
+            settling: Rounds::default(),
             home,
         });
         let watch: Weak<Self> = Rc::downgrade(&reactor);
@@ -160,6 +167,11 @@ impl Reactor {
         for &lane in lanes {
             self.writer(lane).borrow_mut().close_stripe(self);
         }
+        self.until_landed(lanes).await;
+    }
+
+    /// Waits until all stripes of these lanes that this reactor has closed are on the devices.
+    pub(crate) async fn until_landed(&self, lanes: &[Lane]) {
         let below = self.shared.stripes.next();
         loop {
             let progress = self.progress.wait();

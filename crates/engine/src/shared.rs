@@ -2,6 +2,7 @@
 //! reactors start; there is no lock on the way of a read or a write.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
@@ -14,6 +15,7 @@ use crate::care::member::MemberShared;
 use crate::care::suspension::Suspension;
 use crate::clean::throttle::Latencies;
 use crate::counters::Totals;
+use crate::durable::flush_numbers::FlushNumbers;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
 use crate::space::grown::Grown;
@@ -63,6 +65,10 @@ pub(crate) struct Shared {
     /// What a server that is killed leaves, if anything is kept.
     pub kept: OnceLock<Arc<Kept>>,
     durable: AtomicU64,
+    /// Rounds of flush.
+    pub flushes: FlushNumbers,
+    /// Whether open stripes may be made safe by copies.
+    two_phase: AtomicBool,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
@@ -119,6 +125,8 @@ impl Shared {
             volumes: RwLock::default(),
             stripes: StripeNumbers::new(parts.first_stripe_seq, parts.reactors),
             kept: OnceLock::new(),
+            flushes: FlushNumbers::default(),
+            two_phase: AtomicBool::new(false),
             durable: AtomicU64::new(parts.first_stripe_seq),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
@@ -244,6 +252,23 @@ impl Shared {
     /// Every stripe below this sequence is durable on all members in service.
     pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
+    }
+
+    /// Whether open stripes may be made safe by copies: members have room for these, and recovery, which goes by what is there of
+    /// an earlier session, is over.
+    pub(crate) fn is_two_phase(&self) -> bool {
+        self.two_phase.load(Ordering::Acquire)
+    }
+
+    /// Recovery is over.
+    pub(crate) fn begin_two_phase(&self) {
+        self.two_phase.store(self.layout.geometry().transient_blocks > 0, Ordering::Release);
+    }
+
+    /// The part of each member's transient area that a reactor writes.
+    pub(crate) fn transient_part(&self, reactor: usize) -> Range<u32> {
+        let part = self.layout.geometry().transient_blocks / self.stripes.reactors() as u32;
+        part * reactor as u32..part * (reactor as u32 + 1)
     }
 
     pub(crate) fn set_durable(&self, below: u64) {

@@ -41,6 +41,9 @@ pub const MAX_STRIPE_ROWS: u32 = 1024;
 /// Most rows of a segment column, 64 GiB: rows and blocks of one segment then fit in 32 bits whatever the width.
 pub const MAX_SEGMENT_BLOCKS: u32 = 1 << 24;
 
+/// Most blocks of a member's transient area, 16 GiB: more than a second's writes of any drive.
+pub const MAX_TRANSIENT_BLOCKS: u32 = 1 << 22;
+
 /// Most segments of an array. With 1 GiB segments this is the whole 36-bit address space.
 pub const MAX_SEGMENTS: u32 = 1 << 18;
 

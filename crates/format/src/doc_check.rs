@@ -78,7 +78,14 @@ fn header_sizes() -> (&'static str, String) {
     for rows in [0, 1, 16, 32, 48, 64, 128, 256, MAX_STRIPE_ROWS] {
         write!(text, "| {rows} |").unwrap();
         for (data, parity) in [(2, 0), (2, 1), (2, 2), (2, 3), (1, 0), (1, 1)] {
-            let g = Geometry { data, parity, chunk_blocks: 1, stripe_rows: rows, segment_blocks: MAX_SEGMENT_BLOCKS };
+            let g = Geometry {
+                data,
+                parity,
+                chunk_blocks: 1,
+                stripe_rows: rows,
+                segment_blocks: MAX_SEGMENT_BLOCKS,
+                transient_blocks: 0,
+            };
             let blocks = g.header_blocks(rows);
             let share = 100.0 * f64::from(blocks) / f64::from(blocks + rows);
             write!(text, " {blocks} ({share:.1} %) |").unwrap();
@@ -125,6 +132,7 @@ fn the_document_says_what_the_code_does() {
         table::<packed::PackedHead>(),
         table::<packed::PackedEntry>(),
         table::<intent::RawIntent>(),
+        table::<backup::RawBackup>(),
         table::<kept::RawKept>(),
         table::<kept::RawRecord>(),
     ];

@@ -17,7 +17,8 @@
 use cygnus_types::BLOCK;
 
 use crate::constants::{
-    DATA_START, ENTRY_BYTES, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH, MIN_DISCARDS, STRIPE_FIXED,
+    DATA_START, ENTRY_BYTES, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_TRANSIENT_BLOCKS, MAX_WIDTH,
+    MIN_DISCARDS, STRIPE_FIXED,
 };
 use crate::protection::Protection;
 
@@ -34,6 +35,9 @@ pub struct Geometry {
     pub stripe_rows: u32,
     /// Rows of a segment, that is blocks of a segment column.
     pub segment_blocks: u32,
+    /// Blocks of each member's transient area, which lies before its segments and holds backup copies of what open stripes
+    /// hold ([`crate::backup`]). 0 if stripes are only written whole.
+    pub transient_blocks: u32,
 }
 
 /// Why a geometry cannot be used; each message names the field and what to set it to.
@@ -70,6 +74,9 @@ pub enum GeometryError {
         /// Rows a full stripe takes, headers included.
         needed: u32,
     },
+    /// A transient area without parity, or too large.
+    #[error("transient area of {0} blocks on each member: use at most {MAX_TRANSIENT_BLOCKS}, and none without parity")]
+    Transient(u32),
     /// Segment too large.
     #[error("segment of {0} blocks per column: use at most {MAX_SEGMENT_BLOCKS} (64 GiB)")]
     SegmentTooLarge(u32),
@@ -121,18 +128,33 @@ impl Geometry {
         if self.segment_blocks > MAX_SEGMENT_BLOCKS {
             return Err(GeometryError::SegmentTooLarge(self.segment_blocks));
         }
+        if self.transient_blocks > MAX_TRANSIENT_BLOCKS || self.transient_blocks > 0 && self.parity == 0 {
+            return Err(GeometryError::Transient(self.transient_blocks));
+        }
         Ok(())
     }
 
     /// Whole segment columns that fit on a device of `bytes`.
     pub const fn segments_on(&self, bytes: u64) -> u64 {
-        bytes.saturating_sub(DATA_START) / self.segment_bytes()
+        bytes.saturating_sub(self.segments_start()) / self.segment_bytes()
     }
 
     /// Byte offset, on any member of the group, of row `row` of segment `segment`.
     #[inline]
     pub const fn device_offset(&self, segment: u32, row: u32) -> u64 {
-        DATA_START + (segment as u64 * self.segment_blocks as u64 + row as u64) * BLOCK as u64
+        self.segments_start() + (segment as u64 * self.segment_blocks as u64 + row as u64) * BLOCK as u64
+    }
+
+    /// Byte offset of the first segment on any member.
+    #[inline]
+    pub const fn segments_start(&self) -> u64 {
+        DATA_START + self.transient_blocks as u64 * BLOCK as u64
+    }
+
+    /// Byte offset, on any member, of a block of its transient area.
+    #[inline]
+    pub const fn transient_offset(&self, block: u32) -> u64 {
+        DATA_START + block as u64 * BLOCK as u64
     }
 
     /// Columns whose entries each copy of a header has: see [`Rotation::tables`].

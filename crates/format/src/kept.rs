@@ -16,9 +16,8 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 use crate::checksum;
 use crate::constants::{ENTRY_BYTES, MAX_HEADER_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH};
 use crate::entry::{Discard, Entry};
-use crate::geometry::Rotation;
 use crate::protection::Protection;
-use crate::stripe::Stream;
+use crate::stripe::{OpenStripe, Stream};
 
 /// First bytes of kept memory.
 pub const KEPT_MAGIC: [u8; 8] = *b"CYGNUSKM";
@@ -249,31 +248,6 @@ impl KeptHeader {
     }
 }
 
-/// What a stripe is from its opening on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptPlace {
-    /// R-group.
-    pub group: GroupId,
-    /// Segment within the group.
-    pub segment: SegmentId,
-    /// How often segments were opened before this one.
-    pub segment_seq: u64,
-    /// Row of the segment where its header begins.
-    pub start_row: u32,
-    /// Blocks of its header on each column.
-    pub header_blocks: u32,
-    /// Rows that it was opened for.
-    pub rows: u32,
-    /// Which columns hold what.
-    pub rotation: Rotation,
-    /// Stripes closed, array-wide, when it was opened.
-    pub opened: u64,
-    /// Kind of traffic.
-    pub stream: Stream,
-    /// Reactor that fills it.
-    pub reactor: ReactorId,
-}
-
 /// The steps by which a record says what happens to its stripe. They are pure: whoever has the memory stores the bytes.
 pub mod steps {
     use super::*;
@@ -292,7 +266,7 @@ pub mod steps {
     }
 
     /// What an empty stripe is; to be followed by [`filling`].
-    pub fn place(place: &KeptPlace) -> Bytes<FIXED> {
+    pub fn place(place: &OpenStripe) -> Bytes<FIXED> {
         let raw = RawRecord {
             state: U32::new(FREE),
             rows: U32::new(place.rows),
@@ -357,7 +331,7 @@ pub mod steps {
 #[derive(Clone, Copy, Debug)]
 pub struct KeptStripe<'a> {
     /// What it is.
-    pub place: KeptPlace,
+    pub place: OpenStripe,
     /// Its sequence, and below which one all were durable then; none if it was still being filled.
     pub seq: Option<(u64, u64)>,
     /// What its blocks are, in the order of slots.
@@ -406,7 +380,7 @@ impl<'a> KeptStripe<'a> {
         if !entries.iter().all(Entry::is_known) || !discards.iter().all(Discard::is_in_range) {
             return impossible("entry");
         }
-        let place = KeptPlace {
+        let place = OpenStripe {
             group: GroupId(raw.group.get()),
             segment: SegmentId(raw.segment.get()),
             segment_seq: raw.segment_seq.get(),
@@ -445,8 +419,8 @@ mod tests {
         record[at..at + N].copy_from_slice(&bytes);
     }
 
-    fn place() -> KeptPlace {
-        KeptPlace {
+    fn place() -> OpenStripe {
+        OpenStripe {
             group: GroupId(3),
             segment: SegmentId(17),
             segment_seq: 5,

@@ -2,7 +2,8 @@ use super::*;
 use crate::constants::{MAX_SEGMENT_BLOCKS, MAX_WIDTH};
 use cygnus_types::BLOCK;
 
-const SMALL: Geometry = Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 16 };
+const SMALL: Geometry =
+    Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 16, transient_blocks: 0 };
 
 fn extent(first: u32, frames: u32) -> Extent {
     Extent { first, frames }
@@ -130,7 +131,14 @@ impl Fleet {
 #[test]
 fn ten_refreshes_of_a_full_array_fit() {
     // 32 groups of 6+2 with segments of 128 MiB on each member.
-    let geometry = Geometry { data: 6, parity: 2, chunk_blocks: 16, stripe_rows: 48, segment_blocks: 32 << 10 };
+    let geometry = Geometry {
+        data: 6,
+        parity: 2,
+        chunk_blocks: 16,
+        stripe_rows: 48,
+        segment_blocks: 32 << 10,
+        transient_blocks: 0,
+    };
     let all = frames(&geometry);
     assert_eq!(u64::from(all) * geometry.frame_blocks() * BLOCK as u64, 256 << 40);
     let mut fleet = Fleet::new(geometry);

@@ -6,6 +6,7 @@
 //! | who the array is, its members, volumes and checkpoint roots | [`superblock`], [`array_state`] |
 //! | what a stripe holds, and what protects it | [`stripe`], [`entry`], [`protection`] |
 //! | the dumped map | [`checkpoint`] |
+//! | what protects an open stripe | [`backup`] |
 //! | what a crash of an array in place may have left unfinished | [`intent`] |
 //! | what a killed server leaves, in memory | [`kept`] |
 //! | what other software left on a disk | [`probe`] |
@@ -23,6 +24,7 @@
 mod disk_struct;
 
 pub mod array_state;
+pub mod backup;
 pub mod checkpoint;
 pub mod checksum;
 pub mod constants;
@@ -47,6 +49,7 @@ pub use array_state::{
     ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors,
     MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
 };
+pub use backup::{BACKUP_MAGIC, Backup, BackupError, MOST_RECORDS};
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;
 pub use constants::*;
@@ -54,12 +57,12 @@ pub use entry::{Discard, Entry, Kind};
 pub use geometry::{Geometry, GeometryError, Role, Rotation};
 pub use header_parts::HeaderParts;
 pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, UnverifiedIntent};
-pub use kept::{KEPT_NUMBERS, KeptError, KeptHeader, KeptPlace, KeptShape, KeptStripe};
+pub use kept::{KEPT_NUMBERS, KeptError, KeptHeader, KeptShape, KeptStripe};
 pub use layout::{Extent, Layout, LayoutError, Place, allocate};
 pub use packed::{PackedError, PackedPage, checkpoint_pages};
 pub use probe::{Probe, probe, probe_with_tail};
 pub use protection::{PROTECTION_PAGE_FRAMES, Protection, ProtectionPage, UnknownProtection};
 pub use slots::{SlotCopy, Slots, copies_for, empty_slot};
 pub use standing::Standing;
-pub use stripe::{Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};
+pub use stripe::{OpenStripe, Stream, StripeCommon, StripeError, StripeHeader, Summary, UnverifiedStripe};
 pub use superblock::{Superblock, SuperblockError, UnverifiedSuperblock};

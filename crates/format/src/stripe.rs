@@ -105,6 +105,31 @@ on_disk! {
 const _: () = assert!(size_of::<RawStripe>() == STRIPE_FIXED);
 const _: () = assert!(std::mem::offset_of!(RawStripe, crc) == checksum::CRC_OFFSET);
 
+/// What a stripe is from its opening on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenStripe {
+    /// R-group.
+    pub group: GroupId,
+    /// Segment within the group.
+    pub segment: SegmentId,
+    /// How often segments were opened before this one.
+    pub segment_seq: u64,
+    /// Row of the segment where its header begins.
+    pub start_row: u32,
+    /// Blocks of its header on each column.
+    pub header_blocks: u32,
+    /// Rows that it was opened for.
+    pub rows: u32,
+    /// Which columns hold what.
+    pub rotation: Rotation,
+    /// Stripes closed, array-wide, when it was opened.
+    pub opened: u64,
+    /// Kind of traffic.
+    pub stream: Stream,
+    /// Reactor that fills it.
+    pub reactor: ReactorId,
+}
+
 /// What all columns' headers of one stripe have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripeCommon {

@@ -54,7 +54,14 @@ fn any_common() -> impl Strategy<Value = (StripeCommon, u32)> {
     let shape = (1..=6_u8, 0..=MAX_PARITY, 0..=24_u32, any::<prop::sample::Index>(), any::<prop::sample::Index>());
     (shape, any::<[u64; 4]>(), any::<(u16, u32, u16)>(), 0..1_u32 << 20, 1..=3_u8).prop_map(
         |((data, parity, stride, rows, start), counts, (group, segment, reactor), start_row, stream)| {
-            let geometry = Geometry { data, parity, chunk_blocks: 1, stripe_rows: 64, segment_blocks: 1 << 22 };
+            let geometry = Geometry {
+                data,
+                parity,
+                chunk_blocks: 1,
+                stripe_rows: 64,
+                segment_blocks: 1 << 22,
+                transient_blocks: 0,
+            };
             let common = StripeCommon {
                 array_tag: TAG,
                 group: GroupId(group),
@@ -174,7 +181,8 @@ proptest! {
 
 /// A verified 2+1 stripe of 4 rows, to damage.
 fn plain() -> Sample {
-    let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 64 };
+    let geometry =
+        Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 64, transient_blocks: 0 };
     let common = StripeCommon {
         array_tag: TAG,
         group: GroupId(1),

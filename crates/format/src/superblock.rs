@@ -27,12 +27,14 @@ use crate::layout::Extent;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
 /// Incompat feature: the array updates in place. A program that does not know of this would take its data for a log.
 pub const IN_PLACE: u64 = 2;
+/// Incompat feature: members have a transient area. A program that does not know of this would look for segments elsewhere.
+pub const TRANSIENT: u64 = 4;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -106,8 +108,10 @@ on_disk! {
         blank_from_mib: U64,
         /// stripe sequence from which on recovery must find every durable stripe that no checkpoint covers
         counted_from: U64,
+        /// with incompat bit 2: blocks of each member's transient area, which lies before its segments; else 0
+        transient_blocks: U32,
         /// zero
-        reserved_c: [u8; 136],
+        reserved_c: [u8; 132],
     }
 }
 
@@ -394,6 +398,7 @@ impl Superblock {
             chunk_blocks: U32::new(state.geometry.chunk_blocks),
             stripe_rows: U32::new(state.geometry.stripe_rows),
             segment_blocks: U32::new(state.geometry.segment_blocks),
+            transient_blocks: U32::new(state.geometry.transient_blocks),
             next_volume_id: U32::new(state.next_volume_id),
             last_scrub_unix: U64::new(state.last_scrub_unix),
             counted_from: U64::new(state.counted_from),
@@ -474,7 +479,9 @@ impl ArrayState {
     fn incompat(&self) -> u64 {
         let plain = self.groups.iter().all(|group| group.state == GroupState::InService);
         let group_states = if plain { 0 } else { GROUP_STATES };
-        group_states | if self.in_place.is_some() { IN_PLACE } else { 0 }
+        let in_place = if self.in_place.is_some() { IN_PLACE } else { 0 };
+        let transient = if self.geometry.transient_blocks > 0 { TRANSIENT } else { 0 };
+        group_states | in_place | transient
     }
 }
 
@@ -535,6 +542,7 @@ impl RawSuperblock {
             chunk_blocks: self.chunk_blocks.get(),
             stripe_rows: self.stripe_rows.get(),
             segment_blocks: self.segment_blocks.get(),
+            transient_blocks: self.transient_blocks.get(),
         };
         geometry.validate().map_err(|e| InvalidState::Layout(e.into()))?;
         let policies = table::<RawPolicy>(tables, self.policies.get().into(), "number of policy parameters")?

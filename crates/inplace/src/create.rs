@@ -103,6 +103,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         chunk_blocks,
         stripe_rows: chunk_blocks,
         segment_blocks,
+        transient_blocks: 0,
     };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let need = ByteSize(geometry.device_offset(1, 0));

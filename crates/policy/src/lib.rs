@@ -15,6 +15,7 @@ mod points;
 mod pressure;
 pub mod serial_planner;
 mod throttle;
+mod two_phase;
 mod victim;
 mod whole_group;
 
@@ -26,5 +27,6 @@ pub use latency::{HedgeBudget, Lag, LatencyRule, Pace};
 pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
+pub use two_phase::Unfinished;
 pub use victim::{SegmentView, Victim, Worth};
 pub use whole_group::{WholeGroupView, destination, left_for_writers};

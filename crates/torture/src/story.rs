@@ -81,7 +81,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// Bytes of each member device.
     pub(crate) fn device_bytes(&self) -> u64 {
-        DATA_START + u64::from(self.segments) * self.geometry.segment_bytes()
+        self.geometry.segments_start() + u64::from(self.segments) * self.geometry.segment_bytes()
     }
 
     /// Member devices in all.

@@ -295,7 +295,14 @@ mod tests {
 
     impl World {
         fn new() -> Self {
-            let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 1, stripe_rows: 4, segment_blocks: 16 };
+            let geometry = Geometry {
+                data: 2,
+                parity: 1,
+                chunk_blocks: 1,
+                stripe_rows: 4,
+                segment_blocks: 16,
+                transient_blocks: 0,
+            };
             let extents = [0, SEGMENTS].map(|first| [Extent { first, frames: SEGMENTS }]);
             let layout = Arc::new(NewestLayout::new(Layout::new(geometry, extents).unwrap()));
             let (table, turn) = (SegmentTable::new(layout), CleaningTurn::default());

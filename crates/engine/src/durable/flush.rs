@@ -5,10 +5,13 @@ use std::rc::Rc;
 
 use cygnus_runtime::{DeviceIx, OpFuture};
 
+use crate::care::member::MemberShared;
 use crate::durable::commit::Committer;
 use crate::peers::ToOwner;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::lane::Lane;
+use crate::write::replicate::Replicator;
 
 /// Makes things durable: see the module's text.
 #[derive(Clone)]
@@ -21,7 +24,7 @@ impl Flusher {
         Self { reactor: reactor.clone() }
     }
 
-    /// Makes what was acknowledged durable, on the home reactor.
+    /// Makes what was acknowledged durable, on the home reactor, in stripes or in copies of what is in open ones.
     pub(crate) async fn flush_here(&self) -> Result<(), String> {
         self.reactor.home().flushing.next(&self.reactor.rt, || self.clone().flush_round()).await
     }
@@ -30,17 +33,34 @@ impl Flusher {
     /// it sees to itself, and cut short by everybody else's flushes it would need more room than there is for it.
     pub(crate) async fn flush_everything(&self) -> Result<(), String> {
         self.reactor.drain(&Lane::OF_DATA).await;
+        self.reactor.home().flush_closes.set(true);
         self.flush_here().await
     }
 
     async fn flush_round(self) -> Result<(), String> {
         let _step = self.reactor.shared.during("flush");
-        self.reactor.shared.begin_settling_maps();
-        self.reactor.peers.ask_others(&self.reactor.rt, |ticket| ToOwner::Drain { ticket }).await;
-        self.reactor.shared.end_settling_maps();
-        self.reactor.drain(&[Lane::Clients]).await;
-        let complete = self.reactor.shared.stripes.complete_below();
-        self.flush_devices().await;
+        let shared = &self.reactor.shared;
+        let mut closes = self.reactor.home().flush_closes.take();
+        let (round, complete) = loop {
+            let before = self.how_members_stand();
+            let round = shared.flushes.begin();
+            shared.begin_settling_maps();
+            self.reactor.peers.ask_others(&self.reactor.rt, |ticket| ToOwner::Settle { ticket, round, closes }).await;
+            shared.end_settling_maps();
+            Replicator::of(&self.reactor).settle_for(round, closes).await;
+            let complete = shared.stripes.complete_below();
+            self.flush_devices().await;
+            // A member that was away meanwhile may lack copies, which nobody writes again.
+            if closes
+                || planted::is(Bug::CopiesOfTheAbsent)
+                || !shared.is_two_phase()
+                || self.how_members_stand() == before
+                || shared.fault().is_some()
+            {
+                break (round, complete);
+            }
+            closes = true;
+        };
         // A member that has left must be known as such before anybody relies on what it did not get.
         if self.reactor.shared.membership() != self.reactor.home().records.recorded_membership.get() {
             Committer::of(&self.reactor).commit_state().await?;
@@ -48,8 +68,15 @@ impl Flusher {
         if let Some(why) = self.reactor.shared.fault() {
             return Err(why);
         }
-        self.reactor.shared.set_durable(complete);
+        shared.set_durable(complete);
+        shared.flushes.end(round);
         Ok(())
+    }
+
+    /// The same as long as no member comes, goes, or falls silent.
+    fn how_members_stand(&self) -> (u64, u64) {
+        let shared = &self.reactor.shared;
+        (shared.membership(), shared.members.iter().map(MemberShared::silences).sum())
     }
 
     /// Flushes every device that was written to, and waits for those that do not do it: until they do, or have left

@@ -5,4 +5,5 @@ pub(crate) mod checkpoints;
 pub(crate) mod clients;
 pub(crate) mod commit;
 pub(crate) mod flush;
+pub(crate) mod flush_numbers;
 pub(crate) mod records;

@@ -106,7 +106,8 @@ pub fn random_uuid(rt: &Runtime) -> Uuid {
 /// Height of a full stripe: as tall as one block can describe, which keeps headers at 2 to 3 % of the space, and a whole
 /// number of chunks.
 fn stripe_rows(data: u8, parity: u8, chunk_blocks: u32) -> u32 {
-    let probe = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks, segment_blocks: 1 };
+    let probe =
+        Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks, segment_blocks: 1, transient_blocks: 0 };
     let tallest = (1..=64).rev().find(|&rows| probe.header_blocks(rows) == probe.header_copies()).unwrap_or(1);
     (tallest / chunk_blocks * chunk_blocks).max(chunk_blocks)
 }
@@ -143,7 +144,14 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let chunk_blocks = (options.chunk.0 / BLOCK as u64) as u32;
     let stripe_rows = options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
     let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
-    let probe = Geometry { data: options.data, parity: options.parity, chunk_blocks, stripe_rows, segment_blocks: 1 };
+    let probe = Geometry {
+        data: options.data,
+        parity: options.parity,
+        chunk_blocks,
+        stripe_rows,
+        segment_blocks: 1,
+        transient_blocks: 0,
+    };
     let full_stripe = stripe_rows + probe.header_blocks(stripe_rows);
     let segment_blocks = match options.segment {
         Some(size) if size.0 % BLOCK as u64 != 0 => {
@@ -208,7 +216,7 @@ pub fn refuse_zoned(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayErr
 
 /// Every member needs room for the fewest segments of a group.
 pub(crate) fn check_sizes(devices: &[DeviceInfo], geometry: &Geometry) -> Result<(), ArrayError> {
-    let need = cygnus_format::DATA_START + MIN_SEGMENTS * geometry.segment_bytes();
+    let need = geometry.segments_start() + MIN_SEGMENTS * geometry.segment_bytes();
     match devices.iter().find(|d| d.size < need) {
         None => Ok(()),
         Some(small) => {

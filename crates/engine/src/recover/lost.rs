@@ -10,6 +10,7 @@
 //!   device delivers nothing or bits have changed, does not look like that. This holds for what the last flush covered
 //!   too, which no later stripe tells of.
 //! * *Unknown entries.* A stripe is there, and every copy of what it says of one of its columns is spoiled.
+//! * *Backups.* Of what open stripes held copies were durable, and they are not there ([`crate::recover::backups`]).
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -35,12 +36,14 @@ pub(crate) struct Lost {
     pub spoiled: Vec<SpoiledCopy>,
     /// Stripes, and the column of which they do not tell what it holds.
     unknown: Vec<(StripeCommon, u8)>,
+    /// Copies of what open stripes held that are not there, in words.
+    backups: Vec<String>,
 }
 
 impl Lost {
     pub(crate) fn is_nothing(&self) -> bool {
         let nothing = self.missing.is_empty() && self.spoiled.is_empty() && self.unknown.is_empty();
-        nothing || planted::is(Bug::LossIsOverlooked)
+        nothing && self.backups.is_empty() || planted::is(Bug::LossIsOverlooked)
     }
 
     /// Adds the stripes that should be among those found, counted from a sequence on; headers `beyond` the chains' ends are
@@ -70,12 +73,19 @@ impl Lost {
         self.unknown.extend(stripe.unknown_columns(is_whole).map(|column| (stripe.common, column)));
     }
 
+    /// Adds what was durable in open stripes and is not there, in words.
+    pub(crate) fn add_backups(&mut self, words: impl IntoIterator<Item = String>) {
+        self.backups.extend(words);
+    }
+
     /// Whether something is lost, and all of it was in stripes with sequences below `opened`.
     pub(crate) fn is_older_than(&self, opened: u64) -> bool {
         let missing = self.missing.iter().map(|range| *range.end());
         let unknown = self.unknown.iter().map(|(common, _)| common.stripe_seq);
-        // Of what was where a header is spoiled nothing is known.
-        self.spoiled.is_empty() && missing.chain(unknown).max().is_some_and(|newest| newest < opened)
+        // Of what was where a header is spoiled, or in copies that are not there, nothing is known.
+        self.spoiled.is_empty()
+            && self.backups.is_empty()
+            && missing.chain(unknown).max().is_some_and(|newest| newest < opened)
     }
 
     pub(crate) fn segments_of_spoiled(&self, reactor: &Reactor) -> BTreeSet<SegIx> {
@@ -99,7 +109,7 @@ impl Lost {
             let (group, segment, seq) = (common.group, common.segment, common.stripe_seq);
             format!("{}: all copies of what stripe {seq} of {group} {segment} holds there are spoiled", at(place))
         });
-        missing.chain(spoiled).chain(unknown).collect()
+        missing.chain(spoiled).chain(unknown).chain(self.backups.iter().cloned()).collect()
     }
 
     /// Why the array is not opened, what may be concerned, and what helps.

@@ -1,6 +1,7 @@
 //! An array from its devices: made, found, opened, replayed; salvaged if it does not open any more.
 
 pub(crate) mod assemble;
+pub(crate) mod backups;
 pub(crate) mod create;
 pub(crate) mod give_up;
 pub(crate) mod gone;

@@ -26,6 +26,7 @@ use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule, Publish};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Outsiders, assemble};
+use crate::recover::backups::Backups;
 use crate::recover::give_up::GivingUp;
 use crate::recover::gone::{LostBlocks, Readmitted};
 use crate::recover::load::Loader;
@@ -230,6 +231,7 @@ pub(crate) async fn open(
     }
     reactor.peers.set_reactors(options.reactors);
     if !options.read_only {
+        reactor.shared.begin_two_phase();
         Retirement::of(&reactor).resume_retiring();
     }
     let report = steps.report;
@@ -464,8 +466,14 @@ pub(crate) async fn replay(
     drop(step);
     let total = reactor.shared.layout.all_segments();
     steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
+    let step = reactor.shared.during("open: backups");
+    let backups = Backups::read(reactor, root.as_ref().map_or(0, |root| root.barrier)).await;
+    drop(step);
+    if !backups.is_empty() {
+        steps.done("backups", format!("copies of blocks of {} open stripes", backups.stripes().len()));
+    }
     let step = reactor.shared.during("open: replay");
-    let found = Replayer::of(reactor).replay(scanned, counted_from, given_up).await;
+    let found = Replayer::of(reactor).replay(scanned, &backups, counted_from, given_up).await;
     drop(step);
     steps.done(
         "replay",

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cygnus_format::{ArrayState, KEPT_NUMBERS, KeptHeader, KeptPlace, KeptShape, KeptStripe, Rotation, Stream};
+use cygnus_format::{ArrayState, KEPT_NUMBERS, KeptHeader, KeptShape, KeptStripe, OpenStripe, Rotation, Stream};
 use cygnus_runtime::{DeviceIx, Keeper, KeptFile};
 use cygnus_types::BLOCK;
 
@@ -140,7 +140,7 @@ impl Restorer {
         let decoded = KeptStripe::decode(&remains.record, &self.shape);
         let left = decoded.ok().flatten().expect("it was decoded before");
         let changed = |what: &str| format!("the stripe in cell {}: {what}", remains.cell);
-        let KeptPlace { rotation, reactor, .. } = left.place;
+        let OpenStripe { rotation, reactor, .. } = left.place;
         let place = self.place(&left.place).ok_or_else(|| changed("the array has no such place"))?;
         let geometry = shared.protections.shape(rotation.protection()).expect("its place was found");
         let mut stripe = Stripe::allocate(&self.reactor.rt, None, shared.protections.tallest(), geometry, place);
@@ -167,7 +167,7 @@ impl Restorer {
     }
 
     /// Where the stripe lies, if the array has that place.
-    fn place(&self, place: &KeptPlace) -> Option<StripePlace> {
+    fn place(&self, place: &OpenStripe) -> Option<StripePlace> {
         let shared = &self.reactor.shared;
         let exists = place.group.index() < shared.layout.groups()
             && place.segment.0 < shared.layout.segments(place.group)

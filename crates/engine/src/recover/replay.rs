@@ -13,6 +13,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::{FoundStripe, Scanner, SpoiledCopy};
+use crate::recover::backups::{BackedUpBlock, Backups, StripeKey};
 use crate::recover::gone::LostBlocks;
 use crate::recover::lost::Lost;
 use crate::recover::room::{Findings, findings};
@@ -191,9 +192,17 @@ impl Replayer {
 
     /// Puts what was found into the maps. Every stripe from the sequence `counted_from` on that was durable should be there.
     /// Blocks that are `given_up` are as if they had been found.
-    pub(crate) async fn replay(&self, scanned: Scanned, counted_from: u64, given_up: &LostBlocks) -> Replayed {
+    pub(crate) async fn replay(
+        &self,
+        scanned: Scanned,
+        backups: &Backups,
+        counted_from: u64,
+        given_up: &LostBlocks,
+    ) -> Replayed {
         let Scanned { stripes, spoiled, beyond, newer: _ } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
+        result.lost.add_backups(backups.lost.iter().cloned());
+        let mut open = backups.stripes();
         result.lost.count(&stripes, &beyond, counted_from);
         result.lost.add_spoiled(spoiled);
         let watermarks = watermarks(&stripes);
@@ -208,6 +217,7 @@ impl Replayer {
             result.top_stripe_seq = result.top_stripe_seq.max(common.stripe_seq);
             result.top_segment_seq = result.top_segment_seq.max(common.segment_seq);
             discards.extend_from_slice(&stripe.discards);
+            let key = key_of(&common);
             let durable = watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
             // One from before may have been given back, and trimmed in part.
             let is_whole = durable && common.stripe_seq >= counted_from || given_up.has_untold(common.stripe_seq);
@@ -217,6 +227,9 @@ impl Replayer {
             } else {
                 result.tail_stripes += 1;
                 let mut verdict = StripeReader::of(&self.reactor).judge_stripe(&stripe, given_up).await;
+                if !verdict.consistent && open.contains_key(&key) {
+                    self.add_backed_up(&common, backups, &mut verdict, &mut result).await;
+                }
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
                 // Stripes are found along their segment. What leads to those behind a torn one may be a single header.
@@ -231,13 +244,87 @@ impl Replayer {
                 let seg = self.reactor.shared.segments.index(common.group, common.segment);
                 self.reactor.shared.segments.note_discard(seg, common.stripe_seq);
             }
+            open.remove(&key);
             self.add_candidates(&stripe, verdict, &mut candidates);
+        }
+        for (key, of_stripe) in open {
+            discards.extend(of_stripe);
+            self.add_never_closed(key, backups, &mut candidates, &mut result).await;
         }
         result.segments = segments.len();
         let tops = candidates.iter().map(|c| c.seq).chain(discards.iter().map(Discard::seq));
-        result.top_write_seq = tops.max().unwrap_or(0);
+        result.top_write_seq = tops.max().unwrap_or(0).max(backups.top_write_seq());
+        result.top_segment_seq = result.top_segment_seq.max(backups.top_segment_seq());
+        result.top_stripe_seq = result.top_stripe_seq.max(backups.top_opened());
         self.apply(candidates, discards, &mut result);
         result
+    }
+
+    /// Adds to what was found of a torn stripe the blocks of it that were backed up while it was open.
+    async fn add_backed_up(
+        &self,
+        common: &StripeCommon,
+        backups: &Backups,
+        verdict: &mut Verdict,
+        result: &mut Replayed,
+    ) {
+        let key = key_of(common);
+        let first = common.first_data_row();
+        let there: BTreeSet<(u8, u32)> = verdict.blocks.iter().map(|&(column, row, _)| (column, row)).collect();
+        let is_gone = |block: &BackedUpBlock| !there.contains(&(block.column, block.row - first));
+        for block in backups.blocks_of(&self.reactor, key).into_iter().filter(is_gone) {
+            match backups.fetch(&self.reactor, key, &block).await {
+                Some(data) => {
+                    verdict.blocks.push((block.column, block.row - first, Some(data)));
+                    verdict.lost = verdict.lost.saturating_sub(1);
+                }
+                None => self.is_gone(&block, backups, result),
+            }
+        }
+    }
+
+    /// Adds the blocks of a stripe that was open to the end, as far as they were backed up.
+    async fn add_never_closed(
+        &self,
+        key: StripeKey,
+        backups: &Backups,
+        candidates: &mut Vec<Candidate>,
+        result: &mut Replayed,
+    ) {
+        for block in backups.blocks_of(&self.reactor, key) {
+            let Some(data) = backups.fetch(&self.reactor, key, &block).await else {
+                self.is_gone(&block, backups, result);
+                continue;
+            };
+            let place = Place { group: key.0, segment: key.1, column: block.column, row: block.row };
+            let moved = block.entry.kind() == Kind::Relocated;
+            candidates.push(Candidate {
+                volume: block.entry.volume(),
+                lba: block.entry.lba(),
+                seq: block.entry.seq(),
+                // Any copy of it in a stripe is as good, and safer where it is.
+                stripe_seq: 0,
+                entry: MapEntry::new(self.reactor.shared.layout.pba(place), block.entry.crc()),
+                rescue: Some(data),
+                moved,
+                after: if moved { 0 } else { backups.opened(&block) },
+            });
+        }
+    }
+
+    /// A block that was backed up is nowhere.
+    fn is_gone(&self, block: &BackedUpBlock, backups: &Backups, result: &mut Replayed) {
+        result.lost_blocks += 1;
+        if backups.was_durable(block) {
+            let (entry, place) = (&block.entry, (block.column, block.row));
+            result.lost.add_backups([format!(
+                "{} {} was durable in an open stripe (column {}, row {}), and no copy of it is left",
+                entry.volume(),
+                entry.lba(),
+                place.0,
+                place.1
+            )]);
+        }
     }
 
     fn add_candidates(&self, stripe: &FoundStripe, verdict: Option<Verdict>, candidates: &mut Vec<Candidate>) {
@@ -325,6 +412,10 @@ impl Replayer {
             self.reactor.shared.controllers.replay_write(&volume.controller, lba, newest.entry);
         }
     }
+}
+
+fn key_of(common: &StripeCommon) -> StripeKey {
+    (common.group, common.segment, common.segment_seq, common.start_row)
 }
 
 /// For each session, the sequence below which all its stripes were durable, as far as any header tells.

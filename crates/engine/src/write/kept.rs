@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cygnus_format::kept::steps;
-use cygnus_format::{Discard, Entry, Geometry, KEPT_NUMBERS, KeptHeader, KeptPlace, KeptShape};
+use cygnus_format::{Discard, Entry, Geometry, KEPT_NUMBERS, KeptHeader, KeptShape, OpenStripe};
 use cygnus_runtime::{Buf, BufSlice, Keeper, KeptFile, KeptNumbers, Runtime};
 use cygnus_types::{BLOCK, ByteSize, ReactorId, Uuid};
 
@@ -151,7 +151,7 @@ impl Record {
     }
 
     /// An empty stripe is opened.
-    pub(crate) fn opens(&self, place: &KeptPlace) {
+    pub(crate) fn opens(&self, place: &OpenStripe) {
         self.store(steps::place(place));
         self.store(steps::filling());
     }

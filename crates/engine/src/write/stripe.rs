@@ -1,6 +1,8 @@
 //! A stripe in memory: filled block by block, closed once, readable until its columns are on the devices.
 
-use cygnus_format::{Discard, Entry, Geometry, KeptPlace, Kind, Rotation, StripeCommon, Summary};
+use std::ops::Range;
+
+use cygnus_format::{Discard, Entry, Geometry, Kind, OpenStripe, Rotation, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
@@ -32,9 +34,9 @@ pub(crate) struct StripePlace {
 }
 
 impl StripePlace {
-    /// The same for the record of it that outlasts the process.
-    fn kept(&self, reactor: ReactorId) -> KeptPlace {
-        KeptPlace {
+    /// The same for what tells of it while it has no header.
+    pub(crate) fn described(&self, reactor: ReactorId) -> OpenStripe {
+        OpenStripe {
             group: self.group,
             segment: self.segment,
             segment_seq: self.segment_seq,
@@ -66,6 +68,26 @@ pub(crate) struct Stripe {
     closed: Option<StripeCommon>,
     /// What a server that is killed leaves of it.
     record: Option<Record>,
+    /// What of it is in its place and backed up, while it is open.
+    backed_up: BackedUp,
+}
+
+/// How much of an open stripe is in its place and backed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BackedUp {
+    /// Slots from the first on.
+    pub slots: u32,
+    /// Discards likewise.
+    pub discards: u32,
+    /// How the members stood then ([`crate::write::replicate`]).
+    pub under: Standing,
+}
+
+/// How the members of a group stand: as long as it is the same, none has come, gone or fallen silent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub membership: u64,
+    pub silences: u64,
 }
 
 /// What a stripe says of when it was closed.
@@ -97,7 +119,7 @@ impl Stripe {
         };
         assert_eq!(columns.len(), width, "a buffer for each column");
         if let Some(record) = &record {
-            record.opens(&place.kept(rt.id()));
+            record.opens(&place.described(rt.id()));
         }
         Self {
             place,
@@ -111,6 +133,7 @@ impl Stripe {
             copies: Vec::new(),
             closed: None,
             record,
+            backed_up: BackedUp::default(),
         }
     }
 
@@ -122,10 +145,11 @@ impl Stripe {
         self.used = 0;
         self.discards.clear();
         self.copies.clear();
+        self.backed_up = BackedUp::default();
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
         self.closed = None;
         if let Some(record) = &self.record {
-            record.opens(&place.kept(reactor));
+            record.opens(&place.described(reactor));
         }
     }
 
@@ -197,6 +221,48 @@ impl Stripe {
         !self.discards.is_empty()
     }
 
+    /// What it says of discards.
+    pub(crate) fn discards(&self) -> &[Discard] {
+        &self.discards
+    }
+
+    /// Rows at which it would be closed now.
+    pub(crate) fn closing_rows(&self) -> u32 {
+        self.geometry.closing_rows(self.used, self.place.rows)
+    }
+
+    /// A block that was committed: its physical column, its row of the segment, what it is, and itself.
+    pub(crate) fn slot(&self, slot: u32) -> (u8, u32, Entry, &[u8]) {
+        debug_assert!(slot < self.used);
+        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
+        let physical = self.rotation().data_column(column);
+        let entry = self.entries[usize::from(physical) * self.stride as usize + row as usize];
+        let below = self.place.header_blocks + row;
+        let at = below as usize * BLOCK;
+        (physical, self.place.start_row + below, entry, self.columns[usize::from(column)].part(at..at + BLOCK))
+    }
+
+    pub(crate) fn backed_up(&self) -> BackedUp {
+        self.backed_up
+    }
+
+    pub(crate) fn is_backed_up(&mut self, what: BackedUp) {
+        assert!(what.slots <= self.used && what.discards as usize <= self.discards.len());
+        self.backed_up = what;
+    }
+
+    /// Rows of a physical column, from the first below the header on, that are in place already, if members stand as they
+    /// did. Slots are filled in an order that goes down every column.
+    pub(crate) fn rows_in_place(&self, physical: u8, standing: Standing) -> u32 {
+        let BackedUp { slots, under, .. } = self.backed_up;
+        if slots == 0 || under != standing || !self.rotation().is_data(physical) {
+            return 0;
+        }
+        let column = self.rotation().logical(physical) as u8;
+        let rows = self.place.rows;
+        (0..rows).take_while(|&row| self.geometry.slot_at(column, row, rows) < slots).count() as u32
+    }
+
     /// Closes the stripe at the height reached: zeros in the slots left over, parity, headers. From here on it only
     /// changes by being reset.
     pub(crate) fn close(&mut self, closing: Closing) {
@@ -205,7 +271,7 @@ impl Stripe {
         if let Some(record) = &self.record {
             record.is_numbered(seq, durable);
         }
-        let rows = self.geometry.closing_rows(self.used, self.place.rows);
+        let rows = self.closing_rows();
         self.zero_unused(rows);
         self.compute_parity(rows);
         let common = StripeCommon {
@@ -292,6 +358,14 @@ impl Stripe {
     /// The same of one physical column.
     pub(crate) fn column_write(&self, physical: u8) -> BufSlice {
         self.column_writes().find(|(column, _)| *column == physical).expect("every column is written").1
+    }
+
+    /// Bytes of a column that are to be written, so many rows below the header being in place. Valid after [`Stripe::close`].
+    pub(crate) fn parts_left(&self, rows_in_place: u32) -> impl Iterator<Item = Range<usize>> + use<> {
+        let header = self.place.header_blocks as usize * BLOCK;
+        let (from, end) = (header + rows_in_place as usize * BLOCK, self.column_bytes() as usize);
+        let (first, second) = if rows_in_place == 0 { (0..end, end..end) } else { (0..header, from..end) };
+        [first, second].into_iter().filter(|part| !part.is_empty())
     }
 
     /// Bytes of each column. Valid after [`Stripe::close`].

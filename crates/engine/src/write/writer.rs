@@ -22,6 +22,7 @@ use crate::volume_state::VolumeState;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::page::Page;
+use crate::write::replicate::standing_of;
 use crate::write::stripe::{Closing, Stripe, StripePlace};
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
@@ -251,6 +252,11 @@ impl Writer {
         Appended::Done
     }
 
+    /// The open stripe, if it holds anything.
+    pub(crate) fn open_stripe_mut(&mut self) -> Option<&mut Stripe> {
+        self.stripe.as_mut().filter(|stripe| !stripe.is_empty())
+    }
+
     /// Whether there is an open stripe that holds something and has room for more.
     pub(crate) fn has_begun_a_stripe(&self) -> bool {
         self.stripe.as_ref().is_some_and(|stripe| !stripe.is_empty() && !stripe.is_full())
@@ -283,6 +289,9 @@ impl Writer {
         let (array_tag, session, durable) = (shared.array_tag, shared.session, shared.durable());
         stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
         shared.segments.note_stripe(stripe.place.seg, seq);
+        if self.lane == Lane::Clients {
+            reactor.transient.borrow_mut().stripe_closed(seq);
+        }
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.
         if self.lane != Lane::Meta {
@@ -441,20 +450,29 @@ struct ColumnWrite {
     column: u8,
     member: MemberIx,
     dev: DeviceIx,
-    /// On its way; `None`: the device is not written to now, and the column is owed to it.
-    op: Option<OpFuture>,
+    /// What is on its way: the column, or the parts of it that are not in their places yet. None: the device is not written to
+    /// now, and the column is owed to it.
+    ops: Vec<OpFuture>,
+    bytes: u64,
 }
 
 fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
     let mut writes = Vec::with_capacity(usize::from(reactor.shared.layout.geometry().width()));
+    let standing = standing_of(reactor, stripe.place.group);
     for (column, buf) in stripe.column_writes() {
         let (member, state) = reactor.shared.member(stripe.place.group, column);
         let devices = if planted::is(Bug::SuccessorMissesWrites) { 1 } else { 2 };
         for dev in state.devices_to_write().take(devices) {
-            let op = reactor
-                .takes_writes_now(state, dev)
-                .then(|| reactor.rt.write(dev, reactor.place_of(stripe), buf.clone()));
-            writes.push(ColumnWrite { column, member, dev, op });
+            let (mut ops, mut bytes) = (Vec::with_capacity(1), 0);
+            if reactor.takes_writes_now(state, dev) {
+                let rows = stripe.rows_in_place(column, standing);
+                for part in stripe.parts_left(rows) {
+                    bytes += part.len() as u64;
+                    let at = reactor.place_of(stripe) + part.start as u64;
+                    ops.push(reactor.rt.write(dev, at, buf.slice(part)));
+                }
+            }
+            writes.push(ColumnWrite { column, member, dev, ops, bytes });
         }
     }
     writes
@@ -496,14 +514,13 @@ impl Reactor {
     /// device answers again, and given up only when the member has left service, for then its parity has it.
     async fn deliver(&self, stripe: &Stripe, write: ColumnWrite) {
         let state = &self.shared.members[write.member.index()];
-        let ColumnWrite { column, dev, mut op, .. } = write;
-        let bytes = stripe.column_bytes();
+        let ColumnWrite { column, dev, mut ops, mut bytes, .. } = write;
         let mut owed = None;
         loop {
-            let written = match op.take() {
-                Some(op) => op.await.is_ok(),
-                None => false,
-            };
+            let mut written = !ops.is_empty();
+            for op in ops.drain(..) {
+                written &= op.await.is_ok();
+            }
             if written {
                 count(&state.counters.written, bytes);
                 return state.mark_dirty();
@@ -512,7 +529,8 @@ impl Reactor {
             if !self.until_writable(state, dev).await || planted::is(Bug::OwedIsForgotten) {
                 return;
             }
-            op = Some(self.rt.write(dev, self.place_of(stripe), stripe.column_write(column)));
+            bytes = stripe.column_bytes();
+            ops.push(self.rt.write(dev, self.place_of(stripe), stripe.column_write(column)));
         }
     }
 

@@ -92,7 +92,7 @@ impl Display for Story {
 
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks } = self.geometry;
+        let Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks, transient_blocks } = self.geometry;
         let placement = if self.placement == ParityPlacement::Fixed { "fixed" } else { "rotated" };
         write!(
             f,
@@ -301,6 +301,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         chunk_blocks: words.named("chunk")?,
         stripe_rows: words.named("stripe")?,
         segment_blocks: words.named("segment")?,
+        transient_blocks: 0,
     };
     geometry.validate().map_err(|error| error.to_string())?;
     let segments = words.named("segments")?;

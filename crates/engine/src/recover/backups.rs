@@ -1,0 +1,257 @@
+//! Recovery, step "backups": what open stripes held that a flush had covered, and that only copies make safe
+//! ([`crate::write::replicate`]).
+//!
+//! Members' transient areas are read whole. A backup counts if its stripe was opened behind the checkpoint. If the stripe was
+//! closed and is durable, or wholly there, nobody needs it; else its blocks are taken from wherever their checksums are right,
+//! and are written anew like those of torn stripes. A backup of a stripe whose segment was given back since does no harm: of
+//! each of its blocks there is a copy with the same sequence, or a newer write or discard, in some stripe that recovery reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use cygnus_format::{Backup, BackupError, Discard, Entry, GroupState, Kind, Place};
+use cygnus_parity as parity;
+use cygnus_runtime::{BufSlice, DeviceIx};
+use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
+
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::read::parallel::for_each;
+
+/// Bytes of a transient area that are read at once.
+const PIECE: u32 = 256;
+
+/// How a stripe is known: group, segment, its life, and the row of its header.
+pub(crate) type StripeKey = (GroupId, SegmentId, u64, u32);
+
+/// Where a copy of a backup lies.
+#[derive(Clone, Copy)]
+struct Copy {
+    dev: DeviceIx,
+    /// Block of the transient area.
+    at: u32,
+}
+
+/// A backup, and its copies.
+struct Found {
+    backup: Backup,
+    copies: Vec<Copy>,
+}
+
+/// A block of an open stripe: where it belongs, and what it is.
+#[derive(Clone, Copy)]
+pub(crate) struct BackedUpBlock {
+    pub column: u8,
+    /// Row of the segment.
+    pub row: u32,
+    pub entry: Entry,
+    /// Its backup, and its number in there.
+    from: (u64, ReactorId, u64),
+    nth: u32,
+}
+
+/// What a member's area has.
+#[derive(Default)]
+struct Area {
+    found: Vec<(Backup, Copy)>,
+    spoiled: Vec<String>,
+}
+
+/// What transient areas tell of stripes that no checkpoint covers.
+#[derive(Default)]
+pub(crate) struct Backups {
+    found: BTreeMap<(u64, ReactorId, u64), Found>,
+    /// Backups of these numbers should be there, in words.
+    pub lost: Vec<String>,
+}
+
+impl Backups {
+    /// Reads all areas. Backups of stripes that were opened before `barrier` are of no account.
+    pub(crate) async fn read(reactor: &Rc<Reactor>, barrier: u64) -> Self {
+        let blocks = reactor.shared.layout.geometry().transient_blocks;
+        if blocks == 0 || planted::is(Bug::BackupsIgnored) {
+            return Self::default();
+        }
+        let in_service = |ix: &usize| {
+            let group = GroupId((ix / usize::from(reactor.shared.layout.geometry().width())) as u16);
+            reactor.shared.group_state(group) != GroupState::Retired
+        };
+        let members: Vec<usize> = (0..reactor.shared.members.len()).filter(in_service).collect();
+        let areas = for_each(&reactor.rt, members, {
+            let reactor = reactor.clone();
+            move |member| {
+                let reactor = reactor.clone();
+                async move { read_area(&reactor, member, blocks).await }
+            }
+        });
+        let mut all = Self::default();
+        let mut spoiled = Vec::new();
+        for area in areas.await {
+            spoiled.extend(area.spoiled);
+            for (backup, copy) in area.found {
+                let key = (backup.session, backup.stripe.reactor, backup.number);
+                all.found.entry(key).or_insert_with(|| Found { backup, copies: Vec::new() }).copies.push(copy);
+            }
+        }
+        all.count_lost(barrier, &spoiled);
+        all.found.retain(|_, found| found.backup.stripe.opened >= barrier);
+        all
+    }
+
+    /// Looks whether all are there that should be, of the newest session that has any that count.
+    fn count_lost(&mut self, barrier: u64, spoiled: &[String]) {
+        let counts = |found: &&Found| found.backup.stripe.opened >= barrier;
+        let Some(session) = self.found.values().filter(counts).map(|found| found.backup.session).max() else { return };
+        let of_session = || self.found.range((session, ReactorId(0), 0)..=(session, ReactorId(u16::MAX), u64::MAX));
+        let reactors: BTreeSet<ReactorId> = of_session().map(|(key, _)| key.1).collect();
+        for reactor in reactors {
+            let own = || of_session().filter(|(key, _)| key.1 == reactor);
+            let released = own().map(|(_, found)| found.backup.released).max().unwrap_or(0);
+            let durable = own().map(|(_, found)| found.backup.durable).max().unwrap_or(0);
+            let there: BTreeSet<u64> = own().map(|(key, _)| key.2).collect();
+            let gone: Vec<u64> = (released..durable).filter(|number| !there.contains(number)).collect();
+            if let (Some(first), Some(last)) = (gone.first(), gone.last()) {
+                let hint = spoiled.first().map_or(String::new(), |place| format!(" (a spoiled one is {place})"));
+                self.lost.push(format!(
+                    "{} backups of open stripes, numbers {first} to {last} of {reactor}, were durable and are not there{hint}",
+                    gone.len(),
+                ));
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The stripes that they tell of, with the discards that these carry.
+    pub(crate) fn stripes(&self) -> BTreeMap<StripeKey, Vec<Discard>> {
+        let mut stripes = BTreeMap::<_, Vec<Discard>>::new();
+        for Found { backup, .. } in self.found.values() {
+            stripes.entry(key_of(backup)).or_default().extend_from_slice(&backup.discards);
+        }
+        stripes
+    }
+
+    /// The blocks of a stripe that were backed up.
+    pub(crate) fn blocks_of(&self, reactor: &Reactor, stripe: StripeKey) -> Vec<BackedUpBlock> {
+        let mut blocks = Vec::new();
+        for (&from, Found { backup, .. }) in self.found.iter().filter(|(_, found)| key_of(&found.backup) == stripe) {
+            let of = &backup.stripe;
+            let Some(geometry) = reactor.shared.protections.shape(of.rotation.protection()) else { continue };
+            for (nth, entry) in (0..).zip(&backup.entries) {
+                let (column, row) = geometry.slot_place(backup.first_slot + nth, of.rows);
+                let (column, row) = (of.rotation.data_column(column), of.start_row + of.header_blocks + row);
+                blocks.push(BackedUpBlock { column, row, entry: *entry, from, nth });
+            }
+        }
+        blocks.retain(|block| matches!(block.entry.kind(), Kind::Data | Kind::Relocated));
+        blocks
+    }
+
+    /// The highest sequence of a write or discard that they tell of.
+    pub(crate) fn top_write_seq(&self) -> u64 {
+        let tops = self.found.values().flat_map(|found| {
+            let discards = found.backup.discards.iter().map(Discard::seq);
+            found.backup.entries.iter().map(Entry::seq).chain(discards)
+        });
+        tops.max().unwrap_or(0)
+    }
+
+    /// The highest of segments' sequences likewise.
+    pub(crate) fn top_segment_seq(&self) -> u64 {
+        self.found.values().map(|found| found.backup.stripe.segment_seq).max().unwrap_or(0)
+    }
+
+    /// Stripes had been closed up to this sequence when the newest of those was opened that they tell of.
+    pub(crate) fn top_opened(&self) -> u64 {
+        self.found.values().map(|found| found.backup.stripe.opened).max().unwrap_or(0)
+    }
+
+    /// Stripes had been closed up to this sequence when the block's was opened.
+    pub(crate) fn opened(&self, block: &BackedUpBlock) -> u64 {
+        self.found[&block.from].backup.stripe.opened
+    }
+
+    /// Whether a flush had covered the block for certain.
+    pub(crate) fn was_durable(&self, block: &BackedUpBlock) -> bool {
+        let (session, reactor, number) = block.from;
+        let of = self.found.range((session, reactor, 0)..=(session, reactor, u64::MAX));
+        of.map(|(_, found)| found.backup.durable).max().is_some_and(|durable| number < durable)
+    }
+
+    /// The block, from its place or from a copy, wherever it is right.
+    pub(crate) async fn fetch(&self, reactor: &Reactor, stripe: StripeKey, block: &BackedUpBlock) -> Option<Box<[u8]>> {
+        let place = Place { group: stripe.0, segment: stripe.1, column: block.column, row: block.row };
+        let geometry = reactor.shared.layout.geometry();
+        let member = reactor.shared.layout.member(place.group, place.column);
+        let own = reactor.device_holding(member, place.segment);
+        let own = own.map(|dev| (dev, geometry.device_offset(place.segment.0, place.row)));
+        let copies = self.found[&block.from].copies.iter();
+        let copies = copies.filter(|copy| copy.at + 1 + block.nth < geometry.transient_blocks);
+        let copies = copies.map(|copy| (copy.dev, geometry.transient_offset(copy.at + 1 + block.nth)));
+        for (dev, offset) in own.into_iter().chain(copies) {
+            let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
+            let is_read = reactor.rt.read(dev, offset, buf.clone()).await.is_ok();
+            if is_read && parity::checksum::crc32c(buf.bytes()) == block.entry.crc() {
+                return Some(buf.bytes().into());
+            }
+        }
+        None
+    }
+}
+
+fn key_of(backup: &Backup) -> StripeKey {
+    let of = &backup.stripe;
+    (of.group, of.segment, of.segment_seq, of.start_row)
+}
+
+/// Finds the backups of a member's area. Whatever its blocks are is looked at: one may begin anywhere.
+async fn read_area(reactor: &Reactor, member: usize, blocks: u32) -> Area {
+    let mut area = Area::default();
+    let state = &reactor.shared.members[member];
+    let Some(dev) = state.device().filter(|_| state.is_readable()) else { return area };
+    let geometry = *reactor.shared.layout.geometry();
+    for at in (0..blocks).step_by(PIECE as usize) {
+        let len = PIECE.min(blocks - at);
+        let buf = reactor.rt.alloc(len as usize * BLOCK).full().slice(0..len as usize * BLOCK);
+        let whole = reactor.rt.read(dev, geometry.transient_offset(at), buf.clone()).await.is_ok();
+        for n in 0..len {
+            let offset = geometry.transient_offset(at + n);
+            let single;
+            let bytes: &[u8] = if whole {
+                &buf.bytes()[n as usize * BLOCK..(n as usize + 1) * BLOCK]
+            } else {
+                single = reactor.rt.alloc(BLOCK).full();
+                match reactor.rt.read(dev, offset, single.clone()).await {
+                    Ok(_) => single.bytes(),
+                    Err(_) => continue,
+                }
+            };
+            let bytes: &[u8; BLOCK] = bytes.try_into().expect("a block");
+            match Backup::decode(bytes) {
+                Ok(backup) if is_of(reactor, &backup) => area.found.push((backup, Copy { dev, at: at + n })),
+                Ok(_) | Err(BackupError::NotABackup) => {}
+                Err(error) if Backup::resembles(bytes, reactor.shared.array_tag) => {
+                    area.spoiled.push(format!("{} at byte {offset}: {error}", state.name()));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    area
+}
+
+/// Whether it is of this array, and of a stripe that there can be.
+fn is_of(reactor: &Reactor, backup: &Backup) -> bool {
+    let (shared, of) = (&reactor.shared, &backup.stripe);
+    if backup.array_tag != shared.array_tag || of.group.index() >= shared.layout.groups() {
+        return false;
+    }
+    let exists = shared.group_state(of.group) != GroupState::Retired && of.segment.0 < shared.layout.segments(of.group);
+    let shape = shared.protections.shape(of.rotation.protection()).filter(|_| exists);
+    shape.is_some_and(|shape| {
+        let fits = of.rotation == reactor.columns_of_shape(&shape, of.segment);
+        fits && of.rows == shape.full_rows_at(of.start_row) && of.header_blocks == shape.header_blocks(of.rows)
+    })
+}

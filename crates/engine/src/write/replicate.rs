@@ -1,0 +1,256 @@
+//! Two-phase writes: what an open stripe holds is made safe by copies, and by parity when it is full (ScalaAFA, section 3.1).
+//!
+//! A flush need not end the stripe that clients are filling. What is new in it goes to its final places, and beside that a
+//! *backup* of it to the transient areas of those m members that will have the stripe's parity: so m members may be lost. The
+//! stripe stays open; when it is full, its headers and its parity are written, and what is in place is not written again.
+//! Then nobody needs the backups any more ([`crate::write::transient`]).
+//!
+//! That costs less than an end with padding and headers on every column if the new blocks are few
+//! ([`cygnus_policy::Unfinished`]). Where they are many, where a member of the group is away or in trouble, or where its transient
+//! area is full, the stripe is closed as if there were no backups. Nothing is ever less safe than by stripes alone.
+
+use std::rc::Rc;
+
+use cygnus_format::{Backup, Entry, MOST_RECORDS};
+use cygnus_policy::Unfinished;
+use cygnus_runtime::{BufSlice, DeviceIx, OpFuture};
+use cygnus_types::{BLOCK, GroupId, MemberIx};
+
+use crate::care::member::MemberShared;
+use crate::counters::count;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::write::lane::Lane;
+use crate::write::stripe::{BackedUp, Standing, Stripe};
+
+/// How the members of a group stand now.
+pub(crate) fn standing_of(reactor: &Reactor, group: GroupId) -> Standing {
+    Standing { membership: reactor.shared.membership(), silences: reactor.silences(group) }
+}
+
+/// A write to a member.
+struct CopyWrite {
+    member: MemberIx,
+    bytes: u64,
+    op: OpFuture,
+}
+
+/// What is on its way: a backup, and its blocks to their places.
+struct Copies {
+    number: u64,
+    writes: Vec<CopyWrite>,
+    /// Row and segment sequence by which the stripe is known again.
+    stripe: (u32, u64),
+    group: GroupId,
+    /// What the stripe has in place and backed up when all is there.
+    then: BackedUp,
+}
+
+/// What is to be done about an open stripe.
+enum Step {
+    /// It has nothing that is not safe.
+    Nothing,
+    /// Copies of it are on their way.
+    Copies(Copies),
+    /// It has to end.
+    Close,
+}
+
+/// Makes what clients have written outlast the machine, as soon as devices are flushed: see the module's text.
+#[derive(Clone)]
+pub(crate) struct Replicator {
+    reactor: Rc<Reactor>,
+}
+
+impl Replicator {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone() }
+    }
+
+    /// Waits until all that clients had written here before this call is on the members, in stripes or in copies. One round
+    /// serves all who ask before it begins.
+    pub(crate) async fn settle(&self) {
+        self.reactor.settling.next(&self.reactor.rt, || self.clone().settle_now()).await;
+    }
+
+    async fn settle_now(self) {
+        match self.step() {
+            Step::Nothing => {}
+            Step::Copies(copies) => {
+                if !self.finish(copies).await {
+                    self.close();
+                }
+            }
+            Step::Close => self.close(),
+        }
+        self.reactor.until_landed(&[Lane::Clients]).await;
+    }
+
+    /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only copies make safe.
+    pub(crate) async fn settle_for(&self, round: u64, closes: bool) {
+        if !self.reactor.shared.is_two_phase() {
+            return self.reactor.drain(&[Lane::Clients]).await;
+        }
+        if closes {
+            self.close();
+        }
+        self.settle().await;
+        self.reactor.transient.borrow_mut().asked_by_flush(round);
+    }
+
+    fn close(&self) {
+        self.reactor.writer(Lane::Clients).borrow_mut().close_stripe(&self.reactor);
+    }
+
+    fn step(&self) -> Step {
+        let mut writer = self.reactor.writer(Lane::Clients).borrow_mut();
+        let Some(stripe) = writer.open_stripe_mut() else { return Step::Nothing };
+        let done = stripe.backed_up();
+        let standing = standing_of(&self.reactor, stripe.place.group);
+        let is_sound = done.slots + done.discards == 0 || done.under == standing;
+        let discards = stripe.discards().len() as u32;
+        if is_sound && done.slots == stripe.used() && done.discards == discards {
+            return Step::Nothing;
+        }
+        let new = stripe.used() - done.slots;
+        let is_small = (new + discards - done.discards) as usize <= MOST_RECORDS;
+        if !is_sound || !is_small || !self.is_cheaper(stripe, new) || !self.all_are_well(stripe.place.group) {
+            return Step::Close;
+        }
+        self.copies(stripe, standing).map_or(Step::Close, Step::Copies)
+    }
+
+    fn is_cheaper(&self, stripe: &Stripe, new: u32) -> bool {
+        let unfinished = Unfinished {
+            data: stripe.place.columns.data,
+            parity: stripe.place.columns.parity,
+            new,
+            backed_up: stripe.backed_up().slots,
+            rows: stripe.closing_rows(),
+            header: stripe.place.header_blocks,
+        };
+        unfinished.is_backed_up()
+    }
+
+    /// Whether copies may be relied on: recovery is over, and every member of the group is there and does its work.
+    fn all_are_well(&self, group: GroupId) -> bool {
+        let is_well = |state: &MemberShared| {
+            let is_there = state.device().is_some() && state.devices_to_write().count() == 1;
+            is_there && state.trouble().is_none() && !state.is_awaited()
+        };
+        self.reactor.shared.is_two_phase() && self.reactor.of_group(group).all(is_well)
+    }
+
+    /// Sends copies of what is new in a stripe on their way; `None` if some member has no room for them.
+    fn copies(&self, stripe: &Stripe, under: Standing) -> Option<Copies> {
+        let shared = &self.reactor.shared;
+        let (group, done) = (stripe.place.group, stripe.backed_up());
+        let then = BackedUp { slots: stripe.used(), discards: stripe.discards().len() as u32, under };
+        let blocks = then.slots - done.slots;
+        let wanted = self.wanted(stripe, done.slots, blocks);
+        let part = shared.transient_part(self.reactor.index());
+        let (durable, flushed) = (shared.durable(), shared.flushes.ended());
+        let (numbers, places) = self.reactor.transient.borrow_mut().take(&part, &wanted, durable, flushed)?;
+        let (entries, image) = self.image(stripe, done.slots, then.slots);
+        let backup = Backup {
+            array_tag: shared.array_tag,
+            session: shared.session,
+            number: numbers.number,
+            released: numbers.released,
+            durable: numbers.durable,
+            stripe: stripe.place.described(self.reactor.rt.id()),
+            first_slot: done.slots,
+            entries,
+            discards: stripe.discards()[done.discards as usize..].to_vec(),
+        };
+        let first = image.slice(0..BLOCK);
+        let mut bytes = [0; BLOCK];
+        backup.encode_into(&mut bytes);
+        first.copy_from(0, &bytes);
+        let mut writes = self.to_their_places(stripe, done.slots, &image);
+        let geometry = shared.layout.geometry();
+        for (&(member, len), &at) in wanted.iter().zip(&places) {
+            let part = image.slice(0..len as usize * BLOCK);
+            self.write(&mut writes, member, geometry.transient_offset(at), part);
+        }
+        count(&shared.totals.backup_written, wanted.iter().map(|(_, len)| u64::from(*len)).sum());
+        let stripe = (stripe.place.start_row, stripe.place.segment_seq);
+        Some(Copies { number: numbers.number, writes, stripe, group, then })
+    }
+
+    /// The members that get a backup, and how many blocks of it: those of the stripe's parity all, and the one that has the
+    /// first of its blocks, or the first column's, the first.
+    fn wanted(&self, stripe: &Stripe, from: u32, blocks: u32) -> Vec<(MemberIx, u32)> {
+        let (columns, layout) = (stripe.place.columns, &self.reactor.shared.layout);
+        let witness = if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) };
+        let copies = (0..columns.parity).map(|p| (columns.parity_column(p), 1 + blocks));
+        let copies = copies.chain([(witness, 1)]);
+        copies.map(|(column, len)| (layout.member(stripe.place.group, column), len)).collect()
+    }
+
+    /// The entries of some slots, and memory with their blocks behind a block that is still to be filled.
+    fn image(&self, stripe: &Stripe, from: u32, to: u32) -> (Vec<Entry>, BufSlice) {
+        let image = self.reactor.rt.alloc((1 + to - from) as usize * BLOCK).full();
+        let mut entries = Vec::with_capacity((to - from) as usize);
+        for slot in from..to {
+            let (_, _, entry, block) = stripe.slot(slot);
+            image.copy_from((1 + slot - from) as usize * BLOCK, block);
+            entries.push(entry);
+        }
+        (entries, image.slice(0..(1 + to - from) as usize * BLOCK))
+    }
+
+    /// Writes blocks of the image to their places, neighbours in one request.
+    fn to_their_places(&self, stripe: &Stripe, from: u32, image: &BufSlice) -> Vec<CopyWrite> {
+        let shared = &self.reactor.shared;
+        let mut writes = Vec::new();
+        let mut slot = from;
+        while slot < stripe.used() {
+            let (column, row, ..) = stripe.slot(slot);
+            let begun = slot;
+            while slot < stripe.used() && (stripe.slot(slot).0, stripe.slot(slot).1) == (column, row + slot - begun) {
+                slot += 1;
+            }
+            let at = shared.layout.geometry().device_offset(stripe.place.segment.0, row);
+            let part = image.slice((1 + begun - from) as usize * BLOCK..(1 + slot - from) as usize * BLOCK);
+            self.write(&mut writes, shared.layout.member(stripe.place.group, column), at, part);
+        }
+        writes
+    }
+
+    fn write(&self, writes: &mut Vec<CopyWrite>, member: MemberIx, at: u64, part: BufSlice) {
+        // All are there, as was just seen; one that has left since leaves its copy out, which its standing tells.
+        let device: Option<DeviceIx> = self.reactor.device_in_service(member);
+        if let Some(dev) = device {
+            let bytes = part.len() as u64;
+            writes.push(CopyWrite { member, bytes, op: self.reactor.rt.write(dev, at, part) });
+        }
+    }
+
+    /// Waits for copies; says whether they can be relied on.
+    async fn finish(&self, copies: Copies) -> bool {
+        let Copies { number, writes, stripe, group, then } = copies;
+        let mut all = true;
+        for CopyWrite { member, bytes, op } in writes {
+            let state = &self.reactor.shared.members[member.index()];
+            if op.await.is_ok() {
+                count(&state.counters.written, bytes);
+                state.mark_dirty();
+            } else {
+                all = false;
+            }
+        }
+        let relies_on_all = !planted::is(Bug::CopiesOfTheAbsent);
+        if relies_on_all && (!all || standing_of(&self.reactor, group) != then.under) {
+            return false;
+        }
+        self.reactor.transient.borrow_mut().is_whole(number);
+        let mut writer = self.reactor.writer(Lane::Clients).borrow_mut();
+        // It may have been closed meanwhile, being full: then all of it was written.
+        let same = |open: &&mut Stripe| (open.place.start_row, open.place.segment_seq) == stripe;
+        if let Some(open) = writer.open_stripe_mut().filter(same) {
+            open.is_backed_up(then);
+        }
+        true
+    }
+}

@@ -1,0 +1,233 @@
+//! What a reactor keeps in the transient areas of members: backup copies of what its open stripe holds, each until the stripe is
+//! durable with its parity (ScalaAFA, section 3.2).
+//!
+//! Every reactor has a part of each member's area to itself, so nobody need be asked for room. It writes its part over and
+//! over, like a log. A place is used again only when a durable backup says that what was there is needed no more: so an
+//! opening that misses a backup can tell whether it was overwritten or is lost.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use cygnus_types::MemberIx;
+
+use crate::planted::{self, Bug};
+
+/// A reactor's part of one member's area.
+struct Ring {
+    part: Range<u32>,
+    /// Where the next backup goes.
+    head: u32,
+    /// Backups whose places are taken, oldest first: number, and first block.
+    taken: VecDeque<(u64, u32)>,
+}
+
+impl Ring {
+    fn new(part: Range<u32>) -> Self {
+        Self { head: part.start, part, taken: VecDeque::new() }
+    }
+
+    fn release_below(&mut self, number: u64) {
+        while self.taken.front().is_some_and(|(oldest, _)| *oldest < number) {
+            self.taken.pop_front();
+        }
+    }
+
+    /// Where so many blocks would go.
+    fn room_for(&self, blocks: u32) -> Option<u32> {
+        let fits = |from: u32, to: u32| (from + blocks <= to).then_some(from);
+        match self.taken.front() {
+            None => fits(self.part.start, self.part.end),
+            Some(&(_, tail)) if self.head > tail => {
+                fits(self.head, self.part.end).or_else(|| fits(self.part.start, tail))
+            }
+            Some(&(_, tail)) => fits(self.head, tail),
+        }
+    }
+
+    fn take(&mut self, number: u64, at: u32, blocks: u32) {
+        self.taken.push_back((number, at));
+        self.head = at + blocks;
+    }
+}
+
+/// A backup that was written, or tried.
+struct Listed {
+    number: u64,
+    /// The stripe's sequence, once it is closed.
+    stripe: Option<u64>,
+    /// Not every copy was taken: nobody may be told that it is durable.
+    is_partial: bool,
+}
+
+/// What a backup says of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    pub number: u64,
+    pub released: u64,
+    pub durable: u64,
+}
+
+/// See the module's text.
+#[derive(Default)]
+pub(crate) struct Transient {
+    rings: BTreeMap<MemberIx, Ring>,
+    next: u64,
+    /// Those that are needed still, oldest first.
+    listed: VecDeque<Listed>,
+    /// What each backup said of those before it: its number, and below which one they were released.
+    said: VecDeque<(u64, u64)>,
+    /// Below this number all were released, and a durable backup says so.
+    reusable: u64,
+    /// Those with lower numbers are durable, or were given up.
+    durable: u64,
+    /// Rounds of flush, and the number below which all were on their devices when the round asked.
+    asked: VecDeque<(u64, u64)>,
+}
+
+impl Transient {
+    /// A stripe got its sequence: the backups of the open one are its own.
+    pub(crate) fn stripe_closed(&mut self, seq: u64) {
+        self.listed.iter_mut().rev().take_while(|of| of.stripe.is_none()).for_each(|of| of.stripe = Some(seq));
+    }
+
+    /// The flush with this number makes durable what is on its devices by now.
+    pub(crate) fn asked_by_flush(&mut self, round: u64) {
+        let partial = self.listed.iter().find(|of| of.is_partial);
+        self.asked.push_back((round, partial.map_or(self.next, |of| of.number)));
+    }
+
+    /// Stripes below `durable` are durable, and so is what flushes before `flushed` covered, that one too.
+    fn learn(&mut self, durable: u64, flushed: u64) {
+        while let Some(&(_, below)) = self.asked.front().filter(|(round, _)| *round <= flushed) {
+            self.durable = self.durable.max(below);
+            self.asked.pop_front();
+        }
+        while self.listed.front().is_some_and(|of| of.stripe.is_some_and(|seq| seq < durable)) {
+            self.listed.pop_front();
+        }
+        while let Some(&(_, released)) = self.said.front().filter(|(number, _)| *number < self.durable) {
+            self.reusable = released;
+            self.said.pop_front();
+        }
+    }
+
+    fn released(&self) -> u64 {
+        self.listed.front().map_or(self.next, |of| of.number)
+    }
+
+    /// Takes room for a backup: so many blocks in the areas of these members, of which this reactor's part is `part`. `durable`
+    /// stripes and `flushed` rounds have become known since. `None`: some member has no room now.
+    pub(crate) fn take(
+        &mut self,
+        part: &Range<u32>,
+        wanted: &[(MemberIx, u32)],
+        durable: u64,
+        flushed: u64,
+    ) -> Option<(Numbers, Vec<u32>)> {
+        self.learn(durable, flushed);
+        let mut places = Vec::with_capacity(wanted.len());
+        for &(member, blocks) in wanted {
+            let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
+            ring.release_below(if planted::is(Bug::BackupsOverwritten) { self.next } else { self.reusable });
+            places.push(ring.room_for(blocks)?);
+        }
+        let number = self.next;
+        self.next += 1;
+        let numbers = Numbers { number, released: self.released().min(number), durable: self.durable };
+        for (&(member, blocks), &at) in wanted.iter().zip(&places) {
+            self.rings.get_mut(&member).expect("just made").take(number, at, blocks);
+        }
+        self.listed.push_back(Listed { number, stripe: None, is_partial: true });
+        self.said.push_back((number, numbers.released));
+        Some((numbers, places))
+    }
+
+    /// Every copy of a backup is on its device.
+    pub(crate) fn is_whole(&mut self, number: u64) {
+        if let Some(of) = self.listed.iter_mut().rfind(|of| of.number == number) {
+            of.is_partial = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn one(
+        transient: &mut Transient,
+        part: &Range<u32>,
+        blocks: u32,
+        durable: u64,
+        flushed: u64,
+    ) -> Option<(Numbers, u32)> {
+        let (numbers, places) = transient.take(part, &[(MemberIx(3), blocks)], durable, flushed)?;
+        transient.is_whole(numbers.number);
+        Some((numbers, places[0]))
+    }
+
+    #[test]
+    fn room_comes_back_when_a_durable_backup_says_so() {
+        let (part, mut t) = (10..20, Transient::default());
+        assert_eq!(one(&mut t, &part, 4, 0, 0).unwrap().1, 10);
+        assert_eq!(one(&mut t, &part, 4, 0, 0).unwrap().1, 14);
+        t.stripe_closed(7);
+        assert!(one(&mut t, &part, 4, 7, 0).is_none(), "stripe 7 is not durable");
+        let (numbers, at) = one(&mut t, &part, 2, 8, 0).unwrap();
+        assert_eq!((numbers, at), (Numbers { number: 2, released: 2, durable: 0 }, 18));
+        assert!(one(&mut t, &part, 4, 8, 0).is_none(), "nobody would know that they were released");
+        t.asked_by_flush(5);
+        assert!(one(&mut t, &part, 4, 8, 4).is_none());
+        let (numbers, at) = one(&mut t, &part, 4, 8, 5).unwrap();
+        assert_eq!((numbers, at), (Numbers { number: 3, released: 2, durable: 3 }, 10));
+    }
+
+    #[test]
+    fn what_not_every_member_took_is_not_called_durable() {
+        let (part, mut t) = (0..100, Transient::default());
+        one(&mut t, &part, 1, 0, 0).unwrap();
+        t.take(&part, &[(MemberIx(3), 1)], 0, 0).unwrap();
+        t.asked_by_flush(1);
+        let (numbers, _) = one(&mut t, &part, 1, 0, 1).unwrap();
+        assert_eq!(numbers.durable, 1);
+        t.stripe_closed(4);
+        let (numbers, _) = one(&mut t, &part, 1, 5, 1).unwrap();
+        assert_eq!((numbers.released, numbers.durable), (3, 2), "its stripe is durable, and nobody needs it");
+    }
+
+    proptest! {
+        /// Whatever happens, no place is used twice while it is needed, nor before a durable backup says that it is not.
+        #[test]
+        fn places_do_not_overlap(steps in prop::collection::vec((0..4_u8, 1..6_u32), 1..200)) {
+            let (part, mut t) = (5..45, Transient::default());
+            let (mut stripe, mut durable, mut round) = (1, 1, 0);
+            let mut said: BTreeMap<u64, Numbers> = BTreeMap::new();
+            let mut placed: Vec<(u64, Range<u32>)> = Vec::new();
+            let mut covered = 0;
+            for (what, blocks) in steps {
+                match what {
+                    0 => { t.stripe_closed(stripe); stripe += 1 }
+                    1 => {
+                        durable = stripe;
+                        round += 1;
+                        t.asked_by_flush(round);
+                        covered = said.len() as u64;
+                    }
+                    _ => if let Some((numbers, at)) = one(&mut t, &part, blocks, durable, round) {
+                        let range = at..at + blocks;
+                        prop_assert!(part.start <= range.start && range.end <= part.end);
+                        let known = said.range(..covered).map(|(_, said)| said.released).max().unwrap_or(0);
+                        placed.retain(|(number, _)| *number >= known);
+                        for (_, other) in &placed {
+                            prop_assert!(range.end <= other.start || other.end <= range.start);
+                        }
+                        placed.push((numbers.number, range));
+                        said.insert(numbers.number, numbers);
+                    }
+                }
+            }
+        }
+    }
+}

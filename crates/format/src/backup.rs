@@ -1,0 +1,311 @@
+//! Backup copies: what protects the blocks of an open stripe before its parity is there.
+//!
+//! A block that has to outlast the machine before its stripe is full is written to its final place, and to the transient areas of
+//! as many members as the stripe will have parity columns: those members (ScalaAFA, sections 3.1 and 3.2: an open stripe is
+//! in the role of a half hero, and what a transient area holds of it in that of a vertical hero). Blocks that are backed up at
+//! the same time share a *backup*: one block that says what they are, and the blocks behind it. The member that gets the first
+//! of them in its final place has the block that says so too, without the others: so whichever m members are lost, one is left
+//! that knows what there was.
+//!
+//! A transient area is written over and over. Backups say what of them is needed no more ([`Backup::released`]), and no
+//! backup is overwritten before one that says so of it is durable. So if one is missing that should be there, that is noticed.
+
+use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use crate::checksum;
+use crate::constants::{ENTRY_BYTES, MAX_HEADER_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH};
+use crate::entry::{Discard, Entry};
+use crate::protection::Protection;
+use crate::stripe::{OpenStripe, Stream};
+
+/// First bytes of every backup.
+pub const BACKUP_MAGIC: [u8; 8] = *b"CYGNUSBK";
+
+/// Bytes before the entries.
+const FIXED: usize = 128;
+
+/// Entries and discards, together, of which one backup can tell.
+pub const MOST_RECORDS: usize = (BLOCK - FIXED) / ENTRY_BYTES;
+
+on_disk! {
+    /// What the first block of a backup begins with. Entries follow, then discards.
+    pub(crate) struct RawBackup: 128 bytes {
+        /// `CYGNUSBK`
+        magic: [u8; 8],
+        /// CRC32C of the rest of the block
+        crc: U32,
+        /// R-group
+        group: U16,
+        /// reactor that fills the stripe
+        reactor: U16,
+        /// the array's UUID folded to 64 bits
+        array_tag: U64,
+        /// session that wrote it
+        session: U64,
+        /// backups of this reactor in this session before this one
+        number: U64,
+        /// those with lower numbers were needed no more when this one was written
+        released: U64,
+        /// those with lower numbers were durable then
+        durable: U64,
+        /// how often segments were opened before the stripe's
+        segment_seq: U64,
+        /// stripes closed, array-wide, when the stripe was opened
+        opened: U64,
+        /// segment within the group
+        segment: U32,
+        /// row of the segment where the stripe's header will begin
+        start_row: U32,
+        /// blocks of that header on each column
+        header_blocks: U32,
+        /// rows that the stripe was opened for
+        rows: U32,
+        /// slot of the stripe that the first block has
+        first_slot: U32,
+        /// blocks, in the slots that follow
+        blocks: U16,
+        /// discards
+        discards: U16,
+        /// data columns, k
+        data: u8,
+        /// what protects the segment, as in a stripe's header
+        protection: u8,
+        /// physical column of the first parity column
+        parity_start: u8,
+        /// 1 client, 2 relocation, 3 meta
+        stream: u8,
+        /// columns of the group, k + m
+        width: u8,
+        /// zero
+        reserved: [u8; 27],
+    }
+}
+
+const _: () = assert!(std::mem::offset_of!(RawBackup, crc) == checksum::CRC_OFFSET && size_of::<RawBackup>() == FIXED);
+
+/// What a backup says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// The array's UUID, folded.
+    pub array_tag: u64,
+    /// Session that wrote it.
+    pub session: u64,
+    /// Its number among those of the stripe's reactor in this session.
+    pub number: u64,
+    /// Those with lower numbers were needed no more when this one was written.
+    pub released: u64,
+    /// Those with lower numbers were durable then.
+    pub durable: u64,
+    /// The stripe whose blocks they are.
+    pub stripe: OpenStripe,
+    /// Slot of the stripe that the first block has.
+    pub first_slot: u32,
+    /// What the blocks are, in the order of their slots.
+    pub entries: Vec<Entry>,
+    /// Discards that the stripe tells of.
+    pub discards: Vec<Discard>,
+}
+
+/// Why a block does not begin a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackupError {
+    /// Something else is there.
+    #[error("it is no backup")]
+    NotABackup,
+    /// It was one, and has changed.
+    #[error("the checksum is wrong")]
+    Checksum,
+    /// It cannot be what it says.
+    #[error("its {0} is impossible")]
+    Impossible(&'static str),
+}
+
+impl Backup {
+    /// Blocks that it takes on a member, its blocks included.
+    pub fn len_blocks(&self) -> u32 {
+        1 + self.entries.len() as u32
+    }
+
+    /// Writes its first block.
+    pub fn encode_into(&self, block: &mut [u8]) {
+        assert!(self.entries.len() + self.discards.len() <= MOST_RECORDS, "the caller counts");
+        let of = &self.stripe;
+        let raw = RawBackup {
+            magic: BACKUP_MAGIC,
+            group: U16::new(of.group.0),
+            reactor: U16::new(of.reactor.0),
+            array_tag: U64::new(self.array_tag),
+            session: U64::new(self.session),
+            number: U64::new(self.number),
+            released: U64::new(self.released),
+            durable: U64::new(self.durable),
+            segment_seq: U64::new(of.segment_seq),
+            opened: U64::new(of.opened),
+            segment: U32::new(of.segment.0),
+            start_row: U32::new(of.start_row),
+            header_blocks: U32::new(of.header_blocks),
+            rows: U32::new(of.rows),
+            first_slot: U32::new(self.first_slot),
+            blocks: U16::new(self.entries.len() as u16),
+            discards: U16::new(self.discards.len() as u16),
+            data: of.rotation.data,
+            protection: of.rotation.protection().to_byte(),
+            parity_start: of.rotation.parity_start,
+            stream: of.stream as u8,
+            width: of.rotation.width(),
+            ..RawBackup::new_zeroed()
+        };
+        block[..FIXED].copy_from_slice(raw.as_bytes());
+        let behind = FIXED + self.entries.len() * ENTRY_BYTES;
+        let end = behind + self.discards.len() * ENTRY_BYTES;
+        block[FIXED..behind].copy_from_slice(self.entries.as_bytes());
+        block[behind..end].copy_from_slice(self.discards.as_bytes());
+        block[end..].fill(0);
+        checksum::seal(block);
+    }
+
+    /// Takes a block for the first one of a backup, and looks at its checksum.
+    ///
+    /// # Errors
+    /// When it is none, or has changed since it was written.
+    pub fn decode(block: &[u8; BLOCK]) -> Result<Self, BackupError> {
+        let impossible = |what| Err(BackupError::Impossible(what));
+        let (raw, records) = RawBackup::ref_from_prefix(block).expect("a block is longer");
+        if raw.magic != BACKUP_MAGIC {
+            return Err(BackupError::NotABackup);
+        }
+        if raw.crc.get() != checksum::expected(block) {
+            return Err(BackupError::Checksum);
+        }
+        let (blocks, discards) = (usize::from(raw.blocks.get()), usize::from(raw.discards.get()));
+        if blocks + discards > MOST_RECORDS {
+            return impossible("count");
+        }
+        let Ok(protection) = Protection::from_byte(raw.protection) else { return impossible("protection") };
+        let rotation = protection.columns(raw.width, raw.parity_start);
+        let Some(rotation) = rotation.filter(|of| of.data == raw.data && raw.parity_start < raw.width) else {
+            return impossible("columns");
+        };
+        let slots = u64::from(raw.rows.get()) * u64::from(rotation.data);
+        let is_high = raw.rows.get() > MAX_STRIPE_ROWS || raw.header_blocks.get() > MAX_HEADER_BLOCKS;
+        if raw.width > MAX_WIDTH || is_high || u64::from(raw.first_slot.get()) + blocks as u64 > slots {
+            return impossible("shape");
+        }
+        let Some(stream) = Stream::from_byte(raw.stream) else { return impossible("stream") };
+        let (entries, rest) = <[Entry]>::ref_from_prefix_with_elems(records, blocks).expect("they were counted");
+        let (discards, _) = <[Discard]>::ref_from_prefix_with_elems(rest, discards).expect("they were counted");
+        if !entries.iter().all(Entry::is_known) || !discards.iter().all(Discard::is_in_range) {
+            return impossible("entry");
+        }
+        let stripe = OpenStripe {
+            group: GroupId(raw.group.get()),
+            segment: SegmentId(raw.segment.get()),
+            segment_seq: raw.segment_seq.get(),
+            start_row: raw.start_row.get(),
+            header_blocks: raw.header_blocks.get(),
+            rows: raw.rows.get(),
+            rotation,
+            opened: raw.opened.get(),
+            stream,
+            reactor: ReactorId(raw.reactor.get()),
+        };
+        Ok(Self {
+            array_tag: raw.array_tag.get(),
+            session: raw.session.get(),
+            number: raw.number.get(),
+            released: raw.released.get(),
+            durable: raw.durable.get(),
+            stripe,
+            first_slot: raw.first_slot.get(),
+            entries: entries.to_vec(),
+            discards: discards.to_vec(),
+        })
+    }
+
+    /// Whether a block may have begun a backup of an array once, as far as one can tell from bytes some of which have
+    /// changed: most of what tells a backup of this array from anything else is as it was.
+    pub fn resembles(block: &[u8; BLOCK], array_tag: u64) -> bool {
+        let (raw, _) = RawBackup::ref_from_prefix(block).expect("a block is longer");
+        let wrong = |is: &[u8], want: &[u8]| is.iter().zip(want).filter(|(is, want)| is != want).count();
+        wrong(&raw.magic, &BACKUP_MAGIC) + wrong(raw.array_tag.as_bytes(), &array_tag.to_le_bytes()) <= 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_types::{Lba, VolumeId};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entry::Kind;
+    use crate::geometry::Rotation;
+
+    fn backup(blocks: usize, discards: usize) -> Backup {
+        let entry = |n: usize| Entry::new(Kind::Data, VolumeId(3), Lba(n as u64 * 7), n as u64, n as u32);
+        let discard = |n: usize| Discard::new(VolumeId(3), Lba(n as u64), 9, n as u64);
+        let stripe = OpenStripe {
+            group: GroupId(2),
+            segment: SegmentId(17),
+            segment_seq: 5,
+            start_row: 40,
+            header_blocks: 1,
+            rows: 64,
+            rotation: Rotation { data: 4, parity: 2, parity_start: 3 },
+            opened: 99,
+            stream: Stream::Clients,
+            reactor: ReactorId(1),
+        };
+        Backup {
+            array_tag: 0x1122_3344_5566_7788,
+            session: 4,
+            number: 1000,
+            released: 900,
+            durable: 990,
+            stripe,
+            first_slot: 12,
+            entries: (0..blocks).map(entry).collect(),
+            discards: (0..discards).map(discard).collect(),
+        }
+    }
+
+    fn encoded(backup: &Backup) -> [u8; BLOCK] {
+        let mut block = [0xaa; BLOCK];
+        backup.encode_into(&mut block);
+        block
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(blocks in 0..=MOST_RECORDS, discards in 0..=MOST_RECORDS) {
+            let backup = backup(blocks, discards.min(MOST_RECORDS - blocks));
+            prop_assert_eq!(Backup::decode(&encoded(&backup)), Ok(backup));
+        }
+
+        #[test]
+        fn a_changed_bit_is_noticed(at in 0..BLOCK * 8) {
+            let mut block = encoded(&backup(5, 2));
+            block[at / 8] ^= 1 << (at % 8);
+            prop_assert!(Backup::decode(&block).is_err());
+            prop_assert!(Backup::resembles(&block, 0x1122_3344_5566_7788));
+        }
+
+        #[test]
+        fn no_bytes_harm(bytes in prop::collection::vec(any::<u8>(), FIXED), seal in any::<bool>()) {
+            let mut block = encoded(&backup(3, 1));
+            block[checksum::CRC_OFFSET..FIXED].copy_from_slice(&bytes[checksum::CRC_OFFSET..]);
+            if seal {
+                checksum::seal(&mut block);
+            }
+            let _ = Backup::decode(&block);
+        }
+    }
+
+    #[test]
+    fn other_blocks_resemble_none() {
+        assert!(!Backup::resembles(&[0; BLOCK], 0x1122_3344_5566_7788));
+        assert!(!Backup::resembles(&encoded(&backup(1, 0)), 0x99aa_bbcc_ddee_ff00));
+        assert_eq!(Backup::decode(&[0; BLOCK]), Err(BackupError::NotABackup));
+    }
+}

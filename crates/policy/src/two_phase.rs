@@ -1,0 +1,67 @@
+//! What makes an unfinished stripe safe: copies of what is new in it, or its end.
+
+/// An open stripe whose blocks have to outlast the machine. Counts are in blocks, heights in rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Columns with data, k.
+    pub data: u8,
+    /// Columns with parity, m.
+    pub parity: u8,
+    /// Blocks that are in memory only.
+    pub new: u32,
+    /// Blocks that are in their places and backed up already.
+    pub backed_up: u32,
+    /// Height at which it would be closed now.
+    pub rows: u32,
+    /// Blocks of header on each column.
+    pub header: u32,
+}
+
+impl Unfinished {
+    /// Blocks that closing it now writes: headers, parity, and what is not in its place yet, padding included.
+    pub fn closing_writes(&self) -> u64 {
+        let width = u64::from(self.data) + u64::from(self.parity);
+        width * u64::from(self.header + self.rows) - u64::from(self.backed_up)
+    }
+
+    /// Blocks that backing up what is new writes: each block to its place, a copy to each of m members, with a block before
+    /// the copies that says what they are, which one more member gets; and the part of the parity that is still to come.
+    pub fn backing_up_writes(&self) -> u64 {
+        let (new, parity) = (u64::from(self.new), u64::from(self.parity));
+        new + parity * (new + 1) + 1 + (parity * new).div_ceil(u64::from(self.data.max(1)))
+    }
+
+    /// Whether to back up what is new and leave the stripe open (ScalaAFA, section 3.1). That is right for a few blocks; of many,
+    /// the copies are more than the headers, padding and parity of a stripe that ends here.
+    pub fn is_backed_up(&self) -> bool {
+        self.parity > 0 && self.backing_up_writes() < self.closing_writes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(data: u8, parity: u8, new: u32, rows: u32) -> Unfinished {
+        Unfinished { data, parity, new, backed_up: 0, rows, header: 1 }
+    }
+
+    #[test]
+    fn few_blocks_are_backed_up_and_many_are_not() {
+        // A block with a flush: 2 (k + m) blocks if the stripe ends, 1 + m copies and what says so otherwise.
+        let one = with(4, 1, 1, 1);
+        assert_eq!((one.closing_writes(), one.backing_up_writes()), (10, 5));
+        assert!(one.is_backed_up() && with(2, 1, 1, 1).is_backed_up() && with(8, 2, 1, 1).is_backed_up());
+        // A band of chunks that is full: parity costs less than copies.
+        assert!(!with(4, 1, 64, 16).is_backed_up() && !with(2, 1, 32, 16).is_backed_up());
+        // There is nothing to write copies to.
+        assert!(!with(4, 0, 1, 1).is_backed_up());
+    }
+
+    #[test]
+    fn what_is_in_place_need_not_be_written_again() {
+        let open = Unfinished { backed_up: 60, ..with(4, 1, 4, 16) };
+        assert_eq!(open.closing_writes(), 5 * 17 - 60);
+        assert!(open.is_backed_up());
+    }
+}
