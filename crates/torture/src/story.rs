@@ -26,7 +26,7 @@ mod standby;
 mod text;
 mod tier;
 
-use cygnus_format::{DATA_START, Geometry};
+use cygnus_format::Geometry;
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_types::Nanos;
 

@@ -107,6 +107,21 @@ fn members_that_come_back_unseen() {
 }
 
 #[test]
+fn copies_that_nobody_looks_for() {
+    is_caught(Bug::BackupsIgnored, Tier::Copies, SHORT);
+}
+
+#[test]
+fn copies_that_are_overwritten_too_early() {
+    is_caught(Bug::BackupsOverwritten, Tier::Copies, SHORT);
+}
+
+#[test]
+fn copies_that_a_member_was_not_there_for() {
+    is_caught(Bug::CopiesOfTheAbsent, Tier::Copies, SHORT);
+}
+
+#[test]
 fn zeros_that_a_salvage_invents() {
     is_caught(Bug::SalvageInventsZeros, Tier::Salvage, SHORT);
 }

@@ -44,6 +44,8 @@ pub struct CreateOptions {
     /// Parity columns of the segments that clients' writes fill, if they are to be more than m: they are moved to segments
     /// with m by cleaning. Nothing but tests asks for it yet.
     pub clients_parity: Option<u8>,
+    /// Size of each member's transient area, where copies make safe what open stripes hold; 0: stripes are closed for that.
+    pub transient: ByteSize,
     /// Overwrite what the devices hold.
     pub force: bool,
 }
@@ -63,6 +65,7 @@ impl CreateOptions {
             segment: None,
             over_provision_permille: 200,
             clients_parity: None,
+            transient: ByteSize(0),
             force: false,
         }
     }
@@ -160,7 +163,11 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         Some(size) => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
         None => segment_blocks(smallest, full_stripe),
     };
-    let geometry = Geometry { segment_blocks, ..probe };
+    if options.transient.0 % BLOCK as u64 != 0 {
+        return invalid(format!("a transient area of {} is not a multiple of 4KiB", options.transient));
+    }
+    let transient_blocks = u32::try_from(options.transient.0 / BLOCK as u64).unwrap_or(u32::MAX);
+    let geometry = Geometry { segment_blocks, transient_blocks, ..probe };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);

@@ -228,7 +228,10 @@ impl Replayer {
                 result.tail_stripes += 1;
                 let mut verdict = StripeReader::of(&self.reactor).judge_stripe(&stripe, given_up).await;
                 if !verdict.consistent && open.contains_key(&key) {
-                    self.add_backed_up(&common, backups, &mut verdict, &mut result).await;
+                    let below = common.first_data_row();
+                    let there = verdict.blocks.iter().map(|&(column, row, _)| (column, below + row)).collect();
+                    let seq = common.stripe_seq;
+                    self.add_backed_up(key, seq, &there, backups, &mut candidates, &mut result).await;
                 }
                 result.torn_stripes += usize::from(!verdict.consistent);
                 result.lost_blocks += verdict.lost;
@@ -249,7 +252,8 @@ impl Replayer {
         }
         for (key, of_stripe) in open {
             discards.extend(of_stripe);
-            self.add_never_closed(key, backups, &mut candidates, &mut result).await;
+            // Any copy of them in a stripe is as good, and safer where it is.
+            self.add_backed_up(key, 0, &BTreeSet::new(), backups, &mut candidates, &mut result).await;
         }
         result.segments = segments.len();
         let tops = candidates.iter().map(|c| c.seq).chain(discards.iter().map(Discard::seq));
@@ -260,38 +264,19 @@ impl Replayer {
         result
     }
 
-    /// Adds to what was found of a torn stripe the blocks of it that were backed up while it was open.
+    /// Adds the blocks of a stripe that were backed up while it was open and are not `there`: physical column, and row of the
+    /// segment. Its headers, if it has any, need not tell of them.
     async fn add_backed_up(
         &self,
-        common: &StripeCommon,
-        backups: &Backups,
-        verdict: &mut Verdict,
-        result: &mut Replayed,
-    ) {
-        let key = key_of(common);
-        let first = common.first_data_row();
-        let there: BTreeSet<(u8, u32)> = verdict.blocks.iter().map(|&(column, row, _)| (column, row)).collect();
-        let is_gone = |block: &BackedUpBlock| !there.contains(&(block.column, block.row - first));
-        for block in backups.blocks_of(&self.reactor, key).into_iter().filter(is_gone) {
-            match backups.fetch(&self.reactor, key, &block).await {
-                Some(data) => {
-                    verdict.blocks.push((block.column, block.row - first, Some(data)));
-                    verdict.lost = verdict.lost.saturating_sub(1);
-                }
-                None => self.is_gone(&block, backups, result),
-            }
-        }
-    }
-
-    /// Adds the blocks of a stripe that was open to the end, as far as they were backed up.
-    async fn add_never_closed(
-        &self,
         key: StripeKey,
+        stripe_seq: u64,
+        there: &BTreeSet<(u8, u32)>,
         backups: &Backups,
         candidates: &mut Vec<Candidate>,
         result: &mut Replayed,
     ) {
-        for block in backups.blocks_of(&self.reactor, key) {
+        let blocks = backups.blocks_of(&self.reactor, key);
+        for block in blocks.into_iter().filter(|block| !there.contains(&(block.column, block.row))) {
             let Some(data) = backups.fetch(&self.reactor, key, &block).await else {
                 self.is_gone(&block, backups, result);
                 continue;
@@ -302,8 +287,7 @@ impl Replayer {
                 volume: block.entry.volume(),
                 lba: block.entry.lba(),
                 seq: block.entry.seq(),
-                // Any copy of it in a stripe is as good, and safer where it is.
-                stripe_seq: 0,
+                stripe_seq,
                 entry: MapEntry::new(self.reactor.shared.layout.pba(place), block.entry.crc()),
                 rescue: Some(data),
                 moved,

@@ -87,6 +87,8 @@ fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
 const KEEPS: u64 = 0x6b65_6570;
 /// One story in so many is of an array in which segments are not protected alike.
 const DIFFER_ONE_IN: u64 = 4;
+/// One story in so many is of an array whose open stripes are made safe by copies.
+const BACKED_UP_ONE_IN: u64 = 3;
 /// One story in so many is of an array whose groups are emptied as a whole.
 const SERIAL_ONE_IN: u64 = 4;
 
@@ -111,6 +113,15 @@ impl Shape {
             self.clients_parity = Some(parity);
             // Segments may have become too small to promise anything.
             self.clients_parity = Some(parity).filter(|_| crate::array::usable_blocks(self) > 0);
+        }
+    }
+
+    /// Open stripes are made safe by copies in transient areas, now and then, if there is parity. The areas are small, so that
+    /// they are full at times. Apart from the rest too.
+    fn back_up(&mut self, seed: u64, tier: Tier) {
+        let mut rng = Rng::new(seed ^ 0x6261_636b);
+        if self.geometry.parity > 0 && tier.has(Tier::Copies, rng.chance(1, BACKED_UP_ONE_IN)) {
+            self.geometry.transient_blocks = u32::from(self.reactors) * pick(&mut rng, &[8, 24, 24, 96]);
         }
     }
 
@@ -214,6 +225,7 @@ impl Story {
         match tier {
             Tier::Force => self.cycles.iter().any(|cycle| cycle.force.is_some()),
             Tier::Beyond => self.cycles.iter().any(|cycle| cycle.beyond.is_some()),
+            Tier::Copies => self.shape.geometry.transient_blocks > 0,
             _ => true,
         }
     }
@@ -224,6 +236,7 @@ impl Story {
         if tier == Tier::All {
             shape.differ(seed);
         }
+        shape.back_up(seed, tier);
         let usable = crate::array::usable_blocks(&shape);
         let parity = shape.geometry.parity;
         let temper = Temper {
@@ -281,7 +294,7 @@ impl Story {
             return;
         }
         self.cycles.truncate(CYCLES);
-        if matches!(tier, Tier::Passing | Tier::Outages | Tier::Force | Tier::Beyond) {
+        if matches!(tier, Tier::Passing | Tier::Outages | Tier::Copies | Tier::Force | Tier::Beyond) {
             self.cycles.iter_mut().for_each(Cycle::calm);
         }
     }

@@ -107,6 +107,9 @@ impl Display for Shape {
         if let Some(parity) = self.clients_parity {
             write!(f, " clients {parity}")?;
         }
+        if transient_blocks > 0 {
+            write!(f, " transient {transient_blocks}")?;
+        }
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
         }
@@ -295,7 +298,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let raid: String = words.named("raid")?;
     let (data, parity) = raid.split_once('+').ok_or("raid is k+m")?;
     let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number of columns"));
-    let geometry = Geometry {
+    let mut geometry = Geometry {
         data: number(data)?,
         parity: number(parity)?,
         chunk_blocks: words.named("chunk")?,
@@ -314,6 +317,10 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
+    if words.peek() == Some("transient") {
+        geometry.transient_blocks = words.named("transient")?;
+        geometry.validate().map_err(|error| error.to_string())?;
+    }
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let keeps = words.peek() == Some("keeps") && words.0.next().is_some();

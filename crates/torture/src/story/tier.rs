@@ -22,6 +22,8 @@ pub enum Tier {
     Passing,
     /// Members that lose their power for a moment.
     Outages,
+    /// Open stripes that copies make safe, and members that lose their power for a moment meanwhile.
+    Copies,
     /// Arrays that are broken beyond redundancy in the end, and salvaged.
     Salvage,
     /// Rot in what describes the data.
@@ -51,6 +53,10 @@ impl Tier {
 
     /// Whether a story has what stories of tier `of` are about, if it would have it by chance.
     pub(super) fn has(self, of: Self, by_chance: bool) -> bool {
-        if self == Self::All { by_chance } else { self == of }
+        match self {
+            Self::All => by_chance,
+            Self::Copies => matches!(of, Self::Copies | Self::Outages),
+            _ => self == of,
+        }
     }
 }
