@@ -31,7 +31,7 @@
 
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
-use crate::args::values::{Interval, Parity, Percent, Preset, Raid, SegmentSize, Size, Span, whole_blocks};
+use crate::args::values::{Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks};
 use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
@@ -82,6 +82,8 @@ struct ArrayConfig {
     segment: Option<SegmentSize>,
     over_provision: Option<Percent>,
     parity: Option<Parity>,
+    protection: Option<Protection>,
+    transient: Option<Size>,
     #[serde(default)]
     members: Vec<PathBuf>,
     #[serde(default)]
@@ -116,7 +118,7 @@ impl Config {
         let config: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
         for (name, array) in &config.array {
             name.parse::<ArrayName>().map_err(|error| format!("[array.{name}]: {error}"))?;
-            for (key, size) in [("create", array.create), ("chunk", array.chunk)] {
+            for (key, size) in [("create", array.create), ("chunk", array.chunk), ("transient", array.transient)] {
                 size.map_or(Ok(()), |size| whole_blocks(size.0).map(drop))
                     .map_err(|error| format!("[array.{name}] {key}: {error}"))?;
             }
@@ -158,6 +160,8 @@ impl Config {
         args.segment = args.segment.or(file.segment);
         args.over_provision = args.over_provision.or(file.over_provision);
         args.parity = args.parity.or(file.parity);
+        args.protection = args.protection.or(file.protection);
+        args.transient = args.transient.or(file.transient);
         if args.members.is_empty() {
             args.members = file.members;
         }

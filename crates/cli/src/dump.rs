@@ -27,6 +27,7 @@ pub struct ArrayDump {
     chunk_bytes: u64,
     stripe_rows: u32,
     segment_bytes: u64,
+    transient_bytes: u64,
     over_provisioning_permille: u16,
     policies: Vec<(String, u64)>,
     volumes: Vec<VolumeDump>,
@@ -183,6 +184,7 @@ pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) ->
         chunk_bytes: u64::from(geometry.chunk_blocks) * BLOCK as u64,
         stripe_rows: geometry.stripe_rows,
         segment_bytes: geometry.segment_bytes(),
+        transient_bytes: u64::from(geometry.transient_blocks) * BLOCK as u64,
         over_provisioning_permille: state.over_provisioning_permille,
         policies: state.policies.iter().map(|policy| (policy.name.clone(), policy.value)).collect(),
         volumes: state.volumes.iter().map(volume).collect(),
@@ -347,12 +349,13 @@ impl ArrayDump {
             if self.clean { "stopped cleanly" } else { "not stopped cleanly" },
         );
         out.push_str(&format!(
-            "  {}+{}, chunk {}, stripe of {} rows, segment {}, over-provisioning {} permille\n",
+            "  {}+{}, chunk {}, stripe of {} rows, segment {}, transient area {}, over-provisioning {} permille\n",
             self.data_columns,
             self.parity_columns,
             ByteSize(self.chunk_bytes),
             self.stripe_rows,
             ByteSize(self.segment_bytes),
+            ByteSize(self.transient_bytes),
             self.over_provisioning_permille,
         ));
         for (name, value) in &self.policies {

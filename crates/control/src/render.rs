@@ -250,6 +250,13 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             log.stale_regions,
         )),
     }
+    if let Some(bytes) = status.transient_bytes {
+        out.push_str(&format!(
+            "{}two-phase: flushed writes of unfinished stripes are copied to {} on each member, parity follows\n",
+            label("protection"),
+            ByteSize(bytes)
+        ));
+    }
     if let Some((writes, amplification)) = status.writes.and_then(|writes| Some((writes, writes.amplification()?))) {
         out.push_str(&format!(
             "{}{} by clients, {} moved by cleaning: write amplification {amplification:.2}\n",

@@ -25,6 +25,10 @@ pub struct ArrayStatus {
     pub parity_columns: u32,
     /// Bytes that one segment takes on one device.
     pub segment_bytes: u64,
+    /// Bytes of each device's transient area, where copies make safe what unfinished stripes hold (two-phase protection);
+    /// absent where stripes end for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transient_bytes: Option<u64>,
     /// Bytes of data the volumes can hold in all, over-provisioning taken off; absent if this version cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
@@ -112,6 +116,7 @@ impl ArrayStatus {
             data_columns: 0,
             parity_columns: 0,
             segment_bytes: 0,
+            transient_bytes: None,
             capacity_bytes: None,
             live_bytes: None,
             writes: None,

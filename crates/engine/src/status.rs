@@ -37,6 +37,8 @@ pub struct ArrayStatus {
     pub chunk: ByteSize,
     /// Segment column.
     pub segment: ByteSize,
+    /// Each member's transient area; 0: stripes are closed to make safe what they hold.
+    pub transient: ByteSize,
     /// What volumes may hold.
     pub usable: ByteSize,
     /// What volumes hold.
@@ -226,6 +228,8 @@ pub struct Traffic {
     pub header_written: u64,
     /// Zeros in stripes closed early.
     pub padding_written: u64,
+    /// Copies that make open stripes safe, with what says so.
+    pub backup_written: u64,
     /// Written anew after wrong data was found.
     pub repaired: u64,
     /// Rebuilt from other columns, because the block or its member was not there.
@@ -266,7 +270,8 @@ impl Traffic {
             + self.checkpoint_written
             + self.parity_written
             + self.header_written
-            + self.padding_written;
+            + self.padding_written
+            + self.backup_written;
         all as f64 / (self.client_written.max(1)) as f64
     }
 
@@ -296,6 +301,7 @@ impl<'a> Overview<'a> {
             parity_written: read(&t.parity_written),
             header_written: read(&t.header_written),
             padding_written: read(&t.padding_written),
+            backup_written: read(&t.backup_written),
             repaired: read(&t.repaired),
             reconstructed: read(&t.reconstructed),
             unreadable: read(&t.unreadable),
@@ -346,6 +352,7 @@ impl<'a> Overview<'a> {
             parity: geometry.parity,
             chunk: blocks(geometry.chunk_blocks.into()),
             segment: ByteSize(geometry.segment_bytes()),
+            transient: blocks(geometry.transient_blocks.into()),
             usable: blocks(shared.held.usable()),
             mapped: blocks(shared.held.blocks()),
             fault: shared.fault(),

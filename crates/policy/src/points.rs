@@ -62,6 +62,9 @@ pub enum Preset {
     /// Serial array (HotStorage'17): groups, of one device each if nothing else is asked for, are filled one after the
     /// other, and emptied and discarded as a whole.
     Serial,
+    /// One group as in log-structured RAID, in which writes that have to outlast the machine before their stripe is full are
+    /// copied first and get their parity later, from the host (FusionRAID, FAST'21, as ScalaAFA's section 2.3 describes it).
+    Fusion,
 }
 
 /// The name given is no preset.
@@ -87,7 +90,7 @@ impl std::str::FromStr for Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 3] = [Preset::Swan, Preset::LogRaid, Preset::Serial];
+    pub const ALL: [Preset; 4] = [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion];
 
     /// The name under which the preset is stored and typed.
     pub fn name(self) -> &'static str {
@@ -95,14 +98,20 @@ impl Preset {
             Preset::Swan => "swan",
             Preset::LogRaid => "log-raid",
             Preset::Serial => "serial",
+            Preset::Fusion => "fusion",
         }
+    }
+
+    /// Whether open stripes are made safe by copies, if nothing else is asked for.
+    pub fn is_two_phase(self) -> bool {
+        self == Preset::Fusion
     }
 
     /// The fewest groups with which the preset makes sense.
     pub fn min_groups(self) -> usize {
         match self {
             Preset::Swan => 2,
-            Preset::LogRaid => 1,
+            Preset::LogRaid | Preset::Fusion => 1,
             // One takes the writes, one holds what was written, one is in reserve.
             Preset::Serial => 3,
         }
@@ -112,7 +121,7 @@ impl Preset {
     pub fn max_groups(self) -> usize {
         match self {
             Preset::Swan | Preset::Serial => usize::from(u16::MAX),
-            Preset::LogRaid => 1,
+            Preset::LogRaid | Preset::Fusion => 1,
         }
     }
 
@@ -134,7 +143,7 @@ impl Preset {
             health: Health { errors: 64, growing: 8, slow: 24 },
         };
         match self {
-            Preset::LogRaid => shared,
+            Preset::LogRaid | Preset::Fusion => shared,
             // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,

@@ -1,6 +1,6 @@
 //! `cygnus array ...`
 
-use super::values::{Parity, Percent, Preset, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
+use super::values::{Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_host::ArrayName;
 use std::path::PathBuf;
@@ -210,8 +210,9 @@ pub struct CreateArgs {
     /// The files or block devices, group by group
     #[arg(value_name = "MEMBER", value_hint = ValueHint::AnyPath)]
     pub members: Vec<PathBuf>,
-    /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group) or serial (one
-    /// device takes the writes, full ones are emptied and discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
+    /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group), fusion (one group,
+    /// small writes with flushes are copied first and get their parity later) or serial (one device takes the writes, full
+    /// ones are emptied and discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
     /// raid10 (updated in place as Linux md does it, with a write hole) [default: swan]
     #[arg(long, value_name = "PRESET")]
     pub preset: Option<Preset>,
@@ -239,6 +240,14 @@ pub struct CreateArgs {
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
     #[arg(long, value_name = "WHERE")]
     pub parity: Option<Parity>,
+    /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there) or two-phase (copies on
+    /// as many members as it has parity, which follows; less is written for small writes with flushes) [default: full-stripe;
+    /// of fusion two-phase]
+    #[arg(long, value_name = "HOW")]
+    pub protection: Option<Protection>,
+    /// With two-phase: space on each member for the copies [default: a 128th of the smallest, 512KiB to 128MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub transient: Option<Size>,
     /// Use members although they hold something else, which is lost
     #[arg(long)]
     pub force: bool,

@@ -43,7 +43,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, Interval, Span);
+deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +160,27 @@ impl FromStr for Percent {
         match text.trim_end_matches('%').parse() {
             Ok(percent) if percent < 100 => Ok(Self(percent)),
             _ => bad("write a whole percentage below 100, such as 20%"),
+        }
+    }
+}
+
+/// What makes safe what a stripe holds before it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// The stripe ends, with padding, headers and parity.
+    FullStripe,
+    /// Copies on as many members as it will have parity; parity comes when it is full.
+    TwoPhase,
+}
+
+impl FromStr for Protection {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text {
+            "full-stripe" => Ok(Self::FullStripe),
+            "two-phase" => Ok(Self::TwoPhase),
+            _ => Err(ValueError::new("use full-stripe or two-phase")),
         }
     }
 }

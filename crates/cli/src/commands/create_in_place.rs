@@ -88,6 +88,12 @@ fn check(args: &CreateArgs, level: Level) -> Result<(), Failure> {
         (args.raid.is_some(), "--raid", "it takes its shape from the number of members"),
         (args.segment.is_some(), "--segment", "it has no segments"),
         (args.over_provision.is_some(), "--over-provision", "it needs no space for cleaning"),
+        (
+            args.protection.is_some(),
+            "--protection",
+            "what a client's write changes is in its place when it is answered",
+        ),
+        (args.transient.is_some(), "--transient", "it makes no copies of unfinished stripes"),
         (args.parity.is_some(), "--parity", "use raid4 for fixed parity, raid5 or raid6 for rotating parity"),
     ];
     if let Some((_, flag, why)) = given.into_iter().find(|(is_given, ..)| *is_given) {

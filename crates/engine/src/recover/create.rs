@@ -45,7 +45,8 @@ pub struct CreateOptions {
     /// with m by cleaning. Nothing but tests asks for it yet.
     pub clients_parity: Option<u8>,
     /// Size of each member's transient area, where copies make safe what open stripes hold; 0: stripes are closed for that.
-    pub transient: ByteSize,
+    /// `None`: as the preset has it.
+    pub transient: Option<ByteSize>,
     /// Overwrite what the devices hold.
     pub force: bool,
 }
@@ -65,7 +66,7 @@ impl CreateOptions {
             segment: None,
             over_provision_permille: 200,
             clients_parity: None,
-            transient: ByteSize(0),
+            transient: None,
             force: false,
         }
     }
@@ -123,6 +124,12 @@ fn segment_blocks(smallest: u64, full_stripe: u32) -> u32 {
     ((bytes / BLOCK as u64) as u32).max(full_stripe)
 }
 
+/// The size of a transient area on devices of which the smallest has so many bytes: what clients write with flushes in some tenths
+/// of a second, and no more than a 64th of the device.
+pub fn transient_area(smallest: u64) -> ByteSize {
+    ByteSize((smallest / 64).next_power_of_two().clamp(1 << 20, 256 << 20) / 2)
+}
+
 /// Everything about the array, if the options and devices allow it.
 fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result<ArrayState, ArrayError> {
     let invalid = |why: String| Err(ArrayError::Invalid(why));
@@ -163,10 +170,12 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         Some(size) => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
         None => segment_blocks(smallest, full_stripe),
     };
-    if options.transient.0 % BLOCK as u64 != 0 {
-        return invalid(format!("a transient area of {} is not a multiple of 4KiB", options.transient));
+    let usual = if preset.is_two_phase() { transient_area(smallest) } else { ByteSize(0) };
+    let transient = options.transient.unwrap_or(usual);
+    if transient.0 % BLOCK as u64 != 0 {
+        return invalid(format!("a transient area of {transient} is not a multiple of 4KiB"));
     }
-    let transient_blocks = u32::try_from(options.transient.0 / BLOCK as u64).unwrap_or(u32::MAX);
+    let transient_blocks = u32::try_from(transient.0 / BLOCK as u64).unwrap_or(u32::MAX);
     let geometry = Geometry { segment_blocks, transient_blocks, ..probe };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_sizes(devices, &geometry)?;

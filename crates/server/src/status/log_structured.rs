@@ -28,6 +28,7 @@ pub fn status(
         data_columns: engine.data.into(),
         parity_columns: engine.parity.into(),
         segment_bytes: engine.segment.0,
+        transient_bytes: Some(engine.transient.0).filter(|&bytes| bytes > 0),
         capacity_bytes: Some(engine.usable.0),
         live_bytes: Some(engine.mapped.0),
         writes: Some(writes(&engine.traffic)),
@@ -192,8 +193,11 @@ fn spare_status(spare: &cygnus_engine::SpareStatus) -> SpareStatus {
 fn writes(traffic: &Traffic) -> WriteCounters {
     let bytes = |blocks: u64| blocks * BLOCK as u64;
     let Traffic { client_written, relocated, .. } = *traffic;
-    let overhead =
-        traffic.checkpoint_written + traffic.parity_written + traffic.header_written + traffic.padding_written;
+    let overhead = traffic.checkpoint_written
+        + traffic.parity_written
+        + traffic.header_written
+        + traffic.padding_written
+        + traffic.backup_written;
     WriteCounters {
         client_bytes: bytes(client_written),
         cleaned_bytes: bytes(relocated),

@@ -21,6 +21,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     }
     ArrayStatus {
         data_columns: state.geometry.data.into(),
+        transient_bytes: Some(u64::from(state.geometry.transient_blocks) * BLOCK as u64).filter(|&bytes| bytes > 0),
         parity_columns: state.geometry.parity.into(),
         segment_bytes: state.geometry.segment_bytes(),
         capacity_bytes: usable_bytes(state).ok().map(|usable| usable.0),
