@@ -28,7 +28,7 @@ case $preset in
 raid0 | raid4 | raid5 | raid6)
     ((lose == 0)) || { echo "$preset in place may lose no member before it is resynced (the write hole): leave out --lose" >&2 && exit 2; } ;;
 raid*) ;;
-log-raid) groups=${groups:-1} raid=${raid:-4+$((lose > 1 ? lose : 1))} ;;
+log-raid | fusion) groups=${groups:-1} raid=${raid:-4+$((lose > 1 ? lose : 1))} ;;
 serial) groups=${groups:-5} raid=${raid:-1+1} ;;
 *) raid=${raid:-2+$((lose > 1 ? lose : 1))} ;;
 esac
@@ -37,7 +37,7 @@ export PRESET=$preset GROUP_COUNT=${groups:-3} RAID=$raid MEMBER_SIZE=${MEMBER_S
 . "$(dirname "${BASH_SOURCE[0]}")/../target.sh"
 checker=${CRASHCHECK:-$BUILD/debug/cygnus-crashcheck}
 # A TRIM in place leaves the data where it is. What a log-structured array has acknowledged outlasts its server, flushed or not.
-if in_place; then rest+=(--trims 0); elif [[ $TARGET == cygnus ]]; then rest+=(--keeps 1); fi
+if in_place; then rest+=(--trims 0); elif [[ $TARGET == cygnus && $SERVE_FLAGS != *"--kept-in none"* ]]; then rest+=(--keeps 1); fi
 [[ -x $checker ]] || { echo "$checker is missing: cargo build -p cygnus-crashcheck" >&2 && exit 2; }
 dir=$(mktemp -d "$base/cygnus-crash.XXXXXX")
 
