@@ -412,6 +412,7 @@ mod tests {
 
     use super::*;
     use crate::entry::Kind;
+    use crate::geometry::Rotation;
 
     const SHAPE: KeptShape = KeptShape { width: 5, column_blocks: 20, slots: 64, discards: 30 };
 

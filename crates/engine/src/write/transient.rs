@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(numbers.durable, 1);
         t.stripe_closed(4);
         let (numbers, _) = one(&mut t, &part, 1, 5, 1).unwrap();
-        assert_eq!((numbers.released, numbers.durable), (3, 2), "its stripe is durable, and nobody needs it");
+        assert_eq!((numbers.released, numbers.durable), (3, 1), "its stripe is durable, and nobody needs it");
     }
 
     proptest! {
