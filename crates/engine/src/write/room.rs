@@ -16,8 +16,10 @@ impl Room for Reactor {
     }
 
     async fn destage(self: &Rc<Self>) {
-        // A stripe that fills slowly gets its parity now, and its copies' room is free again.
-        self.writer(Lane::Clients).borrow_mut().close_stripe(self);
+        if self.shared.is_two_phase() {
+            // A stripe that fills slowly gets its parity now, and its copies' room is free again.
+            self.writer(Lane::Clients).borrow_mut().close_stripe(self);
+        }
         // Whoever needs to know whether it worked flushes.
         let _ = self.flush().await;
     }
