@@ -18,6 +18,7 @@ mod record;
 mod report;
 mod server;
 mod session;
+mod stop;
 mod store;
 mod work;
 
@@ -27,4 +28,5 @@ pub use error::DriveError;
 pub use layout::{OOB_BYTES, file_bytes, format};
 pub use report::Report;
 pub use server::{Listener, Options, Server};
+pub use stop::StopSignals;
 pub use store::{Fault, Store};

@@ -186,7 +186,9 @@ impl Server {
         let streams = self.drive.streams.lock().expect("no holder panics");
         let some = |streams: &mut Vec<Weak<Stream>>| !streams.is_empty();
         drop(self.drive.one_ended.wait_timeout_while(streams, ENDING, some).expect("no holder panics"));
-        self.drive.store.flush()
+        let flushed = self.drive.store.flush();
+        self.drive.store.unlock();
+        flushed
     }
 }
 
@@ -208,6 +210,7 @@ fn work(drive: &Weak<Drive>, jobs: &Mutex<Receiver<Job>>) {
 fn accept(drive: &Arc<Drive>, listener: &Listener) {
     while !drive.stopping.load(Ordering::Relaxed) {
         let Ok(stream) = listener.accept() else {
+            // Stopped, or there is something that may pass.
             thread::sleep(REST);
             continue;
         };

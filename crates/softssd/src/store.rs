@@ -194,6 +194,12 @@ impl Store {
         self.file.sync_data()
     }
 
+    /// Lets others open the drive, although this process has not closed it yet.
+    pub fn unlock(&self) {
+        // SAFETY: no pointers involved. What could fail is that there is no lock.
+        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+    }
+
     /// Computes a parity of chunks and of what is beside their blocks, stores it durably, and then forgets the chunks. Says how
     /// many blocks were read and written for it.
     ///

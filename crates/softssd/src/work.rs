@@ -1,5 +1,6 @@
 //! What a drive does with a request, and what the model is told of it.
 
+use cygnus_parity::MAX_PARITY_COLUMNS;
 use cygnus_ssd::{Command as Modelled, Convert, Hint};
 use cygnus_ssdlink::{Command, Status};
 use cygnus_types::BLOCK;
@@ -85,7 +86,7 @@ pub(crate) fn modelled(command: &Command, size: u64) -> Option<Modelled> {
             Modelled::Trim { lba, blocks }
         }
         Command::Flush => Modelled::Flush,
-        Command::Convert(what) => {
+        Command::Convert(what) if usize::from(what.row) < MAX_PARITY_COLUMNS => {
             let (source, _) = range(what.source, what.chunk.checked_mul(what.chunks.into())?)?;
             let (destination, chunk) = range(what.destination, what.chunk)?;
             let (chunks, parity_row) = (what.chunks, what.row);
@@ -95,6 +96,6 @@ pub(crate) fn modelled(command: &Command, size: u64) -> Option<Modelled> {
             let (lba, blocks) = range(offset, u64::from(blocks) * block)?;
             Modelled::ReadOob { lba, blocks }
         }
-        Command::Status | Command::Unknown(_) => return None,
+        Command::Convert(_) | Command::Status | Command::Unknown(_) => return None,
     })
 }
