@@ -9,11 +9,12 @@ declare -A DRIVE
 
 # drive NUMBER: serves the drive, made at its first time, and waits until it is ready.
 drive() {
+    rm -f "$DIR/s$1.out"
     "$CYGNUS" ssd serve "$DIR/s$1" --create $size --sparse --listen "unix:$DIR/s$1.sock" >"$DIR/s$1.out" 2>>"$DIR/s$1.log" &
     DRIVE[$1]=$!
     local i
     for ((i = 0; i < 200; i++)); do
-        if grep -q "^ready ssd:unix:" "$DIR/s$1.out"; then return; fi
+        if grep -qs "^ready ssd:unix:" "$DIR/s$1.out"; then return; fi
         sleep 0.05
     done
     cat "$DIR/s$1.log" >&2

@@ -48,7 +48,10 @@ fn serve(args: &SsdServeArgs, output: &Output) -> Result<(), Failure> {
     // Nobody finds it any more.
     drop(bound);
     server.stop().map_err(|error| {
-        Failure::Failed(format!("{}: the last flush failed: {error}; what was written last may be lost", args.file.display()))
+        Failure::Failed(format!(
+            "{}: the last flush failed: {error}; what was written last may be lost",
+            args.file.display()
+        ))
     })
 }
 
@@ -59,7 +62,9 @@ fn make(args: &SsdServeArgs, output: &Output) -> Result<(), Failure> {
     let Some(size) = args.create else {
         return match there {
             true => Ok(()),
-            false => Err(Failure::Failed(format!("{file}: no such file: check the path, or let --create SIZE make it"))),
+            false => {
+                Err(Failure::Failed(format!("{file}: no such file: check the path, or let --create SIZE make it")))
+            }
         };
     };
     let bytes = size.0.bytes();
@@ -67,7 +72,9 @@ fn make(args: &SsdServeArgs, output: &Output) -> Result<(), Failure> {
         let is = std::fs::metadata(&args.file).map_err(|error| Failure::Failed(format!("{file}: {error}")))?.len();
         return match is == file_bytes(bytes) {
             true => Ok(()),
-            false => Err(Failure::Failed(format!("{file}: exists, and holds no drive of {}: leave --create out", size.0))),
+            false => {
+                Err(Failure::Failed(format!("{file}: exists, and holds no drive of {}: leave --create out", size.0)))
+            }
         };
     }
     let model = args.model.as_deref().unwrap_or(MODEL);
@@ -104,8 +111,9 @@ fn failed(address: &Address) -> impl Fn(DialError) -> Failure {
 
 fn status(address: &Address, output: &Output) -> Result<(), Failure> {
     let (_, text) = fetch_status(address).map_err(failed(address))?;
-    let report: Report = serde_json::from_str(&text)
-        .map_err(|error| Failure::Failed(format!("{address}: its status cannot be read ({error}): use one release for both")))?;
+    let report: Report = serde_json::from_str(&text).map_err(|error| {
+        Failure::Failed(format!("{address}: its status cannot be read ({error}): use one release for both"))
+    })?;
     output.answer(&report, |paint| in_words(&report, paint))
 }
 
@@ -114,11 +122,8 @@ fn in_words(report: &Report, paint: Paint) -> String {
     let claim = if report.claimed { "claimed by a host" } else { "free" };
     let timed = if report.timed { ", answers take as long" } else { "" };
     let name = paint.tone(Tone::Heading, &report.drive);
-    let mut out = format!(
-        "{name}: {}, {claim}, {}\n",
-        ByteSize(report.size_bytes),
-        counted(report.connections, "connection")
-    );
+    let mut out =
+        format!("{name}: {}, {claim}, {}\n", ByteSize(report.size_bytes), counted(report.connections, "connection"));
     out += "Since the server was started:\n";
     out += &format!(
         "  hosts       wrote {}, read {}, trimmed {}, {}\n",
@@ -171,7 +176,7 @@ fn identify(address: &Address, output: &Output) -> Result<(), Failure> {
     output.answer(&identity, |paint| {
         let yes = |can: bool| if can { "yes" } else { "no" };
         format!(
-            "{}: {}\n  beside each block         {oob_bytes} bytes\n  computes parity inside    {}\n  gives back trimmed space  {}\n  \
+            "{}: {}\n  beside each block         {oob_bytes} bytes\n  computes parity inside    {}\n  gains by trims            {}\n  \
              requests at a time        {depth}\n  modelled as               {}\n",
             paint.tone(Tone::Heading, &identity.drive),
             ByteSize(size),

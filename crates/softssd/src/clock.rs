@@ -75,10 +75,8 @@ impl Clock {
             Ok(drive) => drive,
             Err(error) => return Err(refused(error.to_string())),
         };
-        let state =
-            State { model: drive, next: 0, waiting: BTreeMap::new(), done: Vec::new(), stopped: false };
-        let inner =
-            Inner { state: Mutex::new(state), changed: Condvar::new(), epoch: Instant::now(), timed };
+        let state = State { model: drive, next: 0, waiting: BTreeMap::new(), done: Vec::new(), stopped: false };
+        let inner = Inner { state: Mutex::new(state), changed: Condvar::new(), epoch: Instant::now(), timed };
         let clock = Self(Arc::new(inner));
         if timed {
             let inner = clock.0.clone();

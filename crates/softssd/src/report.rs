@@ -71,7 +71,7 @@ impl Report {
             parity_writes: counters.parity_writes,
             merged_writes: counters.merged_writes,
             slc_programs: counters.programmed_slc,
-            dense_programs: counters.nand_writes() - counters.programmed_slc,
+            dense_programs: counters.nand_writes().saturating_sub(counters.programmed_slc),
             collected: counters.programmed_gc,
             erases: counters.erases,
             write_amplification: counters.write_amplification(),

@@ -12,7 +12,7 @@ use cygnus_ssdlink::{
 };
 
 use crate::clock::Ticket;
-use crate::gate::{DEPTH, Gate};
+use crate::gate::{CLAIMED_BYTES, DEPTH, Gate, LOOKER_BYTES};
 use crate::layout::OOB_BYTES;
 use crate::server::Drive;
 use crate::work::{Answer, carry_out, changes, modelled};
@@ -82,7 +82,8 @@ fn greet(drive: &Drive, stream: &Arc<Stream>) -> io::Result<Option<bool>> {
         size: drive.store.size(),
         oob_bytes: OOB_BYTES,
         converts: true,
-        trims: drive.store.is_sparse(),
+        // The modelled drive gains by every trim, and a sparse file too.
+        trims: true,
         depth: DEPTH,
         model: drive.store.model().to_owned(),
     };
@@ -98,7 +99,7 @@ fn greet(drive: &Drive, stream: &Arc<Stream>) -> io::Result<Option<bool>> {
 /// Takes requests until the connection ends. When it returns, nothing of them is under way any more.
 fn serve(drive: &Arc<Drive>, stream: &Arc<Stream>, claims: bool) -> io::Result<()> {
     let (out, answers) = channel();
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Gate::new(if claims { CLAIMED_BYTES } else { LOOKER_BYTES }));
     let writer = (stream.clone(), gate.clone());
     thread::Builder::new().name("answers".into()).spawn(move || send(&writer.0, &answers, &writer.1))?;
     let session = Arc::new(Session { gate: gate.clone(), out, claims });

@@ -91,11 +91,6 @@ impl Store {
         self.layout.size
     }
 
-    /// Whether trims give space back to the file system.
-    pub fn is_sparse(&self) -> bool {
-        self.layout.sparse
-    }
-
     /// The make of the modelled drive that goes along.
     pub fn model(&self) -> &str {
         &self.layout.model

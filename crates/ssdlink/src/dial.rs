@@ -26,7 +26,9 @@ pub enum DialError {
     #[error("another host has claimed the drive: stop that one first")]
     Claimed,
     /// It speaks another version.
-    #[error("the drive speaks version {theirs} of the protocol and this host version {VERSION}: use one release for both")]
+    #[error(
+        "the drive speaks version {theirs} of the protocol and this host version {VERSION}: use one release for both"
+    )]
     Version {
         /// What it speaks.
         theirs: u16,

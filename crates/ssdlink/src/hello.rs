@@ -87,7 +87,7 @@ pub struct Welcome {
     pub oob_bytes: u16,
     /// Whether it computes parity inside.
     pub converts: bool,
-    /// Whether trims give space back.
+    /// Whether it gains by trims.
     pub trims: bool,
     /// Requests of a connection that it works on at a time. It takes no further ones from the socket meanwhile.
     pub depth: u32,

@@ -154,10 +154,11 @@ impl Request {
         let command = match code {
             code::READ => Command::Read { offset, len },
             code::WRITE => {
-                let len = u32::try_from(len).ok().filter(|&len| len <= MAX_DATA && oob <= MAX_OOB).ok_or_else(|| {
-                    let bytes = len.saturating_add((len / 4096).saturating_mul(u64::from(oob)));
-                    WireError::TooLong { bytes, limit: u64::from(MAX_DATA) }
-                })?;
+                let len =
+                    u32::try_from(len).ok().filter(|&len| len <= MAX_DATA && oob <= MAX_OOB).ok_or_else(|| {
+                        let bytes = len.saturating_add((len / 4096).saturating_mul(u64::from(oob)));
+                        WireError::TooLong { bytes, limit: u64::from(MAX_DATA) }
+                    })?;
                 Command::Write { offset, len, oob, transient: flags & TRANSIENT != 0 }
             }
             code::TRIM => Command::Trim { offset, len },

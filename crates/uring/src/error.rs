@@ -150,7 +150,9 @@ impl From<OpenError> for IoError {
             OpenError::Drive { source: DialError::Unreachable(error), .. } => {
                 Self::of_device(error.raw_os_error().unwrap_or(libc::ECONNABORTED))
             }
-            OpenError::Drive { source: DialError::Claimed, .. } => Self { kind: IoErrorKind::Refused, errno: libc::EBUSY },
+            OpenError::Drive { source: DialError::Claimed, .. } => {
+                Self { kind: IoErrorKind::Refused, errno: libc::EBUSY }
+            }
             OpenError::Drive { .. } => Self::of_device(libc::ECONNREFUSED),
             OpenError::Io { source, .. } => Self::of_device(source.raw_os_error().unwrap_or(libc::EIO)),
         }

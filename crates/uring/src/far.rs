@@ -38,7 +38,8 @@ impl Far {
         address: &Result<Address, AddressError>,
         access: Access,
     ) -> Result<(Self, Properties), OpenError> {
-        let address = address.clone().map_err(|_| unsuitable(path, "write ssd:unix:PATH or ssd:tcp:HOST:PORT".into()))?;
+        let address =
+            address.clone().map_err(|_| unsuitable(path, "write ssd:unix:PATH or ssd:tcp:HOST:PORT".into()))?;
         let host = random_bytes().map_err(|error| io_error(path, "make up who this host is", error))?;
         let (link, welcome) = connect(path, &address, access, host, 0)?;
         let properties = properties(&welcome);
@@ -94,7 +95,8 @@ fn connect(
         DialError::Claimed => OpenError::InUse { path: path.to_owned(), by: None, beneath: None },
         source => OpenError::Drive { path: path.to_owned(), source },
     })?;
-    let link = Link::new(stream, number).map_err(|error| io_error(path, "start the threads of its connection", error))?;
+    let link =
+        Link::new(stream, number).map_err(|error| io_error(path, "start the threads of its connection", error))?;
     Ok((link, welcome))
 }
 

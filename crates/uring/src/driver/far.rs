@@ -38,7 +38,8 @@ pub(super) fn send(link: &Link, id: OpId, flight: &InFlight, far: &mut Errands<E
         Op::Extra { what, .. } => match what {
             Extra::WriteOob { offset, buf, oob } => {
                 let (len, each) = (piece(flight, buf.len()), oob.len() / (buf.len() / BLOCK));
-                let command = Command::Write { offset: at(offset), len: len as u32, oob: each as u16, transient: false };
+                let command =
+                    Command::Write { offset: at(offset), len: len as u32, oob: each as u16, transient: false };
                 let beside = done / BLOCK * each..(done + len) / BLOCK * each;
                 link.ask(command, &[&buf.bytes()[done..done + len], &oob.bytes()[beside]], hear);
             }
@@ -53,7 +54,9 @@ pub(super) fn send(link: &Link, id: OpId, flight: &InFlight, far: &mut Errands<E
                 let (source, destination, chunk, chunks, row) = (*source, *destination, *chunk, *chunks, *row);
                 link.ask(Command::Convert(Convert { source, destination, chunk, chunks, row }), &[], hear);
             }
-            Extra::Append { .. } | Extra::Reset { .. } | Extra::Report { .. } => unreachable!("refused: there are no zones"),
+            Extra::Append { .. } | Extra::Reset { .. } | Extra::Report { .. } => {
+                unreachable!("refused: there are no zones")
+            }
         },
         Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } | Op::Reopen { .. } => {
             unreachable!("not operations of a device's opening")
