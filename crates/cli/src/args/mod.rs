@@ -154,7 +154,7 @@ pub enum Command {
     Demo(demo::DemoArgs),
     /// Measure this machine's floor, the engine and NBD servers
     Bench(bench::BenchArgs),
-    /// Software SSDs: drives over files that compute parity inside and store bytes beside blocks, for members of arrays
+    /// Software SSDs: drives over files that compute parity inside, as members of arrays
     #[command(subcommand)]
     Ssd(ssd::SsdCommand),
     /// Find how many R-groups of how many drives keep cleaning out of the way of writes
