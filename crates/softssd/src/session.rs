@@ -19,8 +19,6 @@ use crate::work::{Answer, carry_out, changes, modelled};
 
 /// How long a greeting may take.
 const GREETING: Duration = Duration::from_secs(5);
-/// How long who only looks may be silent.
-const SILENCE: Duration = Duration::from_secs(60);
 /// How long an answer waits for a peer that takes none.
 const SENDING: Duration = Duration::from_secs(30);
 
@@ -89,7 +87,7 @@ fn greet(drive: &Drive, stream: &Arc<Stream>) -> io::Result<Option<bool>> {
     };
     let admitted = admission == Admission::Admitted;
     let told = (&**stream).write_all(&welcome.encode());
-    let told = told.and_then(|()| stream.set_patience((!claims).then_some(SILENCE), Some(SENDING)));
+    let told = told.and_then(|()| stream.set_patience(None, Some(SENDING)));
     if told.is_err() && admitted && claims {
         drive.claims.release(stream);
     }

@@ -65,14 +65,8 @@ pub(crate) struct Parts {
     pub(crate) queue_entries: u32,
 }
 
-/// What opening a device anew has come to.
-struct Reopened {
-    id: OpId,
-    dev: DeviceIx,
-    result: Result<Opened, IoError>,
-}
-
 mod far;
+mod reopen;
 
 /// One reactor's share of the world. [`UringDriver`] drives it; [`crate::Io`] adds devices and sockets to it.
 pub(crate) struct Core {
@@ -86,7 +80,7 @@ pub(crate) struct Core {
     bell_armed: bool,
     arena: Arena,
     devices: Vec<Registered>,
-    reopenings: Errands<Reopened>,
+    reopenings: Errands<reopen::Reopened>,
     /// Operations of devices that are behind sockets.
     far: Errands<far::Ended>,
     pub(crate) sockets: Sockets,
@@ -156,39 +150,6 @@ impl Core {
         }
         self.devices.push(Registered::new(device.clone()));
         Ok(DeviceIx(ix as u16))
-    }
-
-    /// Sends for a device to be opened anew.
-    fn reopen(&mut self, id: OpId, dev: DeviceIx) {
-        let Some(Registered { device, opening, .. }) = self.devices.get(dev.0 as usize) else {
-            return self.refuse(id, IoErrorKind::Gone);
-        };
-        if device.is_memory() {
-            self.ended.push(Completion { id, result: Ok(Outcome::Done) });
-            return;
-        }
-        let (device, known) = (device.clone(), *opening);
-        let sent = self.reopenings.send(move || Reopened { id, dev, result: device.reopen(known) });
-        if let Err(error) = sent {
-            self.ended.push(Completion { id, result: Err(system_error(&error)) });
-        }
-    }
-
-    /// Puts what was opened anew in the place of what was there. What the kernel still does with the old one it goes on
-    /// doing, and keeps it open for that.
-    fn reopened(&mut self, Reopened { id, dev, result }: Reopened) -> Completion {
-        let place = dev.0 as usize;
-        let registered = result.and_then(|opened| {
-            let updated = match &opened {
-                Opened::Place(opening) => {
-                    self.ring.uring().submitter().register_files_update(place as u32, &[opening.raw_fd()]).map(drop)
-                }
-                Opened::Far(_) => Ok(()),
-            };
-            self.devices[place].opened(opened);
-            updated.map(|()| Outcome::Done).map_err(|error| system_error(&error))
-        });
-        Completion { id, result: registered }
     }
 
     pub(crate) fn arena_note(&self) -> Option<&str> {

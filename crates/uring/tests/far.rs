@@ -198,6 +198,26 @@ fn another_drive_at_the_same_address_is_not_taken() {
 }
 
 #[test]
+fn a_drive_at_a_port_is_one_too() {
+    let mut drive = Drive::new("tcp");
+    drive.stop();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let path = PathBuf::from(format!("ssd:tcp:{}", listener.local_addr().unwrap()));
+    let options = Options { file: drive.file.to_path_buf(), timed: true };
+    drive.server = Some(Server::start(&options, Listener::Tcp(listener)).unwrap());
+    let device = Device::open(&path, Access::Exclusive).unwrap();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        let mut written = rt.alloc(700 * BLOCK);
+        cygnus_types::Rng::new(1).fill(written.bytes_mut());
+        rt.write(devices[0].ix, 3 * B, written.full()).await.unwrap();
+        rt.flush(devices[0].ix).await.unwrap();
+        let read = rt.alloc(700 * BLOCK);
+        rt.read(devices[0].ix, 3 * B, read.full()).await.unwrap();
+        assert!(read.bytes() == written.bytes());
+    });
+}
+
+#[test]
 fn reactors_share_a_connection() {
     let drive = Drive::new("shared");
     let config = Config { reactors: 2, devices: vec![drive.open()], ..Config::default() };
