@@ -76,10 +76,14 @@ done
 report=$("$CYGNUS" ssd status "unix:$DIR/s0.sock" --json)
 jq -e '.host_writes > 0 and .claimed and .slc_programs > 0 and .write_amplification > 0.5' <<<"$report" >/dev/null || fail "$report"
 say "$(jq -r '"drive 0: \(.host_writes * 4096 / 1048576 | floor) MiB written, write amplification \(.write_amplification * 100 | floor / 100)"' <<<"$report")"
+# Another drive takes over from the first one, and is where it is said to be afterwards.
+drive 2
+cygnus "$DIR" array spare add tank "ssd:unix:$DIR/s2.sock" >>"$DIR/server.log" 2>&1 || fail "array spare add"
+cygnus "$DIR" array drain tank 0 --wait >>"$DIR/server.log" 2>&1 || fail "array drain"
 stop
 # The drives alone tell what the array is.
 rm -rf "$DIR/state"
-cygnus "$DIR" array scan "ssd:unix:$DIR/s1.sock" "ssd:unix:$DIR/s0.sock" "$DIR/d2" >"$DIR/scan.log" 2>&1 || { cat "$DIR/scan.log" >&2 && fail "array scan"; }
+cygnus "$DIR" array scan "ssd:unix:$DIR/s1.sock" "ssd:unix:$DIR/s2.sock" "$DIR/d2" >"$DIR/scan.log" 2>&1 || { cat "$DIR/scan.log" >&2 && fail "array scan"; }
 cygnus "$DIR" array check tank >"$DIR/check.log" 2>&1 || { cat "$DIR/check.log" >&2 && fail "array check, after a scan"; }
 kill -TERM "${DRIVE[0]}"
 wait "${DRIVE[0]}" || fail "SIGTERM: the drive's server ended with an error"

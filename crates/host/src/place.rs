@@ -11,6 +11,11 @@ pub fn is_drive(path: &Path) -> bool {
     cygnus_uring::is_drive(path)
 }
 
+/// Whether a name is a place that means the same to everybody, and not words for a member that is not there.
+pub fn is_absolute(name: &str) -> bool {
+    name.starts_with('/') || is_drive(Path::new(name))
+}
+
 /// The same place for everybody, whatever directory they are in.
 ///
 /// # Errors
@@ -51,6 +56,7 @@ mod tests {
         assert_eq!(meant("ssd:tcp:far:4420"), "ssd:tcp:far:4420");
         assert!(absolute(Path::new("ssd:nonsense")).is_err());
         assert!(!is_there(Path::new("ssd:unix:/no/such.sock")) && is_there(Path::new("/")));
+        assert!(is_absolute("/dev/sda") && is_absolute("ssd:unix:/run/d0.sock") && !is_absolute("member 3"));
         assert!(is_drive(Path::new("ssd:tcp:far:4420")) && !is_drive(Path::new("/dev/sda")));
     }
 }

@@ -17,6 +17,8 @@ const MAGIC: &[u8; 8] = b"CYGSSDFL";
 const VERSION: u16 = 1;
 const HEADER: usize = BLOCK;
 const MODEL: usize = 32;
+/// As large as a drive can be modelled: what is kept in memory for each block stays bounded.
+const LARGEST: u64 = 8 << 40;
 
 /// The drive as its header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +79,7 @@ impl Layout {
         let model: Vec<u8> = bytes[36..36 + MODEL].iter().copied().take_while(|&byte| byte != 0).collect();
         let size = number(28);
         let sound = crc32c(&bytes[..HEADER - 4]) == checksum && size > 0 && size.is_multiple_of(BLOCK as u64);
-        let (true, Ok(model)) = (sound && size < 1 << 60, String::from_utf8(model)) else {
+        let (true, Ok(model)) = (sound && size <= LARGEST, String::from_utf8(model)) else {
             return Err(DriveError::Damaged { path: path.to_owned() });
         };
         let needs = file_bytes(size);
