@@ -92,6 +92,9 @@ impl Clock {
         let (id, now) = (state.next, self.0.now().max(state.model.now()));
         state.next += 1;
         state.model.submit(now, id, command);
+        if state.stopped {
+            return Ticket(None);
+        }
         if self.0.timed {
             state.waiting.insert(id, None);
             self.0.changed.notify_one();
@@ -198,6 +201,15 @@ mod tests {
         // 4 MiB at 530 MB/s.
         let took = receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         assert!(took >= Duration::from_millis(7), "{took:?}");
+        // Nobody waits for a clock that has stopped, whatever comes yet.
+        let (sender, receiver) = channel();
+        let early = clock.arrived(Command::write(0, 1024));
         clock.stop();
+        let late = clock.arrived(Command::write(0, 1024));
+        for (n, ticket) in [early, late].into_iter().enumerate() {
+            let sender = sender.clone();
+            clock.answered(ticket, move || sender.send(n).unwrap());
+        }
+        assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(0), Ok(1)));
     }
 }

@@ -192,9 +192,28 @@ impl Server {
     }
 }
 
+/// Ends the process when a thread panics: others would wait for it for ever, and a drive that is killed loses nothing.
+struct EndsTheProcess;
+
+impl Drop for EndsTheProcess {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("a thread of the drive panicked: the process ends");
+            std::process::abort();
+        }
+    }
+}
+
+fn begin(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let guarded = move || {
+        let _guard = EndsTheProcess;
+        body();
+    };
+    thread::Builder::new().name(name.into()).spawn(guarded).map(drop)
+}
+
 fn spawn(file: &Path, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), DriveError> {
-    let spawned = thread::Builder::new().name(name.into()).spawn(body);
-    spawned.map(drop).map_err(|source| DriveError::Io { path: file.to_owned(), doing: "start a thread", source })
+    begin(name, body).map_err(|source| DriveError::Io { path: file.to_owned(), doing: "start a thread", source })
 }
 
 /// Carries out requests as long as there is a drive.
@@ -223,7 +242,7 @@ fn accept(drive: &Arc<Drive>, listener: &Listener) {
             converse(&theirs.0, &theirs.1);
             theirs.0.went(&theirs.1);
         };
-        if thread::Builder::new().name("requests".into()).spawn(converse).is_err() {
+        if begin("requests", converse).is_err() {
             drive.went(&stream);
         }
     }
