@@ -48,6 +48,10 @@ cygnus "$DIR" array create tank --preset log-raid --raid 2+1 --create $size --sp
 cygnus "$DIR" volume create "tank/$EXPORT" --size 160MiB >>"$DIR/server.log" 2>&1
 start
 
+cygnus "$DIR" --json array status tank >"$DIR/status.json"
+jq -e '[.devices[].capabilities | .converts, .oob_bytes] == [true, 32, true, 32, false, 0]' "$DIR/status.json" >/dev/null ||
+    fail "capabilities: $(jq -c '[.devices[].capabilities]' "$DIR/status.json")"
+
 load() { # SECONDS
     fio --name=verify --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth=16 --size=120m \
         --time_based --runtime="$1" --verify=crc32c --do_verify=1 --verify_fatal=1 --randrepeat=0 --verify_state_save=0 \
