@@ -1,7 +1,7 @@
 //! A software SSD: a drive over a file that does what ScalaAFA asks of its drives, behind a socket.
 //!
 //! It stores blocks, bytes beside blocks, and computes parity inside ([`Store`]). A modelled drive of `cygnus-ssd` goes along
-//! ([`Clock`]): each command is put to it too, and it tells what flash would have gone through. [`Server`] speaks the protocol
+//! (`clock`): each command is put to it too, and it tells what flash would have gone through. [`Server`] speaks the protocol
 //! of `cygnus-ssdlink` (`docs/ssd-protocol.md`) with hosts.
 //!
 //! From the bottom up: `record` and `layout` are the bytes in the file, `store` the drive over them; `construction` and `clock`
@@ -22,7 +22,6 @@ mod stop;
 mod store;
 mod work;
 
-pub use clock::Clock;
 pub use construction::construction;
 pub use error::DriveError;
 pub use layout::{OOB_BYTES, file_bytes, format};

@@ -2,12 +2,14 @@
 
 mod support;
 
+use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use cygnus_runtime::conformance::{self, Fixture, MIN_DEVICE};
 use cygnus_runtime::{Capabilities, Conversion, DeviceClass, Extra, IoErrorKind, Outcome};
 use cygnus_softssd::{Listener, Options, Server, file_bytes, format};
+use cygnus_ssdlink::{Admission, HELLO_BYTES, REQUEST_BYTES, Reply, Request, Status, VERSION, Welcome};
 use cygnus_types::BLOCK;
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on, drive_at, single_reactor, spawn_reactors};
 use support::TempPath;
@@ -239,6 +241,63 @@ fn reactors_share_a_connection() {
     });
     reactors.unwrap().join();
     assert_eq!(drive.server().report().connections, 1);
+}
+
+/// What a drive that is none answers to a read of one block.
+type Lie = fn(&Request) -> Vec<u8>;
+
+fn answer(id: u64, payload: &[u8]) -> Vec<u8> {
+    [&Reply::new(id, Status::Done, 0, payload).encode()[..], payload].concat()
+}
+
+#[test]
+fn answers_that_cannot_be_are_errors_and_nothing_worse() {
+    const CHANGED: Lie = |request| {
+        let mut bytes = answer(request.id, &[7; BLOCK]);
+        bytes[100] ^= 1;
+        bytes
+    };
+    let lies: [(Lie, IoErrorKind); 6] = [
+        (|_| vec![99; 200], IoErrorKind::Path),
+        (|request| answer(request.id + 1, &[7; BLOCK]), IoErrorKind::Path),
+        (CHANGED, IoErrorKind::Path),
+        (|_| Vec::new(), IoErrorKind::Path),
+        (|request| answer(request.id, &[]), IoErrorKind::Unclear),
+        (|request| answer(request.id, &[7; 3 * BLOCK]), IoErrorKind::Unclear),
+    ];
+    for (n, (lie, wanted)) in lies.into_iter().enumerate() {
+        let socket = TempPath::new(&format!("liar-{n}.sock"));
+        let listener = UnixListener::bind(&*socket).unwrap();
+        let liar = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_exact(&mut [0; HELLO_BYTES]).unwrap();
+            let welcome = Welcome {
+                version: VERSION,
+                admission: Admission::Admitted,
+                drive: cygnus_types::Uuid([1; 16]),
+                size: SIZE,
+                oob_bytes: 0,
+                converts: false,
+                trims: false,
+                depth: 1,
+                model: "liar".into(),
+            };
+            stream.write_all(&welcome.encode()).unwrap();
+            let mut header = [0; REQUEST_BYTES];
+            stream.read_exact(&mut header).unwrap();
+            stream.write_all(&lie(&Request::decode(&header).unwrap())).unwrap();
+            // One that says nothing hangs up.
+        });
+        let path = PathBuf::from(format!("ssd:unix:{}", socket.display()));
+        let device = Device::open(&path, Access::Exclusive).unwrap();
+        on(&device, async |Reactor { rt, devices, .. }| {
+            let (buf, decoy) = (rt.alloc(BLOCK), rt.alloc(BLOCK));
+            let error = rt.read(devices[0].ix, 0, buf.full()).await.unwrap_err();
+            assert_eq!(error.kind, wanted, "lie {n}: {error}");
+            assert!(error.kind.may_pass() && decoy.bytes().iter().all(|&byte| byte != 7));
+        });
+        liar.join().unwrap();
+    }
 }
 
 #[test]
