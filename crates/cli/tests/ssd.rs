@@ -127,7 +127,7 @@ fn a_killed_drive_keeps_blocks_together_with_what_is_beside_them() {
             let (source, destination) = (place * B, (place + 4 * CHUNK) * B);
             let what = Conversion { source, destination, chunk: CHUNK * B, chunks: 4, row: 1 };
             let conversion = rt.extra(dev, Extra::Convert(what));
-            rt.sleep(cygnus_types::Nanos::micros(u64::from(round % 6) * 100)).await;
+            rt.sleep(cygnus_types::Nanos::micros(u64::from(round % 6) * 400)).await;
             drive.take().unwrap().kill();
             let ended = conversion.await;
             drive = Some(Served::start(&scratch.0));
