@@ -32,7 +32,7 @@
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
 use crate::args::values::{Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks};
-use cygnus_host::ArrayName;
+use cygnus_host::{ArrayName, place};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ impl Config {
         }
         for array in self.array.values_mut() {
             for member in &mut array.members {
-                *member = dir.join(&member);
+                *member = place::from_directory(dir, member);
             }
             for address in &mut array.serve.nbd {
                 if let Some(path) = address.strip_prefix("unix:") {

@@ -24,6 +24,7 @@ mod pace;
 mod plan;
 mod serve;
 mod sim;
+mod ssd;
 mod torture;
 mod trace;
 
@@ -58,6 +59,7 @@ fn run(cli: Cli, output: Output) -> Result<Exit, Failure> {
         Command::Array(command) => commands::array::run(command, config, &context),
         Command::Volume(command) => commands::volume::run(command, &context).map(Exit::from),
         Command::Serve(args) => serve::run(args, config, &context).map(Exit::from),
+        Command::Ssd(command) => ssd::run(command, output).map(Exit::from),
         Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
         Command::Sim(command) => sim::run(&command, output).map(Exit::from),

@@ -532,6 +532,12 @@ pub struct DeviceCapabilities {
     pub class: String,
     /// Whether discarding gives space back: to the drive's own cleaning, or to the file system.
     pub trims: bool,
+    /// Whether it computes parity inside.
+    #[serde(default)]
+    pub converts: bool,
+    /// Most bytes that it stores beside each block; 0: none.
+    #[serde(default)]
+    pub oob_bytes: u16,
 }
 
 /// What went wrong with a device since it joined the array; 255 stands for that many or more.

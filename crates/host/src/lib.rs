@@ -5,6 +5,7 @@
 //! - [`members`]: what stands at paths, put together to arrays. Reads only.
 //! - [`devices`]: devices opened, and a reactor for work that ends.
 //! - [`answer`]: questions that a device may never answer, asked with patience.
+//! - [`place`]: paths of files and addresses of software SSDs, written alike.
 //! - [`scratch`]: directories that are gone when their owner is.
 
 pub mod answer;
@@ -12,6 +13,7 @@ pub mod devices;
 mod error;
 pub mod members;
 mod name;
+pub mod place;
 pub mod scratch;
 pub mod state;
 

@@ -3,6 +3,7 @@
 
 use crate::HostError;
 use crate::answer::Awaited;
+use crate::place;
 use crate::state::ArrayRecord;
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
@@ -72,7 +73,7 @@ fn look_at_all<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<(&'a 
 fn read(path: &Path) -> Result<Found, String> {
     // Both errors name the path themselves.
     let device = Device::open(path, Access::ReadOnly).map_err(|error| error.to_string())?;
-    let path = std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let path = place::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let size = device.size();
     if size < SUPERBLOCK_AREA {
         return Ok(Found::Other(format!("{}, too small for a member", ByteSize(size))));
@@ -245,7 +246,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, HostError> {
     let mut all = Vec::new();
     for path in paths {
         let failed = |source| HostError::Read { path: path.clone(), source };
-        if !std::fs::metadata(path).map_err(failed)?.is_dir() {
+        if place::is_drive(path) || !std::fs::metadata(path).map_err(failed)?.is_dir() {
             all.push(path.clone());
             continue;
         }

@@ -10,8 +10,8 @@ use cygnus_layers::{House, dependencies};
 const LAYERS: &[&[&str]] = &[
     &["types", "nbd", "crashcheck", "layers"],
     &["control", "format", "parity", "policy", "runtime", "ssd"],
-    &["volume"],
-    &["engine", "sim", "target", "threads", "uring", "workload"],
+    &["ssdlink", "volume"],
+    &["engine", "sim", "softssd", "target", "threads", "uring", "workload"],
     &["host", "inplace", "torture"],
     &["server"],
     &["lab"],

@@ -7,6 +7,7 @@
 use crate::aside::aside;
 use cygnus_runtime::Runtime;
 use cygnus_types::{ByteSize, Nanos};
+use cygnus_uring::{drive_at, is_drive};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -19,12 +20,17 @@ const PATIENCE: Nanos = Nanos::millis(200);
 
 const DELETED: &str = "its path does not exist any more, so what it holds is gone when the server stops";
 
-/// What tells a file or block device from all others, whatever its path.
+/// What tells a file, block device or software SSD from all others, whatever its path.
 pub type FileId = (u64, u64);
 
-/// The file or block device at a path; blocking.
+/// What is at a path; blocking.
 pub fn file_id(path: &Path) -> std::io::Result<FileId> {
-    std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+    let Some(drive) = drive_at(path) else {
+        return std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()));
+    };
+    // A software SSD has a random number for itself, and nobody else has that.
+    let id = u128::from_be_bytes(drive?.0);
+    Ok(((id >> 64) as u64, id as u64))
 }
 
 /// What was at a path.
@@ -36,6 +42,9 @@ enum Seen {
 }
 
 fn look(path: &str) -> Seen {
+    if is_drive(Path::new(path)) {
+        return Seen::Other;
+    }
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Seen::Nothing,
         Ok(file) if file.is_file() => Seen::File(file.len()),

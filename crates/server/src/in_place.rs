@@ -11,6 +11,7 @@ use cygnus_control::stats::Stats;
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{ArrayError, JobStatus, MemberError, VolumeAdminError};
 use cygnus_host::devices::now_unix;
+use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
@@ -112,7 +113,7 @@ impl Served for Array {
     fn remembered(&self, record: &ArrayRecord) -> ArrayRecord {
         let mut now = record.clone();
         for member in self.status().members {
-            if let Some(path) = member.name.filter(|name| name.starts_with('/')) {
+            if let Some(path) = member.name.filter(|name| place::is_absolute(name)) {
                 now.set_member(member.member, path.into());
             }
         }

@@ -14,6 +14,7 @@ use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{Array, ArrayError, JobStatus, MemberError, OpenOptions, VolumeAdminError, Volumes};
 use cygnus_format::GroupState;
 use cygnus_host::devices::now_unix;
+use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos};
@@ -130,7 +131,7 @@ impl Served for Array {
     fn remembered(&self, record: &ArrayRecord) -> ArrayRecord {
         let status = self.status();
         let mut now = record.clone();
-        for member in status.members.iter().filter(|member| member.name.starts_with('/')) {
+        for member in status.members.iter().filter(|member| place::is_absolute(&member.name)) {
             now.set_member(member.member, member.name.clone().into());
         }
         let groups = &status.groups;

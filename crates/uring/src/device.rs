@@ -13,6 +13,8 @@ use cygnus_types::BLOCK;
 
 use crate::aligned::AlignedBytes;
 use crate::error::OpenError;
+use crate::far::Far;
+use crate::link::Link;
 use crate::memory::Memory;
 use crate::opening::{Access, Opening, Place, Properties};
 
@@ -22,6 +24,26 @@ pub(crate) enum Backing {
     Place(Place),
     /// A mapping of this process. It may be smaller than the device: nothing is kept of what lies behind it.
     Memory(Memory),
+    /// A software SSD behind a socket.
+    Far(Far),
+}
+
+/// How a device is open now.
+pub(crate) enum Opened {
+    /// As a file.
+    Place(Opening),
+    /// By a connection.
+    Far(Link),
+}
+
+impl Opened {
+    /// Counts the openings of the device.
+    pub(crate) fn number(&self) -> u64 {
+        match self {
+            Self::Place(opening) => opening.number,
+            Self::Far(link) => link.number(),
+        }
+    }
 }
 
 /// How long a device may be claimed before it counts as in use. The kernel lets go of the files of an io_uring some time
@@ -43,18 +65,17 @@ pub struct Device(Arc<Inner>);
 
 impl Device {
     /// Opens a regular file or a block device, past the page cache (`O_DIRECT`) where possible; where not, and why,
-    /// [`Device::fallback`] tells.
+    /// [`Device::fallback`] tells. A path `ssd:unix:PATH` or `ssd:tcp:HOST:PORT` stands for the software SSD that is served there.
     ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path, access: Access) -> Result<Self, OpenError> {
-        let began = Instant::now();
-        let (opening, properties) = loop {
-            match Opening::new(path, access, None) {
-                Err(OpenError::InUse { .. }) if began.elapsed() < RELEASE_PATIENCE => thread::sleep(RELEASE_POLL),
-                other => break other?,
-            }
-        };
+        if let Some(address) = Far::address(path) {
+            let (far, properties) = patiently(|| Far::open(path, &address, access))?;
+            let (name, backing) = (path.display().to_string(), Backing::Far(far));
+            return Ok(Self(Arc::new(Inner { name, properties, backing, punches: AtomicBool::new(false) })));
+        }
+        let (opening, properties) = patiently(|| Opening::new(path, access, None))?;
         let punches = AtomicBool::new(!opening.is_block_device());
         let (name, backing) = (path.display().to_string(), Backing::Place(Place::new(path, access, opening)));
         Ok(Self(Arc::new(Inner { name, properties, backing, punches })))
@@ -62,9 +83,10 @@ impl Device {
 
     /// Opens the path anew, unless somebody else has done so since the opening `known`; blocking. What was opened before stays
     /// so until its last operation has ended.
-    pub(crate) fn reopen(&self, known: u64) -> Result<Opening, IoError> {
+    pub(crate) fn reopen(&self, known: u64) -> Result<Opened, IoError> {
         match &self.0.backing {
-            Backing::Place(place) => place.reopen(known, &self.0.properties),
+            Backing::Place(place) => place.reopen(known, &self.0.properties).map(Opened::Place),
+            Backing::Far(far) => far.reopen(known).map(Opened::Far),
             Backing::Memory(_) => unreachable!("memory is not opened"),
         }
     }
@@ -141,6 +163,7 @@ impl Device {
         let mut bytes = AlignedBytes::new(len);
         match &self.0.backing {
             Backing::Place(place) => place.current().file().read_exact_at(bytes.as_mut(), offset)?,
+            Backing::Far(far) => return far.current().read_now(offset, len),
             Backing::Memory(memory) if offset >= memory.len() => {}
             // SAFETY: the buffer is `len` bytes long and our own.
             Backing::Memory(memory) => unsafe { memory.read(offset, bytes.as_mut().as_mut_ptr(), len) },
@@ -158,9 +181,10 @@ impl Device {
     }
 
     /// How it is open now; `None` if it lies in memory.
-    pub(crate) fn opening(&self) -> Option<Opening> {
+    pub(crate) fn opened(&self) -> Option<Opened> {
         match &self.0.backing {
-            Backing::Place(place) => Some(place.current()),
+            Backing::Place(place) => Some(Opened::Place(place.current())),
+            Backing::Far(far) => Some(Opened::Far(far.current())),
             Backing::Memory(_) => None,
         }
     }
@@ -189,5 +213,16 @@ impl Device {
     /// Remembers that the kernel has no discard command for this device.
     pub(crate) fn punch_from_now_on(&self) {
         self.0.punches.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits for somebody who is about to let go of a device.
+fn patiently<T>(open: impl Fn() -> Result<T, OpenError>) -> Result<T, OpenError> {
+    let began = Instant::now();
+    loop {
+        match open() {
+            Err(OpenError::InUse { .. }) if began.elapsed() < RELEASE_PATIENCE => thread::sleep(RELEASE_POLL),
+            other => return other,
+        }
     }
 }

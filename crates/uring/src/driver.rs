@@ -19,12 +19,11 @@ use io_uring::opcode;
 use io_uring::types::{CancelBuilder, Fd};
 
 use crate::arena::Arena;
-use crate::device::{Backing, Device};
+use crate::device::{Backing, Device, Opened};
 use crate::errand::Errands;
 use crate::error::StartError;
 use crate::flight::{InFlight, device_of, entry_for, trim_piece};
 use crate::inbox::{Inbox, Mailer};
-use crate::opening::Opening;
 use crate::peer::peer_of;
 use crate::registered::{DEPTH, Registered};
 use crate::ring::{Cqe, Ring};
@@ -66,12 +65,8 @@ pub(crate) struct Parts {
     pub(crate) queue_entries: u32,
 }
 
-/// What opening a device anew has come to.
-struct Reopened {
-    id: OpId,
-    dev: DeviceIx,
-    result: Result<Opening, IoError>,
-}
+mod far;
+mod reopen;
 
 /// One reactor's share of the world. [`UringDriver`] drives it; [`crate::Io`] adds devices and sockets to it.
 pub(crate) struct Core {
@@ -85,7 +80,9 @@ pub(crate) struct Core {
     bell_armed: bool,
     arena: Arena,
     devices: Vec<Registered>,
-    reopenings: Errands<Reopened>,
+    reopenings: Errands<reopen::Reopened>,
+    /// Operations of devices that are behind sockets.
+    far: Errands<far::Ended>,
     pub(crate) sockets: Sockets,
     /// By `OpId`.
     in_flight: Vec<Option<InFlight>>,
@@ -113,7 +110,7 @@ impl Core {
         let files = ring.uring().submitter().register_files_sparse(MAX_DEVICES as u32);
         files.map_err(|source| StartError::Io { doing: "register files with the ring", source })?;
         let arena = Arena::register(&ring, pool);
-        let reopenings = Errands::new(inbox.bell());
+        let (reopenings, far) = (Errands::new(inbox.bell()), Errands::new(inbox.bell()));
         Ok(Self {
             ring,
             epoch,
@@ -125,6 +122,7 @@ impl Core {
             arena,
             devices: Vec::new(),
             reopenings,
+            far,
             sockets: Sockets::default(),
             in_flight: Vec::new(),
             local: Vec::new(),
@@ -142,7 +140,7 @@ impl Core {
             return Err(StartError::TooManyDevices { max: MAX_DEVICES });
         }
         let submitter = self.ring.uring().submitter();
-        if let Some(opening) = device.opening() {
+        if let Some(Opened::Place(opening)) = device.opened() {
             // For itself, and as many for each of those before.
             let mut threads = [(ix as u32 + 1) * DEPTH, 0];
             submitter
@@ -152,34 +150,6 @@ impl Core {
         }
         self.devices.push(Registered::new(device.clone()));
         Ok(DeviceIx(ix as u16))
-    }
-
-    /// Sends for a device to be opened anew.
-    fn reopen(&mut self, id: OpId, dev: DeviceIx) {
-        let Some(Registered { device, opening, .. }) = self.devices.get(dev.0 as usize) else {
-            return self.refuse(id, IoErrorKind::Gone);
-        };
-        if device.is_memory() {
-            self.ended.push(Completion { id, result: Ok(Outcome::Done) });
-            return;
-        }
-        let (device, known) = (device.clone(), *opening);
-        let sent = self.reopenings.send(move || Reopened { id, dev, result: device.reopen(known) });
-        if let Err(error) = sent {
-            self.ended.push(Completion { id, result: Err(system_error(&error)) });
-        }
-    }
-
-    /// Puts what was opened anew in the place of what was there. What the kernel still does with the old one it goes on
-    /// doing, and keeps it open for that.
-    fn reopened(&mut self, Reopened { id, dev, result }: Reopened) -> Completion {
-        let place = dev.0 as usize;
-        let registered = result.and_then(|opening| {
-            let updated = self.ring.uring().submitter().register_files_update(place as u32, &[opening.raw_fd()]);
-            self.devices[place].opened_anew(&opening);
-            updated.map(|_| Outcome::Done).map_err(|error| system_error(&error))
-        });
-        Completion { id, result: registered }
     }
 
     pub(crate) fn arena_note(&self) -> Option<&str> {
@@ -206,8 +176,7 @@ impl Core {
             }
             Op::Trim { dev, offset, len } => self.submit_to_device(id, dev, op, offset, len, 0),
             Op::Flush { dev } => self.submit_to_device(id, dev, op, 0, 0, 0),
-            // Not one of them is a way that the kernel has for every device, so no device here says that it can do any.
-            Op::Extra { .. } => self.refuse(id, IoErrorKind::Unsupported),
+            Op::Extra { dev, what } => self.submit_extra(id, dev, what),
             Op::Reopen { dev } => self.reopen(id, dev),
             Op::Accept { listener } if self.sockets.is_listening(listener) => self.launch(id, op),
             Op::Accept { .. } => self.refuse(id, IoErrorKind::Closed),
@@ -290,6 +259,9 @@ impl Core {
         }
         debug_assert!(self.in_flight[slot].is_none(), "operation {id:?} was submitted twice");
         let flight = self.in_flight[slot].insert(flight);
+        if let Some(link) = device_of(&flight.op).and_then(|dev| self.devices[dev.0 as usize].link.as_ref()) {
+            return far::send(link, id, flight, &mut self.far);
+        }
         let entry = entry_for(flight, &self.devices, &self.sockets, &self.arena);
         // SAFETY: the slot keeps the operation, and with it the buffers the entry points to, until the completion.
         unsafe { self.ring.push(entry.user_data(tag::pack(tag::OP, id.0))) };
@@ -480,6 +452,9 @@ impl Core {
         while let Some(reopened) = self.reopenings.next() {
             let ended = self.reopened(reopened);
             events.done.push(ended);
+        }
+        while let Some(ended) = self.far.next() {
+            self.far_ended(ended, &mut events.done);
         }
     }
 

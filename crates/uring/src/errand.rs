@@ -1,11 +1,29 @@
-//! Work that may block, on threads of its own: opening a device. Rare, so each errand has its thread; one that never comes back
-//! costs that thread and nothing else.
+//! Work that is done elsewhere, and what it brings back.
+//!
+//! What may block goes on a thread of its own: opening a device. It is rare, so each errand has its thread; one that never comes
+//! back costs that thread and nothing else. What threads do that are there anyway is promised: [`Errands::promise`].
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use crate::inbox::Bell;
+
+/// One thing that is to be brought back; it must be kept.
+pub(crate) struct Promise<T> {
+    bell: Arc<Bell>,
+    sender: Sender<T>,
+}
+
+impl<T> Promise<T> {
+    /// Brings it.
+    pub(crate) fn keep(self, brought: T) {
+        // A reactor that has ended needs it no more.
+        if self.sender.send(brought).is_ok() {
+            self.bell.ring();
+        }
+    }
+}
 
 /// The errands of one reactor and what they bring back.
 pub(crate) struct Errands<T> {
@@ -25,16 +43,16 @@ impl<T: Send + 'static> Errands<T> {
 
     /// Sends somebody. What `work` gives comes out of [`Errands::next`].
     pub(crate) fn send(&mut self, work: impl FnOnce() -> T + Send + 'static) -> std::io::Result<()> {
-        let (sender, bell) = (self.sender.clone(), self.bell.clone());
-        let errand = move || {
-            // A reactor that has ended needs it no more.
-            if sender.send(work()).is_ok() {
-                bell.ring();
-            }
-        };
-        thread::Builder::new().name("errand".into()).spawn(errand)?;
+        let promise = Promise { bell: self.bell.clone(), sender: self.sender.clone() };
+        thread::Builder::new().name("errand".into()).spawn(move || promise.keep(work()))?;
         self.out += 1;
         Ok(())
+    }
+
+    /// Somebody else sees to it that something comes out of [`Errands::next`].
+    pub(crate) fn promise(&mut self) -> Promise<T> {
+        self.out += 1;
+        Promise { bell: self.bell.clone(), sender: self.sender.clone() }
     }
 
     /// What the next one that is back has brought.

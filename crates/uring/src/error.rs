@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cygnus_runtime::{IoError, IoErrorKind};
+use cygnus_ssdlink::DialError;
 use cygnus_types::ByteSize;
 
 /// A path could not be opened as a device.
@@ -38,6 +39,14 @@ pub enum OpenError {
         path: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// It is the address of a software SSD, and nobody serves one there that can be used.
+    #[error("{}: {source}", path.display())]
+    Drive {
+        /// The address as given, with `ssd:` before it.
+        path: PathBuf,
+        /// What is wrong.
+        source: DialError,
     },
     /// The file system has no room for it.
     #[error(
@@ -138,6 +147,13 @@ impl From<OpenError> for IoError {
             OpenError::InUse { .. } => Self { kind: IoErrorKind::Refused, errno: libc::EBUSY },
             OpenError::NoSpace { .. } => Self::of_device(libc::ENOSPC),
             OpenError::Unsuitable { .. } => Self::of_device(libc::ENODEV),
+            OpenError::Drive { source: DialError::Unreachable(error), .. } => {
+                Self::of_device(error.raw_os_error().unwrap_or(libc::ECONNABORTED))
+            }
+            OpenError::Drive { source: DialError::Claimed, .. } => {
+                Self { kind: IoErrorKind::Refused, errno: libc::EBUSY }
+            }
+            OpenError::Drive { .. } => Self::of_device(libc::ECONNREFUSED),
             OpenError::Io { source, .. } => Self::of_device(source.raw_os_error().unwrap_or(libc::EIO)),
         }
     }

@@ -25,6 +25,7 @@ pub(crate) struct InFlight {
 pub(crate) fn device_of(op: &Op) -> Option<DeviceIx> {
     match op {
         Op::Read { dev, .. } | Op::Write { dev, .. } | Op::Trim { dev, .. } | Op::Flush { dev } => Some(*dev),
+        Op::Extra { dev, .. } => Some(*dev),
         _ => None,
     }
 }

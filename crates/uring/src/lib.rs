@@ -10,6 +10,7 @@
 //! * Sends of one socket are gathered and go out **in order and whole**: the driver continues partial sends.
 //! * A [`Device`] is opened once per process, exclusively, and shared by the reactors. `O_DIRECT` is used wherever the
 //!   file system allows it; where not, [`Device::fallback`] says so.
+//! * A software SSD behind a socket (`ssd:unix:PATH`) is a device like others; threads of its connection do the talking.
 //! * Memory and null devices are served inside the driver without a system call, for benchmarks.
 //! * A driver that is dropped first cancels what it can and waits for the rest, so no device writes to freed memory.
 //!
@@ -22,9 +23,11 @@ mod device;
 mod driver;
 mod errand;
 mod error;
+mod far;
 mod flight;
 mod inbox;
 mod io;
+mod link;
 mod memory;
 mod new_file;
 mod opening;
@@ -39,6 +42,7 @@ mod wake;
 
 pub use device::Device;
 pub use error::{OpenError, StartError};
+pub use far::{drive_at, is_drive};
 pub use inbox::Mailer;
 pub use io::Io;
 pub use new_file::{allocate_file, create_file};

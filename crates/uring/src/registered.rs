@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 use cygnus_runtime::OpId;
 use io_uring::squeue;
 
-use crate::device::Device;
+use crate::device::{Device, Opened};
 use crate::flight::InFlight;
-use crate::opening::Opening;
+use crate::link::Link;
 
 /// Operations of one device that the kernel has at most at a time. Beyond some tens no device gets any faster.
 pub(crate) const DEPTH: u32 = 128;
@@ -27,6 +27,8 @@ pub(crate) struct Registered {
     pub(crate) device: Device,
     /// The number of the opening that the ring has.
     pub(crate) opening: u64,
+    /// The connection to it, if it is far.
+    pub(crate) link: Option<Link>,
     may_block: bool,
     with_kernel: u32,
     held: VecDeque<(OpId, InFlight)>,
@@ -34,16 +36,21 @@ pub(crate) struct Registered {
 
 impl Registered {
     pub(crate) fn new(device: Device) -> Self {
-        let opening = device.opening();
-        let may_block = opening.as_ref().is_some_and(|opening| opening.may_block);
-        let opening = opening.map_or(0, |opening| opening.number);
-        Self { device, opening, may_block, with_kernel: 0, held: VecDeque::new() }
+        let opened = device.opened();
+        let mut new = Self { device, opening: 0, link: None, may_block: false, with_kernel: 0, held: VecDeque::new() };
+        if let Some(opened) = opened {
+            new.opened(opened);
+        }
+        new
     }
 
-    /// The ring has another opening from now on.
-    pub(crate) fn opened_anew(&mut self, opening: &Opening) {
-        self.opening = opening.number;
-        self.may_block = opening.may_block;
+    /// The ring has this opening from now on.
+    pub(crate) fn opened(&mut self, opened: Opened) {
+        self.opening = opened.number();
+        match opened {
+            Opened::Place(opening) => self.may_block = opening.may_block,
+            Opened::Far(link) => self.link = Some(link),
+        }
     }
 
     /// How reads and writes are to be submitted.

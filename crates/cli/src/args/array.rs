@@ -207,7 +207,7 @@ pub struct SalvageArgs {
 pub struct CreateArgs {
     /// Name of the new array
     pub name: ArrayName,
-    /// The files or block devices, group by group
+    /// The files, block devices or software SSDs (ssd:unix:PATH, ssd:tcp:HOST:PORT), group by group
     #[arg(value_name = "MEMBER", value_hint = ValueHint::AnyPath)]
     pub members: Vec<PathBuf>,
     /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group), fusion (one group,

@@ -9,6 +9,7 @@ pub mod lab;
 pub mod plan;
 pub mod serve;
 pub mod sim;
+pub mod ssd;
 pub mod torture;
 pub mod trace;
 pub mod values;
@@ -153,6 +154,9 @@ pub enum Command {
     Demo(demo::DemoArgs),
     /// Measure this machine's floor, the engine and NBD servers
     Bench(bench::BenchArgs),
+    /// Software SSDs: drives over files that compute parity inside, as members of arrays
+    #[command(subcommand)]
+    Ssd(ssd::SsdCommand),
     /// Find how many R-groups of how many drives keep cleaning out of the way of writes
     ///
     /// SWAN's analytic model, shown with its terms: from what the network brings, the figures of a drive and how full the array will be, it gives the width and the number of R-groups, the sustained rate, write amplification, usable space, wear and cost.
@@ -252,6 +256,8 @@ mod tests {
             "cygnus plan --network 10Gbit --device 850-pro --utilisation 60%",
             "cygnus trace stat hm_0.csv.gz --format msr --skip all --json",
             "cygnus trace synth proxy0 --out proxy0.csv",
+            "cygnus ssd serve d0 --create 1GiB --listen unix:d0.sock",
+            "cygnus --state S array create tank --preset log-raid ssd:unix:d0.sock ssd:unix:d1.sock ssd:tcp:far:4420",
             "cygnus demo",
             "cygnus completions bash",
         ] {

@@ -11,6 +11,7 @@ use cygnus_engine::{
 };
 use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
+use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_server::status::growth;
 use cygnus_types::{ByteSize, Nanos, Uuid};
@@ -175,7 +176,7 @@ pub fn check(
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
     let options = options(record.array()?, true, log);
-    let paths = record.paths().filter(|path| path.exists());
+    let paths = record.paths().filter(|path| place::is_there(path));
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
     })
@@ -203,7 +204,7 @@ const LOOK: Nanos = Nanos::millis(50);
 /// and stops it cleanly.
 pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
     let options = options(record.array()?, false, log);
-    let paths = record.paths().filter(|path| path.exists());
+    let paths = record.paths().filter(|path| place::is_there(path));
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         array.start_scrub(now_unix());

@@ -10,6 +10,7 @@ use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
 use cygnus_engine::CreateOptions;
+use cygnus_host::place;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_policy::{ParityPlacement, Preset as LogPreset};
 use cygnus_types::{ByteSize, Uuid, counted};
@@ -100,9 +101,8 @@ pub fn record(args: &CreateArgs, uuid: Uuid, context: &Context) -> Result<Vec<Pa
 }
 
 fn remember(args: &CreateArgs, uuid: Uuid, context: &Context) -> Result<Vec<PathBuf>, Failure> {
-    let absolute = |path: &PathBuf| {
-        std::fs::canonicalize(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
-    };
+    let absolute =
+        |path: &PathBuf| place::absolute(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())));
     let members: Vec<PathBuf> = args.members.iter().map(absolute).collect::<Result<_, _>>()?;
     context.state.save(&ArrayRecord {
         schema: cygnus_control::SCHEMA,

@@ -7,6 +7,7 @@ use super::space::Space;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_format::DATA_START;
+use cygnus_host::place;
 use cygnus_types::counted;
 use std::fs::File;
 use std::io::Read;
@@ -32,7 +33,7 @@ impl NewFiles {
         let mut made = Self { made: Vec::new() };
         for path in members {
             // A dangling symbolic link exists as far as making a file is concerned; opening it will tell.
-            if path.symlink_metadata().is_ok() {
+            if place::is_drive(path) || path.symlink_metadata().is_ok() {
                 continue;
             }
             match make_one(path, space, output) {

@@ -3,6 +3,7 @@
 use crate::confirm;
 use crate::failure::Failure;
 use cygnus_host::members::{self, Found};
+use cygnus_host::place;
 use std::path::{Path, PathBuf};
 
 /// Asks whether what these hold may be lost, if `force` is to have them used whatever they hold. Without it the engine
@@ -20,7 +21,7 @@ pub fn confirm(paths: &[PathBuf], force: bool, yes: bool) -> Result<(), Failure>
 
 /// What is on it, in words; `None` if there is nothing, or no such device.
 fn lost(path: &Path) -> Option<String> {
-    if !path.exists() {
+    if !place::is_there(path) {
         return None;
     }
     let shown = path.display();

@@ -12,6 +12,7 @@ use cygnus_control::status::SpareStatus;
 use cygnus_control::table::{Align, Table};
 use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
+use cygnus_host::place;
 use cygnus_types::ByteSize;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ pub fn spare(command: SpareCommand, context: &Context) -> Result<(), Failure> {
 
 /// A path that means the same to whoever serves the array.
 pub fn absolute(path: &Path) -> Result<String, Failure> {
-    let absolute = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let absolute = place::absolute(path).or_else(|_| std::path::absolute(path));
     let absolute = absolute.map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
     let text = absolute.to_str().ok_or_else(|| Failure::Failed(format!("{}: not UTF-8", path.display())))?;
     Ok(text.into())

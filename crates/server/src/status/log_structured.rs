@@ -8,6 +8,7 @@ use cygnus_control::status::{
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
+use cygnus_host::place;
 use cygnus_types::BLOCK;
 
 /// A served array's status.
@@ -168,7 +169,7 @@ fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
 }
 
 fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
-    let remembered = serving.remembered(member.member).filter(|_| !member.name.starts_with('/'));
+    let remembered = serving.remembered(member.member).filter(|_| !place::is_absolute(&member.name));
     let path = remembered.unwrap_or_else(|| member.name.clone());
     let odd = if member.is_online() { (serving.odd_file)(&path, member.size) } else { None };
     let trouble = member.trouble.map(|trouble| trouble.words().into());

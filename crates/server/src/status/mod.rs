@@ -201,5 +201,5 @@ pub fn refusal(array: &str, level: &str, request: &str) -> String {
 }
 
 fn capabilities(of: Capabilities) -> DeviceCapabilities {
-    DeviceCapabilities { class: of.class.name().into(), trims: of.trim }
+    DeviceCapabilities { class: of.class.name().into(), trims: of.trim, converts: of.convert, oob_bytes: of.oob_bytes }
 }

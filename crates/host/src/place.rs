@@ -1,0 +1,62 @@
+//! Where members are: paths of files and block devices, and addresses of software SSDs (`ssd:unix:PATH`, `ssd:tcp:HOST:PORT`),
+//! which are written in the same places.
+
+use cygnus_ssdlink::Address;
+use cygnus_uring::drive_at;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Whether it is the address of a software SSD.
+pub fn is_drive(path: &Path) -> bool {
+    cygnus_uring::is_drive(path)
+}
+
+/// Whether a name is a place that means the same to everybody, and not words for a member that is not there.
+pub fn is_absolute(name: &str) -> bool {
+    name.starts_with('/') || is_drive(Path::new(name))
+}
+
+/// The same place for everybody, whatever directory they are in.
+///
+/// # Errors
+/// When there is no such file, or the address is none.
+pub fn absolute(path: &Path) -> io::Result<PathBuf> {
+    match Address::of_member(path) {
+        Some(address) => Ok(address.map_err(io::Error::other)?.to_member()),
+        None => std::fs::canonicalize(path),
+    }
+}
+
+/// The place that is meant in a file of this directory.
+pub fn from_directory(dir: &Path, path: &Path) -> PathBuf {
+    match Address::of_member(path) {
+        Some(Ok(Address::Unix(socket))) => format!("ssd:unix:{}", dir.join(socket).display()).into(),
+        Some(_) => path.to_owned(),
+        None => dir.join(path),
+    }
+}
+
+/// Whether anything is there; blocking.
+pub fn is_there(path: &Path) -> bool {
+    drive_at(path).map_or_else(|| path.exists(), |drive| drive.is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_drives_are_no_paths_of_files() {
+        let dir = Path::new("/etc/cygnus");
+        let meant = |path: &str| from_directory(dir, Path::new(path)).display().to_string();
+        assert_eq!(meant("d0"), "/etc/cygnus/d0");
+        assert_eq!(meant("/dev/sda"), "/dev/sda");
+        assert_eq!(meant("ssd:unix:d0.sock"), "ssd:unix:/etc/cygnus/d0.sock");
+        assert_eq!(meant("ssd:unix:/run/d0.sock"), "ssd:unix:/run/d0.sock");
+        assert_eq!(meant("ssd:tcp:far:4420"), "ssd:tcp:far:4420");
+        assert!(absolute(Path::new("ssd:nonsense")).is_err());
+        assert!(!is_there(Path::new("ssd:unix:/no/such.sock")) && is_there(Path::new("/")));
+        assert!(is_absolute("/dev/sda") && is_absolute("ssd:unix:/run/d0.sock") && !is_absolute("member 3"));
+        assert!(is_drive(Path::new("ssd:tcp:far:4420")) && !is_drive(Path::new("/dev/sda")));
+    }
+}
