@@ -70,6 +70,18 @@ pub struct ArraySection {
     segment: Option<Size>,
     stripe_rows: Option<u32>,
     over_provision: Option<Percent>,
+    /// What makes safe what a stripe holds before it is full; the preset's if not given.
+    protection: Option<Protection>,
+}
+
+/// What makes safe what a stripe holds before it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Protection {
+    /// It ends.
+    FullStripe,
+    /// Copies, and parity when it is full.
+    TwoPhase,
 }
 
 fn one_group() -> u16 {
@@ -302,6 +314,7 @@ impl ArraySection {
             || self.raid.is_some()
             || self.segment.is_some()
             || self.stripe_rows.is_some()
+            || self.protection.is_some()
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
@@ -328,6 +341,7 @@ impl ArraySection {
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
+            two_phase: self.protection.map(|protection| protection == Protection::TwoPhase),
             ..defaults
         }
     }

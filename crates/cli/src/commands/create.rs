@@ -192,25 +192,26 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     if let Some(percent) = args.over_provision {
         options.over_provision_permille = u16::from(percent.0) * 10;
     }
-    options.transient = transient(args, preset, raid)?;
+    options.two_phase = Some(is_two_phase(args, preset, raid)?);
+    options.transient = args.transient.map(|size| size.0);
     options.force = args.force;
     Ok(options)
 }
 
-/// The size of the transient areas, if it is not left to the preset; `None` where that, or the engine, chooses it.
-fn transient(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<Option<ByteSize>, Failure> {
+/// Whether copies make safe what unfinished stripes hold.
+fn is_two_phase(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<bool, Failure> {
     let usual = if preset.is_two_phase() { Protection::TwoPhase } else { Protection::FullStripe };
     match (args.protection.unwrap_or(usual), args.transient) {
         (Protection::FullStripe, Some(_)) => Err(Failure::Usage(
             "--transient is the space for copies of unfinished stripes: it goes with --protection two-phase".into(),
         )),
-        (Protection::FullStripe, None) => Ok(Some(ByteSize(0))),
+        (Protection::FullStripe, None) => Ok(false),
         (Protection::TwoPhase, _) if raid.parity == 0 => Err(Failure::Usage(format!(
             "two-phase protection makes as many copies as there are parity members, and --raid {raid} has none: use --raid {}+1, \
              or --protection full-stripe",
             raid.data
         ))),
-        (Protection::TwoPhase, size) => Ok(size.map(|size| size.0)),
+        (Protection::TwoPhase, _) => Ok(true),
     }
 }
 
@@ -249,13 +250,14 @@ mod tests {
 
     #[test]
     fn copies_need_parity_and_two_phases() {
-        let transient = |line| options_of(line).map(|options| options.transient);
-        assert_eq!(transient("--preset log-raid a b c"), Ok(Some(ByteSize(0))));
-        assert_eq!(transient("--preset fusion a b c"), Ok(None));
-        assert_eq!(transient("--preset fusion --transient 4MiB a b c"), Ok(Some(ByteSize::mib(4))));
-        assert_eq!(transient("--preset fusion --protection full-stripe a b c"), Ok(Some(ByteSize(0))));
-        assert!(transient("--transient 4MiB a b c d e f").unwrap_err().contains("--protection two-phase"));
-        assert!(transient("--preset fusion --raid 3+0 a b c").unwrap_err().contains("use --raid 3+1"));
+        let two_phase = |line| options_of(line).map(|options| (options.two_phase, options.transient));
+        assert_eq!(two_phase("--preset log-raid a b c"), Ok((Some(false), None)));
+        assert_eq!(two_phase("--preset fusion a b c"), Ok((Some(true), None)));
+        assert_eq!(two_phase("--protection two-phase a b c d e f"), Ok((Some(true), None)));
+        assert_eq!(two_phase("--preset fusion --transient 4MiB a b c"), Ok((Some(true), Some(ByteSize::mib(4)))));
+        assert_eq!(two_phase("--preset fusion --protection full-stripe a b c"), Ok((Some(false), None)));
+        assert!(two_phase("--transient 4MiB a b c d e f").unwrap_err().contains("--protection two-phase"));
+        assert!(two_phase("--preset fusion --raid 3+0 a b c").unwrap_err().contains("use --raid 3+1"));
     }
 
     #[test]

@@ -44,8 +44,9 @@ pub struct CreateOptions {
     /// Parity columns of the segments that clients' writes fill, if they are to be more than m: they are moved to segments
     /// with m by cleaning. Nothing but tests asks for it yet.
     pub clients_parity: Option<u8>,
-    /// Size of each member's transient area, where copies make safe what open stripes hold; 0: stripes are closed for that.
-    /// `None`: as the preset has it.
+    /// Whether copies make safe what open stripes hold, or stripes are closed for that; `None`: as the preset has it.
+    pub two_phase: Option<bool>,
+    /// Size of each member's transient area, where those copies lie; `None`: chosen by the size of the devices.
     pub transient: Option<ByteSize>,
     /// Overwrite what the devices hold.
     pub force: bool,
@@ -66,6 +67,7 @@ impl CreateOptions {
             segment: None,
             over_provision_permille: 200,
             clients_parity: None,
+            two_phase: None,
             transient: None,
             force: false,
         }
@@ -126,7 +128,7 @@ fn segment_blocks(smallest: u64, full_stripe: u32) -> u32 {
 
 /// The size of a transient area on devices of which the smallest has so many bytes: what clients write with flushes in some tenths
 /// of a second, and no more than a 64th of the device.
-pub fn transient_area(smallest: u64) -> ByteSize {
+fn transient_area(smallest: u64) -> ByteSize {
     ByteSize((smallest / 64).next_power_of_two().clamp(1 << 20, 256 << 20) / 2)
 }
 
@@ -170,8 +172,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         Some(size) => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
         None => segment_blocks(smallest, full_stripe),
     };
-    let usual = if preset.is_two_phase() { transient_area(smallest) } else { ByteSize(0) };
-    let transient = options.transient.unwrap_or(usual);
+    let transient = match options.two_phase.unwrap_or(preset.is_two_phase() && options.parity > 0) {
+        true => options.transient.unwrap_or(transient_area(smallest)),
+        false => ByteSize(0),
+    };
     if transient.0 % BLOCK as u64 != 0 {
         return invalid(format!("a transient area of {transient} is not a multiple of 4KiB"));
     }
