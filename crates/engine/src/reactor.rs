@@ -11,6 +11,7 @@ use cygnus_runtime::{DeviceIx, Event, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::care::member::Departure;
+use crate::durable::answering::Answering;
 use crate::home::Home;
 use crate::peers::Peers;
 use crate::read::pace::Paces;
@@ -45,6 +46,8 @@ pub(crate) struct Reactor {
     outstanding: RefCell<BTreeMap<u64, Lane>>,
     /// Stripes that no flush has covered.
     pub unflushed: RefCell<UnflushedStripes>,
+    /// What answers wait for.
+    pub answering: Answering,
     home: Option<Home>,
 }
 
@@ -71,6 +74,7 @@ impl Reactor {
             writers: writers(),
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
+            answering: Answering::default(),
             home,
         });
         let watch: Weak<Self> = Rc::downgrade(&reactor);

@@ -1,8 +1,10 @@
 //! What people get to read, as whole pages.
 
 use super::*;
+use crate::ack::Ack;
 use crate::scrub::ScrubStatus;
 use crate::status::*;
+use cygnus_types::Acknowledged;
 
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
@@ -77,6 +79,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             size_bytes: 4 << 30,
             used_bytes: Some(80 << 20),
             connections: 2,
+            ack: Ack(Acknowledged::Written),
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,
@@ -98,6 +101,7 @@ fn blocks_that_are_lost_are_told_of() {
         size_bytes: 4 << 30,
         used_bytes: None,
         connections: 0,
+        ack: Ack::default(),
         lost_blocks: 3,
         in_doubt: false,
         unreadable_bytes: None,
