@@ -136,8 +136,8 @@ MEMBER  R-GROUP  STATE    SIZE   READ  WRITTEN  READING  WRITING  P99  LATE AT  
      4        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d4
      5        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d5
 
-VOLUME      SIZE    USED  CLIENTS
-tank/vol0  4 GiB  80 MiB        2
+VOLUME      SIZE    USED  CLIENTS  ACK
+tank/vol0  4 GiB  80 MiB        2  written
 ";
     assert_eq!(array(&tank(&[]), Paint::Plain), expect);
 }
