@@ -50,11 +50,9 @@ impl<T: Clone + 'static> Rounds<T> {
         if self.0.running.replace(true) {
             return;
         }
-        let (state, work) = (self.0.clone(), work());
+        self.0.begun.set(self.0.begun.get() + 1);
+        let (state, round, work) = (self.0.clone(), self.0.begun.get(), work());
         rt.spawn(async move {
-            // Not before its task runs: whoever was ready to ask by then is served by it too.
-            let round = state.begun.get() + 1;
-            state.begun.set(round);
             let result = work.await;
             *state.result.borrow_mut() = Some(result);
             state.ended.set(round);
