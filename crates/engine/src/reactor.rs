@@ -47,7 +47,7 @@ pub(crate) struct Reactor {
     /// Stripes that no flush has covered.
     pub unflushed: RefCell<UnflushedStripes>,
     /// What answers wait for.
-    pub answering: Answering,
+    pub answering: Rc<Answering>,
     home: Option<Home>,
 }
 
@@ -74,7 +74,7 @@ impl Reactor {
             writers: writers(),
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
-            answering: Answering::default(),
+            answering: Rc::default(),
             home,
         });
         let watch: Weak<Self> = Rc::downgrade(&reactor);

@@ -45,7 +45,7 @@ pub(crate) enum Lane {
     Long,
     /// What waits for a flush. One flush does for all that have come before it begins.
     Durable,
-    /// What waits for its terms. One wait does for all that have come before it begins.
+    /// What waits for its terms. One wait does for all that have come before it begins; a second one begins meanwhile.
     Answers,
     Others,
 }
@@ -61,7 +61,8 @@ impl Lane {
             // The bits of the idle set.
             Lane::Reads | Lane::Others => u128::BITS,
             Lane::LongReads => 4,
-            Lane::Long | Lane::Durable | Lane::Answers => 1,
+            Lane::Answers => 2,
+            Lane::Long | Lane::Durable => 1,
         }
     }
 

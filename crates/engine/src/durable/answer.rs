@@ -2,7 +2,7 @@
 //!
 //! A write is taken as any other: into the open stripe, and into the map. Then its answer waits, and with it all others of this
 //! reactor that were taken before the same *round* began: the round brings what they changed to the members, and answers all of
-//! them. What comes meanwhile has the next round. So a client that has 32 writes under way gets them answered in groups, and a
+//! them. What comes meanwhile has the next round, which begins before the first one ends. So a client that has 32 writes under way gets them answered in groups, and a
 //! stripe, or a flush, is shared by a group.
 //!
 //! A round is a task: it ends whatever becomes of those who wait for it.
@@ -34,14 +34,16 @@ impl Answerer {
             _ if planted::is(Bug::AnswersTooEarly) => Ok(()),
             Acknowledged::Memory => Ok(()),
             Acknowledged::Written => self.reactor.unless_suspended(self.written()).await?,
-            // A flush brings everything to the members first.
-            Acknowledged::Durable => self.reactor.flush().await,
+            Acknowledged::Durable => {
+                // A flush would bring everything to the members too, but only one goes on at a time.
+                self.reactor.unless_suspended(self.written()).await??;
+                self.reactor.flush().await
+            }
         }
     }
 
     async fn written(&self) -> Result<(), VolumeError> {
-        let rounds = &self.reactor.answering.rounds;
-        rounds.next(&self.reactor.rt, || self.clone().round()).await
+        self.reactor.answering.next_round(&self.reactor.rt, || self.clone().round()).await
     }
 
     async fn round(self) -> Result<(), VolumeError> {
