@@ -85,6 +85,8 @@ crash: target/debug/cygnus
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 2
 	tests/crash/run.sh --rounds $(ROUNDS) --lose 3
+	SERVE_FLAGS='--reactors 2' tests/crash/run.sh --rounds $(ROUNDS) --ack written --lose 1
+	tests/crash/run.sh --rounds $(ROUNDS) --ack durable
 	SERVE_FLAGS='--reactors 3' tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset serial --lose 1
 	SERVE_FLAGS='--kept-in none' tests/crash/run.sh --rounds $(ROUNDS) --preset fusion --lose 1

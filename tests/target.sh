@@ -32,6 +32,7 @@ RAID=${RAID:-2+1}
 MEMBER_SIZE=${MEMBER_SIZE:-128MiB}
 VOLUME_SIZE=${VOLUME_SIZE:-256MiB}
 CREATE_FLAGS=${CREATE_FLAGS:-}
+VOLUME_FLAGS=${VOLUME_FLAGS:-}
 SERVE_FLAGS=${SERVE_FLAGS:-}
 
 # The Debian interpreter has libnbd's bindings; another python3 earlier in PATH has not.
@@ -71,7 +72,8 @@ target_create() {
         # shellcheck disable=SC2086
         cygnus "$1" array create tank --preset "$PRESET" "${shape[@]}" \
             --create "$MEMBER_SIZE" --sparse $CREATE_FLAGS "${list[@]}"
-        cygnus "$1" volume create "tank/$EXPORT" --size "$VOLUME_SIZE"
+        # shellcheck disable=SC2086
+        cygnus "$1" volume create "tank/$EXPORT" --size "$VOLUME_SIZE" $VOLUME_FLAGS
         ;;
     *)
         rm -f "$1"/disk.*

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Rounds of load, kill -9, restart, and a judgement of every block: see tests/README.md.
 #
-# usage: tests/crash/run.sh [--rounds N] [--lose M] [--raid K+M] [--groups N] [--preset P] [--dir DIR] [checker flags...]
+# usage: tests/crash/run.sh [--rounds N] [--lose M] [--raid K+M] [--groups N] [--preset P] [--ack LEVEL] [--dir DIR]
+#        [checker flags...]
 #
-# --lose M deletes M member files of one group at each restart. Further flags go to cygnus-crashcheck (--seed, --min-ms, ...).
+# --lose M deletes M member files of one group at each restart. --ack LEVEL is that of the volume: written and durable are served
+# with no memory that outlasts the server, and must lose nothing all the same; under durable nobody flushes. Further flags go to cygnus-crashcheck (--seed, --min-ms, ...).
 #
 # Presets raid0, raid1, raid4, raid5, raid6 and raid10 update in place and take their shape from the level. Of these only
 # raid1 and raid10 may lose members at a restart after a kill: parity in place has the write hole, so what nobody was
@@ -11,7 +13,7 @@
 # (crates/inplace/tests/power.rs) and by tests/clients/64-in-place.sh.
 set -euo pipefail
 
-rounds=20 lose=0 raid='' groups='' preset=swan base=${TMPDIR:-/var/tmp} rest=()
+rounds=20 lose=0 raid='' groups='' preset=swan ack=memory base=${TMPDIR:-/var/tmp} rest=()
 while (($#)); do
     case $1 in
     --rounds) rounds=$2 && shift 2 ;;
@@ -19,8 +21,9 @@ while (($#)); do
     --raid) raid=$2 && shift 2 ;;
     --groups) groups=$2 && shift 2 ;;
     --preset) preset=$2 && shift 2 ;;
+    --ack) ack=$2 && shift 2 ;;
     --dir) base=$2 && shift 2 ;;
-    --help | -h) sed -n '2,11s/^# \?//p' "$0" && exit 0 ;;
+    --help | -h) sed -n '2,14s/^# \?//p' "$0" && exit 0 ;;
     *) rest+=("$1" "${2?"$1 needs a value"}") && shift 2 ;;
     esac
 done
@@ -31,6 +34,12 @@ raid*) ;;
 log-raid | fusion) groups=${groups:-1} raid=${raid:-4+$((lose > 1 ? lose : 1))} ;;
 serial) groups=${groups:-5} raid=${raid:-1+1} ;;
 *) raid=${raid:-2+$((lose > 1 ? lose : 1))} ;;
+esac
+
+case $ack in
+memory) ;;
+written | durable) export VOLUME_FLAGS="--ack $ack" SERVE_FLAGS="${SERVE_FLAGS:-} --kept-in none" && rest+=(--ack "$ack") ;;
+*) echo "--ack $ack: use memory, written or durable" >&2 && exit 2 ;;
 esac
 
 export PRESET=$preset GROUP_COUNT=${groups:-3} RAID=$raid MEMBER_SIZE=${MEMBER_SIZE:-64MiB} VOLUME_SIZE=${VOLUME_SIZE:-96MiB}

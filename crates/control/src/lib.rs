@@ -2,12 +2,14 @@
 //!
 //! - [`protocol`]: requests and responses, one JSON object per line, each carrying `schema`.
 //! - [`lines`]: bytes of a socket into lines, without doing I/O (the serving reactor owns the socket).
+//! - [`ack`]: levels of acknowledgement in JSON.
 //! - [`client`]: the blocking side, used by the short-lived commands.
 //! - [`status`], [`stats`]: what an array, its groups, devices and volumes look like from outside.
 //! - [`rates`]: two snapshots of ever-growing counters into bytes per second.
 //! - [`render`], [`table`], [`paint`]: the same structs for people.
 //! - [`show`]: rates and counts for people.
 
+pub mod ack;
 pub mod client;
 pub mod lines;
 pub mod paint;

@@ -9,6 +9,7 @@
 //! connection stays open; only a line longer than [`crate::lines::MAX_LINE`] closes it.
 
 use crate::SCHEMA;
+use crate::ack::Ack;
 use crate::stats::Stats;
 use crate::status::{ArrayStatus, Growth, JobStatus, VolumeStatus};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,16 @@ pub enum Request {
         name: String,
         /// Its size in bytes.
         size: u64,
+        /// Where a write is when it is answered, if not what is usual for arrays of this kind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ack: Option<Ack>,
+    },
+    /// Change where a write of a volume is when it is answered.
+    VolumeSet {
+        /// Its name.
+        name: String,
+        /// The level.
+        ack: Ack,
     },
     /// Delete a volume and everything in it.
     VolumeDelete {
@@ -233,11 +244,12 @@ pub fn decode_response(line: &str) -> Result<Response, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cygnus_types::Acknowledged;
     use proptest::prelude::*;
 
     #[test]
     fn the_line_is_the_documented_one() {
-        let request = Request::VolumeCreate { name: "vol0".into(), size: 4 << 30 };
+        let request = Request::VolumeCreate { name: "vol0".into(), size: 4 << 30, ack: None };
         assert_eq!(
             encode_request(&request),
             "{\"schema\":1,\"request\":\"volume-create\",\"name\":\"vol0\",\"size\":4294967296}\n"
@@ -256,6 +268,10 @@ mod tests {
             ("{\"schema\":1,\"request\":\"dance\"}", "unknown variant `dance`"),
             ("{\"schema\":1,\"request\":\"volume-create\",\"name\":\"x\"}", "missing field `size`"),
             ("{\"schema\":1,\"request\":\"volume-create\",\"name\":\"x\",\"size\":-1}", "invalid value"),
+            (
+                "{\"schema\":1,\"request\":\"volume-set\",\"name\":\"x\",\"ack\":\"soon\"}",
+                "use memory, written or durable",
+            ),
         ] {
             match decode_request(line) {
                 Err(Response::Error { kind: ErrorKind::BadRequest, message }) => {
@@ -270,6 +286,10 @@ mod tests {
     fn options_added_later_have_defaults() {
         let line = "{\"schema\":1,\"request\":\"volume-delete\",\"name\":\"v\"}";
         assert_eq!(decode_request(line).unwrap(), Request::VolumeDelete { name: "v".into(), force: false });
+    }
+
+    fn levels() -> impl Strategy<Value = Ack> {
+        prop::sample::select(&Acknowledged::ALL[..]).prop_map(Ack)
     }
 
     fn requests() -> impl Strategy<Value = Request> {
@@ -291,7 +311,12 @@ mod tests {
             ".{0,40}".prop_map(|group| Request::GroupRetire { group }),
             ".{0,40}".prop_map(|member| Request::Drain { member }),
             any::<u64>().prop_map(|id| Request::CancelJob { id }),
-            (".{0,40}", any::<u64>()).prop_map(|(name, size)| Request::VolumeCreate { name, size }),
+            (".{0,40}", any::<u64>(), prop::option::of(levels())).prop_map(|(name, size, ack)| Request::VolumeCreate {
+                name,
+                size,
+                ack
+            }),
+            (".{0,40}", levels()).prop_map(|(name, ack)| Request::VolumeSet { name, ack }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),
             (".{0,40}", any::<u64>(), any::<bool>()).prop_map(|(name, size, shrink)| Request::VolumeResize {
                 name,

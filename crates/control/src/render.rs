@@ -459,6 +459,7 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
         ("SIZE", Align::Right),
         ("USED", Align::Right),
         ("CLIENTS", Align::Right),
+        ("ACK", Align::Left),
     ]);
     for volume in volumes {
         table.row(vec![
@@ -466,6 +467,7 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
             (Tone::Normal, ByteSize(volume.size_bytes).to_string()),
             (Tone::Normal, size_or_unknown(volume.used_bytes)),
             (Tone::Normal, volume.connections.to_string()),
+            (Tone::Normal, volume.ack.0.to_string()),
         ]);
     }
     let mut out = table.render(paint);

@@ -2,8 +2,9 @@
 //!
 //! All counters only grow while an array is served, and start from zero at each `serve`. Sizes are bytes.
 
+use crate::ack::Ack;
 use crate::scrub::ScrubStatus;
-use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, MemberIx, Uuid, VolumeId};
 use serde::{Deserialize, Serialize};
 
 /// Everything about one array.
@@ -654,6 +655,9 @@ pub struct VolumeStatus {
     pub used_bytes: Option<u64>,
     /// Clients connected to it now.
     pub connections: u32,
+    /// Where a write is when it is answered.
+    #[serde(default)]
+    pub ack: Ack,
     /// Blocks that were written to it and lost with the caches of devices that lost power before a flush had covered them,
     /// since the array was opened. Left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -673,13 +677,14 @@ fn is_zero(count: &u64) -> bool {
 
 impl VolumeStatus {
     /// One of which no more is known than this.
-    pub fn bare(name: &str, id: VolumeId, size: ByteSize) -> Self {
+    pub fn bare(name: &str, id: VolumeId, size: ByteSize, acknowledged: Acknowledged) -> Self {
         Self {
             name: name.into(),
             id: id.0,
             size_bytes: size.0,
             used_bytes: None,
             connections: 0,
+            ack: Ack(acknowledged),
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,

@@ -51,6 +51,8 @@ pub struct Style {
     pub connections: u64,
     /// Requests in flight on each.
     pub depth: usize,
+    /// Whether anything is flushed at all, or written with FUA.
+    pub flushes: bool,
     /// Requests that are flushes, per thousand.
     pub flush_permille: u64,
     /// Writes, zeroings and trims with FUA.
@@ -69,9 +71,10 @@ pub struct Style {
 
 impl Style {
     /// A style drawn at random: rounds should differ in more than their timing.
-    pub fn random(rng: &mut Rng, trims: bool) -> Self {
+    pub fn random(rng: &mut Rng, trims: bool, flushes: bool) -> Self {
         Style {
             connections: 1 + rng.below(5),
+            flushes,
             depth: [1, 4, 16, 32][rng.below(4) as usize],
             flush_permille: [0, 2, 20, 20, 200][rng.below(5) as usize],
             fua_percent: [0, 2, 2, 30][rng.below(4) as usize],
@@ -250,18 +253,18 @@ impl Connection<'_> {
         let (first, sectors) = self.place(style, rng);
         let (offset, length) = (first * SECTOR as u64, (sectors * SECTOR as u64) as u32);
         let within_budget = self.control.grant(sectors);
-        if !within_budget || rng.below(1000) < style.flush_permille {
-            if !within_budget {
-                std::thread::sleep(Duration::from_millis(10));
-            }
+        if !within_budget {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if style.flushes && (!within_budget || rng.below(1000) < style.flush_permille) {
             self.enter(cookie, |_, begin| Pending::Flush(Flush { begin }));
             return Request { command: Command::Flush, flags: 0, cookie, offset: 0, length: 0 };
         }
-        if rng.percent(style.read_percent) {
+        if !within_budget || rng.percent(style.read_percent) {
             self.enter(cookie, |_, begin| Pending::Read { begin, first, bytes: length as usize });
             return Request { command: Command::Read, flags: 0, cookie, offset, length };
         }
-        let fua = rng.percent(style.fua_percent);
+        let fua = rng.percent(style.fua_percent) && style.flushes;
         let version = self.clock.version();
         let (command, mut flags, effect) = if rng.percent(style.zero_percent) {
             zeroing(rng, first, sectors, style.trims)

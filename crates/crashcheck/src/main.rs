@@ -1,6 +1,6 @@
 //! Command line of the crash checker; see `tests/README.md`.
 
-use cygnus_crashcheck::rounds::{self, Geometry, Plan};
+use cygnus_crashcheck::rounds::{self, Ack, Geometry, Plan};
 use cygnus_crashcheck::server::Site;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const USAGE: &str = "usage: cygnus-crashcheck --server SCRIPT --dir DIR [--socket PATH] [--export NAME] [--rounds N]
     [--seed N] [--lose M] [--groups N] [--width N] [--parity N] [--rounds-per-array N]
-    [--min-ms N] [--max-ms N] [--keeps 0|1] [--trims 0|1] [--stop-percent N] [--interrupt-percent N]
+    [--min-ms N] [--max-ms N] [--keeps 0|1] [--ack memory|written|durable] [--trims 0|1] [--stop-percent N] [--interrupt-percent N]
 exit code: 0 every round right, 1 something wrong, 2 usage";
 
 fn main() -> ExitCode {
@@ -60,6 +60,7 @@ fn parse(args: impl Iterator<Item = String>) -> Result<(Site, Plan), String> {
             parity: flags.number("parity", 1)? as usize,
         },
         keeps: flags.number("keeps", 0)? != 0,
+        ack: flags.text("ack").map_or(Ok(Ack::Memory), |level| level.parse())?,
         trims: flags.number("trims", 1)? != 0,
         load_ms: (flags.number("min-ms", 200)?, flags.number("max-ms", 1500)?),
         stop_percent: flags.number("stop-percent", 10)?,

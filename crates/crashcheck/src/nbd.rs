@@ -18,6 +18,7 @@ const INFO_BLOCK_SIZE: u16 = 3;
 
 const FLAG_FIXED_NEWSTYLE: u16 = 1;
 const FLAG_NO_ZEROES: u16 = 2;
+const TX_SEND_FLUSH: u16 = 1 << 2;
 const TX_CAN_MULTI_CONN: u16 = 1 << 8;
 
 /// A request's command.
@@ -50,6 +51,8 @@ pub struct Export {
     pub size: u64,
     /// A flush on one connection covers the writes acknowledged on all of them.
     pub multi_conn: bool,
+    /// It may be flushed.
+    pub flush: bool,
     /// Smallest request and alignment, bytes.
     pub min_block: u32,
 }
@@ -94,7 +97,7 @@ pub fn connect(socket: &Path, export: &str) -> io::Result<(UnixStream, Export)> 
 }
 
 fn read_go_replies(s: &mut UnixStream) -> io::Result<Export> {
-    let mut about = Export { size: 0, multi_conn: false, min_block: 1 };
+    let mut about = Export { size: 0, multi_conn: false, flush: false, min_block: 1 };
     loop {
         if read_u64(s)? != OPT_REPLY_MAGIC {
             return Err(bad("option reply without its magic"));
@@ -110,6 +113,7 @@ fn read_go_replies(s: &mut UnixStream) -> io::Result<Export> {
                 about.size = u64::from_be_bytes(data[2..10].try_into().expect("eight bytes"));
                 let flags = u16::from_be_bytes([data[10], data[11]]);
                 about.multi_conn = flags & TX_CAN_MULTI_CONN != 0;
+                about.flush = flags & TX_SEND_FLUSH != 0;
             }
             REP_INFO if data.len() == 14 && data[..2] == INFO_BLOCK_SIZE.to_be_bytes() => {
                 about.min_block = u32::from_be_bytes(data[2..6].try_into().expect("four bytes"));

@@ -5,6 +5,7 @@ use crate::load::{self, Aim, Clock, Control, Outcome, Style};
 use crate::rng::Rng;
 use crate::sector::{self, SECTOR, Seen};
 use crate::server::{Server, ServerError, Site};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// Violations printed in full; more of them say the same thing again.
@@ -30,12 +31,38 @@ pub struct Plan {
     pub load_ms: (u64, u64),
     /// Whether a kill may lose nothing that was answered.
     pub keeps: bool,
+    /// Where a write is when it is answered.
+    pub ack: Ack,
     /// Whether what is trimmed reads back as zeros, so that it may be trimmed.
     pub trims: bool,
     /// Rounds that end in a clean stop instead of a kill.
     pub stop_percent: u64,
     /// Restarts that are themselves killed once while under way.
     pub interrupt_percent: u64,
+}
+
+/// Where a write is when the server answers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ack {
+    /// In its memory.
+    Memory,
+    /// On the members: a kill may lose nothing that was answered.
+    Written,
+    /// Durable there: nobody flushes, and the server must offer no flush.
+    Durable,
+}
+
+impl FromStr for Ack {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "memory" => Ok(Self::Memory),
+            "written" => Ok(Self::Written),
+            "durable" => Ok(Self::Durable),
+            other => Err(format!("--ack {other:?}: use memory, written or durable")),
+        }
+    }
 }
 
 /// Members `g*width..(g+1)*width` form group g, which survives the loss of `parity` of them.
@@ -176,13 +203,17 @@ impl Round<'_> {
         if export.min_block as usize > SECTOR {
             return Err(RunError::Unfit("take requests of 512 bytes"));
         }
+        if export.flush != (self.plan.ack != Ack::Durable) {
+            return Err(RunError::Unfit("offer FLUSH where it is needed, and there alone"));
+        }
         let sectors = export.size / SECTOR as u64;
         let lost = vec![Vec::new(); self.plan.geometry.groups];
         Ok((Array { settled: Settled::blank(sectors), run: self.rng.draw(), sectors, lost, rounds: 0 }, server))
     }
 
     fn run(&mut self, array: &mut Array, server: Server) -> Result<(Server, Tally, String), RunError> {
-        let killed = if self.plan.keeps { Ending::KilledKept } else { Ending::Killed };
+        let keeps = self.plan.keeps || self.plan.ack != Ack::Memory;
+        let killed = if keeps { Ending::KilledKept } else { Ending::Killed };
         let ending = if self.rng.percent(self.plan.stop_percent) { Ending::Stopped } else { killed };
         let (from, to) = self.plan.load_ms;
         let period = Duration::from_millis(from + self.rng.below(to - from + 1));
@@ -224,7 +255,7 @@ impl Round<'_> {
         period: Duration,
         ending: Ending,
     ) -> Result<Outcome, RunError> {
-        let style = Style::random(self.rng, self.plan.trims);
+        let style = Style::random(self.rng, self.plan.trims, self.plan.ack != Ack::Durable);
         let seed = self.rng.draw();
         let aim = Aim { socket: &self.site.socket, export: &self.site.export, run: array.run, sectors: array.sectors };
         let (clock, control) = (self.clock, Control::new());

@@ -1,6 +1,6 @@
 //! The checker against servers with a fault planted: each must be caught, and the honest one must not.
 
-use cygnus_crashcheck::rounds::{self, Geometry, Plan, RunError};
+use cygnus_crashcheck::rounds::{self, Ack, Geometry, Plan, RunError};
 use cygnus_crashcheck::server::Site;
 use std::fs;
 use std::io::Write;
@@ -25,6 +25,7 @@ fn plan(seed: u64, rounds: u64) -> Plan {
         geometry: Geometry { groups: 1, width: 1, parity: 0 },
         load_ms: (50, 200),
         keeps: false,
+        ack: Ack::Memory,
         trims: true,
         stop_percent: 0,
         interrupt_percent: 20,

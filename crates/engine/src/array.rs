@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
-use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Lba, Nanos, VolumeId};
 use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
@@ -222,6 +222,20 @@ impl Array {
         size: ByteSize,
         now_unix: u64,
     ) -> Work<'a, Result<Volume, VolumeAdminError>> {
+        self.create_volume_with(name, size, Acknowledged::Memory, now_unix)
+    }
+
+    /// The same with another level of acknowledgement.
+    ///
+    /// # Errors
+    /// As [`Array::create_volume`].
+    pub fn create_volume_with<'a>(
+        &'a self,
+        name: &'a str,
+        size: ByteSize,
+        acknowledged: Acknowledged,
+        now_unix: u64,
+    ) -> Work<'a, Result<Volume, VolumeAdminError>> {
         let (array, name) = (self.clone(), name.to_owned());
         self.carry_out(async move {
             if !valid_name(&name, MAX_VOLUME_NAME) {
@@ -246,12 +260,13 @@ impl Array {
                     created_unix: now_unix,
                     start_mib: 0,
                     in_doubt: false,
+                    acknowledged,
                 });
                 id
             };
             array.commit().await?;
             let controller = array.reactor.shared.controllers.controller(id, false);
-            let volume = Arc::new(VolumeState::new(id, name, size, controller));
+            let volume = Arc::new(VolumeState::new(id, name, size, acknowledged, controller));
             array.reactor.shared.add_volume(volume.clone());
             Ok(Volume::new(array.reactor.clone(), volume))
         })
@@ -314,6 +329,36 @@ impl Array {
             }
             array.commit().await?;
             volume.set_size(size);
+            Ok(())
+        })
+    }
+
+    /// Changes where a write of a volume is when it is answered. From the end of this on nothing that was answered, before or
+    /// since, is less safe than the level says. Handles to the volume that were made while it was [`Acknowledged::Durable`]
+    /// stay so.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the change cannot be recorded.
+    pub fn set_acknowledged<'a>(
+        &'a self,
+        name: &'a str,
+        level: Acknowledged,
+    ) -> Work<'a, Result<(), VolumeAdminError>> {
+        let (array, name) = (self.clone(), name.to_owned());
+        self.carry_out(async move {
+            let volume = array.find(&name)?;
+            let raises = level > volume.acknowledged();
+            if raises {
+                volume.set_acknowledged(level);
+                // What was answered before by a weaker one.
+                array.reactor.flush().await.map_err(faulted)?;
+            }
+            let id = volume.id;
+            for desc in array.reactor.home().state.borrow_mut().volumes.iter_mut().filter(|v| v.id == id) {
+                desc.acknowledged = level;
+            }
+            array.commit().await?;
+            volume.set_acknowledged(level);
             Ok(())
         })
     }

@@ -2,7 +2,7 @@
 
 use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
-use cygnus_types::{ByteSize, GroupId, Lba, MemberIx, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, MemberIx, VolumeId};
 
 /// A read, write, flush or trim of a volume failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +108,12 @@ pub enum VolumeAdminError {
     /// The superblock has no room for another volume.
     #[error("the array has {0} volumes, the most that its superblock holds: delete one first")]
     TooMany(usize),
+    /// An array that updates in place answers a write when the members have taken it.
+    #[error(
+        "'{0}' is not possible here: an array that updates in place answers a write when the members have taken it, so all its \
+         volumes are 'written'; leave it, or use an array of another preset"
+    )]
+    OnlyWritten(Acknowledged),
     /// The change could not be recorded.
     #[error(transparent)]
     Array(#[from] ArrayError),

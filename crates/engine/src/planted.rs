@@ -49,6 +49,8 @@ pub enum Bug {
     CopiesOfTheAbsent,
     /// What recovery replaces in the maps goes on being counted.
     ReplacedCountsOn,
+    /// Answers wait for nothing, whatever the level of their volume.
+    AnswersTooEarly,
 }
 
 #[cfg(debug_assertions)]

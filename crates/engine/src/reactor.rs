@@ -11,6 +11,7 @@ use cygnus_runtime::{DeviceIx, Event, Rounds, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::care::member::Departure;
+use crate::durable::answering::Answering;
 use crate::home::Home;
 use crate::peers::Peers;
 use crate::read::pace::Paces;
@@ -50,6 +51,8 @@ pub(crate) struct Reactor {
     pub transient: RefCell<Transient>,
     /// Rounds in which what clients have written comes to be on the devices.
     pub settling: Rounds<()>,
+    /// What answers wait for.
+    pub answering: Rc<Answering>,
     home: Option<Home>,
 }
 
@@ -78,6 +81,7 @@ impl Reactor {
             unflushed: RefCell::default(),
             transient: RefCell::default(),
             settling: Rounds::default(),
+            answering: Rc::default(),
             home,
         });
         let watch: Weak<Self> = Rc::downgrade(&reactor);

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use cygnus_runtime::BufSlice;
-use cygnus_volume::{BlockVolume, Extent, VolumeError as Neutral, VolumeSet};
+use cygnus_types::Acknowledged;
+use cygnus_volume::{BlockVolume, Extent, Terms, VolumeError as Neutral, VolumeSet};
 
 use crate::array::{Array, ArrayPeer};
 use crate::error::VolumeError;
@@ -34,6 +35,19 @@ impl BlockVolume for Volume {
 
     fn size(&self) -> u64 {
         self.size()
+    }
+
+    fn acknowledged(&self) -> Acknowledged {
+        self.acknowledged()
+    }
+
+    #[inline]
+    fn terms(&self) -> Option<Terms> {
+        self.terms()
+    }
+
+    async fn answerable(&self, terms: Terms) -> Result<(), Neutral> {
+        Ok(self.answerable(terms).await?)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::Suspicion;
 use cygnus_runtime::Capabilities;
-use cygnus_types::{BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
@@ -204,6 +204,8 @@ pub struct VolumeStatus {
     pub size: ByteSize,
     /// Data held.
     pub mapped: ByteSize,
+    /// Where a write is when it is answered.
+    pub acknowledged: Acknowledged,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
     pub lost: u64,
     /// Of a volume in doubt: what nobody knows the contents of, since parts of it were given up by force. It is unreadable
@@ -370,6 +372,7 @@ impl<'a> Overview<'a> {
                     name: v.name.clone(),
                     size: v.size(),
                     mapped: blocks(v.controller.held()),
+                    acknowledged: v.acknowledged(),
                     lost: v.lost(),
                     unknown: v
                         .controller

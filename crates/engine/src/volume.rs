@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_runtime::BufSlice;
-use cygnus_types::{BLOCK, ByteSize, Lba, VolumeId};
-use cygnus_volume::Extent;
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Lba, VolumeId};
+use cygnus_volume::{Extent, Terms};
 
 use crate::counters::count;
+use crate::durable::answer::Answerer;
 use crate::error::VolumeError;
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
@@ -26,6 +27,8 @@ pub struct Volume {
     state: Arc<VolumeState>,
     /// Of the blocks lost, those that flushes of this handle, and of its clones, have told of.
     told: Rc<Cell<u64>>,
+    /// The volume's level when this handle was made.
+    level: Acknowledged,
 }
 
 /// Extents being collected.
@@ -84,8 +87,8 @@ fn is_aligned(offset: u64, len: u64) -> bool {
 
 impl Volume {
     pub(crate) fn new(reactor: Rc<Reactor>, state: Arc<VolumeState>) -> Self {
-        let told = Rc::new(Cell::new(state.told()));
-        Self { reactor, state, told }
+        let (told, level) = (Rc::new(Cell::new(state.told())), state.acknowledged());
+        Self { reactor, state, told, level }
     }
 
     pub(crate) fn state(&self) -> &VolumeState {
@@ -110,6 +113,36 @@ impl Volume {
     /// Whether the volume was deleted or the array closed.
     pub fn is_gone(&self) -> bool {
         self.state.is_gone() || self.reactor.shared.is_closed()
+    }
+
+    /// Where a write is when it is answered. Whoever was told that nothing need be flushed is never told otherwise: a handle that
+    /// was made while the volume's level was [`Acknowledged::Durable`] keeps it.
+    #[inline]
+    pub fn acknowledged(&self) -> Acknowledged {
+        if self.level == Acknowledged::Durable { self.level } else { self.state.acknowledged() }
+    }
+
+    /// What a request that comes now must wait for before it is answered, once it has been taken: see [`Volume::answerable`].
+    #[inline]
+    pub fn terms(&self) -> Option<Terms> {
+        match self.acknowledged() {
+            Acknowledged::Memory => None,
+            level => Some(Terms { level, lost: self.state.lost() }),
+        }
+    }
+
+    /// Waits until writes, trims and zeroings may be answered that came under these terms and have ended.
+    ///
+    /// # Errors
+    /// As [`Volume::flush`]; [`VolumeError::Lost`] is told to each whose blocks may be among those lost.
+    pub fn answerable(&self, terms: Terms) -> Work<'_, Result<(), VolumeError>> {
+        Box::pin(async move {
+            Answerer::of(&self.reactor).until(terms.level).await?;
+            match self.state.lost().saturating_sub(terms.lost) {
+                0 => Ok(()),
+                blocks => Err(VolumeError::Lost { volume: self.state.name.clone(), blocks }),
+            }
+        })
     }
 
     fn check(&self, offset: u64, len: u64) -> Result<(), VolumeError> {
@@ -166,7 +199,8 @@ impl Volume {
         self.reactor.try_write_blocks(&self.state, Lba::containing(offset), data).map(Ok)
     }
 
-    /// Writes `data` at `offset`. Durable after the next [`Volume::flush`] that begins after this has ended.
+    /// Writes `data` at `offset`. Durable after the next [`Volume::flush`] that begins after this has ended; to be answered as
+    /// [`Volume::terms`] says.
     ///
     /// # Errors
     /// [`VolumeError::NoSpace`] when the array is full, [`VolumeError::Clogged`] when blocks that cannot be read keep its space,

@@ -1,8 +1,8 @@
 //! A volume as all reactors see it: its name and size, its controller, and what was lost of it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use cygnus_types::{BLOCK, ByteSize, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, VolumeId};
 
 use crate::lsa::Controller;
 
@@ -12,6 +12,7 @@ pub(crate) struct VolumeState {
     pub name: String,
     blocks: AtomicU64,
     gone: AtomicBool,
+    acknowledged: AtomicU8,
     /// Where its blocks are.
     pub controller: Controller,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
@@ -21,12 +22,13 @@ pub(crate) struct VolumeState {
 }
 
 impl VolumeState {
-    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize, controller: Controller) -> Self {
+    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize, level: Acknowledged, controller: Controller) -> Self {
         Self {
             id,
             name,
             blocks: AtomicU64::new(size.0 / BLOCK as u64),
             gone: AtomicBool::new(false),
+            acknowledged: AtomicU8::new(level as u8),
             controller,
             lost: AtomicU64::new(0),
             told: AtomicU64::new(0),
@@ -51,6 +53,16 @@ impl VolumeState {
 
     pub(crate) fn set_gone(&self) {
         self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Where a write is when it is answered.
+    #[inline]
+    pub(crate) fn acknowledged(&self) -> Acknowledged {
+        Acknowledged::from_byte(self.acknowledged.load(Ordering::Acquire)).expect("only levels are stored")
+    }
+
+    pub(crate) fn set_acknowledged(&self, level: Acknowledged) {
+        self.acknowledged.store(level as u8, Ordering::Release);
     }
 
     /// Blocks that were acknowledged and are lost with the caches of devices.

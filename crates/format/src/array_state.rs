@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 
 use crate::constants::{
     MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
@@ -249,6 +249,8 @@ pub struct VolumeDesc {
     /// Something that was durable has been given up: blocks that are not in the map may have held data. They are unreadable
     /// until they are written or discarded.
     pub in_doubt: bool,
+    /// When it answers what changes it. Arrays that update in place know only [`Acknowledged::Written`].
+    pub acknowledged: Acknowledged,
 }
 
 /// Where a checkpoint lies and what it covers.

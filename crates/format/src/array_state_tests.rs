@@ -44,6 +44,7 @@ pub(crate) fn tank() -> ArrayState {
         created_unix: 1_700_000_000,
         start_mib: 0,
         in_doubt: false,
+        acknowledged: Acknowledged::Memory,
     };
     let at = |group, segment| RootSegment {
         group: GroupId(group),
@@ -131,6 +132,7 @@ fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
             created_unix,
             start_mib: id,
             in_doubt: id % 2 == 1,
+            acknowledged: Acknowledged::ALL[id as usize % 3],
         });
         described.filter(|v| names.insert(v.name.clone())).collect()
     })

@@ -7,7 +7,7 @@
 //! The first block has the fixed header; tables of fixed-size records follow it without gaps, in the order of the
 //! counts in the header. The checksum covers the header and all tables, to the end of the last block.
 
-use cygnus_types::{BLOCK, GroupId, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, GroupId, MemberIx, SegmentId, Uuid, VolumeId};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -200,8 +200,10 @@ on_disk! {
         created_unix: U64,
         /// 1: blocks that are not in the map may have held data, and are unreadable; else 0
         in_doubt: u8,
+        /// a write is answered when it is: 0 in memory, 1 on the members, 2 durable there
+        acknowledged: u8,
         /// zero
-        reserved: [u8; 7],
+        reserved: [u8; 6],
         /// name: length byte, then text
         name: NameField<{ MAX_VOLUME_NAME + 1 }>,
     }
@@ -450,7 +452,8 @@ impl Superblock {
             size_bytes: U64::new(v.size_bytes),
             created_unix: U64::new(v.created_unix),
             in_doubt: u8::from(v.in_doubt),
-            reserved: [0; 7],
+            acknowledged: v.acknowledged as u8,
+            reserved: [0; 6],
             name: pack(&v.name),
         });
         append(bytes, state.roots.iter().flatten(), |r| RawRoot {
@@ -634,6 +637,8 @@ impl RawVolume {
             created_unix: self.created_unix.get(),
             start_mib: self.start_mib.get(),
             in_doubt: self.in_doubt == 1,
+            acknowledged: Acknowledged::from_byte(self.acknowledged)
+                .ok_or(SuperblockError::Malformed("level of acknowledgement"))?,
         })
     }
 }

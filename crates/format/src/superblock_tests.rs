@@ -1,6 +1,7 @@
 use super::*;
 use crate::SPARE;
 use crate::array_state::tests::any_state;
+use cygnus_types::Acknowledged;
 use proptest::prelude::*;
 
 fn any_superblock() -> impl Strategy<Value = Superblock> {
@@ -100,6 +101,7 @@ fn the_fullest_array_fits_in_its_slot() {
             created_unix: u64::MAX,
             start_mib: u32::MAX,
             in_doubt: false,
+            acknowledged: Acknowledged::Durable,
         })
         .collect();
     state.next_volume_id = MAX_VOLUMES as u32;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use cygnus_engine::{ArrayError, VolumeAdminError, Work};
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
-use cygnus_types::{BLOCK, ByteSize, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, VolumeId};
 
 use crate::array::Array;
 use crate::inner::{Inner, faulted};
@@ -113,8 +113,15 @@ impl Array {
                 let mut state = inner.ledger().state.borrow_mut();
                 let id = VolumeId(state.next_volume_id);
                 state.next_volume_id += 1;
-                let desc =
-                    VolumeDesc { id, name, size_bytes: size.0, created_unix: now_unix, start_mib, in_doubt: false };
+                let desc = VolumeDesc {
+                    id,
+                    name,
+                    size_bytes: size.0,
+                    created_unix: now_unix,
+                    start_mib,
+                    in_doubt: false,
+                    acknowledged: Acknowledged::Written,
+                };
                 state.volumes.push(desc.clone());
                 desc
             };
@@ -123,6 +130,26 @@ impl Array {
             inner.volumes.borrow_mut().push(volume.clone());
             Ok(Volume::new(inner.clone(), volume))
         })
+    }
+
+    /// Changes where a write of a volume is when it is answered: it stays where it is, for there is nothing else.
+    ///
+    /// # Errors
+    /// When there is none of that name, or another level is asked for.
+    pub fn set_acknowledged(&self, name: &str, level: Acknowledged) -> Result<(), VolumeAdminError> {
+        self.0.volume(name)?;
+        self.check_acknowledged(level)
+    }
+
+    /// Whether volumes can have this level of acknowledgement.
+    ///
+    /// # Errors
+    /// Which they have instead.
+    pub fn check_acknowledged(&self, level: Acknowledged) -> Result<(), VolumeAdminError> {
+        match level {
+            Acknowledged::Written => Ok(()),
+            other => Err(VolumeAdminError::OnlyWritten(other)),
+        }
     }
 
     /// Deletes a volume. What was in it stays on the devices until its space belongs to another one.

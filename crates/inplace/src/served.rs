@@ -1,6 +1,7 @@
 //! Volumes as protocols see them.
 
 use cygnus_runtime::BufSlice;
+use cygnus_types::Acknowledged;
 use cygnus_volume::{BlockVolume, Extent, VolumeError as Neutral, VolumeSet};
 
 use crate::array::Array;
@@ -31,6 +32,11 @@ impl BlockVolume for Volume {
 
     fn size(&self) -> u64 {
         self.size()
+    }
+
+    /// A write ends when the members have it.
+    fn acknowledged(&self) -> Acknowledged {
+        Acknowledged::Written
     }
 
     async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, Neutral> {

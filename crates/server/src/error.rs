@@ -167,7 +167,9 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
     match error {
         VolumeAdminError::Unknown(_) => ErrorKind::NotFound,
         VolumeAdminError::Exists(_) => ErrorKind::Exists,
-        VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } => ErrorKind::Invalid,
+        VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } | VolumeAdminError::OnlyWritten(_) => {
+            ErrorKind::Invalid
+        }
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
         VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,
         VolumeAdminError::Array(_) => ErrorKind::Failed,

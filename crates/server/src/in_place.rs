@@ -16,7 +16,7 @@ use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{ByteSize, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, MemberIx, Nanos};
 use cygnus_uring::Reactor;
 use std::rc::Rc;
 
@@ -58,8 +58,18 @@ impl Served for Array {
         told::volumes(&self.status(), connections)
     }
 
-    async fn create_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+    async fn create_volume(
+        &self,
+        name: &str,
+        size: ByteSize,
+        acknowledged: Option<Acknowledged>,
+    ) -> Result<(), VolumeAdminError> {
+        acknowledged.map_or(Ok(()), |level| self.check_acknowledged(level))?;
         self.create_volume(name, size, now_unix()).await.map(drop)
+    }
+
+    async fn set_acknowledged(&self, name: &str, level: Acknowledged) -> Result<(), VolumeAdminError> {
+        self.set_acknowledged(name, level)
     }
 
     async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {

@@ -17,7 +17,7 @@ use cygnus_host::devices::now_unix;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, MemberIx, Nanos};
 use cygnus_uring::Reactor;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -76,8 +76,17 @@ impl Served for Array {
         told::volumes(&self.status(), connections)
     }
 
-    async fn create_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
-        self.create_volume(name, size, now_unix()).await.map(drop)
+    async fn create_volume(
+        &self,
+        name: &str,
+        size: ByteSize,
+        acknowledged: Option<Acknowledged>,
+    ) -> Result<(), VolumeAdminError> {
+        self.create_volume_with(name, size, acknowledged.unwrap_or_default(), now_unix()).await.map(drop)
+    }
+
+    async fn set_acknowledged(&self, name: &str, level: Acknowledged) -> Result<(), VolumeAdminError> {
+        self.set_acknowledged(name, level).await
     }
 
     async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {

@@ -4,6 +4,7 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::nbd::{self, Request};
 use crate::pace::UNIT_BYTES;
+use cygnus_volume::Terms;
 
 /// Room counted for every reply besides its data: more than any header or error takes.
 pub(crate) const REPLY_COST: usize = 256;
@@ -17,6 +18,8 @@ pub(crate) struct Asked {
     pub(crate) share: Share,
     /// When it was parsed.
     pub(crate) started: Nanos,
+    /// What is to come true before it is answered, if it changes anything.
+    pub(crate) terms: Option<Terms>,
 }
 
 /// Memory for a request, until its reply is sent.

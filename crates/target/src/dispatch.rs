@@ -1,5 +1,6 @@
 //! What each command does to the volume, and how its outcome is told.
 
+use std::collections::VecDeque;
 use std::iter;
 use std::rc::Rc;
 
@@ -11,7 +12,8 @@ use crate::jobs::{Job, Lane, Work};
 use crate::nbd::{self, Agreed, Fault, Request};
 use crate::reads::{self, PIECE};
 use crate::transmission::{Transmission, WORKER};
-use cygnus_volume::{BlockVolume, Extent, Kind, VolumeError};
+use cygnus_types::Acknowledged;
+use cygnus_volume::{BlockVolume, Extent, Kind, Terms, VolumeError};
 
 /// Bytes considered for one answer to who asks what is mapped: a client asks on from where an answer ends.
 const STATUS_SPAN: u64 = 256 << 20;
@@ -55,7 +57,7 @@ impl<V: BlockVolume> Transmission<V> {
         share: Share,
         payload: &[u8],
     ) -> Result<(), EndReason> {
-        let asked = Asked { request, share, started: self.rt.now() };
+        let asked = Asked { request, share, started: self.rt.now(), terms: self.volume.terms() };
         if let Err(fault) = self.agreed.check(&request, self.volume.size()) {
             self.fail(&asked, fault);
             return Ok(());
@@ -81,8 +83,7 @@ impl<V: BlockVolume> Transmission<V> {
 
     async fn admit_write(self: &Rc<Self>, asked: Asked, payload: &[u8]) -> Result<(), EndReason> {
         match self.volume.try_write(asked.request.offset(), payload) {
-            Some(Ok(())) if asked.request.fua() => self.queue(Job { asked, work: Work::Durable }),
-            Some(Ok(())) => self.succeed(&asked),
+            Some(Ok(())) => self.taken(asked),
             Some(Err(error)) => self.fail(&asked, Fault::Volume(error)),
             None => {
                 let data = self.copy_of(payload).await?;
@@ -124,6 +125,7 @@ impl<V: BlockVolume> Transmission<V> {
                 return self.piece_is_done(&write);
             }
             (Work::Durable, _) => return self.make_durable(asked).await,
+            (Work::Answer(terms), _) => return self.answer_when(terms, asked).await,
             (Work::Write(data), _) => self.write_copy(offset, data).await.map_err(Fault::from),
             (_, Some(Kind::Trim)) => {
                 let trim = async |at, len| self.volume.trim(at, len).await;
@@ -141,8 +143,21 @@ impl<V: BlockVolume> Transmission<V> {
             (_, kind) => unreachable!("{kind:?} is never queued"),
         };
         match done {
-            Ok(()) if request.fua() => self.queue(Job { asked, work: Work::Durable }),
-            done => self.answer(&asked, done),
+            Ok(()) => self.taken(asked),
+            Err(fault) => self.fail(&asked, fault),
+        }
+    }
+
+    /// The volume has taken what a request changes: it is answered as soon as it may be.
+    #[inline]
+    pub(crate) fn taken(self: &Rc<Self>, asked: Asked) {
+        match asked.terms {
+            // What is durable when it is answered needs no flush of its own.
+            Some(terms) if !asked.request.fua() || terms.level == Acknowledged::Durable => {
+                self.queue(Job { asked, work: Work::Answer(terms) })
+            }
+            _ if asked.request.fua() => self.queue(Job { asked, work: Work::Durable }),
+            _ => self.succeed(&asked),
         }
     }
 
@@ -150,10 +165,22 @@ impl<V: BlockVolume> Transmission<V> {
     async fn make_durable(&self, asked: Asked) {
         let others = self.jobs(Lane::Durable).take_all();
         let flushed = self.volume.flush().await;
+        self.answer_all(asked, others, flushed).await;
+    }
+
+    /// Waits once for the terms of a request and of all that wait for theirs.
+    async fn answer_when(&self, terms: Terms, asked: Asked) {
+        let others = self.jobs(Lane::Answers).take_all();
+        let terms = others.iter().filter_map(|job| job.asked.terms).fold(terms, Terms::and);
+        let met = self.volume.answerable(terms).await;
+        self.answer_all(asked, others, met).await;
+    }
+
+    async fn answer_all(&self, asked: Asked, others: VecDeque<Job>, done: Result<(), VolumeError>) {
         for asked in iter::once(asked).chain(others.iter().map(|job| job.asked)) {
             // There may be thousands.
             self.take_turn(1).await;
-            self.answer(&asked, flushed.map_err(Fault::from));
+            self.answer(&asked, done.map_err(Fault::from));
         }
     }
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use cygnus_runtime::BufSlice;
-use cygnus_volume::Kind;
+use cygnus_volume::{Kind, Terms};
 
 use crate::asked::Asked;
 use crate::nbd::Fault;
@@ -30,6 +30,8 @@ pub(crate) enum Work {
     Piece(Rc<LongWrite>, u64, BufSlice),
     /// The effect is there, or there is none (FLUSH); all that was done before must become durable before the reply.
     Durable,
+    /// The effect is there; these terms must be met before the reply.
+    Answer(Terms),
 }
 
 /// Which queue a job goes to.
@@ -43,12 +45,15 @@ pub(crate) enum Lane {
     Long,
     /// What waits for a flush. One flush does for all that have come before it begins.
     Durable,
+    /// What waits for its terms. One wait does for all that have come before it begins; a second one begins meanwhile.
+    Answers,
     Others,
 }
 
 impl Lane {
     /// In the order of their numbers.
-    pub(crate) const ALL: [Lane; 5] = [Lane::Reads, Lane::LongReads, Lane::Long, Lane::Durable, Lane::Others];
+    pub(crate) const ALL: [Lane; 6] =
+        [Lane::Reads, Lane::LongReads, Lane::Long, Lane::Durable, Lane::Answers, Lane::Others];
 
     /// Most workers of its queue. What a client has in flight beyond that waits its turn.
     pub(crate) fn most_workers(self) -> u32 {
@@ -56,14 +61,17 @@ impl Lane {
             // The bits of the idle set.
             Lane::Reads | Lane::Others => u128::BITS,
             Lane::LongReads => 4,
+            Lane::Answers => 2,
             Lane::Long | Lane::Durable => 1,
         }
     }
 
     pub(crate) fn of(job: &Job) -> Lane {
         let request = &job.asked.request;
-        if matches!(job.work, Work::Durable) {
-            return Lane::Durable;
+        match job.work {
+            Work::Durable => return Lane::Durable,
+            Work::Answer(_) => return Lane::Answers,
+            Work::Whole | Work::Write(_) | Work::Piece(..) => {}
         }
         match request.kind() {
             Some(Kind::Read) if request.len() as usize > PIECE => Lane::LongReads,

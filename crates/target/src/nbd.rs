@@ -6,6 +6,7 @@ use std::ops::Range;
 use cygnus_nbd::{
     self as nbd, Catalogue, Command, Errno, ExportInfo, Next, Parsed, ReplyEncoder, ServerHandshake, wire,
 };
+use cygnus_types::Acknowledged;
 use cygnus_volume::{BlockVolume, Extent, Kind, VolumeError};
 
 use crate::exports::{Export, Exports};
@@ -246,6 +247,16 @@ impl Agreed {
     }
 }
 
+/// What a client is told of a volume. One that answers what is durable has no cache that anybody need flush, and does not offer
+/// to: a Linux client then takes it for write-through, and sends none. FUA says nothing new there, and is taken as before, so
+/// that who insists on it need not do without. A FLUSH that comes all the same is answered.
+fn flags(volume: &impl BlockVolume) -> u16 {
+    match volume.acknowledged() {
+        Acknowledged::Durable => wire::EXPORT_WRITABLE & !wire::EXPORT_SEND_FLUSH,
+        Acknowledged::Memory | Acknowledged::Written => wire::EXPORT_WRITABLE,
+    }
+}
+
 /// The exports as the negotiation sees them. Keeps what it opened last: the export the client then enters.
 struct Opener<'a, E: Exports> {
     exports: &'a E,
@@ -263,7 +274,7 @@ impl<E: Exports> Catalogue for Opener<'_, E> {
             name: export.name.clone(),
             description: export.description.clone(),
             size: export.volume.size(),
-            flags: wire::EXPORT_WRITABLE,
+            flags: flags(&export.volume),
         })
     }
 }

@@ -42,7 +42,7 @@ impl<V: BlockVolume> Transmission<V> {
         self.pace.asked(&self.handle.paced, units_for(request.len() as usize), false);
         let share = self.take_share(&Shares::one(REPLY_COST)).await?;
         input.consume(nbd::REQUEST_BYTES);
-        let asked = Asked { request, share, started: self.rt.now() };
+        let asked = Asked { request, share, started: self.rt.now(), terms: self.volume.terms() };
         let (unfinished, abandoned) = (Cell::new(1), Cell::new(false));
         let write = Rc::new(LongWrite { asked, unfinished, trouble: Cell::default(), abandoned });
         match self.agreed.check(&request, self.volume.size()) {
@@ -115,8 +115,7 @@ impl<V: BlockVolume> Transmission<V> {
         match write.trouble.take() {
             _ if write.abandoned.get() => self.give_room(asked.share.room),
             Some(fault) => self.fail(&asked, fault),
-            None if asked.request.fua() => self.queue(Job { asked, work: Work::Durable }),
-            None => self.succeed(&asked),
+            None => self.taken(asked),
         }
     }
 }

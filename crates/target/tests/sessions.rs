@@ -9,7 +9,7 @@ use cygnus_nbd::wire::*;
 use cygnus_nbd::{Command, Errno, Extent, Malformed};
 use cygnus_runtime::Peer;
 use cygnus_target::*;
-use cygnus_types::{Lba, Nanos};
+use cygnus_types::{Acknowledged, Lba, Nanos};
 use proptest::prelude::*;
 
 #[test]
@@ -107,6 +107,44 @@ fn flush_and_fua_reach_the_volume() {
             assert_eq!(client.ask(Command::Flush, 0, 0, 0).await, Answer::Done);
             assert_eq!(flushes(), 4);
             assert_eq!(world.volume.0.slow_writes.get(), if slow { 2 } else { 0 });
+        });
+    }
+}
+
+#[test]
+fn answers_wait_for_their_volume_and_share_what_they_wait_for() {
+    for (slow, level) in [(false, Acknowledged::Written), (true, Acknowledged::Written), (false, Acknowledged::Durable)]
+    {
+        let world = World::new();
+        world.run(async {
+            let volume = &world.volume.0;
+            volume.level.set(level);
+            volume.slow.set(slow);
+            volume.flushes_wait.set(true);
+            let mut client = world.client().await;
+            let flags = client.agreed.session.export.flags;
+            assert_eq!(
+                flags & EXPORT_SEND_FLUSH != 0,
+                level != Acknowledged::Durable,
+                "what needs no flush offers none"
+            );
+            for n in 0..100 {
+                client.start(Command::Write, 0, n * 4096, 4096, &[7; 4096]).await;
+            }
+            client.start(Command::Trim, 0, 0, 4096, &[]).await;
+            // A read is answered before them all.
+            let read = client.start(Command::Read, 0, 50 * 4096, 1, &[]).await;
+            assert!(matches!(client.next().await, Some((first, Answer::Data(_))) if first == read));
+            world.rt.sleep(Nanos::secs(1)).await;
+            world.volume.open_gate();
+            for _ in 0..101 {
+                assert_eq!(client.next().await.expect("an answer").1, Answer::Done);
+            }
+            assert_eq!(volume.waits.get(), 3, "one for each of the first two, one for all that came meanwhile");
+            assert_eq!(volume.flushes.get(), 0);
+            let done = client.write(0, b"b", CMD_FLAG_FUA).await;
+            let flushes = if level == Acknowledged::Durable { 0 } else { 1 };
+            assert_eq!((done, volume.flushes.get()), (Answer::Done, flushes), "what is durable needs no flush");
         });
     }
 }

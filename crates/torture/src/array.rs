@@ -8,7 +8,7 @@ use cygnus_engine::{
 };
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize};
 
 use crate::coverage;
 use crate::journal;
@@ -172,9 +172,9 @@ impl Array {
         Ok(VolumeHandle { volume, array: self.home.clone(), truth: truth.clone() })
     }
 
-    pub(crate) fn create_volume(&self, name: &str, size: u64) -> Change {
+    pub(crate) fn create_volume(&self, name: &str, size: u64, level: Acknowledged) -> Change {
         let (array, name) = (self.home.clone(), name.to_owned());
-        change(async move { array.create_volume(&name, ByteSize(size), 0).await.map(|_| ()) })
+        change(async move { array.create_volume_with(&name, ByteSize(size), level, 0).await.map(|_| ()) })
     }
 
     pub(crate) fn delete_volume(&self, name: &str) -> Change {
@@ -250,7 +250,13 @@ fn failure(error: VolumeError) -> Failure {
 }
 
 impl VolumeHandle {
-    async fn flush_if(&self, fua: bool) -> Result<(), Failure> {
+    /// Makes a change, and answers when that may be, as a server does.
+    async fn change(&self, change: impl Future<Output = Result<(), VolumeError>>, fua: bool) -> Result<(), Failure> {
+        let terms = self.volume.terms();
+        change.await.map_err(failure)?;
+        if let Some(terms) = terms {
+            self.volume.answerable(terms).await.map_err(failure)?;
+        }
         if fua { self.volume.flush().await.map_err(failure) } else { Ok(()) }
     }
 }
@@ -261,22 +267,23 @@ impl Target for VolumeHandle {
     }
 
     async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure> {
-        // As a server does: at once if that is possible, else by waiting.
-        match self.volume.try_write(offset, buf.bytes()) {
-            Some(done) => done.map_err(failure)?,
-            None => self.volume.write(offset, buf).await.map_err(failure)?,
-        }
-        self.flush_if(fua).await
+        let write = async {
+            // As a server does: at once if that is possible, else by waiting.
+            match self.volume.try_write(offset, buf.bytes()) {
+                Some(done) => done,
+                None => self.volume.write(offset, buf).await,
+            }
+        };
+        self.change(write, fua).await
     }
 
     async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure> {
         let allocate = (offset / BLOCK as u64).is_multiple_of(2);
-        self.volume.write_zeroes(offset, len, allocate).await.map_err(failure)?;
-        self.flush_if(fua).await
+        self.change(self.volume.write_zeroes(offset, len, allocate), fua).await
     }
 
     async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure> {
-        self.volume.trim(offset, len).await.map_err(failure)
+        self.change(self.volume.trim(offset, len), false).await
     }
 
     async fn flush(&self) -> Result<(), Failure> {

@@ -100,11 +100,11 @@ impl Shared {
         self.oracle.borrow_mut().lose_power(at, what);
     }
 
-    /// Every client died, and nothing that was acknowledged with it.
-    pub(crate) fn process_was_killed(&self, at: Nanos) {
+    /// Every client died, and no device has lost what it had taken; what was on its way there is `kept` or not.
+    pub(crate) fn process_was_killed(&self, at: Nanos, kept: bool) {
         self.working.set(0);
         self.stop.set(false);
-        self.oracle.borrow_mut().lose_process(at);
+        self.oracle.borrow_mut().lose_process(at, kept);
     }
 
     /// Starts a task that counts as working until it ends.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use cygnus_types::{BLOCK, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, Nanos};
 
 use crate::block::{Block, Change, Ending};
 use crate::content::{self, Content, Place, Version};
@@ -38,7 +38,8 @@ pub(crate) struct Ticket {
     pub(crate) len: u64,
     pub(crate) version: Version,
     kind: Kind,
-    fua: bool,
+    /// Whether it is durable when it is answered.
+    durable: bool,
     /// The blocks that it touches, and its number among the writes of each.
     numbers: Vec<(u64, u32)>,
     began: u64,
@@ -63,6 +64,8 @@ impl fmt::Display for Violation {
 
 struct Volume {
     size: u64,
+    /// Where a write is when it is answered.
+    level: Acknowledged,
     /// Those that may ever have held anything; all others are zeros.
     blocks: BTreeMap<u64, Block>,
     /// Start of the last flush that completed.
@@ -94,6 +97,24 @@ impl Volume {
 
     fn block(&mut self, number: u64) -> &mut Block {
         self.blocks.entry(number).or_default()
+    }
+
+    fn lose_process(&mut self, now: u64) {
+        self.blocks.values_mut().for_each(|block| block.lose_process(now));
+        self.reads.clear();
+    }
+
+    fn lose_power(&mut self, now: u64) {
+        for block in self.blocks.values_mut() {
+            block.lose_power(self.flushed, now);
+        }
+        self.flushed = now;
+        self.reads.clear();
+        self.forgone.lose_power();
+        // Nobody is left to be told of what was lost before.
+        for exposed in self.exposed.values_mut() {
+            (exposed.told, exposed.replaced) = (true, None);
+        }
     }
 
     /// Blocks of a volume that is not too large to look at each, else those that may hold anything.
@@ -129,11 +150,12 @@ impl Oracle {
     }
 
     /// A new volume of `size` bytes, all zeros; the answer is its number in this run.
-    pub(crate) fn create(&mut self, size: u64) -> u32 {
+    pub(crate) fn create(&mut self, size: u64, level: Acknowledged) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
         let volume = Volume {
             size,
+            level,
             blocks: BTreeMap::new(),
             flushed: 0,
             reads: Vec::new(),
@@ -215,15 +237,16 @@ impl Oracle {
             Kind::Trim => state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block)),
             _ => blocks_of(offset, len).for_each(|n| begin(n, state.block(n))),
         }
-        Ticket { volume, offset, len, version, kind, fua, numbers, began: now }
+        let durable = fua || state.level == Acknowledged::Durable;
+        Ticket { volume, offset, len, version, kind, durable, numbers, began: now }
     }
 
     /// The request has ended.
     pub(crate) fn end(&mut self, ticket: &Ticket, ending: Ending, at: Nanos) {
         let now = self.tick();
-        let durable = ticket.fua && ending == Ending::Done;
+        let durable = ticket.durable && ending == Ending::Done;
         let bytes = ticket.offset..ticket.offset + ticket.len;
-        let fua = if ticket.fua { " FUA" } else { "" };
+        let fua = if ticket.durable { " durable" } else { "" };
         let what = match ticket.kind {
             Kind::Write => format!("write v{}{fua} {ending:?}", ticket.version),
             kind => format!("{kind:?}{fua} {ending:?}"),
@@ -371,38 +394,31 @@ impl Oracle {
         self.volumes.values().all(|volume| volume.exposed.is_empty() && volume.forgone.gone().next().is_none())
     }
 
-    /// The process was killed, and what it had acknowledged has outlasted it.
-    pub(crate) fn lose_process(&mut self, at: Nanos) {
+    /// The process was killed, and no device has lost what it had taken. What volumes had acknowledged that answer when the
+    /// members have it is there; what others had, if it is `kept`.
+    pub(crate) fn lose_process(&mut self, at: Nanos, kept: bool) {
         let now = self.tick();
         let numbers: Vec<u32> = self.volumes.keys().copied().collect();
-        for volume in self.volumes.values_mut() {
-            volume.blocks.values_mut().for_each(|block| block.lose_process(now));
-            volume.reads.clear();
-        }
-        for volume in numbers {
-            self.tell(at, volume, 0..0, "process killed, all is kept".into());
+        for number in numbers {
+            let volume = self.volume(number);
+            let keeps = kept || volume.level >= Acknowledged::Written;
+            if keeps {
+                volume.lose_process(now)
+            } else {
+                volume.lose_power(now)
+            }
+            let what = if keeps { "process killed, all is kept" } else { "process killed" };
+            self.tell(at, number, 0..0, what.into());
         }
     }
 
     /// Power was cut, or the process killed: whatever was not durable may be gone.
     pub(crate) fn lose_power(&mut self, at: Nanos, what: &str) {
         let now = self.tick();
-        let mut lines = Vec::new();
-        for (number, volume) in &mut self.volumes {
-            for block in volume.blocks.values_mut() {
-                block.lose_power(volume.flushed, now);
-            }
-            volume.flushed = now;
-            volume.reads.clear();
-            volume.forgone.lose_power();
-            // Nobody is left to be told of what was lost before.
-            for exposed in volume.exposed.values_mut() {
-                (exposed.told, exposed.replaced) = (true, None);
-            }
-            lines.push(*number);
-        }
-        for volume in lines {
-            self.tell(at, volume, 0..0, what.to_owned());
+        let numbers: Vec<u32> = self.volumes.keys().copied().collect();
+        for number in numbers {
+            self.volume(number).lose_power(now);
+            self.tell(at, number, 0..0, what.to_owned());
         }
     }
 

@@ -6,6 +6,7 @@
 //! the story carries.
 
 mod absent;
+mod ack;
 mod away;
 mod beyond;
 mod decay;
@@ -28,7 +29,7 @@ mod tier;
 
 use cygnus_format::Geometry;
 use cygnus_policy::{ParityPlacement, Preset};
-use cygnus_types::Nanos;
+use cygnus_types::{Acknowledged, Nanos};
 
 pub(crate) use away::{Absent, Force, Passing, Sort};
 pub(crate) use decay::{Beyond, Decay, Part};
@@ -49,6 +50,8 @@ pub struct Story {
     pub(crate) shape: Shape,
     /// Volumes made at the start: name and size in blocks.
     pub(crate) volumes: Vec<(String, u64)>,
+    /// Levels of acknowledgement of volumes of these names, whenever they are made. All others answer from memory.
+    pub(crate) levels: Vec<(String, Acknowledged)>,
     pub(crate) cycles: Vec<Cycle>,
     /// Devices that are gone for good when all is over; what can still be had of the volumes is salvaged. None: it is not.
     pub(crate) salvage: Vec<usize>,

@@ -170,3 +170,8 @@ fn remains_of_a_killed_process_that_stay_behind() {
 fn what_is_replaced_and_counted_on() {
     is_caught(Bug::ReplacedCountsOn, Tier::Plain, SHORT);
 }
+
+#[test]
+fn answers_that_come_too_early() {
+    is_caught(Bug::AnswersTooEarly, Tier::Plain, SHORT);
+}

@@ -4,6 +4,7 @@
 //! Nothing here does I/O, allocates in a hot path or knows the on-disk layout; the arithmetic that turns a
 //! [`Pba`] into a device and an offset belongs to `cygnus-format`'s geometry.
 
+mod acknowledged;
 mod address;
 mod counted;
 mod ids;
@@ -14,6 +15,7 @@ mod size;
 mod uuid;
 pub mod zeros;
 
+pub use acknowledged::{Acknowledged, ParseAcknowledgedError};
 pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
 pub use counted::{Counted, counted};
 pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};

@@ -5,11 +5,14 @@
 
 mod error;
 mod request;
+mod terms;
 
 use cygnus_runtime::BufSlice;
+use cygnus_types::Acknowledged;
 
 pub use error::VolumeError;
 pub use request::{Kind, Request, Tap};
+pub use terms::Terms;
 
 /// A run of bytes that are all stored, or all not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,22 @@ pub trait BlockVolume: Clone + 'static {
     /// Size in bytes; changes when the volume is resized.
     fn size(&self) -> u64;
 
+    /// Where a write is when it is answered. What a client was told when it connected stays true for it.
+    fn acknowledged(&self) -> Acknowledged;
+
+    /// What a request that comes now, once the volume has taken what it changes, must wait for with
+    /// [`BlockVolume::answerable`] before it is answered; `None`: nothing.
+    fn terms(&self) -> Option<Terms> {
+        None
+    }
+
+    /// Waits until requests may be answered that came under these terms, or [together](Terms::and) under these, and that the
+    /// volume has taken. One call does for many of them.
+    async fn answerable(&self, terms: Terms) -> Result<(), VolumeError> {
+        let _ = terms;
+        Ok(())
+    }
+
     /// Says that a request for `offset` will follow soon. Costs next to nothing, and may make that request faster.
     fn announce(&self, offset: u64) {
         let _ = offset;
@@ -54,7 +73,8 @@ pub trait BlockVolume: Clone + 'static {
     /// data; part of it may have been taken.
     fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>>;
 
-    /// Takes a write. Once this returns, reads see the data; it is durable after a later [`BlockVolume::flush`].
+    /// Takes a write. Once this returns, reads see the data; it is durable after a later [`BlockVolume::flush`], and to be
+    /// answered as [`BlockVolume::terms`] says. So are trims and zeroings.
     async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError>;
 
     /// The call is a cut: every write, trim and zeroing of this volume (by whichever client) that ended before it is durable

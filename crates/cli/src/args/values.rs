@@ -3,7 +3,7 @@
 use cygnus_format::MAX_VOLUME_NAME;
 use cygnus_host::{ArrayName, BadName};
 use cygnus_policy::LatencyRule;
-use cygnus_types::{BLOCK, ByteSize, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Nanos};
 use serde::Deserialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -54,6 +54,24 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
+    }
+}
+
+/// What can be changed about a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// `ack=LEVEL`: where a write is when it is answered.
+    Ack(Acknowledged),
+}
+
+impl FromStr for Setting {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some(("ack", level)) => level.parse().map(Self::Ack).map_err(|error| ValueError(format!("{error}"))),
+            _ => bad(format!("'{text}': use ack=memory, ack=written or ack=durable")),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! `cygnus volume ...`
 
-use super::values::{Size, VolumeName, parse_whole_blocks};
+use super::values::{Setting, Size, VolumeName, parse_whole_blocks};
 use clap::Subcommand;
 use cygnus_host::ArrayName;
+use cygnus_types::Acknowledged;
 
 /// The verbs of a volume.
 #[derive(Debug, Subcommand)]
@@ -18,6 +19,29 @@ pub enum VolumeCommand {
         /// Its size, a multiple of 4 KiB
         #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
         size: Size,
+        /// Where a write is when it is answered: 'memory', 'written' or 'durable'
+        ///
+        /// memory: the machine going down loses what no flush has covered, a killed server nothing. written: on the members;
+        /// only members that lose power lose what no flush has covered. durable: flushed there; nothing is lost, and clients
+        /// need not flush. 'memory' if left out; arrays that update in place have 'written' only.
+        #[arg(long, value_name = "LEVEL")]
+        ack: Option<Acknowledged>,
+    },
+    /// Change when a volume answers
+    ///
+    /// ack=memory: a write is answered from memory; the machine going down loses what no flush has covered, a killed server
+    /// nothing. ack=written: answered when the members have it; only members that lose power lose what no flush has covered.
+    /// ack=durable: answered when it is flushed there; nothing is lost, and clients need not flush. From the end of the command
+    /// on what was answered before is as safe. Clients that were connected while it was 'durable' keep that until they connect
+    /// again.
+    #[command(after_help = "Example:\n  cygnus volume set tank/vol0 ack=written")]
+    Set {
+        /// The volume
+        #[arg(value_name = "ARRAY/VOLUME")]
+        volume: VolumeName,
+        /// What to change: ack=memory, ack=written or ack=durable
+        #[arg(value_name = "ack=LEVEL")]
+        setting: Setting,
     },
     /// List the volumes of an array
     List {

@@ -14,7 +14,7 @@ use cygnus_host::members::Assembly;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_server::status::growth;
-use cygnus_types::{ByteSize, Nanos, Uuid};
+use cygnus_types::{Acknowledged, ByteSize, Nanos, Uuid};
 use cygnus_uring::{Access, Device};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,11 +95,30 @@ impl Opened<'_> {
         }
     }
 
-    /// Makes a volume.
-    pub async fn create_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError> {
+    /// Makes a volume, with a level of acknowledgement or the usual one.
+    pub async fn create_volume(
+        &self,
+        name: &str,
+        size: ByteSize,
+        acknowledged: Option<Acknowledged>,
+    ) -> Result<(), VolumeAdminError> {
         match self {
-            Self::Log(array) => array.create_volume(name, size, now_unix()).await.map(drop),
-            Self::InPlace(array) => array.create_volume(name, size, now_unix()).await.map(drop),
+            Self::Log(array) => {
+                let level = acknowledged.unwrap_or_default();
+                array.create_volume_with(name, size, level, now_unix()).await.map(drop)
+            }
+            Self::InPlace(array) => {
+                acknowledged.map_or(Ok(()), |level| array.check_acknowledged(level))?;
+                array.create_volume(name, size, now_unix()).await.map(drop)
+            }
+        }
+    }
+
+    /// Changes where a write of a volume is when it is answered.
+    pub async fn set_acknowledged(&self, name: &str, level: Acknowledged) -> Result<(), VolumeAdminError> {
+        match self {
+            Self::Log(array) => array.set_acknowledged(name, level).await,
+            Self::InPlace(array) => array.set_acknowledged(name, level),
         }
     }
 

@@ -1,12 +1,13 @@
 //! `cygnus volume ...`: by the running `serve` if there is one, else on the array itself.
 
 use super::{Context, status};
-use crate::args::values::VolumeName;
+use crate::args::values::{Setting, VolumeName};
 use crate::args::volume::VolumeCommand;
 use crate::backend::{self, Opened};
 use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::output::LogLines;
+use cygnus_control::ack::Ack;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
 use cygnus_control::status::VolumeStatus;
@@ -14,7 +15,7 @@ use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
 use cygnus_server::check_shrink;
 use cygnus_server::status::stopped;
-use cygnus_types::ByteSize;
+use cygnus_types::{Acknowledged, ByteSize};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ use std::sync::Arc;
 pub fn run(command: VolumeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         VolumeCommand::List { name } => list(&name, context),
-        VolumeCommand::Create { volume, size } => create(&volume, size.0, context),
+        VolumeCommand::Create { volume, size, ack } => create(&volume, size.0, ack, context),
+        VolumeCommand::Set { volume, setting: Setting::Ack(level) } => set(&volume, level, context),
         VolumeCommand::Resize { volume, size, shrink, yes } => resize(&volume, size.0, shrink, yes, context),
         VolumeCommand::Delete { volume, yes, force } => delete(&volume, yes, force, context),
     }
@@ -34,7 +36,7 @@ struct Volumes {
     volumes: Vec<VolumeStatus>,
 }
 
-/// What `volume create`, `resize` and `delete` answer.
+/// What `volume create`, `set`, `resize` and `delete` answer.
 #[derive(Debug, Serialize)]
 struct Changed {
     array: String,
@@ -46,6 +48,9 @@ struct Changed {
     /// Its size now; absent if it is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     size_bytes: Option<u64>,
+    /// Where a write is when it is answered, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ack: Option<Ack>,
 }
 
 impl Changed {
@@ -55,6 +60,7 @@ impl Changed {
             volume: name.volume.clone(),
             size_before_bytes: before.map(ByteSize::bytes),
             size_bytes: now.map(ByteSize::bytes),
+            ack: None,
         }
     }
 }
@@ -102,13 +108,21 @@ fn change(
     backend::with_either(&assembly, Arc::new(LogLines::details(context.output)), work)
 }
 
-fn create(volume: &VolumeName, size: ByteSize, context: &Context) -> Result<(), Failure> {
-    let name = volume.volume.clone();
-    let request = Request::VolumeCreate { name: name.clone(), size: size.0 };
-    change(context, &volume.array, request, async |array| Ok(array.create_volume(&name, size).await?))?;
+fn create(volume: &VolumeName, size: ByteSize, level: Option<Acknowledged>, context: &Context) -> Result<(), Failure> {
+    let (name, ack) = (volume.volume.clone(), level.map(Ack));
+    let request = Request::VolumeCreate { name: name.clone(), size: size.0, ack };
+    change(context, &volume.array, request, async |array| Ok(array.create_volume(&name, size, level).await?))?;
     warn_of_size(volume, size, context);
     let sentence = format!("Created volume {volume} of {size}; its NBD export name is '{name}'.");
-    context.output.done(&Changed::new(volume, None, Some(size)), &sentence)
+    context.output.done(&Changed { ack, ..Changed::new(volume, None, Some(size)) }, &sentence)
+}
+
+fn set(volume: &VolumeName, level: Acknowledged, context: &Context) -> Result<(), Failure> {
+    let (name, size) = (volume.volume.clone(), size_of(volume, context)?);
+    let request = Request::VolumeSet { name: name.clone(), ack: Ack(level) };
+    change(context, &volume.array, request, async |array| Ok(array.set_acknowledged(&name, level).await?))?;
+    let sentence = format!("{volume} is {level} now: {}.", level.may_lose());
+    context.output.done(&Changed { ack: Some(Ack(level)), ..Changed::new(volume, Some(size), Some(size)) }, &sentence)
 }
 
 /// A volume may be larger than all that its array can hold; somebody who does not mean that should hear of it.

@@ -1,8 +1,10 @@
 //! What people get to read, as whole pages.
 
 use super::*;
+use crate::ack::Ack;
 use crate::scrub::ScrubStatus;
 use crate::status::*;
+use cygnus_types::Acknowledged;
 
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
@@ -78,6 +80,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             size_bytes: 4 << 30,
             used_bytes: Some(80 << 20),
             connections: 2,
+            ack: Ack(Acknowledged::Written),
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,
@@ -99,6 +102,7 @@ fn blocks_that_are_lost_are_told_of() {
         size_bytes: 4 << 30,
         used_bytes: None,
         connections: 0,
+        ack: Ack::default(),
         lost_blocks: 3,
         in_doubt: false,
         unreadable_bytes: None,
@@ -133,8 +137,8 @@ MEMBER  R-GROUP  STATE    SIZE   READ  WRITTEN  READING  WRITING  P99  LATE AT  
      4        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d4
      5        1  online  1 GiB  3 MiB    5 MiB  12 MB/s  40 MB/s    -        -       0  /srv/d5
 
-VOLUME      SIZE    USED  CLIENTS
-tank/vol0  4 GiB  80 MiB        2
+VOLUME      SIZE    USED  CLIENTS  ACK
+tank/vol0  4 GiB  80 MiB        2  written
 ";
     assert_eq!(array(&tank(&[]), Paint::Plain), expect);
 }

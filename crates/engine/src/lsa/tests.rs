@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Place};
 use cygnus_parity::checksum::crc32c;
-use cygnus_types::{ByteSize, GroupId, Lba, Pba, SegmentId, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Pba, SegmentId, VolumeId};
 
 use super::{Controllers, MapRule, PageReader, PageWriter, Publish};
 use crate::space::held::Held;
@@ -35,7 +35,13 @@ impl Ground {
 
     fn volume(&self) -> VolumeState {
         let id = VolumeId(7);
-        VolumeState::new(id, "v".into(), ByteSize::of_blocks(BLOCKS), self.controllers.controller(id, false))
+        VolumeState::new(
+            id,
+            "v".into(),
+            ByteSize::of_blocks(BLOCKS),
+            Acknowledged::Memory,
+            self.controllers.controller(id, false),
+        )
     }
 
     /// A block in the nth segment, which the pool counts when a stripe is closed.

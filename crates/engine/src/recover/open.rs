@@ -374,7 +374,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
 fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {
     let make = |v: &cygnus_format::VolumeDesc| {
         let controller = controllers.controller(v.id, v.in_doubt);
-        Arc::new(VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), controller))
+        Arc::new(VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), v.acknowledged, controller))
     };
     state.volumes.iter().map(make).collect()
 }

@@ -70,6 +70,9 @@ impl Replicator {
     /// Waits until all that clients had written here before this call is on the members, in stripes or in copies. One round
     /// serves all who ask before it begins.
     pub(crate) async fn settle(&self) {
+        if !self.reactor.shared.is_two_phase() {
+            return self.reactor.drain(&[Lane::Clients]).await;
+        }
         self.reactor.settling.next(&self.reactor.rt, || self.clone().settle_now()).await;
     }
 
@@ -88,14 +91,16 @@ impl Replicator {
 
     /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only copies make safe.
     pub(crate) async fn settle_for(&self, round: u64, closes: bool) {
-        if !self.reactor.shared.is_two_phase() {
-            return self.reactor.drain(&[Lane::Clients]).await;
-        }
         if closes {
             self.close();
         }
         self.settle().await;
-        self.reactor.transient.borrow_mut().asked_by_flush(round);
+        let shared = &self.reactor.shared;
+        if shared.is_two_phase() {
+            let mut transient = self.reactor.transient.borrow_mut();
+            transient.learn(shared.durable(), shared.flushes.ended());
+            transient.asked_by_flush(round);
+        }
     }
 
     fn close(&self) {
@@ -149,8 +154,11 @@ impl Replicator {
         let blocks = then.slots - done.slots;
         let wanted = self.wanted(stripe, done.slots, blocks);
         let part = shared.transient_part(self.reactor.index());
-        let (durable, flushed) = (shared.durable(), shared.flushes.ended());
-        let (numbers, places) = self.reactor.transient.borrow_mut().take(&part, &wanted, durable, flushed)?;
+        let (numbers, places) = {
+            let mut transient = self.reactor.transient.borrow_mut();
+            transient.learn(shared.durable(), shared.flushes.ended());
+            transient.take(&part, &wanted)?
+        };
         let (entries, image) = self.image(stripe, done.slots, then.slots);
         let backup = Backup {
             array_tag: shared.array_tag,

@@ -97,7 +97,7 @@ impl Transient {
     }
 
     /// Stripes below `durable` are durable, and so is what flushes before `flushed` covered, that one too.
-    fn learn(&mut self, durable: u64, flushed: u64) {
+    pub(crate) fn learn(&mut self, durable: u64, flushed: u64) {
         while let Some(&(_, below)) = self.asked.front().filter(|(round, _)| *round <= flushed) {
             self.durable = self.durable.max(below);
             self.asked.pop_front();
@@ -115,16 +115,9 @@ impl Transient {
         self.listed.front().map_or(self.next, |of| of.number)
     }
 
-    /// Takes room for a backup: so many blocks in the areas of these members, of which this reactor's part is `part`. `durable`
-    /// stripes and `flushed` rounds have become known since. `None`: some member has no room now.
-    pub(crate) fn take(
-        &mut self,
-        part: &Range<u32>,
-        wanted: &[(MemberIx, u32)],
-        durable: u64,
-        flushed: u64,
-    ) -> Option<(Numbers, Vec<u32>)> {
-        self.learn(durable, flushed);
+    /// Takes room for a backup: so many blocks in the areas of these members, of which this reactor's part is `part`. `None`: some
+    /// member has no room now.
+    pub(crate) fn take(&mut self, part: &Range<u32>, wanted: &[(MemberIx, u32)]) -> Option<(Numbers, Vec<u32>)> {
         let mut places = Vec::with_capacity(wanted.len());
         for &(member, blocks) in wanted {
             let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
@@ -163,7 +156,8 @@ mod tests {
         durable: u64,
         flushed: u64,
     ) -> Option<(Numbers, u32)> {
-        let (numbers, places) = transient.take(part, &[(MemberIx(3), blocks)], durable, flushed)?;
+        transient.learn(durable, flushed);
+        let (numbers, places) = transient.take(part, &[(MemberIx(3), blocks)])?;
         transient.is_whole(numbers.number);
         Some((numbers, places[0]))
     }
@@ -188,7 +182,7 @@ mod tests {
     fn what_not_every_member_took_is_not_called_durable() {
         let (part, mut t) = (0..100, Transient::default());
         one(&mut t, &part, 1, 0, 0).unwrap();
-        t.take(&part, &[(MemberIx(3), 1)], 0, 0).unwrap();
+        t.take(&part, &[(MemberIx(3), 1)]).unwrap();
         t.asked_by_flush(1);
         let (numbers, _) = one(&mut t, &part, 1, 0, 1).unwrap();
         assert_eq!(numbers.durable, 1);

@@ -84,6 +84,13 @@ impl Opened {
         Self::open(world, disks)
     }
 
+    /// The process is killed in this moment, and the array opened again.
+    pub fn after_a_kill(self) -> Self {
+        let (world, disks) = (self.world.clone(), self.disks.clone());
+        drop(self);
+        Self::open(world, disks)
+    }
+
     /// The volume as a reactor has it.
     pub fn volume(&self, reactor: usize) -> Volume {
         let volume = if reactor == 0 { self.array.volume("v") } else { self.peers[reactor - 1].volume("v") };

@@ -10,7 +10,7 @@ use cygnus_engine::ArrayHealth;
 use cygnus_format::MemberState;
 use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::{MemberStatus, OpenReport, Status};
-use cygnus_types::{BLOCK, GroupId};
+use cygnus_types::{Acknowledged, BLOCK, GroupId};
 
 /// A served array's status.
 pub fn status(array: &Status, report: &OpenReport, serving: Serving<'_>) -> ArrayStatus {
@@ -116,7 +116,7 @@ pub fn volumes(array: &Status, connections: &dyn Fn(&str) -> u32) -> Vec<VolumeS
     let one = |volume: &cygnus_inplace::VolumeStatus| VolumeStatus {
         used_bytes: Some(volume.size.0),
         connections: connections(&volume.name),
-        ..VolumeStatus::bare(&volume.name, volume.id, volume.size)
+        ..VolumeStatus::bare(&volume.name, volume.id, volume.size, Acknowledged::Written)
     };
     by_name(array.volumes.iter().map(one).collect())
 }

@@ -71,7 +71,7 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: &dyn Fn(&str) -
         lost_blocks: volume.lost,
         in_doubt: volume.unknown.is_some(),
         unreadable_bytes: volume.unknown.map(|size| size.0),
-        ..VolumeStatus::bare(&volume.name, volume.id, volume.size)
+        ..VolumeStatus::bare(&volume.name, volume.id, volume.size, volume.acknowledged)
     };
     by_name(engine.volumes.iter().map(one).collect())
 }

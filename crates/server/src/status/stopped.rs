@@ -3,10 +3,10 @@
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
 use cygnus_engine::usable_bytes;
-use cygnus_format::{GroupState, MemberDesc, MemberState};
+use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
-use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, MemberIx};
 
 /// What the superblocks of a stopped array tell.
 pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
@@ -94,9 +94,13 @@ fn live_bytes(state: &cygnus_format::ArrayState) -> Option<u64> {
 
 /// The volumes as the superblock lists them, by name.
 pub fn volumes(assembly: &Assembly) -> Vec<VolumeStatus> {
-    let one = |volume: &cygnus_format::VolumeDesc| VolumeStatus {
+    let level = |volume: &VolumeDesc| match assembly.newest.state.in_place {
+        Some(_) => Acknowledged::Written,
+        None => volume.acknowledged,
+    };
+    let one = |volume: &VolumeDesc| VolumeStatus {
         in_doubt: volume.in_doubt,
-        ..VolumeStatus::bare(&volume.name, volume.id, ByteSize(volume.size_bytes))
+        ..VolumeStatus::bare(&volume.name, volume.id, ByteSize(volume.size_bytes), level(volume))
     };
     by_name(assembly.newest.state.volumes.iter().map(one).collect())
 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use cygnus_runtime::{BufSlice, Event};
 use cygnus_target::{Export, Exports};
-use cygnus_types::{BLOCK, Lba, VolumeId};
-use cygnus_volume::{BlockVolume, Extent, VolumeError};
+use cygnus_types::{Acknowledged, BLOCK, Lba, VolumeId};
+use cygnus_volume::{BlockVolume, Extent, Terms, VolumeError};
 
 /// Blocks looked at for extents in one go.
 const LOOKS: usize = 1024;
@@ -34,6 +34,10 @@ pub struct Ram {
     pub flushes_wait: Cell<bool>,
     /// Writes of the waiting path wait at the gate, too.
     pub writes_wait: Cell<bool>,
+    /// Where a write is when it is answered; beyond memory answers wait at the gate while flushes do.
+    pub level: Cell<Acknowledged>,
+    /// Waits for answers.
+    pub waits: Cell<u64>,
     shrink_to: Cell<Option<usize>>,
 }
 
@@ -103,6 +107,23 @@ impl BlockVolume for RamVolume {
 
     fn size(&self) -> u64 {
         self.0.bytes.borrow().len() as u64
+    }
+
+    fn acknowledged(&self) -> Acknowledged {
+        self.0.level.get()
+    }
+
+    fn terms(&self) -> Option<Terms> {
+        let level = self.0.level.get();
+        (level != Acknowledged::Memory).then_some(Terms { level, lost: 0 })
+    }
+
+    async fn answerable(&self, _terms: Terms) -> Result<(), VolumeError> {
+        self.0.waits.set(self.0.waits.get() + 1);
+        while self.0.flushes_wait.get() {
+            self.0.gate.wait().await;
+        }
+        if self.0.gone.get() { Err(VolumeError::Gone) } else { Ok(()) }
     }
 
     async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {

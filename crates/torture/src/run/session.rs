@@ -115,7 +115,7 @@ impl Run<'_> {
 
     pub(super) fn power_went_while_opening(&mut self) {
         journal::tell(format!("{} power cut while opening", self.world.now()));
-        if self.machine.is_some() {
+        if self.machine.is_some() || !self.story.levels.is_empty() {
             // What the process before had acknowledged may not have been on the devices yet.
             self.shared.power_was_cut(self.world.now(), "power cut while opening");
         }
@@ -124,12 +124,12 @@ impl Run<'_> {
         self.world.restore_power();
     }
 
-    /// Whether all that was acknowledged must be there although the process is killed: it outlasts that, no device has lost
-    /// what it had taken, and enough of them are there when the array is opened again.
-    fn outlasts_the_process(&self, cycle: &Cycle) -> bool {
+    /// Whether all that devices had taken is there when the array is opened again: none has lost what it had taken, and enough of
+    /// them are there.
+    fn devices_keep_what_they_took(&self, cycle: &Cycle) -> bool {
         let forgets = cycle.passing.iter().any(|(_, trouble)| trouble.sort == Sort::Unpowered);
         let is_plain = self.shared.oracle.borrow().is_plain();
-        self.machine.is_some() && is_plain && !forgets && !self.ruined && !self.is_doomed
+        is_plain && !forgets && !self.ruined && !self.is_doomed
     }
 
     pub(super) fn finish(&mut self, session: Session, cycle: &Cycle) -> Result<(), String> {
@@ -142,9 +142,10 @@ impl Run<'_> {
                 journal::tell(format!("{} process killed", self.world.now()));
                 self.tally.kills += 1;
                 self.drop_session(session);
-                if self.outlasts_the_process(cycle) && !power_too {
-                    self.tally.kept += 1;
-                    self.shared.process_was_killed(self.world.now());
+                if self.devices_keep_what_they_took(cycle) && !power_too {
+                    let kept = self.machine.is_some();
+                    self.tally.kept += u64::from(kept);
+                    self.shared.process_was_killed(self.world.now(), kept);
                 } else {
                     self.shared.power_was_cut(self.world.now(), "process killed");
                 }

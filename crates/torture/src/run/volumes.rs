@@ -27,7 +27,9 @@ impl Run<'_> {
         journal::tell(format!("{} {change}", self.world.now()));
         self.tally.administered += 1;
         let work = match &change {
-            Change::Create(volume) => session.array.create_volume(&volume.name, volume.size),
+            Change::Create(volume) => {
+                session.array.create_volume(&volume.name, volume.size, self.story.acknowledged(&volume.name))
+            }
             Change::Delete(volume) => session.array.delete_volume(&volume.name),
             Change::Resize(volume, size) => {
                 self.shared.oracle.borrow_mut().will_resize(volume.number, *size);
@@ -47,7 +49,7 @@ impl Run<'_> {
         let mut oracle = self.shared.oracle.borrow_mut();
         match change {
             Change::Create(volume) => {
-                let number = oracle.create(volume.size);
+                let number = oracle.create(volume.size, self.story.acknowledged(&volume.name));
                 for request in self.story.sparse_writes(&volume.name) {
                     oracle.will_be_written(number, request.offset, request.len);
                 }

@@ -279,6 +279,7 @@ impl Story {
         super::ruined::draw(&mut story, seed, tier);
         // Apart from the rest too.
         story.is_killed_at_times(seed);
+        super::ack::draw(&mut story, seed);
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
     }
@@ -332,7 +333,14 @@ impl Draw {
         }
         let volumes = self.volumes.clone();
         let cycles = (0..2 + self.rng.below(4)).map(|_| self.cycle()).collect();
-        Story { world: self.rng.next_u64(), shape: self.shape, volumes, cycles, salvage: Vec::new() }
+        Story {
+            world: self.rng.next_u64(),
+            shape: self.shape,
+            volumes,
+            levels: Vec::new(),
+            cycles,
+            salvage: Vec::new(),
+        }
     }
 
     fn new_name(&mut self) -> String {

@@ -5,6 +5,7 @@
 //! world 4711
 //! array swan groups 2 raid 2+1 chunk 2 stripe 8 segment 20 segments 18 parity rotated spare 200 reactors 1
 //! volume v0 blocks 1200
+//! level v0 written
 //! cycle
 //!   rest d3 lost
 //!   open cut 512
@@ -79,6 +80,9 @@ impl Display for Story {
         writeln!(f, "{TITLE}\nworld {}\n{}", self.world, self.shape)?;
         for (name, blocks) in &self.volumes {
             writeln!(f, "volume {name} blocks {blocks}")?;
+        }
+        for (name, level) in &self.levels {
+            writeln!(f, "level {name} {level}")?;
         }
         self.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
         if self.salvage.is_empty() {
@@ -284,7 +288,8 @@ impl FromStr for Story {
         let world = world.trim().parse().map_err(|_| StoryError { line, why: "not a number".into() })?;
         let (line, shape) = head("array")?;
         let shape = parse_shape(Words(shape.split_whitespace())).map_err(|why| StoryError { line, why })?;
-        let mut story = Story { world, shape, volumes: Vec::new(), cycles: Vec::new(), salvage: Vec::new() };
+        let mut story =
+            Story { world, shape, volumes: Vec::new(), levels: Vec::new(), cycles: Vec::new(), salvage: Vec::new() };
         for (line, text) in lines {
             story.add_line(text).map_err(|why| StoryError { line, why })?;
         }
@@ -355,6 +360,11 @@ impl Story {
             "volume" => {
                 let volume = (words.value()?, words.named("blocks")?);
                 self.volumes.push(volume);
+                return words.end();
+            }
+            "level" => {
+                let level = (words.value()?, words.value()?);
+                self.levels.push(level);
                 return words.end();
             }
             "cycle" => {
