@@ -45,7 +45,8 @@ pub(crate) enum Lane {
     Long,
     /// What waits for a flush. One flush does for all that have come before it begins.
     Durable,
-    /// What waits for its terms. One wait does for all that have come before it begins; a second one begins meanwhile.
+    /// What waits for its terms. One wait does for all that have come before it begins; a few are under way, so that some
+    /// requests are brought to the members while others are flushed there.
     Answers,
     Others,
 }
@@ -60,8 +61,7 @@ impl Lane {
         match self {
             // The bits of the idle set.
             Lane::Reads | Lane::Others => u128::BITS,
-            Lane::LongReads => 4,
-            Lane::Answers => 2,
+            Lane::LongReads | Lane::Answers => 4,
             Lane::Long | Lane::Durable => 1,
         }
     }

@@ -140,7 +140,7 @@ fn answers_wait_for_their_volume_and_share_what_they_wait_for() {
             for _ in 0..101 {
                 assert_eq!(client.next().await.expect("an answer").1, Answer::Done);
             }
-            assert_eq!(volume.waits.get(), 3, "one for each of the first two, one for all that came meanwhile");
+            assert_eq!(volume.waits.get(), 5, "one for each of the first four, one for all that came meanwhile");
             assert_eq!(volume.flushes.get(), 0);
             let done = client.write(0, b"b", CMD_FLAG_FUA).await;
             let flushes = if level == Acknowledged::Durable { 0 } else { 1 };
