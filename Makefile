@@ -66,11 +66,7 @@ trouble: target/debug/cygnus
 	tests/trouble/run.sh --quick
 
 clients: target/debug/cygnus
-	tests/clients/run-all --quick
-	tests/clients/run-all --quick --preset log-raid
-	tests/clients/run-all --quick --preset serial
-	tests/clients/run-all --quick --preset raid5
-	tests/clients/run-all --quick --preset raid10
+	tests/clients/presets swan log-raid serial raid5 raid10
 
 hostile: target/debug/cygnus
 	tests/hostile/run.sh --quick

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # qemu-img: a qcow2 image converted onto the volume, compared, and converted back out.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need qemu-img qemu-io
 serve
 

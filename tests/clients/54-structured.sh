@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Structured replies, DF and CACHE; simple replies for a client that does not ask for structured ones.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need /usr/bin/python3 nbdinfo
 serve
 python <<'P'

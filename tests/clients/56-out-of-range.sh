@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Requests that are out of range or malformed are refused with the right error, and the connection goes on.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need /usr/bin/python3 nbdinfo
 serve
 python <<'P'

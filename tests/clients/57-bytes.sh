@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Bytes at any offset and length, overlapping requests in flight: the volume behaves as an array of bytes.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need /usr/bin/python3 nbdinfo
 serve
 python <<'P'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Many connections at once over the Unix socket and TCP, see each other's writes, come and go.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need /usr/bin/python3 nbdinfo
 only_on cygnus "the stand-ins listen on one socket"
 # A port nobody listens on: another process could still take it first, then the server says so and the test fails.

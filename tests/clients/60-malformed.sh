@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Malformed handshakes and requests: the bad connection is closed (or refused), and another client never notices.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need /usr/bin/python3 nbdinfo
 [[ $TARGET != flawed ]] || skip "the deliberately simple stand-in checks nothing"
 serve

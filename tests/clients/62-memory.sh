@@ -3,6 +3,7 @@
 # take. What is refused then says why; the server stays within its memory, also when it opens the array after kill -9; and with
 # less memory the array is not opened, with the size that it would take.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need /usr/bin/python3 nbdinfo jq
 only_on cygnus "the stand-ins have no maps"
 only_log "a volume in place has no map"

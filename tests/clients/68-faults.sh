@@ -26,18 +26,19 @@ scrub() {
     jq -e '.report.complete and .report.lost == 0' "$DIR/scrub.json" >/dev/null || fail "the scrub after $1 gave up blocks"
 }
 
-# once SIZE SEED NAME: writes at random and verifies what it wrote.
+# once SIZE SEED NAME DEPTH: writes at random and verifies what it wrote.
 once() {
-    fio --name=verify --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth=16 --size="$1" --randseed="$2" \
+    fio --name=verify --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth="$4" --size="$1" --randseed="$2" \
         --numjobs=2 --offset_increment=40M --verify=crc32c --do_verify=1 --verify_fatal=1 --output="$DIR/fio-$3.out" \
         >>"$DIR/fio.log" 2>&1 || { tail -n 20 "$DIR/fio-$3.out" "$DIR/fio.log" >&2 && return 1; }
 }
 
-once 16M 1 first || fail "fio before anything went wrong"
+once 16M 1 first 16 || fail "fio before anything went wrong"
 passes() {
     local n
     for ((n = 2; ; n++)); do
-        once 6M "$n" passes || { touch "$DIR/fio-failed" && return; }
+        # Few requests at a time: beside more of them scrubs go at the pace that is left to background work.
+        once 6M "$n" passes 2 || { touch "$DIR/fio-failed" && return; }
         echo "$n" >"$DIR/passes"
         if [[ -e $DIR/enough ]]; then return; fi
     done
@@ -107,14 +108,14 @@ cygnus "$DIR" array scan "$DIR" >/dev/null 2>&1 || fail "array scan"
 chmod 000 "$DIR/d8"
 if [[ $(id -u) == 0 ]]; then mv "$DIR/d8" "$DIR/hidden"; fi
 start
-once 8M 1001 hidden || fail "fio with a member inaccessible"
+once 8M 1001 hidden 16 || fail "fio with a member inaccessible"
 kill -TERM "$SERVER"
 wait "$SERVER" || fail "SIGTERM: the server ended with an error"
 if [[ $(id -u) == 0 ]]; then mv "$DIR/hidden" "$DIR/d8"; fi
 chmod 600 "$DIR/d8"
 start
 wait_healthy 30
-once 8M 1002 back || fail "fio after the member came back"
+once 8M 1002 back 16 || fail "fio after the member came back"
 scrub "everything"
 
 # Stopped, damaged, repaired offline.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # serve --record: every request of a client is in the recording, none twice; a killed server leaves one that can be read.
 . "$(dirname "$0")/common.sh"
+once_of_each
 need fio jq
 only_on cygnus "the stand-ins record nothing"
 reactors="--reactors 2"

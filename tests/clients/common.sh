@@ -59,6 +59,10 @@ only_on() { [[ $TARGET == "$1" ]] || skip "$2"; }
 only_log() {
     if in_place; then echo "N/A: $*" >&2 && exit 78; fi
 }
+# once_of_each: it tries the protocol and the server in front of the volume, which are the same for all arrays of a kind.
+once_of_each() {
+    case $PRESET in swan | raid5) ;; *) echo "N/A: the same code serves swan or raid5" >&2 && exit 78 ;; esac
+}
 only_with_groups() { ((GROUP_COUNT >= $1)) || { echo "N/A: it needs $1 R-groups" >&2 && exit 78; }; }
 # only_wide: they name members by number, and take it that three or more make up a group.
 only_wide() { ((${RAID%+*} + ${RAID#*+} >= 3)) || { echo "N/A: it needs wider R-groups" >&2 && exit 78; }; }
