@@ -49,6 +49,8 @@ pub(crate) struct Reactor {
     pub unflushed: RefCell<UnflushedStripes>,
     /// What of open stripes lies in the transient areas of members.
     pub transient: RefCell<Transient>,
+    /// Whether a flush is under way that is to make room there.
+    pub makes_room: Cell<bool>,
     /// Rounds in which what clients have written comes to be on the devices.
     pub settling: Rounds<()>,
     /// What answers wait for.
@@ -80,6 +82,7 @@ impl Reactor {
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
             transient: RefCell::default(),
+            makes_room: Cell::new(false),
             settling: Rounds::default(),
             answering: Rc::default(),
             home,

@@ -87,6 +87,20 @@ impl Replicator {
             Step::Close => self.close(),
         }
         self.reactor.until_landed(&[Lane::Clients]).await;
+        self.see_to_room();
+    }
+
+    /// Only flushes make room for copies. Where nobody asks for any, since answers wait for members alone, one is begun in time.
+    fn see_to_room(&self) {
+        let reactor = self.reactor.clone();
+        if !reactor.transient.borrow().is_half_full() || reactor.makes_room.replace(true) {
+            return;
+        }
+        self.reactor.rt.spawn(async move {
+            // Whoever needs to know whether it worked flushes.
+            let _ = reactor.flush().await;
+            reactor.makes_room.set(false);
+        });
     }
 
     /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only copies make safe.

@@ -44,6 +44,15 @@ impl Ring {
         }
     }
 
+    /// Blocks from the oldest backup that is needed to the newest.
+    fn used(&self) -> u32 {
+        match self.taken.front() {
+            None => 0,
+            Some(&(_, tail)) if self.head > tail => self.head - tail,
+            Some(&(_, tail)) => self.part.end - self.part.start - (tail - self.head),
+        }
+    }
+
     fn take(&mut self, number: u64, at: u32, blocks: u32) {
         self.taken.push_back((number, at));
         self.head = at + blocks;
@@ -133,6 +142,11 @@ impl Transient {
         self.listed.push_back(Listed { number, stripe: None, is_partial: true });
         self.said.push_back((number, numbers.released));
         Some((numbers, places))
+    }
+
+    /// Whether some member's area is half full: without a flush it would be full soon.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.rings.values().any(|ring| 2 * ring.used() > ring.part.end - ring.part.start)
     }
 
     /// Every copy of a backup is on its device.
