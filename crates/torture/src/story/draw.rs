@@ -45,6 +45,12 @@ impl Habits {
         }
     }
 
+    /// A few blocks at a time, and flushes: what is copied rather than closed.
+    fn flush_often(&mut self) {
+        self.flushes = 60;
+        self.max_blocks = self.max_blocks.min(4);
+    }
+
     /// A request to a volume of so many blocks.
     pub(crate) fn request(&self, rng: &mut Rng, blocks: u64) -> Request {
         let dice = rng.below(256);
@@ -245,7 +251,10 @@ impl Story {
             ruins: rng.chance(1, 5),
             administers: rng.chance(1, 4),
         };
-        let habits = Habits::random(&mut rng);
+        let mut habits = Habits::random(&mut rng);
+        if tier == Tier::Copies {
+            habits.flush_often();
+        }
         let clients = 1 + rng.below(3);
         let requests = pick(&mut rng, &[20, 40, 80, 160]).min(1600 / habits.max_blocks);
         let spoiled = vec![false; shape.members()];

@@ -50,7 +50,8 @@ pub(super) fn draw_outages(story: &mut Story, seed: u64, tier: Tier) {
     }
     let (members, width) = (story.shape.members(), story.shape.width());
     for cycle in &mut story.cycles {
-        for _ in 0..rng.below(4) {
+        let outages = if tier == Tier::Copies { 2 + rng.below(6) } else { rng.below(4) };
+        for _ in 0..outages {
             let magnitude = 10 + rng.below(16);
             let at = Nanos(rng.below(1 << magnitude));
             cycle.passing.push((at, random(&mut rng, members, width, |_| Sort::Unpowered)));
