@@ -1,6 +1,6 @@
 //! A few seeds on the engine as it is, and the proof that a broken flush is noticed.
 
-use cygnus_torture::{Options, Plant, run_seeds};
+use cygnus_torture::{Options, Plant, Tier, run_seeds};
 
 #[test]
 fn some_seeds_end_well() {
@@ -11,6 +11,13 @@ fn some_seeds_end_well() {
     let tally = report.tally;
     assert!(tally.power_cuts > 0 && tally.kills > 0 && tally.members_lost > 0, "{tally:?}");
     assert!(tally.victims > 0 && tally.victims_beside > 0, "{tally:?}");
+}
+
+#[test]
+fn open_stripes_in_copies_end_well() {
+    let report = run_seeds(&Options { seeds: 100, jobs: 2, tier: Tier::Copies, ..Options::default() }, |_| {});
+    let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.journal, f.replay)).collect();
+    assert!(stories.is_empty(), "{}", stories.join("\n\n"));
 }
 
 #[test]
