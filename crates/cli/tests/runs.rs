@@ -72,7 +72,7 @@ fn a_run_of_a_figure_can_be_run_again() {
     let scratch = Scratch::new("runs-lab");
     let dir = scratch.path();
     // Whatever the verdict is at this scale.
-    cygnus(dir, &["lab", "run", "serial/fig7", "--scale", "256", "--seeds", "1", "--seed", "3", "--out", "figures"]);
+    cygnus(dir, &["lab", "run", "serial/fig7", "--scale", "64", "--seeds", "1", "--seed", "3", "--out", "figures"]);
     let all = runs(&dir.join("figures"));
     assert!(
         !all.is_empty() && all.iter().all(|run| run.starts_with("serial-fig7-") && run.ends_with("-seed3")),
@@ -87,7 +87,7 @@ fn a_run_with_a_trace_can_be_run_again_from_elsewhere() {
     let dir = scratch.path();
     fs::create_dir(dir.join("traces")).unwrap();
     fs::write(dir.join("traces/t.csv"), "1,h,0,Write,0,4096,1\n2,h,0,Write,4096,4096,1\n").unwrap();
-    let scenario = "name = \"traced\"\n[devices]\npreset = \"850-pro\"\nscale = 64\n[[array]]\npreset = \"raid0\"\n\
+    let scenario = "name = \"traced\"\n[devices]\npreset = \"850-pro\"\nscale = 32\n[[array]]\npreset = \"raid0\"\n\
                     drives = 2\n[volume]\nsize = \"64MiB\"\n[workload.replay]\nfile = \"traces/t.csv\"\n\
                     [run]\nduration = \"10ms\"\nsample = \"1ms\"\n";
     fs::write(dir.join("traced.toml"), scenario).unwrap();
@@ -95,4 +95,38 @@ fn a_run_with_a_trace_can_be_run_again_from_elsewhere() {
     // Over an older result too.
     ran(dir, &["sim", "run", "traced.toml", "--out", "first"]);
     same_again(dir, "first", "traced-raid0-seed1");
+}
+
+/// Where a program cannot draw, it says so before it runs anything.
+#[cfg(not(feature = "pictures"))]
+#[test]
+fn pictures_that_cannot_be_drawn_are_refused_at_once() {
+    let scratch = Scratch::new("runs-charts");
+    let output = cygnus(scratch.path(), &["lab", "run", "swan/model", "--charts", "svg,png", "--out", "figures"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && error.contains("--features pictures"), "{error}");
+    assert!(!scratch.path().join("figures").exists());
+}
+
+/// Pictures lie beside the drawing and the page leads to them; a run without them leaves no older ones.
+#[cfg(feature = "pictures")]
+#[test]
+fn the_page_leads_to_pictures_that_were_drawn() {
+    let scratch = Scratch::new("runs-charts");
+    let dir = scratch.path();
+    let page = |charts: &str| {
+        ran(dir, &["lab", "run", "swan/model", "--charts", charts, "--out", "figures"]);
+        ran(dir, &["lab", "report", "--out", "figures"]);
+        fs::read_to_string(dir.join("figures/report.html")).unwrap()
+    };
+    let drawn = page("png,pdf");
+    let names: Vec<String> = files(&dir.join("figures/swan/model")).into_iter().map(|(name, _)| name).collect();
+    for ending in ["csv", "svg", "png", "pdf"] {
+        let file = names.iter().find(|name| name.ends_with(ending)).unwrap_or_else(|| panic!("no {ending}: {names:?}"));
+        assert!(drawn.contains(&format!("href=\"swan/model/{file}\"")), "{file}");
+    }
+    assert!(!page("svg").contains(".png\""));
+    assert!(
+        files(&dir.join("figures/swan/model")).iter().all(|(name, _)| !name.ends_with("png") && !name.ends_with("pdf"))
+    );
 }
