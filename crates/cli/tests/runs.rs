@@ -68,6 +68,7 @@ fn a_simulated_run_can_be_run_again() {
 }
 
 #[test]
+#[ignore = "minutes on a busy machine: the smallest figure with a run is still large"]
 fn a_run_of_a_figure_can_be_run_again() {
     let scratch = Scratch::new("runs-lab");
     let dir = scratch.path();

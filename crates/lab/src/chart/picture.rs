@@ -5,7 +5,7 @@
 pub enum PictureFormat {
     /// Pixels, two for each of the SVG's in each direction.
     Png,
-    /// Vectors, with the fonts in it.
+    /// Vectors, letters too.
     Pdf,
 }
 
