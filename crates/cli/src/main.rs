@@ -16,6 +16,7 @@ mod exit;
 mod failure;
 mod generate;
 mod help;
+mod kept;
 mod lab;
 mod ondisk;
 mod outfile;

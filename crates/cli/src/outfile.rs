@@ -49,15 +49,24 @@ pub fn create<T>(
 }
 
 /// Writes a result whose name the command chose, in place of an older one.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-    create(path, true, |mut file| file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed))
+    create(path, true, |mut file| file.write_all(contents.as_ref()).and_then(|()| file.flush()).map_err(failed))
 }
 
 /// Writes results below a directory, which is made if need be.
-pub fn write_all(dir: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+pub fn write_all(dir: &Path, files: &[(String, impl AsRef<[u8]>)]) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|error| Failure::Failed(format!("{}: {error}", dir.display())))?;
-    files.iter().try_for_each(|(name, text)| write(&dir.join(name), text))
+    files.iter().try_for_each(|(name, contents)| write(&dir.join(name), contents))
+}
+
+/// Removes an older result whose name the command chose, if there is one.
+pub fn remove(path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    refuse_existing(path, true)?;
+    fs::remove_file(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
 /// Refuses what exists, unless it may be replaced and is a regular file without a superblock.

@@ -111,7 +111,7 @@ fn a_run_may_be_asked_for_by_itself_and_leaves_its_files() {
     ran(&dir, &["--only", id, "--files", "runs"]);
     let left = bytes(dir.join("sweep.csv"));
     assert!(left.lines().count() == 2 && left.lines().nth(1).unwrap().starts_with(id));
-    for file in ["summary.json", "latency.csv", "timeseries.csv", "devices.csv", "scenario.toml"] {
+    for file in ["summary.json", "percentiles.csv", "latency.csv", "timeseries.csv", "devices.csv", "scenario.toml"] {
         assert!(dir.join("runs").join(id).join(file).exists(), "{file}");
     }
     refused(&dir, &["--only", "0123"], "the sweep has no run 0123");

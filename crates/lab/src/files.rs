@@ -11,11 +11,12 @@ const SCHEMA: u32 = 1;
 /// Bytes of the pages and blocks that are counted.
 const PAGE: u64 = 4096;
 
-/// `summary.json`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself): each file's
-/// name and text.
+/// `summary.json`, `percentiles.csv`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself):
+/// each file's name and text.
 pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, String)> {
     vec![
         ("summary.json".into(), summary(outcome)),
+        ("percentiles.csv".into(), percentiles(outcome)),
         ("latency.csv".into(), latency(outcome)),
         ("timeseries.csv".into(), time_series(outcome)),
         ("devices.csv".into(), devices(outcome)),
@@ -53,6 +54,21 @@ fn ratio(part: u64, whole: u64) -> String {
 /// Nanoseconds in the unit that `per` of them make, with three decimals.
 pub(crate) fn in_unit(ns: u64, per: u64) -> String {
     fixed(milli(ns, per))
+}
+
+const PERCENTILES: &str =
+    "client,job,job_name,kind,count,bytes,mean_us,p50_us,p99_us,p99.9_us,p99.99_us,p99.999_us,max_us\n";
+
+/// One row for each histogram.
+fn percentiles(outcome: &Outcome) -> String {
+    let mut out = String::from(PERCENTILES);
+    for row in &outcome.latency {
+        let (client, job, name, kind) = (cell(&row.client), row.job, cell(&row.job_name), row.kind);
+        let times = [row.mean_ns, row.p50_ns, row.p99_ns, row.p999_ns, row.p9999_ns, row.p99999_ns, row.max_ns];
+        let times = times.map(|ns| in_unit(ns, 1000)).join(",");
+        writeln!(out, "{client},{job},{name},{kind},{},{},{times}", row.count, row.bytes).expect("strings take text");
+    }
+    out
 }
 
 /// One row for each bucket of the histogram that is not empty.

@@ -24,6 +24,7 @@ mod examples;
 mod experiment;
 mod files;
 mod interval;
+mod kept;
 mod link;
 mod outcome;
 mod run;
@@ -39,16 +40,17 @@ mod tally;
 mod testbed;
 mod unequal;
 
-pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel, Scheme};
+pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Painter, Panel, PictureError, PictureFormat, Scheme};
 pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use experiment::{
-    About, Bound, Causal, Change, Check, EXPERIMENTS, Experiment, Findings, Gap, Judgement, Kind, Laboratory,
+    About, Bound, Causal, Change, Check, Drawn, EXPERIMENTS, Experiment, Findings, Gap, Judgement, Kind, Laboratory,
     Line as PublishedLine, Measured, Number, Provenance, Published, Read, Ruling, Run, Scale, Stage, Summary, Trial,
     Trialled, Verdict, Was, experiment, experiment_files, page, read_judgement, record, recorded, unlike_recorded,
 };
 pub use files::result_files;
 pub use interval::{Interval, confidence};
+pub use kept::KeptRun;
 pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};

@@ -376,6 +376,28 @@ impl Scenario {
         &self.spec.name
     }
 
+    /// What is written down of one run, so that it can be run again: this scenario with the array of that number alone, the seed,
+    /// and a trace by the name of its file, which is to lie beside it.
+    ///
+    /// # Panics
+    /// If there is no array of that number.
+    pub fn of_run(&self, which: usize, seed: u64) -> Self {
+        let mut table: toml::Table = self.text.parse().expect("it was read");
+        table.insert("seed".into(), toml::Value::Integer(seed as i64));
+        let arrays = table["array"].as_array_mut().expect("it was read");
+        *arrays = vec![arrays.swap_remove(which)];
+        if let Some(name) = self.trace().and_then(Path::file_name) {
+            table["workload"]["replay"]["file"] = name.to_string_lossy().into_owned().into();
+        }
+        let text = toml::to_string(&table).expect("what was read can be written");
+        Self { text, ..self.clone() }
+    }
+
+    /// The trace that it plays, if that is a file.
+    pub fn trace(&self) -> Option<&Path> {
+        self.spec.workload.as_ref().file()
+    }
+
     /// What it is about, in a sentence; may be empty.
     pub fn about(&self) -> &str {
         &self.spec.about

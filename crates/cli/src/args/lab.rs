@@ -1,6 +1,8 @@
 //! `cygnus lab`
 
-use clap::{Args, Subcommand, ValueHint};
+use super::values::MAX_SEED;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use cygnus_lab::PictureFormat;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -39,9 +41,11 @@ Examples:
 
 Files of each experiment, in DIR/PAPER/FIGURE:
   verdict.json   the verdict; what was published, what is allowed and ours with its interval; what each array did
-  *.svg          the figure
+  *.svg          the figure; *.png and *.pdf too with --charts
   *.csv          its points
 DIR/verdicts.txt has a line for each verdict.
+
+Files of each run, in DIR/runs/PAPER-FIGURE-ARRAY-seedN, are those of 'cygnus sim run', which runs its scenario.toml again. A run that several figures look at is made once, and bears the name of the first one.
 
 Exit status: 0 the experiments ran, 1 a verdict is not the recorded one or the run failed, 2 wrong usage.";
 
@@ -94,16 +98,44 @@ pub struct RunArgs {
     #[arg(long)]
     pub full: bool,
     /// The first seed; a seed decides all random choices of a run
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     pub seed: u64,
     /// Run each array with this many seeds, counted from the first [default: each experiment's own number]
     ///
     /// Numbers are medians over them. Six tell a median's interval with 97 %, five with 94 %, three with 75 %.
     #[arg(long, value_name = "N")]
     pub seeds: Option<NonZeroU32>,
+    /// Draw each figure as these
+    ///
+    /// PNG and PDF need a program that was built with '--features pictures', and take the fonts of this machine: their bytes are
+    /// the same where the fonts are. SVG is drawn in any case.
+    #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', default_value = "svg")]
+    pub charts: Vec<ChartFormat>,
     /// Run this many arrays side by side; changes nothing but how long it takes [default: one for each processor core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// What charts are drawn as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ChartFormat {
+    /// Always drawn: 'cygnus lab report' makes its page of it
+    Svg,
+    /// Pixels
+    Png,
+    /// Vectors
+    Pdf,
+}
+
+impl ChartFormat {
+    /// What it is drawn as besides SVG.
+    pub fn picture(self) -> Option<PictureFormat> {
+        match self {
+            Self::Svg => None,
+            Self::Png => Some(PictureFormat::Png),
+            Self::Pdf => Some(PictureFormat::Pdf),
+        }
+    }
 }
 
 /// `cygnus lab sweep`

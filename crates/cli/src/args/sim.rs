@@ -1,5 +1,6 @@
 //! `cygnus sim`
 
+use super::values::MAX_SEED;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -57,12 +58,14 @@ Examples:
   cygnus sim run swan-vs-log-raid --out results
   cygnus sim run mine.toml --seed 7 --json
 
-Files of each array, in DIR/ARRAY (times are virtual):
+Files of each array's run, in DIR/runs/SCENARIO-ARRAY-seedN (times are virtual):
+  run.json         scenario, array, seed, and the program's version and commit
   summary.json     rates, latencies with percentiles, amplification of array and drives, wear
-  latency.csv      histograms of latencies by client, job and kind of request
+  percentiles.csv  p50 to p99.999 of latencies by client, job and kind of request
+  latency.csv      histograms of the same: every bucket
   timeseries.csv   rates, latencies, cleaning, roles of the groups, core and network over time
   devices.csv      each drive over time: rates, queue, its own collection, amplification, wear
-  scenario.toml    the scenario itself
+  scenario.toml    the scenario with this array and seed: 'cygnus sim run' gives the same bytes again
 
 Exit status: 0 done, 1 failed, 2 the scenario makes no sense.";
 
@@ -78,9 +81,9 @@ pub struct RunArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: PathBuf,
     /// Decides all random choices, instead of the scenario's own seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     pub seed: Option<u64>,
-    /// Write results into this directory, one more below it for each array
+    /// Write results below this directory, into runs/SCENARIO-ARRAY-seedN for each array
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
 }

@@ -11,6 +11,9 @@ use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
+/// The largest seed: scenarios keep seeds, TOML has no larger numbers than 2^63 - 1, and several seeds are counted up from one.
+pub const MAX_SEED: u64 = 1 << 62;
+
 /// Why a value is not understood; what to write instead.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{0}")]

@@ -2,6 +2,7 @@
 
 mod bar;
 mod calibration;
+mod pictures;
 mod report;
 mod run;
 mod side_by_side;

@@ -3,9 +3,10 @@
 use super::{calibration, failure};
 use crate::args::lab::ReportArgs;
 use crate::failure::Failure;
+use crate::kept;
 use crate::outfile;
 use crate::output::Output;
-use cygnus_lab::{EXPERIMENTS, Judgement, Provenance, Summary, Verdict, page, read_judgement};
+use cygnus_lab::{EXPERIMENTS, Judgement, Summary, Verdict, page, read_judgement};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -74,7 +75,7 @@ pub(super) fn run(args: &ReportArgs, output: Output) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("{dir}: no results; run 'cygnus lab run --all --out {dir}' first")));
     }
     let runs: Vec<_> = sections.iter().map(|(id, _, run)| (*id, run.as_ref().map(|(run, _)| run))).collect();
-    let from = Provenance { version: env!("CARGO_PKG_VERSION").into(), commit: env!("CYGNUS_COMMIT").into() };
+    let from = kept::provenance();
     let file = args.page.clone().unwrap_or_else(|| args.out.join("report.html"));
     let text = page(&sections, &calibration::html(), &from, &results(args)?);
     outfile::write(&file, &text)?;

@@ -2,10 +2,12 @@
 
 use super::bar::Bar;
 use super::failure;
+use super::pictures::Pictures;
 use super::side_by_side::side_by_side;
 use crate::args::lab::RunArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::kept;
 use crate::outfile;
 use crate::output::{Output, print};
 use cygnus_control::paint::{Paint, Tone};
@@ -41,6 +43,8 @@ const VERDICTS: &str = "verdicts.txt";
 
 pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let chosen = chosen(args)?;
+    let pictures = Pictures::new(&args.charts)?;
+    let from = kept::provenance();
     let mut laboratory = Laboratory::default();
     let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scale, args.seed, one.seeds);
     let runs: Vec<(usize, Run)> = chosen.iter().flat_map(ask).collect();
@@ -58,6 +62,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
                 let Some((judgement, charts)) = judged else { break };
                 let dir = args.out.join(&judgement.id);
                 outfile::write_all(&dir, &experiment_files(&judgement, &charts))?;
+                pictures.leave(&dir, &charts)?;
                 if !output.json() {
                     bar.suspend(|| print(&text(&judgement, output.paint)))?;
                     bar.suspend(|| output.detail(&format!("Its files are in {}.", dir.display())));
@@ -65,7 +70,10 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
                 judgements.push(judgement);
             }
             let Ok((number, outcome)) = outcomes.recv() else { return Ok(()) };
-            laboratory.learn(number, outcome.map_err(failure)?);
+            let outcome = outcome.map_err(failure)?;
+            let run = &runs.iter().find(|(asked, _)| *asked == number).expect("it was asked for").1;
+            kept::leave(&args.out, &run.kept(&outcome, &from).map_err(failure)?, None)?;
+            laboratory.learn(number, outcome);
         }
     })?;
     bar.end();

@@ -4,9 +4,9 @@ use super::bar::Bar;
 use super::show;
 use crate::args::sim::RunArgs;
 use crate::failure::Failure;
-use crate::outfile;
+use crate::kept;
 use crate::output::Output;
-use cygnus_lab::{LabError, Outcome, Scenario, result_files};
+use cygnus_lab::{KeptRun, LabError, Outcome, Scenario};
 use serde::Serialize;
 
 /// What `sim run` answers.
@@ -32,12 +32,13 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
         bar.end();
         let outcome = outcome.map_err(failure)?;
         if let Some(dir) = &args.out {
-            outfile::write_all(&dir.join(name), &result_files(&scenario, &outcome))?;
+            let run = format!("{} {name}", scenario.name());
+            kept::leave(dir, &KeptRun::new(&run, &scenario, which, &outcome, &kept::provenance()), scenario.trace())?;
         }
         outcomes.push(outcome);
     }
     let answer = Answer { scenario: scenario.name().into(), seed, outcomes };
-    let place = args.out.as_ref().map_or(String::new(), |dir| format!("Results are in {}.\n", dir.display()));
+    let place = args.out.as_ref().map_or(String::new(), |dir| format!("Results are in {}/runs.\n", dir.display()));
     output.answer(&answer, |paint| show::text(&answer.outcomes, paint) + &place)
 }
 

@@ -9,15 +9,23 @@ mod csv;
 mod draw;
 mod figure;
 mod legend;
+#[cfg(feature = "pictures")]
+mod paint;
 mod panel;
 mod pen;
+mod picture;
 mod room;
 mod seeds;
 mod write;
 
 pub use colour::Scheme;
 pub use figure::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel};
+#[cfg(feature = "pictures")]
+pub use paint::Painter;
 pub(crate) use pen::escape;
+#[cfg(not(feature = "pictures"))]
+pub use picture::Painter;
+pub use picture::{PictureError, PictureFormat};
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,11 @@ use std::thread;
 use super::findings::{Experiment, Trial};
 use super::judge::judged;
 use super::judgement::Judgement;
+use super::page::Provenance;
 use super::scale::Scale;
 use crate::chart::Chart;
 use crate::error::LabError;
+use crate::kept::KeptRun;
 use crate::outcome::Outcome;
 use crate::run::{Progress, run};
 use crate::scenario::Scenario;
@@ -55,6 +57,16 @@ impl Run {
             }
             error => error,
         })
+    }
+
+    /// What is kept of it, once it was carried out.
+    ///
+    /// # Errors
+    /// As of [`Run::carry_out`].
+    pub fn kept(&self, outcome: &Outcome, from: &Provenance) -> Result<KeptRun, LabError> {
+        let scenario = Scenario::parse(self.experiment, &self.trial.scenario)?;
+        let name = format!("{} {}", self.experiment, self.trial.name);
+        Ok(KeptRun::new(&name, &scenario, 0, outcome, from))
     }
 
     fn is(&self, trial: &Trial, seed: u64) -> bool {

@@ -3,11 +3,20 @@
 use std::path::Path;
 
 use super::judgement::Judgement;
-use crate::chart::Chart;
+use crate::chart::{Chart, PictureFormat};
 use crate::error::LabError;
 
 /// Name of the file with the verdict.
 const VERDICT: &str = "verdict.json";
+
+/// A chart among the files.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The drawing.
+    pub svg: String,
+    /// As what else it lies beside that.
+    pub pictures: Vec<PictureFormat>,
+}
 
 /// `verdict.json` and an SVG and a CSV file for each chart: each file's name and text. They belong into a directory of the
 /// experiment's id.
@@ -21,12 +30,12 @@ pub fn experiment_files(judgement: &Judgement, charts: &[Chart]) -> Vec<(String,
     files
 }
 
-/// A judgement among [`experiment_files`] that were written below `dir`, with the charts' SVG; nothing if there is none of this
+/// A judgement among [`experiment_files`] that were written below `dir`, with its charts; nothing if there is none of this
 /// experiment.
 ///
 /// # Errors
 /// When it cannot be read, or is of another version.
-pub fn read_judgement(dir: &Path, id: &str) -> Result<Option<(Judgement, Vec<String>)>, LabError> {
+pub fn read_judgement(dir: &Path, id: &str) -> Result<Option<(Judgement, Vec<Drawn>)>, LabError> {
     let dir = dir.join(id);
     let path = dir.join(VERDICT);
     let text = match std::fs::read_to_string(&path) {
@@ -38,8 +47,10 @@ pub fn read_judgement(dir: &Path, id: &str) -> Result<Option<(Judgement, Vec<Str
     let judgement: Judgement = serde_json::from_str(&text).map_err(unreadable)?;
     let read = |name: &String| {
         let path = dir.join(format!("{name}.svg"));
-        std::fs::read_to_string(&path).map_err(|error| LabError::Read { path, error })
+        let svg = std::fs::read_to_string(&path).map_err(|error| LabError::Read { path, error })?;
+        let there = |format: &PictureFormat| dir.join(format!("{name}.{}", format.extension())).exists();
+        Ok(Drawn { svg, pictures: PictureFormat::ALL.into_iter().filter(there).collect() })
     };
-    let charts = judgement.charts.iter().map(read).collect::<Result<_, _>>()?;
+    let charts = judgement.charts.iter().map(read).collect::<Result<_, LabError>>()?;
     Ok(Some((judgement, charts)))
 }

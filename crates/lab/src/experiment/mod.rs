@@ -25,7 +25,7 @@ pub use bound::{Bound, Ruling};
 pub use causal::{Causal, Change};
 pub use check::{Check, Gap};
 pub use conduct::{Laboratory, Run, Stage};
-pub use files::{experiment_files, read_judgement};
+pub use files::{Drawn, experiment_files, read_judgement};
 pub use findings::{About, Experiment, Findings, Trial, Trialled};
 
 pub use judgement::{Judgement, Measured, Number};

@@ -7,10 +7,11 @@ use std::fmt::Write;
 
 use super::causal::Causal;
 use super::check::Check;
+use super::files::Drawn;
 use super::judgement::{Judgement, Number};
 use super::registry::EXPERIMENTS;
 use super::verdict::{Summary, Verdict};
-use crate::chart::escape;
+use crate::chart::{PictureFormat, escape};
 use crate::interval::{Interval, confidence};
 
 /// Where the results come from.
@@ -35,7 +36,7 @@ svg{max-width:100%;height:auto}\
 a{color:#0072b2}footer{margin-top:3rem;color:#777}";
 
 /// A section of the page: a judgement with its charts, or the id and title of an experiment that was not run.
-pub type Section<'a> = (&'a str, &'a str, Option<(Judgement, Vec<String>)>);
+pub type Section<'a> = (&'a str, &'a str, Option<(Judgement, Vec<Drawn>)>);
 
 /// The page. `calibration` is a fragment of HTML about the modelled drives; `results` leads from the page to the directory with
 /// the results, and is empty or ends with a slash.
@@ -170,7 +171,7 @@ fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn section(run: &Judgement, charts: &[String], results: &str) -> String {
+fn section(run: &Judgement, charts: &[Drawn], results: &str) -> String {
     let (id, word, class) = (&run.id, run.verdict.word(), class(&run.verdict));
     let mut out = format!(
         "<h2 id=\"{id}\">{id}: {} <span class=\"{class}\">{word}</span></h2>\n<p class=\"published\">{}</p>\n",
@@ -180,8 +181,9 @@ fn section(run: &Judgement, charts: &[String], results: &str) -> String {
     for (n, chart) in charts.iter().enumerate() {
         // Clips are known by name all over a page.
         let own = format!("{}-{n}-c", id.replace('/', "-"));
-        let svg = chart.replace("id=\"c", &format!("id=\"{own}")).replace("url(#c", &format!("url(#{own}"));
-        let links = run.charts.get(n).map_or(String::new(), |name| links(&format!("{results}{id}/{name}")));
+        let svg = chart.svg.replace("id=\"c", &format!("id=\"{own}")).replace("url(#c", &format!("url(#{own}"));
+        let links =
+            run.charts.get(n).map_or(String::new(), |name| links(&format!("{results}{id}/{name}"), &chart.pictures));
         writeln!(out, "<p>{svg}{links}</p>").expect("strings take text");
     }
     out += &compared::checks(&run.checks);
@@ -207,9 +209,14 @@ fn chance(run: &Judgement) -> String {
 }
 
 /// Where a chart is by itself, and its points.
-fn links(file: &str) -> String {
+fn links(file: &str, pictures: &[PictureFormat]) -> String {
     let file = escape(file);
-    format!("<br><a href=\"{file}.csv\">its points (CSV)</a> <a href=\"{file}.svg\">the drawing (SVG)</a>")
+    let picture = |format: &PictureFormat| {
+        let extension = format.extension();
+        format!(" <a href=\"{file}.{extension}\">{}</a>", extension.to_uppercase())
+    };
+    let pictures: String = pictures.iter().map(picture).collect();
+    format!("<br><a href=\"{file}.csv\">its points (CSV)</a> <a href=\"{file}.svg\">the drawing (SVG)</a>{pictures}")
 }
 
 /// The experiments that were to show why checks fail, written out: each supposed cause once, with all checks that it was tried on.

@@ -7,7 +7,7 @@ use crate::run::{Progress, run};
 use crate::scenario::Scenario;
 use std::fmt;
 use std::path::Path;
-use toml::{Table, Value};
+use toml::Value;
 
 /// One array under one seed, with one value of each key that varies.
 #[derive(Clone, Debug)]
@@ -33,10 +33,7 @@ impl SweepRun {
 
     /// What is run: a scenario of the one array, with the seed and the values in it.
     pub fn scenario(&self) -> Scenario {
-        let mut table: Table = self.scenario.text.parse().expect("it was read");
-        table.insert("seed".into(), Value::Integer(self.seed as i64));
-        let text = toml::to_string(&table).expect("what was read can be written");
-        Scenario { text, ..self.scenario.clone() }
+        self.scenario.of_run(0, self.seed)
     }
 
     /// Runs it; `progress` is called now and then.
@@ -49,7 +46,7 @@ impl SweepRun {
 
     /// The trace that it plays, if that is a file.
     pub fn trace(&self) -> Option<&Path> {
-        self.scenario.spec.workload.as_ref().file()
+        self.scenario.trace()
     }
 
     /// Virtual time that is measured.

@@ -8,6 +8,7 @@ use super::side_by_side::side_by_side;
 use crate::args::lab::SweepArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::kept;
 use crate::outfile;
 use crate::output::Output;
 use crate::sim;
@@ -91,7 +92,9 @@ fn run_all(
 }
 
 fn leave_files(dir: &Path, run: &SweepRun, outcome: &Outcome) -> Result<(), Failure> {
-    outfile::write_all(&dir.join(&run.id), &result_files(&run.scenario(), outcome))
+    let dir = dir.join(&run.id);
+    outfile::write_all(&dir, &result_files(&run.scenario(), outcome))?;
+    run.trace().map_or(Ok(()), |trace| kept::link_trace(&dir, trace))
 }
 
 /// Lines of a scenario that was made up for a run are of no use to anybody.
