@@ -15,7 +15,7 @@ fn some_seeds_end_well() {
 
 #[test]
 fn open_stripes_in_copies_end_well() {
-    let report = run_seeds(&Options { seeds: 100, jobs: 2, tier: Tier::Copies, ..Options::default() }, |_| {});
+    let report = run_seeds(&Options { seeds: 20, jobs: 2, tier: Tier::Copies, ..Options::default() }, |_| {});
     let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.journal, f.replay)).collect();
     assert!(stories.is_empty(), "{}", stories.join("\n\n"));
 }

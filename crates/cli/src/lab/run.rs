@@ -77,7 +77,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
         }
     })?;
     bar.end();
-    outfile::write(&args.out.join(VERDICTS), &judgements.iter().map(record).collect::<String>())?;
+    outfile::write(&args.out.join(VERDICTS), judgements.iter().map(record).collect::<String>())?;
     let unlike: Vec<&Judgement> = judgements.iter().filter(|judgement| unlike_recorded(judgement).is_some()).collect();
     let changed = |judgement: &&Judgement| {
         let before = unlike_recorded(judgement).unwrap_or_default();
