@@ -135,7 +135,7 @@ pub(crate) struct Client<T> {
     pub(crate) volume: u32,
     /// The volume's size in bytes.
     pub(crate) size: u64,
-    /// When a flush of this client was answered last, or the client began.
+    /// When a flush of this client ended last, or the client began. A write that fails tells of that write only.
     pub(crate) heard: Cell<Since>,
 }
 
@@ -254,7 +254,14 @@ impl<T: Target> Client<T> {
                 self.heard.set(self.shared.oracle.borrow().now());
                 Ok(())
             }
-            Err(failure) => self.judge("flush", 0..self.size, failure).await,
+            Err(failure) => {
+                let told = matches!(failure, Failure::Lost);
+                self.judge("flush", 0..self.size, failure).await?;
+                if told {
+                    self.heard.set(self.shared.oracle.borrow().now());
+                }
+                Ok(())
+            }
         }
     }
 
@@ -270,7 +277,6 @@ impl<T: Target> Client<T> {
             Failure::Lost => {
                 let mut oracle = self.shared.oracle.borrow_mut();
                 let may_be = oracle.told_of_loss(self.volume, self.heard.get(), self.rt.now());
-                self.heard.set(oracle.now());
                 let wrong = "and all is durable, or could have been had from the other members";
                 if may_be { Ok(()) } else { Err(wrong.into()) }
             }

@@ -355,10 +355,11 @@ impl Oracle {
         }
     }
 
-    /// A flush of a volume has said that blocks are lost. Whether that may be, if this client last heard of a flush at `heard`.
+    /// A request has failed since blocks of its volume are lost. Whether that may be, if a flush of this client last ended at
+    /// `heard`: a write that told of the loss does not keep the client's next flush from telling of it too.
     pub(crate) fn told_of_loss(&mut self, volume: u32, heard: Since, at: Nanos) -> bool {
         let now = self.tick();
-        self.tell(at, volume, 0..0, "flush tells of lost blocks".into());
+        self.tell(at, volume, 0..0, "told of lost blocks".into());
         let state = self.volume(volume);
         if state.exposed.is_empty() {
             return state.told > heard.0;
