@@ -374,10 +374,8 @@ impl Array {
     }
 
     async fn commit(&self) -> Result<(), ArrayError> {
-        if let Some(why) = self.reactor.shared.fault() {
-            return Err(ArrayError::Faulted(why));
-        }
-        Committer::of(&self.reactor).commit_state().await.map_err(ArrayError::Faulted)
+        self.reactor.shared.check_fault()?;
+        Ok(Committer::of(&self.reactor).commit_state().await?)
     }
 
     /// Takes a checkpoint now.
@@ -385,7 +383,7 @@ impl Array {
     /// # Errors
     /// When it cannot be written.
     pub fn checkpoint(&self) -> Work<'_, Result<(), ArrayError>> {
-        Box::pin(async move { Checkpointer::of(&self.reactor).checkpoint().await.map_err(ArrayError::Faulted) })
+        Box::pin(async move { Ok(Checkpointer::of(&self.reactor).checkpoint().await?) })
     }
 
     /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
@@ -418,14 +416,14 @@ impl Array {
         self.scrub_end().await;
         reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::EndSegments { ticket }).await;
         reactor.end_segments();
-        Flusher::of(reactor).flush_everything().await.map_err(ArrayError::Faulted)?;
+        Flusher::of(reactor).flush_everything().await?;
         // The checkpoint may need the space.
         Emptied::of(reactor).release_pending().await;
-        Checkpointer::of(reactor).checkpoint().await.map_err(ArrayError::Faulted)?;
+        Checkpointer::of(reactor).checkpoint().await?;
         // Of an array that ended cleanly an opening takes a member that lacks more than the last superblock for an old copy.
-        Committer::of(reactor).until_all_are_on_record().await.map_err(ArrayError::Faulted)?;
+        Committer::of(reactor).until_all_are_on_record().await?;
         reactor.home().state.borrow_mut().clean = true;
-        Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+        Committer::of(reactor).commit_state().await?;
         if let Some(kept) = reactor.shared.kept.get() {
             kept.end();
         }

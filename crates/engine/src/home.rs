@@ -17,6 +17,7 @@ use crate::clean::cleaning::Cleaning;
 use crate::clean::throttle::ThrottleState;
 use crate::durable::checkpoints::Checkpoints;
 use crate::durable::records::Records;
+use crate::fault::Fault;
 use crate::job::Jobs;
 use crate::resize::regroup::Regroup;
 use crate::shared::Shared;
@@ -35,7 +36,7 @@ pub(crate) struct Home {
     pub members_changed: Event,
     pub pins: Pins,
     pub cleaning: Cleaning,
-    pub flushing: Rounds<Result<(), String>>,
+    pub flushing: Rounds<Result<(), Fault>>,
     /// The next round of flush is to leave no stripe open that only copies make safe.
     pub flush_closes: Cell<bool>,
     pub checkpoints: Checkpoints,

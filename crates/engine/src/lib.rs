@@ -17,6 +17,7 @@ mod clean;
 mod counters;
 mod durable;
 mod error;
+mod fault;
 mod home;
 mod inbox;
 mod invariants;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cygnus_runtime::{DeviceIx, OneshotReceiver, OneshotSender, Runtime, oneshot};
 use cygnus_types::{GroupId, ReactorId};
 
+use crate::fault::Fault;
 use crate::space::segments::SegIx;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
@@ -56,7 +57,7 @@ pub(crate) enum ToOwner {
 /// The answer to a question.
 pub(crate) enum Answer {
     Granted(Grant),
-    Flushed(Result<(), String>),
+    Flushed(Result<(), Fault>),
     /// `None`: they are on the devices.
     Blocks(Option<Box<[u8]>>),
     GivenBack(Vec<Grant>),
@@ -91,7 +92,7 @@ impl Answer {
         grants
     }
 
-    pub(crate) fn flushed(self) -> Result<(), String> {
+    pub(crate) fn flushed(self) -> Result<(), Fault> {
         let Self::Flushed(result) = self else { unreachable!("a flush was asked for") };
         result
     }

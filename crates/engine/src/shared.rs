@@ -16,6 +16,7 @@ use crate::care::suspension::Suspension;
 use crate::clean::throttle::Latencies;
 use crate::counters::Totals;
 use crate::durable::flush_numbers::FlushNumbers;
+use crate::fault::Fault;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
 use crate::space::grown::Grown;
@@ -80,7 +81,7 @@ pub(crate) struct Shared {
     clogged: AtomicU32,
     /// Whether the array waits for members.
     pub suspension: Suspension,
-    fault: RwLock<Option<String>>,
+    fault: RwLock<Option<Fault>>,
     faulted: AtomicBool,
     closed: AtomicBool,
     /// Counts what changes about the members and does not show in [`MemberShared::changes`].
@@ -317,16 +318,21 @@ impl Shared {
 
     /// Stops all writing for good, with the first reason given.
     pub(crate) fn set_fault(&self, why: String) {
-        self.fault.write().expect("no holder panics").get_or_insert(why);
+        self.fault.write().expect("no holder panics").get_or_insert(Fault(why));
         self.faulted.store(true, Ordering::Release);
     }
 
     /// Why the array takes no writes, if it does not.
-    pub(crate) fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         if !self.faulted.load(Ordering::Acquire) {
             return None;
         }
         self.fault.read().expect("no holder panics").clone()
+    }
+
+    /// An error if the array takes no writes.
+    pub(crate) fn check_fault(&self) -> Result<(), Fault> {
+        self.fault().map_or(Ok(()), Err)
     }
 
     #[inline]

@@ -357,7 +357,7 @@ impl<'a> Overview<'a> {
             transient: blocks(geometry.transient_blocks.into()),
             usable: blocks(shared.held.usable()),
             mapped: blocks(shared.held.blocks()),
-            fault: shared.fault(),
+            fault: shared.fault().map(|fault| fault.to_string()),
             clogged: shared.clogged(),
             pressure_ns: shared.admission.delay().max(shared.admission.interval()),
             session: shared.session,

@@ -19,7 +19,7 @@ use crate::array::Array;
 use crate::care::fill::Fill;
 use crate::care::membership::Membership;
 use crate::care::seats::{Claim, Seats};
-use crate::error::{ArrayError, MemberError};
+use crate::error::MemberError;
 use crate::job::JobKind;
 use crate::work::Work;
 
@@ -35,9 +35,7 @@ impl Array {
 
     fn begin_drain(&self, member: MemberIx) -> Result<u64, MemberError> {
         let (reactor, home) = (&self.reactor, self.reactor.home());
-        if let Some(why) = reactor.shared.fault() {
-            return Err(ArrayError::Faulted(why).into());
-        }
+        reactor.shared.check_fault()?;
         if home.state.borrow().has_left(member) {
             return Err(MemberError::Left(member));
         }

@@ -12,6 +12,7 @@ use crate::care::places::{Returning, Spare};
 use crate::care::prepare::Preparer;
 use crate::care::seats::{Claim, Seats, Taken};
 use crate::durable::commit::Committer;
+use crate::fault::Fault;
 use crate::job::JobKind;
 use crate::reactor::Reactor;
 
@@ -35,7 +36,7 @@ impl Membership {
     }
 
     /// Records who has left, lets in who has come back, and gives spares to lost members.
-    pub(crate) async fn settle_members(&self) -> Result<(), String> {
+    pub(crate) async fn settle_members(&self) -> Result<(), Fault> {
         let arrivals = std::mem::take(&mut *self.reactor.home().places.arrivals.borrow_mut());
         for returning in arrivals {
             self.let_in(returning);
@@ -128,7 +129,7 @@ impl Membership {
         fitting.min_by_key(|spare| spare.device.size).cloned()
     }
 
-    async fn promote(&self, member: MemberIx, spare: Spare) -> Result<(), String> {
+    async fn promote(&self, member: MemberIx, spare: Spare) -> Result<(), Fault> {
         let Some(_claim) = Claim::new(&self.reactor, member) else { return Ok(()) };
         let _step = self.reactor.shared.during("spare: promote");
         // Whether it works or not, it is no spare any more.

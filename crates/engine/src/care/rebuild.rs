@@ -26,6 +26,7 @@ use crate::care::succession::Succession;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
+use crate::fault::Fault;
 use crate::job::JobState;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
@@ -62,9 +63,9 @@ impl Rebuilder {
         while !home.stop.get() {
             let changed = home.members_changed.wait();
             self.end_fills(self.reactor.shared.fault()).await;
-            let settled = match self.reactor.shared.fault() {
-                None => self.membership.settle_members().await,
-                Some(why) => Err(why),
+            let settled = match self.reactor.shared.check_fault() {
+                Ok(()) => self.membership.settle_members().await,
+                faulted => faulted,
             };
             self.end_fills(settled.err()).await;
             self.prepare_fills().await;
@@ -96,12 +97,12 @@ impl Rebuilder {
     }
 
     /// Ends the jobs of devices that have left service, or all of them when the array takes no writes any more.
-    async fn end_fills(&self, fault: Option<String>) {
+    async fn end_fills(&self, fault: Option<Fault>) {
         let mut drain_given_up = false;
         for fill in Seats::of(&self.reactor).fills() {
             let end = match &fault {
                 _ if fill.job.is_cancelled() => JobState::Cancelled,
-                Some(why) => JobState::Failed(why.clone()),
+                Some(why) => JobState::Failed(why.to_string()),
                 None => match self.why_it_cannot_go_on(&fill) {
                     Some(why) => JobState::Failed(why),
                     None => continue,
@@ -282,7 +283,7 @@ impl Rebuilder {
                 }
                 Ok(()) if state.is_online() => JobState::Done,
                 Ok(()) => JobState::Failed(format!("{} left service at the end", state.name())),
-                Err(why) => JobState::Failed(why.clone()),
+                Err(why) => JobState::Failed(why.to_string()),
             };
             // Part of what was to be done then has been overwritten meanwhile.
             fill.job.set_left(0);

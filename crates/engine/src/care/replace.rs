@@ -52,7 +52,7 @@ impl Array {
                 array.refuse_used(&device).await?;
             }
             array.make_way(member, force)?;
-            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await?;
             let candidate = match own {
                 Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
                 None => {
@@ -89,7 +89,7 @@ impl Array {
             let uuid = array.new_uuid();
             home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
             home.places.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
-            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await?;
             reactor.shared.log(format!("{} is a spare", device.name));
             home.members_changed.notify();
             Ok(())
@@ -120,7 +120,7 @@ impl Array {
                 return Err(MemberError::Successor { spare: name, member });
             }
             Seats::of(&array.reactor).forget_spare(uuid);
-            Committer::of(&array.reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(&array.reactor).commit_state().await?;
             if let Some(spare) = present {
                 crate::recover::create::wipe(&array.reactor.rt, &spare.device).await?;
             }
@@ -134,9 +134,7 @@ impl Array {
 
     fn check_candidate(&self, device: &DeviceInfo, need: u64) -> Result<(), MemberError> {
         let reactor = &self.reactor;
-        if let Some(why) = reactor.shared.fault() {
-            return Err(ArrayError::Faulted(why).into());
-        }
+        reactor.shared.check_fault()?;
         if device.size < need {
             let (device, size, need) = (device.name.clone(), ByteSize(device.size), ByteSize(need));
             return Err(ArrayError::TooSmall { device, size, need }.into());

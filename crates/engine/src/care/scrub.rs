@@ -33,6 +33,7 @@ use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
+use crate::fault::Fault;
 use crate::job::{Job, JobKind, JobState};
 use crate::lsa::Publish;
 use crate::planted::{self, Bug};
@@ -129,7 +130,7 @@ impl Scrub {
         }
         match self.make_durable().await {
             Ok(()) => JobState::Done,
-            Err(why) => JobState::Failed(why),
+            Err(why) => JobState::Failed(why.to_string()),
         }
     }
 
@@ -254,7 +255,7 @@ impl Scrub {
     }
 
     /// Makes durable what was moved, and records that the scrub has been.
-    async fn make_durable(&self) -> Result<(), String> {
+    async fn make_durable(&self) -> Result<(), Fault> {
         let reactor = &self.reactor;
         if self.report.found() > 0 {
             Flusher::of(reactor).flush_everything().await?;

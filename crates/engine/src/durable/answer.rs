@@ -48,9 +48,7 @@ impl Answerer {
 
     async fn round(self) -> Result<(), VolumeError> {
         self.settle().await;
-        if let Some(why) = self.reactor.shared.fault() {
-            return Err(VolumeError::ReadOnly(why));
-        }
+        self.reactor.shared.check_fault()?;
         // A member that has left must be known as such before anybody relies on what it did not get. A flush sees to that.
         let (membership, recorded) = (self.reactor.shared.membership(), &self.reactor.answering.recorded_membership);
         if membership != recorded.get() {

@@ -41,6 +41,7 @@ use crate::counters::{count, read};
 use crate::durable::checkpoints::Awaited;
 use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
+use crate::fault::Fault;
 use crate::lsa::PageWriter;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
@@ -111,12 +112,12 @@ impl Checkpointer {
     }
 
     /// Takes a checkpoint and waits for it.
-    pub(crate) async fn checkpoint(&self) -> Result<(), String> {
+    pub(crate) async fn checkpoint(&self) -> Result<(), Fault> {
         let _awaited = Awaited::new(&self.reactor.home().checkpoints);
         self.reactor.home().checkpoints.rounds.next(&self.reactor.rt, || self.clone().checkpoint_round()).await
     }
 
-    async fn checkpoint_round(self) -> Result<(), String> {
+    async fn checkpoint_round(self) -> Result<(), Fault> {
         let result = self.checkpoint_now().await;
         self.reactor.shared.held.end_writing_maps();
         // Writers may have waited for what was unmapped meanwhile.
@@ -130,7 +131,7 @@ impl Checkpointer {
         result
     }
 
-    async fn checkpoint_now(&self) -> Result<(), String> {
+    async fn checkpoint_now(&self) -> Result<(), Fault> {
         let _step = self.reactor.shared.during("checkpoint");
         let home = self.reactor.home();
         let (mut root, spoils) = loop {
@@ -210,7 +211,7 @@ impl Checkpointer {
     }
 
     /// Writes the maps of all volumes; returns in how many pages.
-    async fn write_maps(&self, generation: u64) -> Result<u64, String> {
+    async fn write_maps(&self, generation: u64) -> Result<u64, Fault> {
         let geometry = self.reactor.shared.layout.geometry();
         let run = geometry.chunk_blocks as usize;
         let mut dump = Dump { generation, pages: 0, written: 0, once: Vec::new(), run };
@@ -230,7 +231,7 @@ impl Checkpointer {
     }
 
     /// Writes the table of what segments are protected by, as far as that is not what the array as a whole says.
-    async fn write_protections(&self, dump: &mut Dump) -> Result<(), String> {
+    async fn write_protections(&self, dump: &mut Dump) -> Result<(), Fault> {
         let shared = &self.reactor.shared;
         if !shared.protections.differ() {
             return Ok(());
@@ -254,7 +255,7 @@ impl Checkpointer {
     }
 
     /// Writes a page that was not written yet.
-    async fn write_new(&self, page: Page, dump: &mut Dump) -> Result<(), String> {
+    async fn write_new(&self, page: Page, dump: &mut Dump) -> Result<(), Fault> {
         dump.pages += 1;
         self.write_copy(&page, dump).await?;
         if self.reactor.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
@@ -268,14 +269,14 @@ impl Checkpointer {
 
     /// Writes the pages again that were written once: a chunk behind their first copies, which is on another column wherever
     /// there is one.
-    async fn write_second_copies(&self, dump: &mut Dump) -> Result<(), String> {
+    async fn write_second_copies(&self, dump: &mut Dump) -> Result<(), Fault> {
         for page in std::mem::take(&mut dump.once) {
             self.write_copy(&page, dump).await?;
         }
         Ok(())
     }
 
-    async fn write_copy(&self, page: &Page, dump: &mut Dump) -> Result<(), String> {
+    async fn write_copy(&self, page: &Page, dump: &mut Dump) -> Result<(), Fault> {
         self.append_page(page, dump.generation).await?;
         self.count_page(dump).await;
         Ok(())
@@ -304,12 +305,10 @@ impl Checkpointer {
         }
     }
 
-    async fn append_page(&self, page: &Page, generation: u64) -> Result<(), String> {
+    async fn append_page(&self, page: &Page, generation: u64) -> Result<(), Fault> {
         loop {
             let progress = self.reactor.progress.wait();
-            if let Some(why) = self.reactor.shared.fault() {
-                return Err(why);
-            }
+            self.reactor.shared.check_fault()?;
             if self.reactor.writer(Lane::Meta).borrow_mut().append_page(&self.reactor, page, generation)
                 == Appended::Done
             {

@@ -4,10 +4,12 @@ use std::cell::Cell;
 
 use cygnus_runtime::Rounds;
 
+use crate::fault::Fault;
+
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
-    pub rounds: Rounds<Result<(), String>>,
+    pub rounds: Rounds<Result<(), Fault>>,
     /// A discard in a stripe below this sequence is covered by a checkpoint.
     pub discard_horizon: Cell<u64>,
     /// The superblocks say that stripes from this sequence on must be found, as far as no checkpoint covers them.

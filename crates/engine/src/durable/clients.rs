@@ -5,7 +5,8 @@ use std::rc::Rc;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::flush::Flusher;
 use crate::error::VolumeError;
-use crate::peers::ToHome;
+use crate::fault::Fault;
+use crate::peers::{Answer, ToHome};
 use crate::reactor::Reactor;
 
 impl Reactor {
@@ -16,18 +17,16 @@ impl Reactor {
     }
 
     async fn flush_on_home(self: &Rc<Self>) -> Result<(), VolumeError> {
-        let result = if self.is_home() {
-            self.flush_for_clients().await
-        } else {
-            let answer = self.peers.ask_home(&self.rt, |ticket| ToHome::Flush { ticket }).await;
-            answer.map_or_else(|| Err("the array is closing".into()), |a| a.flushed())
-        };
-        result.map_err(VolumeError::ReadOnly)
+        if self.is_home() {
+            return Ok(self.flush_for_clients().await?);
+        }
+        let answer = self.peers.ask_home(&self.rt, |ticket| ToHome::Flush { ticket }).await;
+        Ok(answer.map_or_else(|| Err(Fault("the array is closing".into())), Answer::flushed)?)
     }
 
     /// The same, on the home reactor. Of stripes that no later one tells of, recovery takes what is not there for something
     /// that no flush had covered, and shows what was before; so a checkpoint says which blocks are lost.
-    pub(crate) async fn flush_for_clients(self: &Rc<Self>) -> Result<(), String> {
+    pub(crate) async fn flush_for_clients(self: &Rc<Self>) -> Result<(), Fault> {
         Flusher::of(self).flush_here().await?;
         while !self.home().spoils.are_on_record() {
             Checkpointer::of(self).checkpoint().await?;

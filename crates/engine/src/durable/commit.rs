@@ -9,6 +9,7 @@ use cygnus_types::{GroupId, MemberIx, Uuid};
 use crate::care::member_state;
 use crate::care::places::Spare;
 use crate::care::seats::Seats;
+use crate::fault::Fault;
 use crate::reactor::Reactor;
 use crate::recover::slots::{SlotError, write_superblocks};
 
@@ -34,17 +35,15 @@ impl Committer {
     /// Writes the present state to the superblocks of all members in service and makes it durable. Concurrent callers
     /// share a round, which goes on to its end whatever becomes of them. An error means that the state may or may not be
     /// what the next opening finds.
-    pub(crate) async fn commit_state(&self) -> Result<(), String> {
+    pub(crate) async fn commit_state(&self) -> Result<(), Fault> {
         self.reactor.home().records.committing.next(&self.reactor.rt, || self.clone().commit_round()).await
     }
 
-    async fn commit_round(self) -> Result<(), String> {
+    async fn commit_round(self) -> Result<(), Fault> {
         let _step = self.reactor.shared.during("superblock");
         loop {
             let answers = self.reactor.answers.wait();
-            if let Some(why) = self.reactor.shared.fault() {
-                return Err(why);
-            }
+            self.reactor.shared.check_fault()?;
             let membership = self.reactor.shared.membership();
             self.note_departures();
             self.note_errors();
@@ -78,12 +77,10 @@ impl Committer {
     }
 
     /// Waits until every member in service has the newest superblocks.
-    pub(crate) async fn until_all_are_on_record(&self) -> Result<(), String> {
+    pub(crate) async fn until_all_are_on_record(&self) -> Result<(), Fault> {
         loop {
             let answers = self.reactor.answers.wait();
-            if let Some(why) = self.reactor.shared.fault() {
-                return Err(why);
-            }
+            self.reactor.shared.check_fault()?;
             match self.in_service_behind().next() {
                 None => return Ok(()),
                 // Who is in trouble leaves, or is back one day.
@@ -149,7 +146,7 @@ impl Committer {
         }
     }
 
-    async fn write_superblocks(&self) -> Result<(), String> {
+    async fn write_superblocks(&self) -> Result<(), Fault> {
         let home = self.reactor.home();
         let generation = home.records.generation.get() + 1;
         home.records.generation.set(generation);
@@ -167,12 +164,12 @@ impl Committer {
     }
 
     /// Writes a superblock to some of the holders.
-    async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<(), String> {
+    async fn write_to(&self, holders: Vec<Holder>, generation: u64, state: &ArrayState) -> Result<(), Fault> {
         let encode = |holder: &Holder| {
             let Holder { member, uuid: member_uuid, dev } = *holder;
             let (array, state) = (self.reactor.home().uuid, state.clone());
             let block = Superblock { generation, array, member, member_uuid, read_only: false, state };
-            block.encode().map(|bytes| (dev, bytes)).map_err(|error| error.to_string())
+            block.encode().map(|bytes| (dev, bytes)).map_err(|error| Fault(error.to_string()))
         };
         let superblocks = holders.iter().map(encode).collect::<Result<_, _>>()?;
         let written = write_superblocks(&self.reactor.rt, generation, superblocks).await;

@@ -7,6 +7,7 @@ use cygnus_runtime::{DeviceIx, OpFuture};
 
 use crate::care::member::MemberShared;
 use crate::durable::commit::Committer;
+use crate::fault::Fault;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
@@ -25,19 +26,19 @@ impl Flusher {
     }
 
     /// Makes what was acknowledged durable, on the home reactor, in stripes or in copies of what is in open ones.
-    pub(crate) async fn flush_here(&self) -> Result<(), String> {
+    pub(crate) async fn flush_here(&self) -> Result<(), Fault> {
         self.reactor.home().flushing.next(&self.reactor.rt, || self.clone().flush_round()).await
     }
 
     /// As [`Flusher::flush_here`], for the blocks that cleaning has moved too. The checkpoint being written is left alone:
     /// it sees to itself, and cut short by everybody else's flushes it would need more room than there is for it.
-    pub(crate) async fn flush_everything(&self) -> Result<(), String> {
+    pub(crate) async fn flush_everything(&self) -> Result<(), Fault> {
         self.reactor.drain(&Lane::OF_DATA).await;
         self.reactor.home().flush_closes.set(true);
         self.flush_here().await
     }
 
-    async fn flush_round(self) -> Result<(), String> {
+    async fn flush_round(self) -> Result<(), Fault> {
         let _step = self.reactor.shared.during("flush");
         let shared = &self.reactor.shared;
         let mut closes = self.reactor.home().flush_closes.take();
@@ -65,9 +66,7 @@ impl Flusher {
         if self.reactor.shared.membership() != self.reactor.home().records.recorded_membership.get() {
             Committer::of(&self.reactor).commit_state().await?;
         }
-        if let Some(why) = self.reactor.shared.fault() {
-            return Err(why);
-        }
+        self.reactor.shared.check_fault()?;
         shared.set_durable(complete);
         shared.flushes.end(round);
         Ok(())

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cygnus_runtime::Rounds;
 use cygnus_types::MemberIx;
 
+use crate::fault::Fault;
 use crate::recover::assemble::Readmission;
 
 /// See the module's text.
@@ -15,7 +16,7 @@ pub(crate) struct Records {
     pub generation: Cell<u64>,
     /// Membership that they reflect.
     pub recorded_membership: Cell<u64>,
-    pub committing: Rounds<Result<(), String>>,
+    pub committing: Rounds<Result<(), Fault>>,
     /// Members in service that did not get the newest superblocks, and the generation of the last that they got.
     pub behind: RefCell<BTreeMap<MemberIx, u64>>,
     /// Spares that have become members, and of which no superblock says so yet.

@@ -563,7 +563,7 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
             state.counted_from = reactor.shared.stripes.next();
         }
     }
-    Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+    Committer::of(reactor).commit_state().await?;
     reactor.home().checkpoints.counted_from.set(reactor.home().state.borrow().counted_from);
     // What recovery read was flushed along with the superblocks.
     reactor.shared.set_durable(reactor.shared.stripes.next());
@@ -597,7 +597,7 @@ async fn finish_recovery(
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
-    Checkpointer::of(reactor).checkpoint().await.map_err(ArrayError::Faulted)?;
+    Checkpointer::of(reactor).checkpoint().await?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())
@@ -623,9 +623,7 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError
     let Some(volume) = reactor.shared.volume(rescue.volume) else { return Ok(()) };
     loop {
         let progress = reactor.progress.wait();
-        if let Some(why) = reactor.shared.fault() {
-            return Err(ArrayError::Faulted(why));
-        }
+        reactor.shared.check_fault()?;
         let publish = Publish::Move(volume.controller.locate(rescue.lba), rescue.seq);
         let appended = {
             let mut writer = reactor.writer(Lane::Clients).borrow_mut();

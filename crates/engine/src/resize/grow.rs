@@ -60,9 +60,7 @@ impl Array {
         let (array, devices) = (self.clone(), devices.to_vec());
         self.carry_out(async move {
             let reactor = &array.reactor;
-            if let Some(why) = reactor.shared.fault() {
-                return Err(ArrayError::Faulted(why).into());
-            }
+            reactor.shared.check_fault()?;
             let _turn = Turn::take(reactor)?;
             let width = usize::from(reactor.shared.layout.geometry().width());
             array.check_new(&devices, width)?;
@@ -85,7 +83,7 @@ impl Array {
             array.take_in(&groups, &planned, &devices);
             // All reactors know the group before anything can lie in it.
             reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::Grown { ticket }).await;
-            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await?;
             for AddedGroup { group, segments, .. } in &added {
                 reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);
                 reactor.shared.log(format!("{group} with {} was added", counted(*segments, "segment")));

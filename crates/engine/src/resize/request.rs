@@ -6,7 +6,7 @@ use cygnus_types::{ByteSize, GroupId};
 
 use crate::array::Array;
 use crate::durable::commit::Committer;
-use crate::error::{ArrayError, GroupError};
+use crate::error::GroupError;
 use crate::resize::retire::Retirement;
 use crate::resize::turn::Turn;
 use crate::space::usable::usable_blocks;
@@ -22,13 +22,11 @@ impl Array {
         let array = self.clone();
         self.carry_out(async move {
             let reactor = &array.reactor;
-            if let Some(why) = reactor.shared.fault() {
-                return Err(ArrayError::Faulted(why).into());
-            }
+            reactor.shared.check_fault()?;
             let _turn = Turn::take(reactor)?;
             array.check_retirable(group)?;
             Retirement::of(reactor).regroup(group, GroupState::Retiring);
-            Committer::of(reactor).commit_state().await.map_err(ArrayError::Faulted)?;
+            Committer::of(reactor).commit_state().await?;
             Ok(Retirement::of(reactor).begin_retiring(group))
         })
     }

@@ -125,7 +125,7 @@ impl Retirement {
         let _step = self.reactor.shared.during("retire");
         loop {
             if let Some(why) = self.reactor.shared.fault() {
-                return JobState::Failed(why);
+                return JobState::Failed(why.to_string());
             }
             if self.reactor.is_ending() {
                 return JobState::Failed("the array was closed; it goes on when that is opened again".into());
@@ -273,7 +273,7 @@ impl Retirement {
         self.regroup(group, GroupState::InService);
         match Committer::of(&self.reactor).commit_state().await {
             Ok(()) => end,
-            Err(why) => JobState::Failed(why),
+            Err(why) => JobState::Failed(why.to_string()),
         }
     }
 
@@ -289,7 +289,7 @@ impl Retirement {
         self.regroup(group, GroupState::Retired);
         self.reactor.shared.drop_group(group);
         if let Err(why) = Committer::of(&self.reactor).commit_state().await {
-            return Some(JobState::Failed(why));
+            return Some(JobState::Failed(why.to_string()));
         }
         self.reactor.shared.log(format!("{group} has left the array"));
         Preparer::of(&self.reactor).forget_released(&released).await;

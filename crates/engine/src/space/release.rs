@@ -8,6 +8,7 @@ use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
 use crate::counters::count;
 use crate::durable::commit::Committer;
+use crate::fault::Fault;
 use crate::reactor::Reactor;
 use crate::space::evacuation::is_whole_group;
 use crate::space::segments::{SegIx, SegState};
@@ -96,7 +97,7 @@ impl Releaser {
 
     /// Puts on record that recovery cannot count on finding the stripes of these segments. Most are covered by a checkpoint,
     /// and then it does not.
-    async fn forgo(&self, segs: &[SegIx]) -> Result<(), String> {
+    async fn forgo(&self, segs: &[SegIx]) -> Result<(), Fault> {
         let home = self.reactor.home();
         let counted_from = home.checkpoints.discard_horizon.get().max(home.checkpoints.counted_from.get());
         if segs.iter().all(|&seg| self.reactor.shared.segments.newest_stripe(seg) < counted_from) {

@@ -172,9 +172,7 @@ impl Reactor {
     }
 
     fn check_writable(&self, volume: &VolumeState) -> Result<(), VolumeError> {
-        if let Some(why) = self.shared.fault() {
-            return Err(VolumeError::ReadOnly(why));
-        }
+        self.shared.check_fault()?;
         if volume.is_gone() || self.shared.is_closed() {
             return Err(VolumeError::Gone);
         }
