@@ -17,6 +17,7 @@ use crate::peers::Peers;
 use crate::read::pace::Paces;
 use crate::shared::Shared;
 use crate::space::looks::Looks;
+use crate::write::convert::Lacking;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::transient::Transient;
@@ -49,6 +50,8 @@ pub(crate) struct Reactor {
     pub unflushed: RefCell<UnflushedStripes>,
     /// What of open stripes lies in the transient areas of members.
     pub transient: RefCell<Transient>,
+    /// Members that do not compute parity from that.
+    pub lacking: Lacking,
     /// Whether a flush is under way that is to make room there.
     pub makes_room: Cell<bool>,
     /// Rounds in which what clients have written comes to be on the devices.
@@ -82,6 +85,7 @@ impl Reactor {
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
             transient: RefCell::default(),
+            lacking: Lacking::default(),
             makes_room: Cell::new(false),
             settling: Rounds::default(),
             answering: Rc::default(),
