@@ -39,6 +39,8 @@ pub struct ArrayStatus {
     pub segment: ByteSize,
     /// Each member's transient area; 0: stripes are closed to make safe what they hold.
     pub transient: ByteSize,
+    /// Whether members that can are to compute parity inside, from the copies there.
+    pub converts_inside: bool,
     /// What volumes may hold.
     pub usable: ByteSize,
     /// What volumes hold.
@@ -361,6 +363,7 @@ impl<'a> Overview<'a> {
             chunk: blocks(geometry.chunk_blocks.into()),
             segment: ByteSize(geometry.segment_bytes()),
             transient: blocks(geometry.transient_blocks.into()),
+            converts_inside: shared.converts_inside,
             usable: blocks(shared.held.usable()),
             mapped: blocks(shared.held.blocks()),
             fault: shared.fault(),
