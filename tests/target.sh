@@ -18,7 +18,7 @@ EXPORT=vol0
 # The array of the product. Sparse files on a real disk; small, so that the load laps it.
 export PRESET=${PRESET:-swan}
 case $PRESET in
-log-raid | fusion) RAID=${RAID:-8+1} GROUP_COUNT=${GROUP_COUNT:-1} ;;
+log-raid | fusion | scala-afa) RAID=${RAID:-8+1} GROUP_COUNT=${GROUP_COUNT:-1} ;;
 serial) RAID=${RAID:-1+1} GROUP_COUNT=${GROUP_COUNT:-8} ;;
 # In place the level and the number of members say it all; the rest is for those who count lost members.
 raid0) RAID=3+0 GROUP_COUNT=1 ;;

@@ -31,7 +31,7 @@ case $preset in
 raid0 | raid4 | raid5 | raid6)
     ((lose == 0)) || { echo "$preset in place may lose no member before it is resynced (the write hole): leave out --lose" >&2 && exit 2; } ;;
 raid*) ;;
-log-raid | fusion) groups=${groups:-1} raid=${raid:-4+$((lose > 1 ? lose : 1))} ;;
+log-raid | fusion | scala-afa) groups=${groups:-1} raid=${raid:-4+$((lose > 1 ? lose : 1))} ;;
 serial) groups=${groups:-5} raid=${raid:-1+1} ;;
 *) raid=${raid:-2+$((lose > 1 ? lose : 1))} ;;
 esac

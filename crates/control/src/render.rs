@@ -4,8 +4,8 @@ use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, Patience, RepairCounters,
-    SuspendedStatus, VolumeStatus,
+    GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, ParityInside, Patience,
+    RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos, counted};
@@ -256,6 +256,14 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             label("protection"),
             ByteSize(bytes)
         ));
+        if let Some(ParityInside { inside_bytes, host_bytes }) = status.parity_inside {
+            out.push_str(&format!(
+                "{}offload: members have computed {} of parity inside from their copies, the host {}\n",
+                label(""),
+                ByteSize(inside_bytes),
+                ByteSize(host_bytes)
+            ));
+        }
     }
     if let Some((writes, amplification)) = status.writes.and_then(|writes| Some((writes, writes.amplification()?))) {
         out.push_str(&format!(

@@ -30,6 +30,9 @@ pub struct ArrayStatus {
     /// absent where stripes end for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transient_bytes: Option<u64>,
+    /// Who has computed the parity of stripes that had copies, where members that can are to do it; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity_inside: Option<ParityInside>,
     /// Bytes of data the volumes can hold in all, over-provisioning taken off; absent if this version cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
@@ -118,6 +121,7 @@ impl ArrayStatus {
             parity_columns: 0,
             segment_bytes: 0,
             transient_bytes: None,
+            parity_inside: None,
             capacity_bytes: None,
             live_bytes: None,
             writes: None,
@@ -278,6 +282,15 @@ impl ArrayState {
             Self::Failed => "failed",
         }
     }
+}
+
+/// Parity of stripes that had copies, since the array was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParityInside {
+    /// Computed by members inside, and not sent.
+    pub inside_bytes: u64,
+    /// Computed by the host: the copies were too few, or the member does not compute it.
+    pub host_bytes: u64,
 }
 
 /// What went to the log, by reason, in bytes of 4 KiB blocks (parity and headers not counted).

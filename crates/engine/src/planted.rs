@@ -51,6 +51,10 @@ pub enum Bug {
     ReplacedCountsOn,
     /// Answers wait for nothing, whatever the level of their volume.
     AnswersTooEarly,
+    /// Members compute parity, and forget their copies, before the blocks are durable in their places.
+    ConvertedUnflushed,
+    /// Parity that a member failed to compute counts as being there.
+    FailedConversionStands,
 }
 
 #[cfg(debug_assertions)]

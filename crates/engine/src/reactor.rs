@@ -17,6 +17,7 @@ use crate::peers::Peers;
 use crate::read::pace::Paces;
 use crate::shared::Shared;
 use crate::space::looks::Looks;
+use crate::write::convert::Conversions;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::transient::Transient;
@@ -49,6 +50,8 @@ pub(crate) struct Reactor {
     pub unflushed: RefCell<UnflushedStripes>,
     /// What of open stripes lies in the transient areas of members.
     pub transient: RefCell<Transient>,
+    /// What of that members compute parity from.
+    pub conversions: Conversions,
     /// Whether a flush is under way that is to make room there.
     pub makes_room: Cell<bool>,
     /// Rounds in which what clients have written comes to be on the devices.
@@ -82,6 +85,7 @@ impl Reactor {
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
             transient: RefCell::default(),
+            conversions: Conversions::default(),
             makes_room: Cell::new(false),
             settling: Rounds::default(),
             answering: Rc::default(),
@@ -174,15 +178,16 @@ impl Reactor {
         for &lane in lanes {
             self.writer(lane).borrow_mut().close_stripe(self);
         }
-        self.until_landed(lanes).await;
+        self.until_landed(lanes, |_| false).await;
     }
 
-    /// Waits until all stripes of these lanes that this reactor has closed are on the devices.
-    pub(crate) async fn until_landed(&self, lanes: &[Lane]) {
+    /// Waits until all stripes of these lanes that this reactor has closed are on the devices, but for those that are safe without.
+    pub(crate) async fn until_landed(&self, lanes: &[Lane], is_safe: impl Fn(u64) -> bool) {
         let below = self.shared.stripes.next();
         loop {
             let progress = self.progress.wait();
-            let waiting = self.outstanding.borrow().range(..below).any(|(_, lane)| lanes.contains(lane));
+            let is_awaited = |(&seq, lane): (&u64, &Lane)| lanes.contains(lane) && !is_safe(seq);
+            let waiting = self.outstanding.borrow().range(..below).any(is_awaited);
             if !waiting {
                 return;
             }

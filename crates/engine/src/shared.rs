@@ -70,6 +70,8 @@ pub(crate) struct Shared {
     pub flushes: FlushNumbers,
     /// Whether open stripes may be made safe by copies.
     two_phase: AtomicBool,
+    /// Whether members that can are to compute the parity of what was copied.
+    pub converts_inside: bool,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
@@ -98,6 +100,7 @@ pub(crate) struct SharedParts {
     pub policies: Policies,
     pub members: Vec<MemberShared>,
     pub array_tag: u64,
+    pub converts_inside: bool,
     pub session: u64,
     pub usable: u64,
     pub map: MapRule,
@@ -128,6 +131,7 @@ impl Shared {
             kept: OnceLock::new(),
             flushes: FlushNumbers::default(),
             two_phase: AtomicBool::new(false),
+            converts_inside: parts.converts_inside,
             durable: AtomicU64::new(parts.first_stripe_seq),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),

@@ -39,6 +39,8 @@ pub struct ArrayStatus {
     pub segment: ByteSize,
     /// Each member's transient area; 0: stripes are closed to make safe what they hold.
     pub transient: ByteSize,
+    /// Whether members that can are to compute parity inside, from the copies there.
+    pub converts_inside: bool,
     /// What volumes may hold.
     pub usable: ByteSize,
     /// What volumes hold.
@@ -232,6 +234,10 @@ pub struct Traffic {
     pub padding_written: u64,
     /// Copies that make open stripes safe, with what says so.
     pub backup_written: u64,
+    /// Parity that members computed inside from copies, which nobody sent them.
+    pub converted_inside: u64,
+    /// Parity of stripes that had copies, computed here and sent.
+    pub converted_here: u64,
     /// Written anew after wrong data was found.
     pub repaired: u64,
     /// Rebuilt from other columns, because the block or its member was not there.
@@ -304,6 +310,8 @@ impl<'a> Overview<'a> {
             header_written: read(&t.header_written),
             padding_written: read(&t.padding_written),
             backup_written: read(&t.backup_written),
+            converted_inside: read(&t.converted_inside),
+            converted_here: read(&t.converted_here),
             repaired: read(&t.repaired),
             reconstructed: read(&t.reconstructed),
             unreadable: read(&t.unreadable),
@@ -355,6 +363,7 @@ impl<'a> Overview<'a> {
             chunk: blocks(geometry.chunk_blocks.into()),
             segment: ByteSize(geometry.segment_bytes()),
             transient: blocks(geometry.transient_blocks.into()),
+            converts_inside: shared.converts_inside,
             usable: blocks(shared.held.usable()),
             mapped: blocks(shared.held.blocks()),
             fault: shared.fault().map(|fault| fault.to_string()),

@@ -64,6 +64,10 @@ pub struct PolicyValue {
     pub value: u64,
 }
 
+/// Policy parameter: other than 0 where members that can are to compute the parity of stripes inside, from the copies that
+/// they have of them (ScalaAFA, section 3.4).
+pub const CONVERTS_INSIDE: &str = "parity-inside";
+
 /// An R-group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDesc {
@@ -409,6 +413,11 @@ pub enum InvalidState {
 }
 
 impl ArrayState {
+    /// Whether members that can are to compute parity inside.
+    pub fn converts_inside(&self) -> bool {
+        self.policies.iter().any(|policy| policy.name == CONVERTS_INSIDE && policy.value != 0)
+    }
+
     /// The address arithmetic of this array.
     pub fn layout(&self) -> Result<Layout, LayoutError> {
         let is_empty = |group: &GroupDesc| group.extents.is_empty() != (group.state == GroupState::Retired);

@@ -79,7 +79,11 @@ on_disk! {
         /// columns of the group, k + m
         width: u8,
         /// zero
-        reserved: [u8; 27],
+        reserved: [u8; 3],
+        /// 0: the blocks lie behind this one; else one more than the block of the transient area where they do
+        blocks_at: U32,
+        /// zero
+        reserved_b: [u8; 20],
     }
 }
 
@@ -102,6 +106,9 @@ pub struct Backup {
     pub stripe: OpenStripe,
     /// Slot of the stripe that the first block has.
     pub first_slot: u32,
+    /// Block of the member's transient area from which on the blocks lie; `None`: behind the block that says so. All copies of
+    /// a stripe lie one behind the other where its members are to compute its parity from them.
+    pub blocks_at: Option<u32>,
     /// What the blocks are, in the order of their slots.
     pub entries: Vec<Entry>,
     /// Discards that the stripe tells of.
@@ -155,6 +162,7 @@ impl Backup {
             parity_start: of.rotation.parity_start,
             stream: of.stream as u8,
             width: of.rotation.width(),
+            blocks_at: U32::new(self.blocks_at.map_or(0, |at| at + 1)),
             ..RawBackup::new_zeroed()
         };
         block[..FIXED].copy_from_slice(raw.as_bytes());
@@ -219,6 +227,7 @@ impl Backup {
             durable: raw.durable.get(),
             stripe,
             first_slot: raw.first_slot.get(),
+            blocks_at: raw.blocks_at.get().checked_sub(1),
             entries: entries.to_vec(),
             discards: discards.to_vec(),
         })
@@ -265,6 +274,7 @@ mod tests {
             durable: 990,
             stripe,
             first_slot: 12,
+            blocks_at: (blocks % 2 == 0).then_some(blocks as u32),
             entries: (0..blocks).map(entry).collect(),
             discards: (0..discards).map(discard).collect(),
         }

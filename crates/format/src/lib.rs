@@ -46,8 +46,8 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors,
-    MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
+    ArrayState, CONVERTS_INSIDE, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc,
+    MemberErrors, MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
 };
 pub use backup::{BACKUP_MAGIC, Backup, BackupError, MOST_RECORDS};
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};

@@ -27,7 +27,7 @@ use crate::layout::Extent;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -35,6 +35,9 @@ pub const GROUP_STATES: u64 = 1;
 pub const IN_PLACE: u64 = 2;
 /// Incompat feature: members have a transient area. A program that does not know of this would look for segments elsewhere.
 pub const TRANSIENT: u64 = 4;
+/// Incompat feature: members compute parity from what lies in their transient areas ([`crate::CONVERTS_INSIDE`]). A program that
+/// does not know of this would look for copies elsewhere.
+pub const CONVERTED_INSIDE: u64 = 8;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -484,7 +487,8 @@ impl ArrayState {
         let group_states = if plain { 0 } else { GROUP_STATES };
         let in_place = if self.in_place.is_some() { IN_PLACE } else { 0 };
         let transient = if self.geometry.transient_blocks > 0 { TRANSIENT } else { 0 };
-        group_states | in_place | transient
+        let inside = if self.converts_inside() { CONVERTED_INSIDE } else { 0 };
+        group_states | in_place | transient | inside
     }
 }
 

@@ -131,8 +131,8 @@ fn with_field(offset: usize, value: &[u8]) -> Result<Superblock, SuperblockError
 #[test]
 fn features_decide_about_access() {
     use std::mem::offset_of;
-    let incompat = with_field(offset_of!(RawSuperblock, incompat), &[8]);
-    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(8)));
+    let incompat = with_field(offset_of!(RawSuperblock, incompat), &[16]);
+    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(16)));
     assert!(with_field(offset_of!(RawSuperblock, ro_compat), &[1]).unwrap().read_only);
     assert_eq!(with_field(offset_of!(RawSuperblock, compat), &[1]), Ok(sample()));
 }

@@ -82,6 +82,8 @@ enum Protection {
     FullStripe,
     /// Copies, and parity when it is full.
     TwoPhase,
+    /// The same, and drives that can compute it.
+    Offload,
 }
 
 fn one_group() -> u16 {
@@ -341,7 +343,8 @@ impl ArraySection {
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
-            two_phase: self.protection.map(|protection| protection == Protection::TwoPhase),
+            two_phase: self.protection.map(|protection| protection != Protection::FullStripe),
+            converts_inside: self.protection.map(|protection| protection == Protection::Offload),
             ..defaults
         }
     }

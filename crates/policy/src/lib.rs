@@ -27,6 +27,6 @@ pub use latency::{HedgeBudget, Lag, LatencyRule, Pace};
 pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
-pub use two_phase::Unfinished;
+pub use two_phase::{Unfinished, rows_to_convert};
 pub use victim::{SegmentView, Victim, Worth};
 pub use whole_group::{WholeGroupView, destination, left_for_writers};

@@ -65,6 +65,8 @@ pub enum Preset {
     /// One group as in log-structured RAID, in which writes that have to outlast the machine before their stripe is full are
     /// copied first and get their parity later, from the host (FusionRAID, FAST'21, as ScalaAFA's section 2.3 describes it).
     Fusion,
+    /// The same, with the parity computed by drives that can, inside, from the copies that they have (ScalaAFA, ATC'24).
+    ScalaAfa,
 }
 
 /// The name given is no preset.
@@ -90,7 +92,7 @@ impl std::str::FromStr for Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 4] = [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion];
+    pub const ALL: [Preset; 5] = [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion, Preset::ScalaAfa];
 
     /// The name under which the preset is stored and typed.
     pub fn name(self) -> &'static str {
@@ -99,19 +101,25 @@ impl Preset {
             Preset::LogRaid => "log-raid",
             Preset::Serial => "serial",
             Preset::Fusion => "fusion",
+            Preset::ScalaAfa => "scala-afa",
         }
     }
 
     /// Whether open stripes are made safe by copies, if nothing else is asked for.
     pub fn is_two_phase(self) -> bool {
-        self == Preset::Fusion
+        matches!(self, Preset::Fusion | Preset::ScalaAfa)
+    }
+
+    /// Whether drives that can compute the parity of what was copied, if nothing else is asked for.
+    pub fn converts_inside(self) -> bool {
+        self == Preset::ScalaAfa
     }
 
     /// The fewest groups with which the preset makes sense.
     pub fn min_groups(self) -> usize {
         match self {
             Preset::Swan => 2,
-            Preset::LogRaid | Preset::Fusion => 1,
+            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => 1,
             // One takes the writes, one holds what was written, one is in reserve.
             Preset::Serial => 3,
         }
@@ -121,7 +129,7 @@ impl Preset {
     pub fn max_groups(self) -> usize {
         match self {
             Preset::Swan | Preset::Serial => usize::from(u16::MAX),
-            Preset::LogRaid | Preset::Fusion => 1,
+            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => 1,
         }
     }
 
@@ -143,7 +151,7 @@ impl Preset {
             health: Health { errors: 64, growing: 8, slow: 24 },
         };
         match self {
-            Preset::LogRaid | Preset::Fusion => shared,
+            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => shared,
             // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,

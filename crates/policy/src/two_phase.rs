@@ -15,6 +15,8 @@ pub struct Unfinished {
     pub rows: u32,
     /// Blocks of header on each column.
     pub header: u32,
+    /// Whether drives compute the parity from copies, so that nobody sends it.
+    pub is_converted: bool,
 }
 
 impl Unfinished {
@@ -25,10 +27,11 @@ impl Unfinished {
     }
 
     /// Blocks that backing up what is new writes: each block to its place, a copy to each of m members, with a block before
-    /// the copies that says what they are, which one more member gets; and the part of the parity that is still to come.
+    /// the copies that says what they are, which one more member gets; and the part of the parity that is still to be sent.
     pub fn backing_up_writes(&self) -> u64 {
         let (new, parity) = (u64::from(self.new), u64::from(self.parity));
-        new + parity * (new + 1) + 1 + (parity * new).div_ceil(u64::from(self.data.max(1)))
+        let to_come = if self.is_converted { 0 } else { (parity * new).div_ceil(u64::from(self.data.max(1))) };
+        new + parity * (new + 1) + 1 + to_come
     }
 
     /// Whether to back up what is new and leave the stripe open (ScalaAFA, section 3.1). That is right for a few blocks; of many,
@@ -38,12 +41,43 @@ impl Unfinished {
     }
 }
 
+/// Rows of a stripe that ends, from its first on, whose parity is better computed by the drives from copies than sent to them. It
+/// was opened for so many `rows`, in bands of a chunk on each of `data` columns; its first `used` slots are taken and the first
+/// `copied` copied.
+///
+/// What is not copied must be before a drive can convert: to each member with parity as many blocks as are missing, where the
+/// parity itself would be a chunk. So a band that is full is converted if less than one of its k chunks is not copied.
+pub fn rows_to_convert(data: u8, chunk: u32, rows: u32, used: u32, copied: u32) -> u32 {
+    let mut top = 0;
+    while top < rows {
+        let height = chunk.min(rows - top);
+        let end = (top + height) * u32::from(data);
+        if used < end || end.saturating_sub(copied) >= height {
+            break;
+        }
+        top += height;
+    }
+    top
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_band_is_converted_if_less_than_a_chunk_is_not_copied() {
+        let rows = |used, copied| rows_to_convert(4, 16, 40, used, copied);
+        assert_eq!((rows(160, 0), rows(160, 48), rows(160, 49), rows(160, 64)), (0, 0, 16, 16));
+        assert_eq!((rows(160, 127), rows(150, 150), rows(63, 63)), (32, 32, 0));
+        // The last band is half as high.
+        assert_eq!((rows(160, 152), rows(160, 153), rows(160, 160)), (32, 40, 40));
+        // Chunks of a block: all or nothing.
+        assert_eq!((rows_to_convert(3, 1, 4, 12, 5), rows_to_convert(3, 1, 4, 12, 6)), (1, 2));
+        assert_eq!(rows_to_convert(1, 1, 4, 4, 3), 3);
+    }
+
     fn with(data: u8, parity: u8, new: u32, rows: u32) -> Unfinished {
-        Unfinished { data, parity, new, backed_up: 0, rows, header: 1 }
+        Unfinished { data, parity, new, backed_up: 0, rows, header: 1, is_converted: false }
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct DiskConfig {
     pub size: u64,
     /// Whether it reports that trimming gives space back.
     pub can_trim: bool,
+    /// Whether it computes parity inside. A device with a model does if the model does.
+    pub converts: bool,
     /// How long things take.
     pub timing: Timing,
     /// What goes wrong by itself.
@@ -67,7 +69,14 @@ impl DiskConfig {
     /// A faultless device with default timing.
     pub fn new(name: impl Into<String>, size: u64) -> Self {
         assert!(size.is_multiple_of(BLOCK as u64), "a device has whole blocks");
-        Self { name: name.into(), size, can_trim: true, timing: Timing::default(), faults: FaultRates::default() }
+        Self {
+            name: name.into(),
+            size,
+            can_trim: true,
+            converts: false,
+            timing: Timing::default(),
+            faults: FaultRates::default(),
+        }
     }
 }
 
@@ -189,7 +198,12 @@ pub(crate) struct Disk {
 impl Disk {
     pub(crate) fn new(config: DiskConfig) -> Self {
         // A drive of no particular make.
-        let capabilities = Capabilities { class: DeviceClass::Flash, trim: config.can_trim, ..Capabilities::default() };
+        let capabilities = Capabilities {
+            class: DeviceClass::Flash,
+            trim: config.can_trim,
+            convert: config.converts,
+            ..Capabilities::default()
+        };
         Self {
             config,
             capabilities,
@@ -260,6 +274,12 @@ impl Disk {
             Action::Trim { offset, len } if !self.contains(offset, len) => {
                 Action::Refused(IoError::new(IoErrorKind::Range))
             }
+            Action::Convert(Conversion { source, destination, chunk, chunks, .. })
+                if !self.contains(source, chunk.saturating_mul(chunks.into()))
+                    || !self.contains(destination, chunk) =>
+            {
+                Action::Refused(IoError::new(IoErrorKind::Range))
+            }
             odd if is_odd(&odd) => Action::Refused(IoError::new(IoErrorKind::Range)),
             ref extra if self.lacks(extra) => Action::Refused(IoError::new(IoErrorKind::Unsupported)),
             admitted => admitted,
@@ -293,7 +313,11 @@ impl Disk {
             Action::Flush { .. } => timing.flush,
             // Only models carry these out, and tell how long they take.
             Action::Append { .. } | Action::Reset { .. } | Action::Clear { .. } | Action::Report { .. } => Nanos::ZERO,
-            Action::Convert(_) | Action::ReadOob { .. } => Nanos::ZERO,
+            Action::Convert(what) => {
+                let blocks = what.chunk * u64::from(what.chunks + 1) / BLOCK as u64;
+                timing.read + timing.write + timing.flush + timing.per_block * blocks
+            }
+            Action::ReadOob { .. } => Nanos::ZERO,
             Action::Reopen | Action::Refused(_) => Nanos::ZERO,
         };
         (base + Nanos(rng.below(timing.jitter.0 + 1))) * self.slowness_of(action) + Nanos(1)
@@ -358,7 +382,7 @@ impl Disk {
                 // As drives do, and for good: the pointer says so.
                 blocks.clone().for_each(|block| self.store_durably(block, Content::Zeros));
             }
-            Action::Convert(conversion) => self.convert(conversion),
+            Action::Convert(conversion) => self.convert(conversion)?,
             Action::ReadOob { offset, blocks, into } => self.read_oob(offset / BLOCK as u64, *blocks, into)?,
             Action::Report { .. } => {}
             Action::Append { .. } | Action::Reset { .. } => unreachable!("the model has carried it out"),
@@ -428,6 +452,10 @@ impl Disk {
                 }
             }
             Action::Trim { .. } => self.trim(action.blocks(), tick, rng, likely),
+            // All of it or nothing.
+            Action::Convert(conversion) if rng.chance(likely, 256) => {
+                let _ = self.convert(conversion);
+            }
             _ => {}
         }
     }
@@ -447,10 +475,19 @@ impl Disk {
     }
 
     /// Computes parity of blocks and of what is beside them, stores it, and forgets the blocks.
-    fn convert(&mut self, conversion: &Conversion) {
+    fn convert(&mut self, conversion: &Conversion) -> Result<(), IoError> {
         let in_blocks = |bytes: u64| bytes / BLOCK as u64;
         let (source, chunk) = (in_blocks(conversion.source), in_blocks(conversion.chunk));
         let rows = usize::from(conversion.row) + 1;
+        let all = source..source + chunk * u64::from(conversion.chunks);
+        if let Some(sheet) = &mut self.sheet {
+            sheet.convert(all, in_blocks(conversion.destination)..in_blocks(conversion.destination) + chunk, rows);
+            return Ok(());
+        }
+        if self.unreadable.range(all.clone()).next().is_some() {
+            self.met.push(FaultKind::Unreadable);
+            return Err(IoError::new(IoErrorKind::Medium));
+        }
         for n in 0..chunk {
             let operands: Vec<&Content> =
                 (0..u64::from(conversion.chunks)).map(|nth| self.media.get(source + nth * chunk + n)).collect();
@@ -465,9 +502,8 @@ impl Disk {
             let parity = Content::with_oob(&row_of_parity(&blocks, rows), &row_of_parity(&oob, rows));
             self.store_durably(in_blocks(conversion.destination) + n, parity);
         }
-        for block in source..source + chunk * u64::from(conversion.chunks) {
-            self.store_durably(block, Content::Zeros);
-        }
+        all.for_each(|block| self.store_durably(block, Content::Zeros));
+        Ok(())
     }
 
     /// What is beside blocks.
@@ -610,8 +646,14 @@ impl Disk {
     /// The cache loses power. `in_flight` are the writes and trims that had not completed.
     pub(crate) fn lose_power(&mut self, in_flight: &[Action], rng: &mut Rng) {
         let (keep, happen) = (survival(rng), survival(rng));
+        // What is converted is what the cache had, and what comes of it is durable.
+        let (conversions, others): (Vec<_>, Vec<_>) =
+            in_flight.iter().partition(|action| matches!(action, Action::Convert(_)));
+        for action in conversions {
+            self.apply(action, 0, rng, happen);
+        }
         self.media.lose_power(rng, keep);
-        for action in in_flight {
+        for action in others {
             self.apply(action, 0, rng, happen);
         }
         // What is left is what the medium holds.
@@ -633,7 +675,7 @@ fn part_of(buf: &BufSlice, oob: &Option<BufSlice>, nth: usize) -> Content {
 }
 
 /// The last of so many parities of these.
-fn row_of_parity(operands: &[Vec<u8>], rows: usize) -> Vec<u8> {
+pub(crate) fn row_of_parity(operands: &[Vec<u8>], rows: usize) -> Vec<u8> {
     let len = operands.first().map_or(0, Vec::len);
     let padded = len.next_multiple_of(cygnus_parity::ALIGNMENT);
     let operands: Vec<Vec<u8>> = operands.iter().map(|one| [&one[..], &vec![0; padded - len]].concat()).collect();

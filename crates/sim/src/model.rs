@@ -129,7 +129,7 @@ impl Models {
     }
 }
 
-/// What a model can do. A device that keeps no contents can store nothing beside them, and compute nothing from them.
+/// What a model can do. A device that keeps no contents can store nothing beside them.
 pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> Capabilities {
     let features = model.features();
     let zones = model.zone(0).map(|first| Zones {
@@ -149,7 +149,7 @@ pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> C
         },
         trim,
         zones,
-        convert: features.convert && keeps_contents,
+        convert: features.convert,
         oob_bytes: if keeps_contents { features.oob_bytes as u16 } else { 0 },
     }
 }

@@ -23,8 +23,10 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_runtime::BufSlice;
+use cygnus_runtime::{BufPool, BufSlice};
 use cygnus_types::{BLOCK, zeros};
+
+use crate::disk::row_of_parity;
 
 pub(crate) use contents::Contents;
 use quick::Quick;
@@ -107,6 +109,28 @@ impl Sheet {
         }
     }
 
+    /// Makes blocks the last of so many parities of the chunks of others, of which nothing is left.
+    pub(crate) fn convert(&mut self, source: Range<u64>, destination: Range<u64>, rows: usize) {
+        let pool = BufPool::blank();
+        let chunk = (destination.end - destination.start) as usize * BLOCK;
+        let chunks = source.clone().step_by(chunk / BLOCK);
+        let operands: Vec<Vec<u8>> = chunks
+            .map(|first| {
+                let operand = pool.alloc(chunk).full().slice(0..chunk);
+                self.read(first..first + (chunk / BLOCK) as u64, &operand);
+                operand.bytes().to_vec()
+            })
+            .collect();
+        self.clear(source);
+        let is_zero = operands.iter().flatten().all(|&byte| byte == 0);
+        if is_zero {
+            return self.clear(destination);
+        }
+        let parity = pool.alloc(chunk).full().slice(0..chunk);
+        parity.copy_from(0, &row_of_parity(&operands, rows));
+        self.write(destination.start, &parity);
+    }
+
     /// Bytes of memory, without those of the world's contents.
     pub(crate) fn memory(&self) -> u64 {
         match self {
@@ -118,7 +142,7 @@ impl Sheet {
 
 #[cfg(test)]
 mod tests {
-    use cygnus_runtime::{Buf, BufPool};
+    use cygnus_runtime::Buf;
     use proptest::prelude::*;
 
     use super::*;

@@ -6,8 +6,8 @@ use cygnus_engine::ArrayStatus;
 use cygnus_format::{Geometry, GroupState};
 use cygnus_runtime::{IoErrorKind, Rng};
 use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
-use cygnus_ssd::{Model, ModelConfig, Preset};
-use cygnus_types::BLOCK;
+use cygnus_ssd::{Model, ModelConfig, Preset, XorEngine};
+use cygnus_types::{BLOCK, Nanos};
 
 use crate::coverage;
 use crate::journal;
@@ -59,12 +59,12 @@ pub(crate) enum Done {
 impl Members {
     pub(crate) fn new(world: &World, shape: &Shape) -> Self {
         world.watch_faults(coverage::met);
-        let model = shape.modelled.then(|| drive_of(shape.device_bytes()));
         let member = |n| {
-            let config = DiskConfig::new(format!("d{n}"), shape.device_bytes());
-            let disk = match &model {
-                Some(model) => world.add_modelled(config, model.clone()),
-                None => world.add_disk(config),
+            let converts = shape.member_converts(n);
+            let config = DiskConfig { converts, ..DiskConfig::new(format!("d{n}"), shape.device_bytes()) };
+            let disk = match shape.modelled {
+                true => world.add_modelled(config, drive_of(shape.device_bytes(), converts)),
+                false => world.add_disk(config),
             };
             let blank = Rc::new(world.save(disk));
             Member {
@@ -284,10 +284,12 @@ pub(crate) fn device_of(name: &str) -> Option<usize> {
 }
 
 /// A drive with the speed of a SATA drive's flash, and so few and small erase blocks that some megabytes fill it.
-fn drive_of(bytes: u64) -> Model {
+fn drive_of(bytes: u64, converts: bool) -> Model {
     let ModelConfig::Ssd(mut config) = Preset::Samsung850Pro.config() else { unreachable!("it is a drive of flash") };
     (config.capacity, config.spare) = (bytes.max(16 << 20), 0.5);
     (config.flash.channels, config.flash.dies_per_channel, config.flash.pages_per_block) = (2, 2, 8);
+    // Room for the chunks of most bands, not of all.
+    config.xor = converts.then_some(XorEngine { rate: 1 << 30, latency: Nanos::micros(5), buffer: 64 << 10 });
     Model::new(ModelConfig::Ssd(config)).expect("there is spare flash enough")
 }
 

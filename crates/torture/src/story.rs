@@ -77,11 +77,18 @@ pub(crate) struct Shape {
     pub(crate) spares: u16,
     /// Whether the members take as long as a modelled drive does, with its cache and collection, instead of some time.
     pub(crate) modelled: bool,
+    /// Which members compute parity inside, as the array wants it then: 0: none, 1: all, n: all but every n-th.
+    pub(crate) converts: usize,
     /// Whether what is on its way to the members outlasts a process that is killed.
     pub(crate) keeps: bool,
 }
 
 impl Shape {
+    /// Whether a member computes parity inside.
+    pub(crate) fn member_converts(&self, n: usize) -> bool {
+        self.converts == 1 || self.converts > 1 && !n.is_multiple_of(self.converts)
+    }
+
     /// Bytes of each member device.
     pub(crate) fn device_bytes(&self) -> u64 {
         self.geometry.segments_start() + u64::from(self.segments) * self.geometry.segment_bytes()

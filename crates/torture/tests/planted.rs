@@ -122,6 +122,11 @@ fn copies_that_a_member_was_not_there_for() {
 }
 
 #[test]
+fn parity_that_a_member_failed_to_compute() {
+    is_caught(Bug::FailedConversionStands, Tier::Copies, LONG);
+}
+
+#[test]
 fn zeros_that_a_salvage_invents() {
     is_caught(Bug::SalvageInventsZeros, Tier::Salvage, SHORT);
 }

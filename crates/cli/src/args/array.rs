@@ -211,8 +211,8 @@ pub struct CreateArgs {
     #[arg(value_name = "MEMBER", value_hint = ValueHint::AnyPath)]
     pub members: Vec<PathBuf>,
     /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group), fusion (one group,
-    /// small writes with flushes are copied first and get their parity later) or serial (one device takes the writes, full
-    /// ones are emptied and discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
+    /// small writes with flushes are copied first and get their parity later), scala-afa (as fusion, and members that can
+    /// compute that parity) or serial (one device takes the writes, full ones are emptied and discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
     /// raid10 (updated in place as Linux md does it, with a write hole) [default: swan]
     #[arg(long, value_name = "PRESET")]
     pub preset: Option<Preset>,
@@ -240,12 +240,14 @@ pub struct CreateArgs {
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
     #[arg(long, value_name = "WHERE")]
     pub parity: Option<Parity>,
-    /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there) or two-phase (copies on
-    /// as many members as it has parity, which follows; less is written for small writes with flushes) [default: full-stripe;
-    /// of fusion two-phase]
+    /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
+    /// as many members as it has parity, which follows; less is written for small writes with flushes) or offload (the same,
+    /// and software SSDs, which can, compute that parity from their copies) [default: full-stripe; of fusion two-phase, of
+    /// scala-afa offload]
     #[arg(long, value_name = "HOW")]
     pub protection: Option<Protection>,
-    /// With two-phase: space on each member for the copies [default: a 128th of the smallest, 512KiB to 128MiB]
+    /// With two-phase and offload: space on each member for the copies [default: a 128th of the smallest, 512KiB to 128MiB;
+    /// with offload twice that]
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub transient: Option<Size>,
     /// Use members although they hold something else, which is lost

@@ -192,6 +192,8 @@ pub enum Protection {
     FullStripe,
     /// Copies on as many members as it will have parity; parity comes when it is full.
     TwoPhase,
+    /// The same, and those of these members that can compute it from their copies.
+    Offload,
 }
 
 impl FromStr for Protection {
@@ -201,7 +203,8 @@ impl FromStr for Protection {
         match text {
             "full-stripe" => Ok(Self::FullStripe),
             "two-phase" => Ok(Self::TwoPhase),
-            _ => Err(ValueError::new("use full-stripe or two-phase")),
+            "offload" => Ok(Self::Offload),
+            _ => Err(ValueError::new("use full-stripe, two-phase or offload")),
         }
     }
 }

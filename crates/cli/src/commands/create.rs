@@ -192,26 +192,32 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     if let Some(percent) = args.over_provision {
         options.over_provision_permille = u16::from(percent.0) * 10;
     }
-    options.two_phase = Some(is_two_phase(args, preset, raid)?);
+    let protection = protection(args, preset, raid)?;
+    options.two_phase = Some(protection != Protection::FullStripe);
+    options.converts_inside = Some(protection == Protection::Offload);
     options.transient = args.transient.map(|size| size.0);
     options.force = args.force;
     Ok(options)
 }
 
-/// Whether copies make safe what unfinished stripes hold.
-fn is_two_phase(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<bool, Failure> {
-    let usual = if preset.is_two_phase() { Protection::TwoPhase } else { Protection::FullStripe };
+/// What makes safe what unfinished stripes hold.
+fn protection(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<Protection, Failure> {
+    let usual = match preset.is_two_phase() {
+        true if preset.converts_inside() => Protection::Offload,
+        true => Protection::TwoPhase,
+        false => Protection::FullStripe,
+    };
     match (args.protection.unwrap_or(usual), args.transient) {
         (Protection::FullStripe, Some(_)) => Err(Failure::Usage(
-            "--transient is the space for copies of unfinished stripes: it goes with --protection two-phase".into(),
+            "--transient is the space for copies of unfinished stripes: it goes with --protection two-phase or offload"
+                .into(),
         )),
-        (Protection::FullStripe, None) => Ok(false),
-        (Protection::TwoPhase, _) if raid.parity == 0 => Err(Failure::Usage(format!(
+        (Protection::TwoPhase | Protection::Offload, _) if raid.parity == 0 => Err(Failure::Usage(format!(
             "two-phase protection makes as many copies as there are parity members, and --raid {raid} has none: use --raid {}+1, \
              or --protection full-stripe",
             raid.data
         ))),
-        (Protection::TwoPhase, _) => Ok(true),
+        (protection, _) => Ok(protection),
     }
 }
 
@@ -256,6 +262,12 @@ mod tests {
         assert_eq!(two_phase("--protection two-phase a b c d e f"), Ok((Some(true), None)));
         assert_eq!(two_phase("--preset fusion --transient 4MiB a b c"), Ok((Some(true), Some(ByteSize::mib(4)))));
         assert_eq!(two_phase("--preset fusion --protection full-stripe a b c"), Ok((Some(false), None)));
+        let inside = |line| options_of(line).map(|options| (options.two_phase, options.converts_inside));
+        assert_eq!(inside("--preset fusion a b c"), Ok((Some(true), Some(false))));
+        assert_eq!(inside("--preset scala-afa a b c"), Ok((Some(true), Some(true))));
+        assert_eq!(inside("--preset scala-afa --protection two-phase a b c"), Ok((Some(true), Some(false))));
+        assert_eq!(inside("--protection offload a b c d e f"), Ok((Some(true), Some(true))));
+        assert!(inside("--preset scala-afa --raid 3+0 a b c").unwrap_err().contains("use --raid 3+1"));
         assert!(two_phase("--transient 4MiB a b c d e f").unwrap_err().contains("--protection two-phase"));
         assert!(two_phase("--preset fusion --raid 3+0 a b c").unwrap_err().contains("use --raid 3+1"));
     }

@@ -47,6 +47,8 @@ impl Trouble {
             (_, IoErrorKind::Gone | IoErrorKind::Path | IoErrorKind::Refused) => Some(Self::Gone),
             (_, IoErrorKind::Hung) => Some(Self::Hung),
             (IoClass::Read | IoClass::Trim, _) => None,
+            // A drive that does not convert: it read what it could not read, or has no such command.
+            (IoClass::Extra, IoErrorKind::Medium | IoErrorKind::Range | IoErrorKind::Unsupported) => None,
             (_, IoErrorKind::NoSpace) => Some(Self::Full),
             (_, kind) if kind.may_pass() => Some(Self::Erring),
             _ => Some(Self::Failing),

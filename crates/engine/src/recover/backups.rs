@@ -3,7 +3,9 @@
 //!
 //! Members' transient areas are read whole. A backup counts if its stripe was opened behind the checkpoint. If the stripe was
 //! closed and is durable, or wholly there, nobody needs it; else its blocks are taken from wherever their checksums are right,
-//! and are written anew like those of torn stripes. A backup of a stripe whose segment was given back since does no harm: of
+//! and are written anew like those of torn stripes. Members that compute parity inside forget their copies then, and what was
+//! durable in its places by that time ([`crate::write::convert`]) is had from its row, whether or not the stripe's headers are
+//! there. A backup of a stripe whose segment was given back since does no harm: of
 //! each of its blocks there is a copy with the same sequence, or a newer write or discard, in some stripe that recovery reads.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +19,7 @@ use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
+use crate::read::reconstruct::restore_block;
 
 /// Bytes of a transient area that are read at once.
 const PIECE: u32 = 256;
@@ -28,7 +31,7 @@ pub(crate) type StripeKey = (GroupId, SegmentId, u64, u32);
 #[derive(Clone, Copy)]
 struct Copy {
     dev: DeviceIx,
-    /// Block of the transient area.
+    /// Block of the transient area where its first block is.
     at: u32,
 }
 
@@ -180,7 +183,7 @@ impl Backups {
         of.map(|(_, found)| found.backup.durable).max().is_some_and(|durable| number < durable)
     }
 
-    /// The block, from its place or from a copy, wherever it is right.
+    /// The block, from its place, from a copy, or from the others of its row, wherever it is right.
     pub(crate) async fn fetch(&self, reactor: &Reactor, stripe: StripeKey, block: &BackedUpBlock) -> Option<Box<[u8]>> {
         let place = Place { group: stripe.0, segment: stripe.1, column: block.column, row: block.row };
         let geometry = reactor.shared.layout.geometry();
@@ -188,8 +191,8 @@ impl Backups {
         let own = reactor.device_holding(member, place.segment);
         let own = own.map(|dev| (dev, geometry.device_offset(place.segment.0, place.row)));
         let copies = self.found[&block.from].copies.iter();
-        let copies = copies.filter(|copy| copy.at + 1 + block.nth < geometry.transient_blocks);
-        let copies = copies.map(|copy| (copy.dev, geometry.transient_offset(copy.at + 1 + block.nth)));
+        let copies = copies.filter(|copy| copy.at.saturating_add(block.nth) < geometry.transient_blocks);
+        let copies = copies.map(|copy| (copy.dev, geometry.transient_offset(copy.at + block.nth)));
         for (dev, offset) in own.into_iter().chain(copies) {
             let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
             let is_read = reactor.rt.read(dev, offset, buf.clone()).await.is_ok();
@@ -197,7 +200,28 @@ impl Backups {
                 return Some(buf.bytes().into());
             }
         }
-        None
+        self.by_its_row(reactor, stripe, block).await
+    }
+
+    /// The block as the others of its row have it.
+    async fn by_its_row(&self, reactor: &Reactor, stripe: StripeKey, block: &BackedUpBlock) -> Option<Box<[u8]>> {
+        let (shared, (group, segment, ..)) = (&reactor.shared, stripe);
+        let columns = self.found[&block.from].backup.stripe.rotation;
+        let offset = shared.layout.geometry().device_offset(segment.0, block.row);
+        let mut row = Vec::with_capacity(usize::from(columns.width()));
+        for column in columns.physical_columns() {
+            let dev = reactor.device_holding(shared.layout.member(group, column), segment);
+            let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
+            let is_read = match dev {
+                Some(dev) => reactor.rt.read(dev, offset, buf.clone()).await.is_ok(),
+                None => false,
+            };
+            row.push(is_read.then_some(buf));
+        }
+        let row: Vec<Option<&[u8]>> = row.iter().map(|buf| buf.as_ref().map(BufSlice::bytes)).collect();
+        let mut out = vec![0; BLOCK];
+        let is_right = |bytes: &[u8]| parity::checksum::crc32c(bytes) == block.entry.crc();
+        restore_block(columns, &row, columns.logical(block.column), &mut out, is_right).then(|| out.into_boxed_slice())
     }
 }
 
@@ -230,7 +254,10 @@ async fn read_area(reactor: &Reactor, member: usize, blocks: u32) -> Area {
             };
             let bytes: &[u8; BLOCK] = bytes.try_into().expect("a block");
             match Backup::decode(bytes) {
-                Ok(backup) if is_of(reactor, &backup) => area.found.push((backup, Copy { dev, at: at + n })),
+                Ok(backup) if is_of(reactor, &backup) => {
+                    let at = backup.blocks_at.unwrap_or(at + n + 1);
+                    area.found.push((backup, Copy { dev, at }));
+                }
                 Ok(_) | Err(BackupError::NotABackup) => {}
                 Err(error) if Backup::resembles(bytes, reactor.shared.array_tag) => {
                     area.spoiled.push(format!("{} at byte {offset}: {error}", state.name()));

@@ -1,8 +1,8 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
-    Superblock,
+    ArrayState, CONVERTS_INSIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
+    PolicyValue, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -46,6 +46,9 @@ pub struct CreateOptions {
     pub clients_parity: Option<u8>,
     /// Whether copies make safe what open stripes hold, or stripes are closed for that; `None`: as the preset has it.
     pub two_phase: Option<bool>,
+    /// Whether members that can are to compute parity inside, from those copies; `None`: as the preset has it. Those that cannot
+    /// get it from here.
+    pub converts_inside: Option<bool>,
     /// Size of each member's transient area, where those copies lie; `None`: chosen by the size of the devices.
     pub transient: Option<ByteSize>,
     /// Overwrite what the devices hold.
@@ -68,6 +71,7 @@ impl CreateOptions {
             over_provision_permille: 200,
             clients_parity: None,
             two_phase: None,
+            converts_inside: None,
             transient: None,
             force: false,
         }
@@ -128,8 +132,11 @@ fn segment_blocks(smallest: u64, full_stripe: u32) -> u32 {
 
 /// The size of a transient area on devices of which the smallest has so many bytes: what clients write with flushes in some tenths
 /// of a second, and no more than a 64th of the device.
-fn transient_area(smallest: u64) -> ByteSize {
-    ByteSize((smallest / 64).next_power_of_two().clamp(1 << 20, 256 << 20) / 2)
+///
+/// Where members compute parity `inside` the first copy of a stripe takes room for all of them, so it is twice that.
+fn transient_area(smallest: u64, inside: bool) -> ByteSize {
+    let usual = (smallest / 64).next_power_of_two().clamp(1 << 20, 256 << 20) / 2;
+    ByteSize(if inside { 2 * usual } else { usual })
 }
 
 /// Everything about the array, if the options and devices allow it.
@@ -172,8 +179,15 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         Some(size) => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
         None => segment_blocks(smallest, full_stripe),
     };
-    let transient = match options.two_phase.unwrap_or(preset.is_two_phase() && options.parity > 0) {
-        true => options.transient.unwrap_or(transient_area(smallest)),
+    let two_phase = options.two_phase.unwrap_or(preset.is_two_phase() && options.parity > 0);
+    let inside = options.converts_inside.unwrap_or(preset.converts_inside() && two_phase);
+    if inside && !two_phase {
+        return invalid(
+            "members compute parity inside from copies: that takes two-phase protection, and parity".into(),
+        );
+    }
+    let transient = match two_phase {
+        true => options.transient.unwrap_or(transient_area(smallest, inside)),
         false => ByteSize(0),
     };
     if transient.0 % BLOCK as u64 != 0 {
@@ -185,6 +199,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
+    let inside = inside.then(|| PolicyValue { name: CONVERTS_INSIDE.into(), value: 1 });
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
     Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity)).map_err(ArrayError::Invalid)?;
     let mut state = ArrayState {
@@ -192,7 +207,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [clients, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
+        policies: [clients, (placement == ParityPlacement::Fixed).then_some(fixed), inside]
+            .into_iter()
+            .flatten()
+            .collect(),
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,

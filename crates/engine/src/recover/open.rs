@@ -356,6 +356,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         policies,
         members,
         array_tag: array.tag(),
+        converts_inside: state.converts_inside(),
         session: state.session + 1,
         map: options.map,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),

@@ -61,6 +61,8 @@ pub(crate) struct Replayed {
     pub blocks: usize,
     pub discards: usize,
     pub rescues: Vec<Rescue>,
+    /// Blocks of open stripes that are nowhere.
+    gone: Vec<BackedUpBlock>,
     /// What should have been found too.
     pub lost: Lost,
     /// Blocks that were written after all that is lost.
@@ -255,6 +257,7 @@ impl Replayer {
             // Any copy of them in a stripe is as good, and safer where it is.
             self.add_backed_up(key, 0, &BTreeSet::new(), backups, &mut candidates, &mut result).await;
         }
+        self.judge_gone(&candidates, &discards, backups, &mut result);
         result.segments = segments.len();
         let tops = candidates.iter().map(|c| c.seq).chain(discards.iter().map(Discard::seq));
         result.top_write_seq = tops.max().unwrap_or(0).max(backups.top_write_seq());
@@ -278,7 +281,7 @@ impl Replayer {
         let blocks = backups.blocks_of(&self.reactor, key);
         for block in blocks.into_iter().filter(|block| !there.contains(&(block.column, block.row))) {
             let Some(data) = backups.fetch(&self.reactor, key, &block).await else {
-                self.is_gone(&block, backups, result);
+                result.gone.push(block);
                 continue;
             };
             let place = Place { group: key.0, segment: key.1, column: block.column, row: block.row };
@@ -294,6 +297,33 @@ impl Replayer {
                 after: if moved { 0 } else { backups.opened(&block) },
             });
         }
+    }
+
+    /// Blocks that were backed up and are nowhere are lost, unless there is the same write or a later one of them elsewhere: a member
+    /// that has computed parity has no copy any more, and the stripe may have been given back since.
+    fn judge_gone(&self, found: &[Candidate], discards: &[Discard], backups: &Backups, result: &mut Replayed) {
+        let mut gone: BTreeMap<(VolumeId, Lba), BackedUpBlock> = BTreeMap::new();
+        for block in std::mem::take(&mut result.gone) {
+            let newest = gone.entry((block.entry.volume(), block.entry.lba())).or_insert(block);
+            if newest.entry.seq() < block.entry.seq() {
+                *newest = block;
+            }
+        }
+        if gone.is_empty() {
+            return;
+        }
+        gone.retain(|&(volume, lba), _| self.reactor.shared.volume(volume).is_some_and(|of| lba.0 < of.blocks()));
+        for Candidate { volume, lba, seq, .. } in found {
+            if gone.get(&(*volume, *lba)).is_some_and(|block| block.entry.seq() <= *seq) {
+                gone.remove(&(*volume, *lba));
+            }
+        }
+        for discard in discards {
+            let (volume, first) = (discard.volume(), discard.lba().0);
+            let range = (volume, Lba(first))..(volume, Lba(first + u64::from(discard.count())));
+            gone.extract_if(range, |_, block| block.entry.seq() < discard.seq()).for_each(drop);
+        }
+        gone.values().for_each(|block| self.is_gone(block, backups, result));
     }
 
     /// A block that was backed up is nowhere.

@@ -1,6 +1,7 @@
 //! The way of a write: admitted, copied into an open stripe, closed with its parity and headers, written.
 
 pub(crate) mod admission;
+pub(crate) mod convert;
 pub(crate) mod grant;
 pub(crate) mod kept;
 pub(crate) mod lane;

@@ -20,8 +20,10 @@ use crate::care::member::MemberShared;
 use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::write::convert::Converter;
 use crate::write::lane::Lane;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
+use crate::write::transient::Numbers;
 
 /// How the members of a group stand now.
 pub(crate) fn standing_of(reactor: &Reactor, group: GroupId) -> Standing {
@@ -33,6 +35,17 @@ struct CopyWrite {
     member: MemberIx,
     bytes: u64,
     op: OpFuture,
+}
+
+/// Where a member's part of a backup goes.
+struct CopyPlace {
+    member: MemberIx,
+    /// Block of its transient area for the block that says what it is.
+    at: u32,
+    /// Blocks that it gets beside that one.
+    blocks: u32,
+    /// Where they go; `None`: behind that one.
+    apart: Option<u32>,
 }
 
 /// What is on its way: a backup, and its blocks to their places.
@@ -86,7 +99,8 @@ impl Replicator {
             }
             Step::Close => self.close(),
         }
-        self.reactor.until_landed(&[Lane::Clients]).await;
+        let standing = |group| standing_of(&self.reactor, group);
+        self.reactor.until_landed(&[Lane::Clients], |seq| self.reactor.conversions.is_safe(seq, standing)).await;
         self.see_to_room();
     }
 
@@ -109,6 +123,9 @@ impl Replicator {
             self.close();
         }
         self.settle().await;
+        if closes {
+            self.reactor.until_landed(&[Lane::Clients], |_| false).await;
+        }
         let shared = &self.reactor.shared;
         if shared.is_two_phase() {
             let mut transient = self.reactor.transient.borrow_mut();
@@ -147,12 +164,13 @@ impl Replicator {
             backed_up: stripe.backed_up().slots,
             rows: stripe.closing_rows(),
             header: stripe.place.header_blocks,
+            is_converted: !stripe.heroes.is_empty(),
         };
         unfinished.is_backed_up()
     }
 
     /// Whether copies may be relied on: recovery is over, and every member of the group is there and does its work.
-    fn all_are_well(&self, group: GroupId) -> bool {
+    pub(crate) fn all_are_well(&self, group: GroupId) -> bool {
         let is_well = |state: &MemberShared| {
             let is_there = state.device().is_some() && state.devices_to_write().count() == 1;
             is_there && state.trouble().is_none() && !state.is_awaited()
@@ -161,18 +179,13 @@ impl Replicator {
     }
 
     /// Sends copies of what is new in a stripe on their way; `None` if some member has no room for them.
-    fn copies(&self, stripe: &Stripe, under: Standing) -> Option<Copies> {
+    fn copies(&self, stripe: &mut Stripe, under: Standing) -> Option<Copies> {
         let shared = &self.reactor.shared;
         let (group, done) = (stripe.place.group, stripe.backed_up());
-        let then = BackedUp { slots: stripe.used(), discards: stripe.discards().len() as u32, under };
-        let blocks = then.slots - done.slots;
-        let wanted = self.wanted(stripe, done.slots, blocks);
-        let part = shared.transient_part(self.reactor.index());
-        let (numbers, places) = {
-            let mut transient = self.reactor.transient.borrow_mut();
-            transient.learn(shared.durable(), shared.flushes.ended());
-            transient.take(&part, &wanted)?
-        };
+        let blocks = stripe.used() - done.slots;
+        let (numbers, places) = self.take_room(stripe, done.slots, blocks)?;
+        let (slots, discards) = (stripe.used(), stripe.discards().len() as u32);
+        let then = BackedUp { slots, discards, last: numbers.number, under };
         let (entries, image) = self.image(stripe, done.slots, then.slots);
         let backup = Backup {
             array_tag: shared.array_tag,
@@ -182,32 +195,83 @@ impl Replicator {
             durable: numbers.durable,
             stripe: stripe.place.described(self.reactor.rt.id()),
             first_slot: done.slots,
+            blocks_at: None,
             entries,
             discards: stripe.discards()[done.discards as usize..].to_vec(),
         };
-        let first = image.slice(0..BLOCK);
-        let mut bytes = [0; BLOCK];
-        backup.encode_into(&mut bytes);
-        first.copy_from(0, &bytes);
+        self.describe(&backup, &image);
         let mut writes = self.to_their_places(stripe, done.slots, &image);
         let geometry = shared.layout.geometry();
-        for (&(member, len), &at) in wanted.iter().zip(&places) {
-            let part = image.slice(0..len as usize * BLOCK);
-            self.write(&mut writes, member, geometry.transient_offset(at), part);
+        let mut backup = backup;
+        for CopyPlace { member, at, blocks, apart } in places {
+            count(&shared.totals.backup_written, u64::from(1 + blocks));
+            let (at, len) = (geometry.transient_offset(at), blocks as usize * BLOCK);
+            let Some(blocks_at) = apart else {
+                self.write(&mut writes, member, at, image.slice(0..BLOCK + len));
+                continue;
+            };
+            backup.blocks_at = Some(blocks_at);
+            let first = self.reactor.rt.alloc(BLOCK).full();
+            self.describe(&backup, &first);
+            self.write(&mut writes, member, at, first);
+            if blocks > 0 {
+                let copies = image.slice(BLOCK..BLOCK + len);
+                self.write(&mut writes, member, geometry.transient_offset(blocks_at), copies);
+            }
         }
-        count(&shared.totals.backup_written, wanted.iter().map(|(_, len)| u64::from(*len)).sum());
         let stripe = (stripe.place.start_row, stripe.place.segment_seq);
         Some(Copies { number: numbers.number, writes, stripe, group, then })
     }
 
-    /// The members that get a backup, and how many blocks of it: those of the stripe's parity all, and the one that has the
-    /// first of its blocks, or the first column's, the first.
-    fn wanted(&self, stripe: &Stripe, from: u32, blocks: u32) -> Vec<(MemberIx, u32)> {
-        let (columns, layout) = (stripe.place.columns, &self.reactor.shared.layout);
-        let witness = if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) };
-        let copies = (0..columns.parity).map(|p| (columns.parity_column(p), 1 + blocks));
-        let copies = copies.chain([(witness, 1)]);
-        copies.map(|(column, len)| (layout.member(stripe.place.group, column), len)).collect()
+    fn describe(&self, backup: &Backup, first: &BufSlice) {
+        let mut bytes = [0; BLOCK];
+        backup.encode_into(&mut bytes);
+        first.copy_from(0, &bytes);
+    }
+
+    /// Takes room for a backup of a stripe: on the members of its parity for all of it, and on the one that has the first of its
+    /// blocks, or the first column's, for the first. The first copies of a stripe whose parity these members are to compute take
+    /// the room for all of it, so that its copies lie one behind the other.
+    fn take_room(&self, stripe: &mut Stripe, from: u32, blocks: u32) -> Option<(Numbers, Vec<CopyPlace>)> {
+        let (group, columns) = (stripe.place.group, stripe.place.columns);
+        let layout = &self.reactor.shared.layout;
+        let witness = layout.member(group, if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) });
+        let members: Vec<MemberIx> =
+            (0..columns.parity).map(|p| layout.member(group, columns.parity_column(p))).collect();
+        let take = |behind: u32| {
+            let wanted: Vec<_> = members.iter().map(|&member| (member, 1 + behind)).chain([(witness, 1)]).collect();
+            self.take(&wanted)
+        };
+        let begins = from == 0 && blocks > 0 && Converter::of(&self.reactor).is_possible(group, columns);
+        let whole = if begins { take(stripe.geometry().slots(stripe.place.rows)) } else { None };
+        let has_begun = whole.is_some();
+        let (numbers, at) = match whole {
+            Some(taken) => taken,
+            None => take(if stripe.heroes.is_empty() { blocks } else { 0 })?,
+        };
+        let mut places: Vec<CopyPlace> = members
+            .iter()
+            .zip(&at)
+            .enumerate()
+            .map(|(p, (&member, &at))| CopyPlace {
+                member,
+                at,
+                blocks,
+                apart: stripe.heroes.get(p).map(|hero| hero + from),
+            })
+            .collect();
+        places.push(CopyPlace { member: witness, at: at[members.len()], blocks: 0, apart: None });
+        if has_begun {
+            stripe.heroes.extend(at[..members.len()].iter().map(|at| at + 1));
+        }
+        Some((numbers, places))
+    }
+
+    fn take(&self, wanted: &[(MemberIx, u32)]) -> Option<(Numbers, Vec<u32>)> {
+        let shared = &self.reactor.shared;
+        let mut transient = self.reactor.transient.borrow_mut();
+        transient.learn(shared.durable(), shared.flushes.ended());
+        transient.take(&shared.transient_part(self.reactor.index()), wanted)
     }
 
     /// The entries of some slots, and memory with their blocks behind a block that is still to be filled.

@@ -70,6 +70,11 @@ pub(crate) struct Stripe {
     record: Option<Record>,
     /// What of it is in its place and backed up, while it is open.
     backed_up: BackedUp,
+    /// Where its first slot's copy is on the member of each parity column, if all its copies lie one behind the other there: blocks
+    /// of their transient areas.
+    pub heroes: Vec<u32>,
+    /// Rows below the header whose parity the members compute.
+    converted: u32,
 }
 
 /// How much of an open stripe is in its place and backed up.
@@ -79,6 +84,8 @@ pub(crate) struct BackedUp {
     pub slots: u32,
     /// Discards likewise.
     pub discards: u32,
+    /// Number of the last of its backups.
+    pub last: u64,
     /// How the members stood then ([`crate::write::replicate`]).
     pub under: Standing,
 }
@@ -134,6 +141,8 @@ impl Stripe {
             closed: None,
             record,
             backed_up: BackedUp::default(),
+            heroes: Vec::new(),
+            converted: 0,
         }
     }
 
@@ -146,6 +155,8 @@ impl Stripe {
         self.discards.clear();
         self.copies.clear();
         self.backed_up = BackedUp::default();
+        self.heroes.clear();
+        self.converted = 0;
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
         self.closed = None;
         if let Some(record) = &self.record {
@@ -251,11 +262,30 @@ impl Stripe {
         self.backed_up = what;
     }
 
+    /// Its shape.
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The members are to compute the parity of so many rows below the header, from the first on. Said before [`Stripe::close`].
+    pub(crate) fn is_converted(&mut self, rows: u32) {
+        assert!(self.closed.is_none() && self.geometry.slots(rows) <= self.used, "whole rows of blocks");
+        self.converted = rows;
+    }
+
+    /// Rows below the header whose parity is not in memory, for the members compute it.
+    pub(crate) fn converted(&self) -> u32 {
+        self.converted
+    }
+
     /// Rows of a physical column, from the first below the header on, that are in place already, if members stand as they
-    /// did. Slots are filled in an order that goes down every column.
+    /// did, or will be there without being sent. Slots are filled in an order that goes down every column.
     pub(crate) fn rows_in_place(&self, physical: u8, standing: Standing) -> u32 {
+        if !self.rotation().is_data(physical) {
+            return self.converted;
+        }
         let BackedUp { slots, under, .. } = self.backed_up;
-        if slots == 0 || under != standing || !self.rotation().is_data(physical) {
+        if slots == 0 || under != standing {
             return 0;
         }
         let column = self.rotation().logical(physical) as u8;
@@ -318,7 +348,10 @@ impl Stripe {
             return;
         }
         let rows = rows - u32::from(planted::is(Bug::LastRowWithoutParity));
-        let range = self.place.header_blocks as usize * BLOCK..(self.place.header_blocks + rows) as usize * BLOCK;
+        let range = self.bytes_of(self.converted..rows);
+        if range.is_empty() {
+            return;
+        }
         let (data, parities) = self.columns.split_at_mut(needed);
         let mut sources = [&[][..]; cygnus_format::MAX_WIDTH as usize];
         for (source, buf) in sources.iter_mut().zip(data.iter()) {
@@ -339,6 +372,27 @@ impl Stripe {
         }
     }
 
+    /// Where rows below the header are in a column.
+    fn bytes_of(&self, rows: Range<u32>) -> Range<usize> {
+        let header = self.place.header_blocks;
+        (header + rows.start) as usize * BLOCK..(header + rows.end) as usize * BLOCK
+    }
+
+    /// What a parity column has in the rows that its member was to compute, for the case that it does not.
+    pub(crate) fn parity_of_converted(&self, rt: &Runtime, physical: u8) -> BufSlice {
+        let (needed, range) = (self.rotation().needed(), self.bytes_of(0..self.converted));
+        let row = self.rotation().logical(physical) - needed;
+        let sources: Vec<&[u8]> = self.columns[..needed].iter().map(|buf| buf.part(range.clone())).collect();
+        let mut made: Vec<Buf> = (0..=row).map(|_| rt.alloc(range.len())).collect();
+        if sources.iter().all(|source| zeros::are_known(source)) {
+            made[row].zero(0..range.len());
+        } else {
+            let mut parities: Vec<&mut [u8]> = made.iter_mut().map(|buf| buf.part_mut(0..range.len())).collect();
+            parity::generate(&sources, &mut parities);
+        }
+        made[row].slice(0..range.len())
+    }
+
     /// The devices have it: a server that is killed need not leave it.
     pub(crate) fn is_on_devices(&self) {
         if let Some(record) = &self.record {
@@ -355,9 +409,33 @@ impl Stripe {
             .map(move |(logical, buf)| (rotation.physical(logical as u8), buf.slice(0..bytes)))
     }
 
-    /// The same of one physical column.
-    pub(crate) fn column_write(&self, physical: u8) -> BufSlice {
-        self.column_writes().find(|(column, _)| *column == physical).expect("every column is written").1
+    /// The same of one physical column, with the parity that is not in memory.
+    pub(crate) fn whole_column(&self, rt: &Runtime, physical: u8) -> BufSlice {
+        let column = self.column_writes().find(|(column, _)| *column == physical).expect("every column is written").1;
+        if self.converted == 0 || self.rotation().is_data(physical) {
+            return column;
+        }
+        let whole = rt.alloc(column.len()).full().slice(0..column.len());
+        let missing = self.bytes_of(0..self.converted);
+        whole.copy_from(0, column.part(0..missing.start));
+        whole.copy_from(missing.start, self.parity_of_converted(rt, physical).bytes());
+        whole.copy_from(missing.end, column.part(missing.end..column.len()));
+        whole
+    }
+
+    /// The blocks of some slots, neighbours of a column together: the first slot of each piece, and its bytes.
+    pub(crate) fn pieces(&self, slots: Range<u32>) -> Vec<(u32, BufSlice)> {
+        let place = |slot: u32| self.geometry.slot_place(slot, self.place.rows);
+        let mut pieces = Vec::new();
+        let mut next = slots.start;
+        while next < slots.end {
+            let (first, (column, row)) = (next, place(next));
+            while next < slots.end && place(next) == (column, row + next - first) {
+                next += 1;
+            }
+            pieces.push((first, self.columns[usize::from(column)].slice(self.bytes_of(row..row + next - first))));
+        }
+        pieces
     }
 
     /// Bytes of a column that are to be written, so many rows below the header being in place. Valid after [`Stripe::close`].

@@ -144,6 +144,11 @@ impl Transient {
         Some((numbers, places))
     }
 
+    /// Whether a backup, and all before it, are durable with the blocks in their places.
+    pub(crate) fn is_durable(&self, number: u64) -> bool {
+        number < self.durable
+    }
+
     /// Whether some member's area is half full: without a flush it would be full soon.
     pub(crate) fn is_half_full(&self) -> bool {
         self.rings.values().any(|ring| 2 * ring.used() > ring.part.end - ring.part.start)

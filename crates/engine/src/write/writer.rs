@@ -19,6 +19,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
+use crate::write::convert::{Converter, LastCopies};
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::page::Page;
@@ -287,6 +288,7 @@ impl Writer {
         let shared = &reactor.shared;
         let seq = reactor.number_stripe(self.lane);
         let (array_tag, session, durable) = (shared.array_tag, shared.session, shared.durable());
+        stripe.is_converted(Converter::of(reactor).rows_of(&stripe));
         stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
         shared.segments.note_stripe(stripe.place.seg, seq);
         if self.lane == Lane::Clients {
@@ -307,7 +309,8 @@ impl Writer {
         let stripe = Rc::new(stripe);
         self.in_flight.push_back(stripe.clone());
         let writes = submit_columns(reactor, &stripe);
-        reactor.rt.spawn(finish_stripe(reactor.clone(), stripe, segment, writes));
+        let copies = Converter::of(reactor).last_copies(&stripe);
+        reactor.rt.spawn(finish_stripe(reactor.clone(), stripe, segment, writes, copies));
     }
 
     fn count(&self, reactor: &Reactor, stripe: &Stripe) {
@@ -321,7 +324,11 @@ impl Writer {
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),
         }
-        count(&totals.parity_written, u64::from(rows) * u64::from(columns.parity));
+        let parity = u64::from(rows - stripe.converted()) * u64::from(columns.parity);
+        count(&totals.parity_written, parity);
+        if stripe.backed_up().slots > 0 {
+            count(&totals.converted_here, parity);
+        }
         count(&totals.header_written, u64::from(stripe.place.header_blocks) * width);
         count(&totals.padding_written, u64::from(rows) * u64::from(columns.data) - used);
         if self.lane != Lane::Meta {
@@ -479,9 +486,18 @@ fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
 }
 
 /// Waits until a stripe's columns are where they are wanted. Then the stripe leaves memory.
-async fn finish_stripe(reactor: Rc<Reactor>, stripe: Rc<Stripe>, segment: Rc<OpenSegment>, writes: Vec<ColumnWrite>) {
+async fn finish_stripe(
+    reactor: Rc<Reactor>,
+    stripe: Rc<Stripe>,
+    segment: Rc<OpenSegment>,
+    writes: Vec<ColumnWrite>,
+    copies: LastCopies,
+) {
     for write in writes {
         reactor.deliver(&stripe, write).await;
+    }
+    if stripe.converted() > 0 {
+        Converter::of(&reactor).convert(&stripe, copies).await;
     }
     let place = stripe.place;
     // Before anybody may clean its segment: what the next opening finds of it in kept memory, it would write there again. An array
@@ -510,6 +526,25 @@ impl Reactor {
         state.trouble().is_none() || state.known_device() != Some(dev)
     }
 
+    /// Writes the parity that the member of a column was to compute, and waits until it is there.
+    pub(crate) async fn write_parity(&self, stripe: &Stripe, column: u8) {
+        let (member, state) = self.shared.member(stripe.place.group, column);
+        let parity = stripe.parity_of_converted(&self.rt, column);
+        let (rows, bytes) = (u64::from(stripe.converted()), parity.len() as u64);
+        count(&self.shared.totals.parity_written, rows);
+        count(&self.shared.totals.converted_here, rows);
+        let at = self.place_of(stripe) + u64::from(stripe.place.header_blocks) * BLOCK as u64;
+        let write = |dev| {
+            let is_taken = self.takes_writes_now(state, dev);
+            let ops = is_taken.then(|| self.rt.write(dev, at, parity.clone())).into_iter().collect();
+            ColumnWrite { column, member, dev, ops, bytes }
+        };
+        let writes: Vec<ColumnWrite> = state.devices_to_write().map(write).collect();
+        for write in writes {
+            self.deliver(stripe, write).await;
+        }
+    }
+
     /// Waits until a column is on its device. One that the device did not take is owed to it: it is written again when the
     /// device answers again, and given up only when the member has left service, for then its parity has it.
     async fn deliver(&self, stripe: &Stripe, write: ColumnWrite) {
@@ -530,7 +565,7 @@ impl Reactor {
                 return;
             }
             bytes = stripe.column_bytes();
-            ops.push(self.rt.write(dev, self.place_of(stripe), stripe.column_write(column)));
+            ops.push(self.rt.write(dev, self.place_of(stripe), stripe.whole_column(&self.rt, column)));
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scru
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole, GroupStatus, KeptStatus, Lag,
-    Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
@@ -30,6 +30,10 @@ pub fn status(
         parity_columns: engine.parity.into(),
         segment_bytes: engine.segment.0,
         transient_bytes: Some(engine.transient.0).filter(|&bytes| bytes > 0),
+        parity_inside: engine.converts_inside.then(|| ParityInside {
+            inside_bytes: engine.traffic.converted_inside * BLOCK as u64,
+            host_bytes: engine.traffic.converted_here * BLOCK as u64,
+        }),
         capacity_bytes: Some(engine.usable.0),
         live_bytes: Some(engine.mapped.0),
         writes: Some(writes(&engine.traffic)),

@@ -128,6 +128,12 @@ impl Shape {
         let mut rng = Rng::new(seed ^ 0x6261_636b);
         if self.geometry.parity > 0 && tier.has(Tier::Copies, rng.chance(1, BACKED_UP_ONE_IN)) {
             self.geometry.transient_blocks = u32::from(self.reactors) * pick(&mut rng, &[8, 24, 24, 96]);
+            if rng.chance(1, 2) {
+                // Drives compute parity from them. Each stripe takes room for all that it may hold.
+                self.converts = pick(&mut rng, &[1, 1, 1, 2, 3]);
+                let stripe = 8 + self.geometry.slots(self.geometry.stripe_rows);
+                self.geometry.transient_blocks = u32::from(self.reactors) * stripe * pick(&mut rng, &[1, 3, 3, 6]);
+            }
         }
     }
 
@@ -162,6 +168,7 @@ impl Shape {
             more: 0,
             spares: 0,
             modelled: false,
+            converts: 0,
             keeps: false,
         }
     }

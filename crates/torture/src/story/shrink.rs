@@ -141,7 +141,9 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.modelled = false);
         self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);
-        self.attempt(|story| story.shape.geometry.transient_blocks = 0);
+        self.attempt(|story| story.shape.converts = story.shape.converts.min(1));
+        self.attempt(|story| story.shape.converts = 0);
+        self.attempt(|story| (story.shape.geometry.transient_blocks, story.shape.converts) = (0, 0));
         while self.attempt(Story::fewer_to_add) {}
         while self.attempt(Story::fewer_spares) {}
         while self.attempt(|story| story.fewer_groups()) {}

@@ -23,7 +23,8 @@
 //! ```
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
-//! with `keeps` where what is on its way to members outlasts a killed process, and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! with `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
+//! for copies, with `converts 1` where they compute parity from these (`converts 3`: all but every third), and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -113,6 +114,9 @@ impl Display for Shape {
         }
         if transient_blocks > 0 {
             write!(f, " transient {transient_blocks}")?;
+        }
+        if self.converts > 0 {
+            write!(f, " converts {}", self.converts)?;
         }
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
@@ -326,6 +330,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         geometry.transient_blocks = words.named("transient")?;
         geometry.validate().map_err(|error| error.to_string())?;
     }
+    let converts = if words.peek() == Some("converts") { words.named("converts")? } else { 0 };
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let keeps = words.peek() == Some("keeps") && words.0.next().is_some();
@@ -348,6 +353,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         more,
         spares,
         modelled,
+        converts,
         keeps,
     })
 }

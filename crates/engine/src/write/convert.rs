@@ -1,0 +1,227 @@
+//! Conversion: parity that members compute inside, from the copies that they have of a stripe (ScalaAFA, sections 3.4 and 4.2).
+//!
+//! Where an array is made for it, the copies of a stripe lie one behind the other on each member that will have its parity, in the
+//! order of the stripe's slots: so the k chunks of each band are k chunks in a row there, which is what a drive that converts wants
+//! (a *vertical hero*). When the stripe ends, the host writes its headers and what is not in its place yet, and the members are
+//! told to compute the parity of those bands of which less than a chunk is not copied ([`cygnus_policy::rows_to_convert`]); what
+//! is not is copied before.
+//!
+//! A drive that has converted has forgotten its copies. From then on a block of the stripe is safe only if all others of its row
+//! are; so what is in the stripe's places is durable before anybody is told to convert. Until the headers are durable too, recovery
+//! restores a block that is nowhere else from its row ([`crate::recover::backups`]).
+//!
+//! A member that does not convert, for whatever reason, gets its parity from here.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use cygnus_format::Rotation;
+use cygnus_policy::rows_to_convert;
+use cygnus_runtime::{Conversion, Extra, IoError, IoErrorKind, OpFuture};
+use cygnus_types::{BLOCK, GroupId, MemberIx};
+
+use crate::care::member::MemberShared;
+use crate::counters::count;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::write::replicate::{Replicator, standing_of};
+use crate::write::stripe::{Standing, Stripe};
+
+/// What a reactor knows of conversion.
+#[derive(Default)]
+pub(crate) struct Conversions {
+    /// Members that do not convert: they cannot, or have refused to. What they are is found once in each session.
+    lacking: RefCell<BTreeSet<MemberIx>>,
+    /// Stripes, by sequence, of which all is in place and backed up while their parity is being computed; and how the members of
+    /// their groups stood when it was.
+    safe: RefCell<BTreeMap<u64, (GroupId, Standing)>>,
+}
+
+impl Conversions {
+    /// Whether a stripe that is not on the devices whole is as safe as an open one that was backed up: flushes need not wait for
+    /// its parity.
+    pub(crate) fn is_safe(&self, seq: u64, standing: impl Fn(GroupId) -> Standing) -> bool {
+        self.safe.borrow().get(&seq).is_some_and(|&(group, under)| standing(group) == under)
+    }
+}
+
+/// What is to be copied still before a stripe can be converted.
+pub(crate) struct LastCopies(Vec<OpFuture>);
+
+/// See the module's text.
+pub(crate) struct Converter<'a> {
+    reactor: &'a Rc<Reactor>,
+}
+
+impl<'a> Converter<'a> {
+    pub(crate) fn of(reactor: &'a Rc<Reactor>) -> Self {
+        Self { reactor }
+    }
+
+    /// Whether the members with the parity of such stripes of a group compute it.
+    pub(crate) fn is_possible(&self, group: GroupId, columns: Rotation) -> bool {
+        let all = |columns: Rotation| (0..columns.parity).map(move |p| columns.parity_column(p));
+        self.reactor.shared.converts_inside && all(columns).all(|column| self.converts(group, column))
+    }
+
+    fn converts(&self, group: GroupId, column: u8) -> bool {
+        let (member, state) = self.reactor.shared.member(group, column);
+        let Some(dev) = self.reactor.device_in_service(member) else { return false };
+        if self.reactor.conversions.lacking.borrow().contains(&member) {
+            return false;
+        }
+        let can = self.reactor.rt.capabilities(dev).convert;
+        if !can {
+            self.does_not_convert(member, state, "its device has no command for that");
+        }
+        can
+    }
+
+    fn does_not_convert(&self, member: MemberIx, state: &MemberShared, why: &str) {
+        if self.reactor.conversions.lacking.borrow_mut().insert(member) {
+            let text = format!("{} computes no parity inside ({why}): the host does it", state.name());
+            self.reactor.shared.log_repeated("conversion", &state.name(), text);
+        }
+    }
+
+    /// Rows of a stripe that is about to be closed whose parity its members are to compute.
+    pub(crate) fn rows_of(&self, stripe: &Stripe) -> u32 {
+        let (place, done) = (&stripe.place, stripe.backed_up());
+        let sound = !stripe.heroes.is_empty()
+            && done.under == standing_of(self.reactor, place.group)
+            && Replicator::of(self.reactor).all_are_well(place.group)
+            && self.is_possible(place.group, place.columns);
+        let chunk = stripe.geometry().chunk_blocks;
+        if sound { rows_to_convert(place.columns.data, chunk, place.rows, stripe.used(), done.slots) } else { 0 }
+    }
+
+    /// Sends the copies that are missing for the conversion of a stripe that was just closed.
+    pub(crate) fn last_copies(&self, stripe: &Stripe) -> LastCopies {
+        let (place, shared) = (&stripe.place, &self.reactor.shared);
+        let converted = stripe.geometry().slots(stripe.converted());
+        let pieces = stripe.pieces(stripe.backed_up().slots.min(converted)..converted);
+        let mut ops = Vec::new();
+        for (p, hero) in (0..).zip(&stripe.heroes) {
+            let (member, state) = shared.member(place.group, place.columns.parity_column(p));
+            let Some(dev) = self.reactor.device_in_service(member) else { continue };
+            for (slot, bytes) in &pieces {
+                count(&shared.totals.backup_written, (bytes.len() / BLOCK) as u64);
+                count(&state.counters.written, bytes.len() as u64);
+                let at = shared.layout.geometry().transient_offset(hero + slot);
+                ops.push(self.reactor.rt.write(dev, at, bytes.clone()));
+            }
+        }
+        LastCopies(ops)
+    }
+
+    /// Has the members compute the parity of a stripe of which all else is on its way no more. Those who do not get it from here.
+    pub(crate) async fn convert(&self, stripe: &Stripe, copies: LastCopies) {
+        let _step = self.reactor.shared.during("conversion");
+        let (done, safe) = (stripe.backed_up(), &self.reactor.conversions.safe);
+        if (done.slots, done.discards as usize) == (stripe.used(), stripe.discards().len()) {
+            safe.borrow_mut().insert(stripe.seq(), (stripe.place.group, done.under));
+            self.reactor.progress.notify();
+        }
+        let sound = self.is_ready(stripe, copies).await;
+        let parity = 0..stripe.place.columns.parity;
+        let under_way: Vec<_> = parity.clone().map(|p| sound.then(|| self.submit(stripe, p)).flatten()).collect();
+        for (p, ops) in parity.zip(under_way) {
+            let is_converted = match ops {
+                Some(ops) => self.is_converted(stripe, p, ops).await,
+                None => false,
+            };
+            if !is_converted {
+                self.reactor.write_parity(stripe, stripe.place.columns.parity_column(p)).await;
+            }
+        }
+        safe.borrow_mut().remove(&stripe.seq());
+    }
+
+    /// Whether all copies are there, all blocks are durable in their places, and nobody has gone or fallen silent since.
+    async fn is_ready(&self, stripe: &Stripe, LastCopies(ops): LastCopies) -> bool {
+        let is_all_copied = ops.is_empty();
+        let mut sound = true;
+        for op in ops {
+            sound &= op.await.is_ok();
+        }
+        let shared = &self.reactor.shared;
+        let is_durable = is_all_copied && {
+            let mut transient = self.reactor.transient.borrow_mut();
+            transient.learn(shared.durable(), shared.flushes.ended());
+            transient.is_durable(stripe.backed_up().last)
+        };
+        if sound && !is_durable && !planted::is(Bug::ConvertedUnflushed) {
+            sound = self.flush_data(stripe).await;
+        }
+        sound && standing_of(self.reactor, stripe.place.group) == stripe.backed_up().under
+    }
+
+    async fn flush_data(&self, stripe: &Stripe) -> bool {
+        let columns = stripe.place.columns;
+        let device = |d| {
+            let (member, _) = self.reactor.shared.member(stripe.place.group, columns.data_column(d));
+            self.reactor.device_in_service(member)
+        };
+        let flushes: Vec<_> = (0..columns.data).map(|d| device(d).map(|dev| self.reactor.rt.flush(dev))).collect();
+        let mut all = true;
+        for flush in flushes {
+            all &= match flush {
+                Some(op) => op.await.is_ok(),
+                None => false,
+            };
+        }
+        all
+    }
+
+    /// Tells the member of a parity column to compute its part, band by band.
+    fn submit(&self, stripe: &Stripe, p: u8) -> Option<Vec<OpFuture>> {
+        let place = &stripe.place;
+        let (member, _) = self.reactor.shared.member(place.group, place.columns.parity_column(p));
+        let dev = self.reactor.device_in_service(member)?;
+        let convert = |what| self.reactor.rt.extra(dev, Extra::Convert(what));
+        Some(self.conversions(stripe, p).map(convert).collect())
+    }
+
+    /// Whether the member of a parity column has done its part.
+    async fn is_converted(&self, stripe: &Stripe, p: u8, ops: Vec<OpFuture>) -> bool {
+        let (place, shared) = (&stripe.place, &self.reactor.shared);
+        let (member, state) = shared.member(place.group, place.columns.parity_column(p));
+        let mut failed = None;
+        for op in ops {
+            if let Err(error) = op.await {
+                failed.get_or_insert(error);
+            }
+        }
+        match failed {
+            None => count(&shared.totals.converted_inside, stripe.converted().into()),
+            Some(error) => self.has_failed(member, state, error),
+        }
+        failed.is_none() || planted::is(Bug::FailedConversionStands)
+    }
+
+    fn conversions(&self, stripe: &Stripe, p: u8) -> impl Iterator<Item = Conversion> {
+        let (place, geometry) = (stripe.place, *stripe.geometry());
+        let hero = stripe.heroes[usize::from(p)];
+        let converted = stripe.converted();
+        (0..converted).step_by(geometry.chunk_blocks as usize).map(move |top| {
+            let row = place.start_row + place.header_blocks + top;
+            Conversion {
+                source: geometry.transient_offset(hero + geometry.slots(top)),
+                destination: geometry.device_offset(place.segment.0, row),
+                chunk: u64::from(geometry.chunk_blocks.min(converted - top)) * BLOCK as u64,
+                chunks: place.columns.data.into(),
+                row: p,
+            }
+        })
+    }
+
+    fn has_failed(&self, member: MemberIx, state: &MemberShared, error: IoError) {
+        if matches!(error.kind, IoErrorKind::Unsupported | IoErrorKind::Range) {
+            // It would refuse the next one too: such chunks are more than it converts at a time.
+            return self.does_not_convert(member, state, &error.to_string());
+        }
+        let text = format!("{} did not compute parity inside ({error}): the host does it", state.name());
+        self.reactor.shared.log_repeated("conversion", &state.name(), text);
+    }
+}

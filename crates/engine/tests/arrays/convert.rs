@@ -1,0 +1,192 @@
+//! Parity that members compute inside from the copies that they have of a stripe: it is what the host would have written, whoever
+//! is lost at whatever moment, and members that do not convert get theirs from the host.
+
+use cygnus_engine::{Array, CreateOptions, Traffic, create};
+use cygnus_policy::Preset;
+use cygnus_runtime::Runtime;
+use cygnus_sim::{DiskConfig, DiskId, World};
+use cygnus_types::{ByteSize, Nanos};
+
+use crate::common::{block, open, put};
+use crate::sessions::{MIB, options, session};
+
+/// Blocks of the volume that are written, over and over.
+const SPAN: u64 = 700;
+
+/// An array of one group, and its volume.
+fn make(world: &World, k: u8, m: u8, chunk: u64, converts: impl Fn(usize) -> bool) -> Vec<DiskId> {
+    let disk = |n| DiskConfig { converts: converts(n), ..DiskConfig::new(format!("d{n}"), 24 * MIB) };
+    let disks: Vec<DiskId> = (0..usize::from(k + m)).map(|n| world.add_disk(disk(n))).collect();
+    let how = CreateOptions {
+        segment: Some(ByteSize(300 << 10)),
+        chunk: ByteSize(chunk),
+        transient: Some(ByteSize(4 * MIB)),
+        ..CreateOptions::new("tank", Preset::ScalaAfa, 1, k, m)
+    };
+    session(world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
+        array.close().await.unwrap();
+    });
+    disks
+}
+
+/// Writes blocks with a flush after each few, the last of `from..to` last; says what was written for that.
+async fn write(rt: &Runtime, array: &Array, from: u64, to: u64) -> Traffic {
+    let volume = array.volume("v").unwrap();
+    for n in from..to {
+        put(rt, &volume, n % SPAN, n).await;
+        if n % 3 != 0 {
+            volume.flush().await.unwrap();
+        }
+    }
+    volume.flush().await.unwrap();
+    array.traffic()
+}
+
+/// Which of the writes before the `n`-th a block has.
+fn newest(at: u64, n: u64) -> u64 {
+    (n - 1 - at) / SPAN * SPAN + at
+}
+
+async fn all_is_there(rt: &Runtime, array: &Array, n: u64) {
+    let volume = array.volume("v").unwrap();
+    for at in 0..SPAN.min(n) {
+        let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+        assert_eq!(data.bytes(), block(newest(at, n)), "block {at} of {n} writes");
+    }
+}
+
+#[test]
+fn what_members_compute_is_what_the_host_would_have_written() {
+    for (k, m, chunk) in
+        [(2, 1, 64 << 10), (4, 1, 16 << 10), (3, 2, 8 << 10), (1, 1, 4 << 10), (4, 3, 4 << 10), (2, 2, 128 << 10)]
+    {
+        let world = World::new(1);
+        let disks = make(&world, k, m, chunk, |_| true);
+        let traffic = session(&world, &disks, |rt, devices| async move {
+            let (array, _) = open(&rt, &devices).await;
+            let traffic = write(&rt, &array, 0, 2000).await;
+            let report = array.scrub(1).await;
+            assert!(report.complete && report.found() == 0, "{k}+{m}: {report:?}");
+            all_is_there(&rt, &array, 2000).await;
+            array.close().await.unwrap();
+            traffic
+        });
+        let (inside, here) = (traffic.converted_inside, traffic.converted_here);
+        assert!(inside > 4 * here, "{k}+{m}, chunks of {chunk}: {inside} blocks of parity inside, {here} here");
+        // Any m members are lost.
+        for first in 0..usize::from(k + m) {
+            let lost: Vec<usize> = (0..usize::from(m)).map(|n| (first + n) % disks.len()).collect();
+            let left: Vec<DiskId> = (0..disks.len()).filter(|n| !lost.contains(n)).map(|n| disks[n]).collect();
+            let saved: Vec<_> = disks.iter().map(|&disk| world.save(disk)).collect();
+            session(&world, &left, |rt, devices| async move {
+                let (array, _) = open(&rt, &devices).await;
+                all_is_there(&rt, &array, 2000).await;
+            });
+            disks.iter().zip(saved).for_each(|(&disk, saved)| world.put_back(disk, &saved));
+        }
+    }
+}
+
+#[test]
+fn members_that_do_not_convert_get_their_parity_from_the_host() {
+    let world = World::new(2);
+    let disks = make(&world, 4, 1, 16 << 10, |n| n != 2);
+    let traffic = session(&world, &disks, |rt, devices| async move {
+        let (array, _) = open(&rt, &devices).await;
+        let traffic = write(&rt, &array, 0, 3000).await;
+        let report = array.scrub(1).await;
+        assert!(report.complete && report.found() == 0, "{report:?}");
+        traffic
+    });
+    // A fifth of the segments have their parity there.
+    assert!(traffic.converted_inside > traffic.converted_here && traffic.converted_here > 100, "{traffic:?}");
+    let world = World::new(2);
+    let disks = make(&world, 4, 1, 16 << 10, |_| false);
+    let traffic = session(&world, &disks, |rt, devices| async move {
+        let (array, _) = open(&rt, &devices).await;
+        write(&rt, &array, 0, 1000).await
+    });
+    assert_eq!(traffic.converted_inside, 0);
+    assert!(traffic.converted_here > 200, "{traffic:?}");
+}
+
+/// Writes until the power goes after so many steps, and takes m members away. All that a flush had covered is there.
+fn survives(seed: u64, k: u8, m: u8, chunk: u64) {
+    let world = World::new(seed);
+    let disks = make(&world, k, m, chunk, |_| true);
+    let flushed = std::rc::Rc::new(std::cell::Cell::new(0));
+    world.cut_power_after(Some(world.steps() + 3000 + seed * 37 % 20_000));
+    let rt = world.reactor(cygnus_types::ReactorId(0), &disks);
+    let _ = rt.run({
+        let (rt, devices, flushed) = (rt.clone(), world.infos(&disks), flushed.clone());
+        async move {
+            let (array, volume) = open(&rt, &devices).await;
+            for n in 0..4000 {
+                put(&rt, &volume, n % SPAN, n).await;
+                if n % 3 != 0 && volume.flush().await.is_ok() {
+                    flushed.set(n + 1);
+                }
+            }
+            array.close().await.unwrap();
+        }
+    });
+    rt.drop_tasks();
+    world.cut_power();
+    world.restore_power();
+    let n = flushed.get();
+    let gone = |disk: usize| (disk + seed as usize) % disks.len() < usize::from(m);
+    let left: Vec<DiskId> = (0..disks.len()).filter(|&n| !gone(n)).map(|n| disks[n]).collect();
+    session(&world, &left, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        for at in 0..SPAN.min(n) {
+            let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+            // What was not flushed may be there too.
+            let is = |tag: u64| data.bytes() == block(tag);
+            let (known, later) = (newest(at, n), newest(at, n) + SPAN);
+            assert!(is(known) || is(later), "seed {seed}: block {at} of {n} writes");
+        }
+        drop(array);
+    });
+}
+
+#[test]
+fn flushed_writes_survive_a_power_cut_and_the_loss_of_m_members() {
+    for seed in 0..40 {
+        let (k, m, chunk) = [(2, 1, 16 << 10), (4, 1, 8 << 10), (3, 2, 4 << 10), (3, 3, 8 << 10)][seed as usize % 4];
+        survives(seed, k, m, chunk);
+    }
+}
+
+#[test]
+fn a_member_that_goes_in_the_midst_of_it_costs_nothing_but_itself() {
+    for gone in 0..5 {
+        let world = World::new(7);
+        let disks = make(&world, 4, 1, 16 << 10, |_| true);
+        session(&world, &disks, |rt, devices| {
+            let (world, gone) = (world.clone(), disks[gone]);
+            async move {
+                let (array, _) = open(&rt, &devices).await;
+                rt.spawn({
+                    let (rt, world) = (rt.clone(), world.clone());
+                    async move {
+                        rt.sleep(Nanos::millis(40)).await;
+                        world.kill(gone);
+                    }
+                });
+                write(&rt, &array, 0, 1500).await;
+                all_is_there(&rt, &array, 1500).await;
+                world.revive(gone);
+                while array.status().health != cygnus_engine::ArrayHealth::Online {
+                    rt.sleep(Nanos::millis(100)).await;
+                }
+                let traffic = write(&rt, &array, 1500, 3000).await;
+                assert!(traffic.converted_inside > 0, "{traffic:?}");
+                let report = array.scrub(1).await;
+                assert!(report.complete && report.found() == 0, "{report:?}");
+            }
+        });
+    }
+}
