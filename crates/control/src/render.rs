@@ -240,7 +240,11 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     }
     out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
     match &status.in_place {
-        None => out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes))),
+        None => {
+            let cleaning = status.cleaning.as_ref().map_or(String::new(), |rule| format!("; cleaned by rule {rule}"));
+            let size = ByteSize(status.segment_bytes);
+            out.push_str(&format!("{}{size} on each member{cleaning}\n", label("segment")));
+        }
         Some(log) => out.push_str(&format!(
             "{}{} of {} regions of {} dirty, {} to be resynced\n",
             label("intent log"),

@@ -16,6 +16,9 @@ pub struct ArrayStatus {
     pub uuid: String,
     /// The preset it was created with (`swan`, `log-raid`).
     pub preset: String,
+    /// Which segments are cleaned first (`greedy`, `circular`); absent if it needs no cleaning, or this version cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<String>,
     /// Whether a `cygnus serve` holds it at this moment.
     pub served: bool,
     /// How well it is.
@@ -112,6 +115,7 @@ impl ArrayStatus {
             name: name.into(),
             uuid: uuid.to_string(),
             preset: preset.into(),
+            cleaning: None,
             served: false,
             state,
             data_columns: 0,

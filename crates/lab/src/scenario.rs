@@ -2,7 +2,7 @@
 
 use cygnus_engine::CreateOptions;
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::Preset;
+use cygnus_policy::{Preset, Victim};
 use cygnus_sim::CpuModel;
 use cygnus_types::{BLOCK, ByteSize, Nanos};
 use cygnus_workload::recording::Shipped;
@@ -70,6 +70,9 @@ pub struct ArraySection {
     segment: Option<Size>,
     stripe_rows: Option<u32>,
     over_provision: Option<Percent>,
+    /// Which segments are cleaned first; the preset's rule if not given.
+    #[serde(default, deserialize_with = "rule")]
+    cleaning: Option<Victim>,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     protection: Option<Protection>,
 }
@@ -82,6 +85,10 @@ enum Protection {
     FullStripe,
     /// Copies, and parity when it is full.
     TwoPhase,
+}
+
+fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn one_group() -> u16 {
@@ -315,6 +322,7 @@ impl ArraySection {
             || self.segment.is_some()
             || self.stripe_rows.is_some()
             || self.protection.is_some()
+            || self.cleaning.is_some()
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
@@ -338,6 +346,7 @@ impl ArraySection {
         let over_provision = self.over_provision.map(|percent| (percent.0 * 10.0).round() as u16);
         CreateOptions {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
+            victim: self.cleaning,
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),

@@ -28,5 +28,5 @@ pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPrese
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;
 pub use two_phase::Unfinished;
-pub use victim::{SegmentView, Victim, Worth};
+pub use victim::{Search, SegmentView, UnknownVictim, Victim, Worth};
 pub use whole_group::{WholeGroupView, destination, left_for_writers};

@@ -62,6 +62,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         over_provision_permille: shape.over_provision_permille,
         placement: Some(shape.placement),
         clients_parity: shape.clients_parity,
+        victim: shape.cleaning,
         two_phase: Some(geometry.transient_blocks > 0),
         transient: Some(ByteSize::of_blocks(geometry.transient_blocks.into())),
         ..CreateOptions::new("torture", shape.preset, usize::from(shape.groups), geometry.data, geometry.parity)

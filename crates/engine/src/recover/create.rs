@@ -4,7 +4,7 @@ use cygnus_format::{
     ArrayState, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState, PolicyValue,
     Superblock,
 };
-use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 
@@ -12,7 +12,7 @@ use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
-use crate::space::usable::{PARITY_FIXED, usable_blocks};
+use crate::space::usable::{CLEANING, PARITY_FIXED, usable_blocks};
 use crate::work::Work;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
@@ -37,6 +37,8 @@ pub struct CreateOptions {
     pub chunk: ByteSize,
     /// Height of a full stripe in blocks, a multiple of the chunk; `None`: as tall as a header of one block describes.
     pub stripe_rows: Option<u32>,
+    /// Which segments are cleaned first; `None`: as the preset has it.
+    pub victim: Option<Victim>,
     /// Size of a segment column; `None`: chosen by the size of the devices.
     pub segment: Option<ByteSize>,
     /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
@@ -62,6 +64,7 @@ impl CreateOptions {
             data,
             parity,
             placement: None,
+            victim: None,
             chunk: ByteSize(64 << 10),
             stripe_rows: None,
             segment: None,
@@ -184,6 +187,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
+    let cleaning = options.victim.map(|rule| PolicyValue { name: CLEANING.into(), value: rule.to_number() });
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
     Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity)).map_err(ArrayError::Invalid)?;
@@ -192,7 +196,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [clients, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
+        policies: [cleaning, clients, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,

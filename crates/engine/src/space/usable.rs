@@ -1,7 +1,7 @@
 //! How much volumes may hold.
 
 use cygnus_format::{ArrayState, GroupState, Layout};
-use cygnus_policy::{ParityPlacement, Policies, Preset};
+use cygnus_policy::{ParityPlacement, Policies, Preset, Victim};
 use cygnus_types::ByteSize;
 
 use crate::error::ArrayError;
@@ -15,9 +15,28 @@ pub(crate) fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
         why: error.to_string(),
     })?;
     let mut policies = preset.policies();
+    policies.victim = chosen_rule(state)?.unwrap_or(policies.victim);
     let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
     policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
     Ok(policies)
+}
+
+/// The rule by which cleaning chooses its victims, if the array was made with one of its own.
+fn chosen_rule(state: &ArrayState) -> Result<Option<Victim>, ArrayError> {
+    let Some(chosen) = state.policies.iter().find(|p| p.name == CLEANING) else { return Ok(None) };
+    let rule = Victim::from_number(chosen.value).ok_or_else(|| ArrayError::Format {
+        device: state.name.clone(),
+        why: format!("cleaning is to go by rule {:#x}, which this version does not know: use a newer one", chosen.value),
+    })?;
+    Ok(Some(rule))
+}
+
+/// The rule by which cleaning chooses its victims, by what an array's superblocks say.
+///
+/// # Errors
+/// When they name a preset or a rule that this engine does not know.
+pub fn cleaning_rule(state: &ArrayState) -> Result<Victim, ArrayError> {
+    policies(state).map(|policies| policies.victim)
 }
 
 /// Bytes that the volumes of an array may hold in all, by what its superblocks say.
@@ -64,6 +83,9 @@ pub(crate) fn usable_of(
     let filled = capacity.saturating_sub(u64::from(protections.most_slots()) / 4);
     by_rule.min(segments.saturating_sub(in_use) * filled)
 }
+
+/// Policy parameter under which the rule of cleaning is recorded where it is not the preset's: [`Victim::to_number`].
+pub(crate) const CLEANING: &str = "cleaning";
 
 /// Policy parameter under which a fixed parity column is recorded.
 pub(crate) const PARITY_FIXED: &str = "parity-fixed";

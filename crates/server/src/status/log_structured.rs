@@ -26,6 +26,7 @@ pub fn status(
     let shown = engine.groups.iter().enumerate().filter(|(_, group)| there(&group.id));
     let bare = ArrayStatus::bare(&engine.name, &engine.uuid, &engine.preset, state(engine.health));
     let status = ArrayStatus {
+        cleaning: Some(engine.cleaning.to_string()),
         data_columns: engine.data.into(),
         parity_columns: engine.parity.into(),
         segment_bytes: engine.segment.0,

@@ -2,7 +2,7 @@
 
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
-use cygnus_engine::usable_bytes;
+use cygnus_engine::{cleaning_rule, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
@@ -20,6 +20,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         oddities.push(advise_force(&state.name));
     }
     ArrayStatus {
+        cleaning: cleaning_rule(state).ok().map(|rule| rule.to_string()),
         data_columns: state.geometry.data.into(),
         transient_bytes: Some(u64::from(state.geometry.transient_blocks) * BLOCK as u64).filter(|&bytes| bytes > 0),
         parity_columns: state.geometry.parity.into(),

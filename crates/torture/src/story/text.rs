@@ -111,6 +111,9 @@ impl Display for Shape {
         if let Some(parity) = self.clients_parity {
             write!(f, " clients {parity}")?;
         }
+        if let Some(rule) = self.cleaning {
+            write!(f, " cleaning {rule}")?;
+        }
         if transient_blocks > 0 {
             write!(f, " transient {transient_blocks}")?;
         }
@@ -322,6 +325,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
+    let cleaning = (words.peek() == Some("cleaning")).then(|| words.named("cleaning")).transpose()?;
     if words.peek() == Some("transient") {
         geometry.transient_blocks = words.named("transient")?;
         geometry.validate().map_err(|error| error.to_string())?;
@@ -342,6 +346,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         geometry,
         placement,
         clients_parity,
+        cleaning,
         over_provision_permille,
         segments,
         reactors,
