@@ -83,6 +83,7 @@ struct ArrayConfig {
     over_provision: Option<Percent>,
     parity: Option<Parity>,
     cleaning: Option<Cleaning>,
+    heat_streams: Option<bool>,
     protection: Option<Protection>,
     transient: Option<Size>,
     #[serde(default)]
@@ -162,6 +163,7 @@ impl Config {
         args.over_provision = args.over_provision.or(file.over_provision);
         args.parity = args.parity.or(file.parity);
         args.cleaning = args.cleaning.or(file.cleaning);
+        args.heat_streams |= file.heat_streams.unwrap_or(false);
         args.protection = args.protection.or(file.protection);
         args.transient = args.transient.or(file.transient);
         if args.members.is_empty() {

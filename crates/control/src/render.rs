@@ -243,7 +243,8 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         None => {
             let cleaning = status.cleaning.as_ref().map_or(String::new(), |rule| format!("; cleaned by rule {rule}"));
             let size = ByteSize(status.segment_bytes);
-            out.push_str(&format!("{}{size} on each member{cleaning}\n", label("segment")));
+            let streams = if status.heat_streams { "; hot writes apart" } else { "" };
+            out.push_str(&format!("{}{size} on each member{cleaning}{streams}\n", label("segment")));
         }
         Some(log) => out.push_str(&format!(
             "{}{} of {} regions of {} dirty, {} to be resynced\n",

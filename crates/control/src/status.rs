@@ -19,6 +19,9 @@ pub struct ArrayStatus {
     /// Which segments are cleaned first (`greedy`, `circular`); absent if it needs no cleaning, or this version cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<String>,
+    /// Hot writes go to segments of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heat_streams: bool,
     /// Whether a `cygnus serve` holds it at this moment.
     pub served: bool,
     /// How well it is.
@@ -116,6 +119,7 @@ impl ArrayStatus {
             uuid: uuid.to_string(),
             preset: preset.into(),
             cleaning: None,
+            heat_streams: false,
             served: false,
             state,
             data_columns: 0,

@@ -25,6 +25,7 @@ use crate::space::protections::Protections;
 use crate::space::segments::SegmentTable;
 use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
+use crate::write::heat::HeatTable;
 use crate::write::kept::Kept;
 use crate::write::numbers::StripeNumbers;
 
@@ -69,6 +70,8 @@ pub(crate) struct Shared {
     pub flushes: FlushNumbers,
     /// Whether open stripes may be made safe by copies.
     two_phase: AtomicBool,
+    /// How often ranges are written, if clients' writes go to streams by that.
+    pub heat: Option<HeatTable>,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
@@ -128,6 +131,7 @@ impl Shared {
             flushes: FlushNumbers::default(),
             two_phase: AtomicBool::new(false),
             durable: AtomicU64::new(parts.first_stripe_seq),
+            heat: HeatTable::new(parts.policies.streams, parts.usable),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
             latencies: Latencies::new(),

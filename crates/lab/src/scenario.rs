@@ -73,6 +73,9 @@ pub struct ArraySection {
     /// Which segments are cleaned first; the preset's rule if not given.
     #[serde(default, deserialize_with = "rule")]
     cleaning: Option<Victim>,
+    /// Whether what is written often is kept apart.
+    #[serde(default)]
+    heat_streams: bool,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     protection: Option<Protection>,
 }
@@ -323,6 +326,7 @@ impl ArraySection {
             || self.stripe_rows.is_some()
             || self.protection.is_some()
             || self.cleaning.is_some()
+            || self.heat_streams
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
@@ -347,6 +351,7 @@ impl ArraySection {
         CreateOptions {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
             victim: self.cleaning,
+            heat_streams: self.heat_streams,
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),

@@ -63,6 +63,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         placement: Some(shape.placement),
         clients_parity: shape.clients_parity,
         victim: shape.cleaning,
+        heat_streams: shape.heat,
         two_phase: Some(geometry.transient_blocks > 0),
         transient: Some(ByteSize::of_blocks(geometry.transient_blocks.into())),
         ..CreateOptions::new("torture", shape.preset, usize::from(shape.groups), geometry.data, geometry.parity)

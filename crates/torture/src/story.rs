@@ -68,6 +68,8 @@ pub(crate) struct Shape {
     pub(crate) clients_parity: Option<u8>,
     /// Which segments are cleaned first, if it is not the preset's rule.
     pub(crate) cleaning: Option<Victim>,
+    /// Whether hot writes are kept apart.
+    pub(crate) heat: bool,
     pub(crate) over_provision_permille: u16,
     /// Segments of each group.
     pub(crate) segments: u32,

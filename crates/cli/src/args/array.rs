@@ -245,6 +245,10 @@ pub struct CreateArgs {
     /// of swan and serial circular]
     #[arg(long, value_name = "RULE")]
     pub cleaning: Option<Cleaning>,
+    /// Keep what is written often apart from the rest, by ranges of 128 KiB: less is moved by cleaning if some are overwritten
+    /// much more often than others, and flushes end one more stripe
+    #[arg(long)]
+    pub heat_streams: bool,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there) or two-phase (copies on
     /// as many members as it has parity, which follows; less is written for small writes with flushes) [default: full-stripe;
     /// of fusion two-phase]

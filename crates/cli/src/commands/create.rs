@@ -183,6 +183,7 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
         Parity::Fixed => ParityPlacement::Fixed,
     });
     options.victim = args.cleaning.map(|rule| rule.0);
+    options.heat_streams = args.heat_streams;
     if let Some(chunk) = args.chunk {
         options.chunk = chunk.0;
     }

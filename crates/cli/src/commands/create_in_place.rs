@@ -89,6 +89,7 @@ fn check(args: &CreateArgs, level: Level) -> Result<(), Failure> {
         (args.segment.is_some(), "--segment", "it has no segments"),
         (args.over_provision.is_some(), "--over-provision", "it needs no space for cleaning"),
         (args.cleaning.is_some(), "--cleaning", "it needs no cleaning"),
+        (args.heat_streams, "--heat-streams", "it needs no cleaning"),
         (
             args.protection.is_some(),
             "--protection",

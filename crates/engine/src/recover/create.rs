@@ -12,7 +12,7 @@ use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
-use crate::space::usable::{CLEANING, PARITY_FIXED, usable_blocks};
+use crate::space::usable::{CLEANING, HEAT_STREAMS, PARITY_FIXED, policies_of, usable_blocks};
 use crate::work::Work;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
@@ -39,6 +39,8 @@ pub struct CreateOptions {
     pub stripe_rows: Option<u32>,
     /// Which segments are cleaned first; `None`: as the preset has it.
     pub victim: Option<Victim>,
+    /// Whether what clients write to hot ranges goes to segments of its own.
+    pub heat_streams: bool,
     /// Size of a segment column; `None`: chosen by the size of the devices.
     pub segment: Option<ByteSize>,
     /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
@@ -65,6 +67,7 @@ impl CreateOptions {
             parity,
             placement: None,
             victim: None,
+            heat_streams: false,
             chunk: ByteSize(64 << 10),
             stripe_rows: None,
             segment: None,
@@ -188,6 +191,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let cleaning = options.victim.map(|rule| PolicyValue { name: CLEANING.into(), value: rule.to_number() });
+    let heat = options.heat_streams.then(|| PolicyValue { name: HEAT_STREAMS.into(), value: 1 });
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
     Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity)).map_err(ArrayError::Invalid)?;
@@ -196,7 +200,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [cleaning, clients, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
+        policies: [cleaning, clients, heat, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,
@@ -214,7 +218,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    if usable_blocks(&state, &preset.policies(), 1)? == 0 {
+    if usable_blocks(&state, &policies_of(&state)?, 1)? == 0 {
         let segments: u32 = state.groups.iter().map(GroupDesc::segments).sum();
         return invalid(format!(
             "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"

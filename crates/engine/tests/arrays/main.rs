@@ -8,6 +8,7 @@ mod common;
 mod drain;
 mod dropped;
 mod grow;
+mod heat;
 mod hung;
 mod kept;
 mod life;

@@ -142,6 +142,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);
         self.attempt(|story| story.shape.cleaning = None);
+        self.attempt(|story| story.shape.heat = false);
         self.attempt(|story| story.shape.geometry.transient_blocks = 0);
         while self.attempt(Story::fewer_to_add) {}
         while self.attempt(Story::fewer_spares) {}
