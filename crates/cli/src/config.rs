@@ -31,7 +31,9 @@
 
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
-use crate::args::values::{Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks};
+use crate::args::values::{
+    Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks,
+};
 use cygnus_host::{ArrayName, place};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
@@ -82,6 +84,8 @@ struct ArrayConfig {
     segment: Option<SegmentSize>,
     over_provision: Option<Percent>,
     parity: Option<Parity>,
+    cleaning: Option<Cleaning>,
+    heat_streams: Option<bool>,
     protection: Option<Protection>,
     transient: Option<Size>,
     #[serde(default)]
@@ -160,6 +164,8 @@ impl Config {
         args.segment = args.segment.or(file.segment);
         args.over_provision = args.over_provision.or(file.over_provision);
         args.parity = args.parity.or(file.parity);
+        args.cleaning = args.cleaning.or(file.cleaning);
+        args.heat_streams |= file.heat_streams.unwrap_or(false);
         args.protection = args.protection.or(file.protection);
         args.transient = args.transient.or(file.transient);
         if args.members.is_empty() {

@@ -240,7 +240,12 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     }
     out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
     match &status.in_place {
-        None => out.push_str(&format!("{}{} on each member\n", label("segment"), ByteSize(status.segment_bytes))),
+        None => {
+            let cleaning = status.cleaning.as_ref().map_or(String::new(), |rule| format!("; cleaned by rule {rule}"));
+            let size = ByteSize(status.segment_bytes);
+            let streams = if status.heat_streams { "; hot writes apart" } else { "" };
+            out.push_str(&format!("{}{size} on each member{cleaning}{streams}\n", label("segment")));
+        }
         Some(log) => out.push_str(&format!(
             "{}{} of {} regions of {} dirty, {} to be resynced\n",
             label("intent log"),

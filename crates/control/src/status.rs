@@ -16,6 +16,12 @@ pub struct ArrayStatus {
     pub uuid: String,
     /// The preset it was created with (`swan`, `log-raid`).
     pub preset: String,
+    /// Which segments are cleaned first (`greedy`, `circular`); absent if it needs no cleaning, or this version cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleaning: Option<String>,
+    /// Hot writes go to segments of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heat_streams: bool,
     /// Whether a `cygnus serve` holds it at this moment.
     pub served: bool,
     /// How well it is.
@@ -115,6 +121,8 @@ impl ArrayStatus {
             name: name.into(),
             uuid: uuid.to_string(),
             preset: preset.into(),
+            cleaning: None,
+            heat_streams: false,
             served: false,
             state,
             data_columns: 0,

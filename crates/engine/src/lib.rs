@@ -66,7 +66,7 @@ pub use recover::slots::{SlotError, write_superblocks};
 pub use resize::grow::{Added, AddedGroup};
 pub use served::Volumes;
 pub use space::role::GroupRole;
-pub use space::usable::usable_bytes;
+pub use space::usable::{policies_of, usable_bytes};
 pub use status::{ArrayStatus, ErrorCounts, GroupStatus, MemberStatus, SpareStatus, Traffic, VolumeStatus};
 pub use survey::{BlockLocation, BlockSummary, SegmentInfo};
 pub use volume::Volume;

@@ -43,7 +43,7 @@ pub(crate) struct Reactor {
     pub hold: Cell<bool>,
     /// Whether a destage is on its way.
     destaging: Cell<bool>,
-    writers: [RefCell<Writer>; 4],
+    writers: [RefCell<Writer>; Lane::ALL.len()],
     /// Stripes closed and not yet on the devices.
     outstanding: RefCell<BTreeMap<u64, Lane>>,
     /// Stripes that no flush has covered.

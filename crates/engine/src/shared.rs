@@ -26,6 +26,7 @@ use crate::space::protections::Protections;
 use crate::space::segments::SegmentTable;
 use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
+use crate::write::heat::HeatTable;
 use crate::write::kept::Kept;
 use crate::write::numbers::StripeNumbers;
 
@@ -72,6 +73,8 @@ pub(crate) struct Shared {
     two_phase: AtomicBool,
     /// Whether members that can are to compute the parity of what was copied.
     pub converts_inside: bool,
+    /// How often ranges are written, if clients' writes go to streams by that.
+    pub heat: Option<HeatTable>,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
@@ -133,6 +136,7 @@ impl Shared {
             two_phase: AtomicBool::new(false),
             converts_inside: parts.converts_inside,
             durable: AtomicU64::new(parts.first_stripe_seq),
+            heat: HeatTable::new(parts.policies.streams, parts.usable),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
             latencies: Latencies::new(),

@@ -1,7 +1,7 @@
 //! What an array says of itself.
 
 use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
-use cygnus_policy::Suspicion;
+use cygnus_policy::{Streams, Suspicion, Victim};
 use cygnus_runtime::Capabilities;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
@@ -29,6 +29,10 @@ pub struct ArrayStatus {
     pub uuid: Uuid,
     /// Preset it was created with.
     pub preset: String,
+    /// Which segments are cleaned first.
+    pub cleaning: Victim,
+    /// Which of clients' writes share segments.
+    pub streams: Streams,
     /// Data columns of each group, k.
     pub data: u8,
     /// Parity columns of each group, m.
@@ -358,6 +362,8 @@ impl<'a> Overview<'a> {
             name: state.name.clone(),
             uuid: self.reactor.home().uuid,
             preset: state.preset.clone(),
+            cleaning: shared.policies.victim,
+            streams: shared.policies.streams,
             data: geometry.data,
             parity: geometry.parity,
             chunk: blocks(geometry.chunk_blocks.into()),

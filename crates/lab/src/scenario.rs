@@ -2,7 +2,7 @@
 
 use cygnus_engine::CreateOptions;
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::Preset;
+use cygnus_policy::{Preset, Victim};
 use cygnus_sim::CpuModel;
 use cygnus_types::{BLOCK, ByteSize, Nanos};
 use cygnus_workload::recording::Shipped;
@@ -70,6 +70,12 @@ pub struct ArraySection {
     segment: Option<Size>,
     stripe_rows: Option<u32>,
     over_provision: Option<Percent>,
+    /// Which segments are cleaned first; the preset's rule if not given.
+    #[serde(default, deserialize_with = "rule")]
+    cleaning: Option<Victim>,
+    /// Whether what is written often is kept apart.
+    #[serde(default)]
+    heat_streams: bool,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     protection: Option<Protection>,
 }
@@ -84,6 +90,10 @@ enum Protection {
     TwoPhase,
     /// The same, and drives that can compute it.
     Offload,
+}
+
+fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn one_group() -> u16 {
@@ -317,6 +327,8 @@ impl ArraySection {
             || self.segment.is_some()
             || self.stripe_rows.is_some()
             || self.protection.is_some()
+            || self.cleaning.is_some()
+            || self.heat_streams
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
@@ -340,6 +352,8 @@ impl ArraySection {
         let over_provision = self.over_provision.map(|percent| (percent.0 * 10.0).round() as u16);
         CreateOptions {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
+            victim: self.cleaning,
+            heat_streams: self.heat_streams,
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),

@@ -13,6 +13,15 @@ pub enum ParityPlacement {
     Rotated,
 }
 
+/// Which of clients' writes share segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// All of a reactor.
+    Together,
+    /// What goes to ranges that are often overwritten is kept apart ([`Heat`](crate::Heat); SALSA section 3.1).
+    ByHeat,
+}
+
 /// When the map is written out, which bounds the work of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointRule {
@@ -32,6 +41,8 @@ pub struct Policies {
     pub cleaning: CleaningScope,
     /// Which segment is cleaned next.
     pub victim: Victim,
+    /// Which of clients' writes share segments.
+    pub streams: Streams,
     /// Rotation of parity over the columns.
     pub parity: ParityPlacement,
     /// When writers are slowed.
@@ -139,6 +150,7 @@ impl Preset {
             front_end: FrontEnd::EveryGroup,
             cleaning: CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 },
             victim: Victim::Greedy,
+            streams: Streams::Together,
             parity: ParityPlacement::Rotated,
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },

@@ -62,6 +62,8 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         over_provision_permille: shape.over_provision_permille,
         placement: Some(shape.placement),
         clients_parity: shape.clients_parity,
+        victim: shape.cleaning,
+        heat_streams: shape.heat,
         two_phase: Some(geometry.transient_blocks > 0),
         converts_inside: Some(shape.converts > 0),
         transient: Some(ByteSize::of_blocks(geometry.transient_blocks.into())),

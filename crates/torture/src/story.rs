@@ -28,7 +28,7 @@ mod text;
 mod tier;
 
 use cygnus_format::Geometry;
-use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_types::{Acknowledged, Nanos};
 
 pub(crate) use away::{Absent, Force, Passing, Sort};
@@ -66,6 +66,10 @@ pub(crate) struct Shape {
     pub(crate) placement: ParityPlacement,
     /// Parity columns of segments that clients' writes fill, if they are more than the group's.
     pub(crate) clients_parity: Option<u8>,
+    /// Which segments are cleaned first, if it is not the preset's rule.
+    pub(crate) cleaning: Option<Victim>,
+    /// Whether hot writes are kept apart.
+    pub(crate) heat: bool,
     pub(crate) over_provision_permille: u16,
     /// Segments of each group.
     pub(crate) segments: u32,

@@ -1,6 +1,8 @@
 //! `cygnus array ...`
 
-use super::values::{Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
+use super::values::{
+    Cleaning, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks,
+};
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_host::ArrayName;
 use std::path::PathBuf;
@@ -240,6 +242,15 @@ pub struct CreateArgs {
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
     #[arg(long, value_name = "WHERE")]
     pub parity: Option<Parity>,
+    /// Which segments are cleaned first: greedy (fewest valid blocks), circular (the oldest), cost-benefit, generalised:ALPHA
+    /// (invalid share + ALPHA x age / age of the oldest) or d-choices:D (the emptiest of D drawn at random) [default: greedy;
+    /// of swan and serial circular]
+    #[arg(long, value_name = "RULE")]
+    pub cleaning: Option<Cleaning>,
+    /// Keep what is written often apart from the rest, by ranges of 128 KiB: less is moved by cleaning if some are overwritten
+    /// much more often than others, and flushes end one more stripe
+    #[arg(long)]
+    pub heat_streams: bool,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
     /// as many members as it has parity, which follows; less is written for small writes with flushes) or offload (the same,
     /// and software SSDs, which can, compute that parity from their copies) [default: full-stripe; of fusion two-phase, of

@@ -46,7 +46,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Raid, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span);
+deserialize_from_str!(Cleaning, Raid, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +206,18 @@ impl FromStr for Protection {
             "offload" => Ok(Self::Offload),
             _ => Err(ValueError::new("use full-stripe, two-phase or offload")),
         }
+    }
+}
+
+/// Which segments are cleaned first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cleaning(pub cygnus_policy::Victim);
+
+impl FromStr for Cleaning {
+    type Err = cygnus_policy::UnknownVictim;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
     }
 }
 

@@ -182,6 +182,8 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
         Parity::Rotate => ParityPlacement::Rotated,
         Parity::Fixed => ParityPlacement::Fixed,
     });
+    options.victim = args.cleaning.map(|rule| rule.0);
+    options.heat_streams = args.heat_streams;
     if let Some(chunk) = args.chunk {
         options.chunk = chunk.0;
     }
@@ -227,6 +229,7 @@ mod tests {
     use crate::args::{Cli, Command, array::ArrayCommand};
     use crate::exit::Exit;
     use clap::Parser;
+    use cygnus_policy::Victim;
 
     fn options_of(line: &str) -> Result<CreateOptions, String> {
         match Cli::try_parse_from(format!("cygnus array create tank {line}").split_whitespace()).unwrap().command {
@@ -246,12 +249,13 @@ mod tests {
         let serial = options_of("--preset serial a b c d").unwrap();
         assert_eq!((serial.groups, serial.data, serial.parity), (4, 1, 0));
         let all = options_of(
-            "--preset log-raid --raid 4+2 --chunk 128K --segment 8MiB --over-provision 7% --parity fixed --force a b c d e f",
+            "--preset log-raid --raid 4+2 --chunk 128K --segment 8MiB --over-provision 7% --parity fixed --cleaning d-choices:7 --force a b c d e f",
         )
         .unwrap();
         assert_eq!((all.preset, all.groups, all.data, all.parity, all.force), (LogPreset::LogRaid, 1, 4, 2, true));
         assert_eq!((all.chunk, all.segment), (ByteSize::kib(128), Some(ByteSize::mib(8))));
         assert_eq!((all.over_provision_permille, all.placement), (70, Some(ParityPlacement::Fixed)));
+        assert_eq!((plain.victim, all.victim), (None, Some(Victim::Choices { among: 7 })));
     }
 
     #[test]

@@ -88,6 +88,8 @@ fn check(args: &CreateArgs, level: Level) -> Result<(), Failure> {
         (args.raid.is_some(), "--raid", "it takes its shape from the number of members"),
         (args.segment.is_some(), "--segment", "it has no segments"),
         (args.over_provision.is_some(), "--over-provision", "it needs no space for cleaning"),
+        (args.cleaning.is_some(), "--cleaning", "it needs no cleaning"),
+        (args.heat_streams, "--heat-streams", "it needs no cleaning"),
         (
             args.protection.is_some(),
             "--protection",

@@ -7,19 +7,16 @@
 use cygnus_policy::{CleaningScope, SegmentView, Victim, Worth};
 use cygnus_types::{GroupId, SegmentId};
 
+use crate::clean::standing::Standing;
 use crate::clean::turn::CleaningTurn;
 use crate::durable::checkpoints::Checkpoints;
-use crate::space::ranking::Ranking;
 use crate::space::segments::{SegIx, SegState, SegmentTable};
-
-/// Set in the rank by age of what is not worth it: that comes behind all that is.
-const WORTHLESS: u64 = 1 << 63;
 
 /// See the module's text.
 pub(crate) struct Candidates {
     scope: CleaningScope,
-    /// The preset's rule, and the one that counts while writers wait.
-    rules: [Victim; 2],
+    /// The array's rule, and if that is another one the rule that counts while writers wait.
+    rules: Vec<Victim>,
     /// Data blocks that a segment can hold of those to which cleaning moves.
     capacity: u32,
     /// What is known of each segment, by frame.
@@ -28,13 +25,14 @@ pub(crate) struct Candidates {
     /// Segments with discards that no checkpoint covered since this is the horizon, each once.
     uncovered: Vec<SegIx>,
     horizon: u64,
+    /// The youngest life of all that were looked at.
+    newest: u64,
 }
 
 /// What a group has.
-#[derive(Default)]
 struct Group {
-    /// By each of the rules; the second one is empty if it is the same.
-    rankings: [Ranking; 2],
+    /// By each of the rules.
+    standings: Vec<Standing>,
     /// Candidates.
     all: u32,
     /// Those with few enough valid blocks to be worth it.
@@ -45,6 +43,13 @@ struct Group {
     live: u64,
     /// Where its present turn began.
     turn: Option<u64>,
+}
+
+impl Group {
+    fn new(scope: CleaningScope, rules: &[Victim]) -> Self {
+        let standings = rules.iter().map(|&rule| Standing::new(scope, rule)).collect();
+        Self { standings, all: 0, worth: 0, worth_of_this_turn: 0, live: 0, turn: None }
+    }
 }
 
 /// What was known of a segment at the last look.
@@ -61,13 +66,16 @@ struct Known {
 impl Candidates {
     /// Of an array in which segments that cleaning fills hold so many data blocks. What segments there are the first look tells.
     pub(crate) fn new(scope: CleaningScope, rule: Victim, capacity: u32) -> Self {
-        let rules = [rule, Victim::Greedy];
-        Self { scope, rules, capacity, segments: Vec::new(), groups: Vec::new(), uncovered: Vec::new(), horizon: 0 }
+        let mut rules = vec![rule, Victim::Greedy];
+        rules.dedup();
+        let (segments, groups, uncovered) = (Vec::new(), Vec::new(), Vec::new());
+        Self { scope, rules, capacity, segments, groups, uncovered, horizon: 0, newest: 0 }
     }
 
     /// Takes in what has changed.
     pub(crate) fn look(&mut self, table: &SegmentTable, groups: usize, checkpoints: &Checkpoints, turn: &CleaningTurn) {
-        self.groups.resize_with(groups.max(self.groups.len()), Group::default);
+        let (scope, rules) = (self.scope, &self.rules);
+        self.groups.resize_with(groups.max(self.groups.len()), || Group::new(scope, rules));
         let horizon = checkpoints.discard_horizon.get();
         if horizon != self.horizon {
             assert!(horizon > self.horizon, "what a checkpoint has covered stays covered");
@@ -89,6 +97,7 @@ impl Candidates {
 
     fn look_at(&mut self, table: &SegmentTable, checkpoints: &Checkpoints, seg: SegIx) {
         let (state, live) = (table.state(seg), table.live(seg));
+        self.newest = self.newest.max(table.seq(seg));
         let is_filled = matches!(state, SegState::Sealed | SegState::Pending);
         // One that cleaning gave up may be a victim when what it could not read is overwritten.
         let is_candidate = state == SegState::Sealed || state == SegState::Damaged && live == 0;
@@ -151,11 +160,7 @@ impl Candidates {
     }
 
     fn rank(&mut self, group: GroupId, id: SegmentId, view: Option<&SegmentView>) {
-        for (n, ranking) in self.groups[group.index()].rankings.iter_mut().enumerate() {
-            if n == 0 || self.rules[0] != self.rules[1] {
-                ranking.set(id.0, view.map(|view| rank(self.scope, self.rules[n], view)));
-            }
-        }
+        self.groups[group.index()].standings.iter_mut().for_each(|standing| standing.set(id.0, view));
     }
 
     /// What is worth being a victim in a group, the best first, but for segments that somebody works on.
@@ -168,21 +173,20 @@ impl Candidates {
         busy: &[SegIx],
     ) -> impl Iterator<Item = SegmentView> {
         let n = self.rules.iter().position(|&known| known == rule).expect("segments are ranked by this rule");
-        let ranking = &self.groups[group.index()].rankings[n];
+        let standing = &self.groups[group.index()].standings[n];
         // Where nothing is, nothing is looked for.
         let any = if self.counted(group, worth) > 0 { usize::MAX } else { 0 };
-        let in_order = ranking.in_order().take(any).map(move |at| {
+        let in_order = standing.in_order(self.newest, worth).take(any).map(move |at| {
             let seg = table.index(group, SegmentId(at));
             let (its_group, view) = self.segments[seg.0 as usize].ranked.expect("what is ranked is known");
             assert_eq!((its_group, view.id.0), (group, at), "and is what it is ranked as");
-            assert_eq!(ranking.rank(at), Some(rank(self.scope, rule, &view)), "a rank is that of the count known");
+            assert!(standing.has(at, &view), "it stands as its known count has it");
             assert!(table.live(seg) <= view.live, "the count of what is sealed only falls");
             assert!(matches!(table.state(seg), SegState::Sealed | SegState::Damaged), "only the sealed are victims");
             (seg, view)
         });
-        let scope = self.scope;
         in_order
-            .take_while(move |(_, view)| !is_end(scope, rule, worth, view))
+            .take_while(move |(_, view)| !standing.is_end(worth, view))
             .filter(move |(seg, view)| worth.takes(view) && !busy.contains(seg))
             .map(|(_, view)| view)
     }
@@ -223,29 +227,13 @@ impl Candidates {
     }
 }
 
-/// Where a candidate stands in a ranking. By age what is not worth it comes last, or it would be passed over again and again;
-/// but all of a group that is emptied as a whole is emptied in its order.
-fn rank(scope: CleaningScope, rule: Victim, view: &SegmentView) -> u64 {
-    let is_last = rule == Victim::Oldest && !scope.is_by_group() && !scope.worth(true).takes(view);
-    rule.rank(view) | if is_last { WORTHLESS } else { 0 }
-}
-
-/// Whether neither this one nor any behind it in the ranking is worth it.
-fn is_end(scope: CleaningScope, rule: Victim, worth: Worth, view: &SegmentView) -> bool {
-    match rule {
-        Victim::Greedy => view.live_percent() >= worth.below_percent,
-        Victim::Oldest if scope.is_by_group() || worth == Worth::ANY => false,
-        // What is younger than the first one of this turn is of this turn too.
-        Victim::Oldest => !worth.takes(view),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
     use std::sync::Arc;
 
     use cygnus_format::{Extent, Geometry, Layout, Protection};
-    use cygnus_policy::Preset;
+    use cygnus_policy::{Preset, Search};
     use cygnus_types::{Nanos, Pba, ReactorId};
     use proptest::prelude::*;
 
@@ -283,6 +271,16 @@ mod tests {
             1 => Just(Step::Busy),
         ];
         proptest::collection::vec((0..2 * SEGMENTS, step), 0..200)
+    }
+
+    fn rules() -> impl Strategy<Value = Victim> {
+        prop_oneof![
+            Just(Victim::Greedy),
+            Just(Victim::Oldest),
+            Just(Victim::CostBenefit),
+            (0..3000_u16).prop_map(|alpha_permille| Victim::Generalised { alpha_permille }),
+            (1..9_u16).prop_map(|among| Victim::Choices { among }),
+        ]
     }
 
     struct World {
@@ -347,7 +345,7 @@ mod tests {
                     _ => false,
                 };
                 let is_covered = self.checkpoints.covers_discard(table.newest_discard(seg));
-                is_victim && is_covered && table.rescues(seg) == 0 && !self.busy.contains(&seg)
+                is_victim && is_covered && table.rescues(seg) == 0
             };
             let view = |seg| SegmentView {
                 id: table.locate(seg).1,
@@ -356,9 +354,18 @@ mod tests {
                 life: table.seq(seg),
                 of_this_turn: turn.is_some_and(|began| table.seq(seg) >= began),
             };
-            let all = table.of_group(group).filter(is_candidate).map(view);
-            let mut worth_it: Vec<_> = all.filter(|view| worth.takes(view)).collect();
-            worth_it.sort_by_key(|view| (rule.rank(view), view.id));
+            let all: Vec<_> = table.of_group(group).filter(is_candidate).collect();
+            let age = |life| self.life - life;
+            let greatest = all.iter().map(|&seg| age(table.seq(seg))).max().unwrap_or(1);
+            let idle = all.into_iter().filter(|seg| !self.busy.contains(seg)).map(view);
+            let mut worth_it: Vec<_> = idle.filter(|view| worth.takes(view)).collect();
+            match rule.search() {
+                Search::Score => worth_it.sort_by_key(|view| {
+                    let share = view.share();
+                    (Reverse(rule.score(share, age(view.life), greatest)), share, view.life, view.id)
+                }),
+                _ => worth_it.sort_by_key(|view| (rule.rank(view), view.id)),
+            }
             worth_it
         }
 
@@ -366,13 +373,17 @@ mod tests {
             for group in [0, 1].map(GroupId) {
                 for worth in [scope.worth(false), scope.worth(true), Worth::ANY] {
                     for rule in [rule, Victim::Greedy] {
-                        // By age all of a group is only asked for where groups are emptied as a whole.
-                        if rule == Victim::Oldest && worth == Worth::ANY && !scope.is_by_group() {
+                        // All of a group is only asked for where groups are emptied as a whole, or of the emptiest first.
+                        if rule != Victim::Greedy && worth == Worth::ANY && !scope.is_by_group() {
                             continue;
                         }
-                        let best: Vec<_> = candidates.best(&self.table, group, rule, worth, &self.busy).collect();
+                        let mut best: Vec<_> = candidates.best(&self.table, group, rule, worth, &self.busy).collect();
                         let ids = |views: &[SegmentView]| views.iter().map(|v| (v.id, v.live)).collect::<Vec<_>>();
                         let scan = self.scan(group, rule, worth);
+                        // Who is drawn first is chance.
+                        if let Search::Draw { .. } = rule.search() {
+                            best.sort_by_key(|view| (rule.rank(view), view.id));
+                        }
                         assert_eq!(ids(&best), ids(&scan), "{rule:?} {worth:?}");
                         assert_eq!(candidates.how_many(group, worth, &self.busy) as usize, scan.len());
                     }
@@ -386,14 +397,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_choice_is_that_of_a_scan(steps in steps(), preset in 0..Preset::ALL.len(), each in 1..9_usize) {
+        fn the_choice_is_that_of_a_scan(
+            steps in steps(),
+            preset in 0..Preset::ALL.len(),
+            rule in proptest::option::of(rules()),
+            each in 1..9_usize,
+        ) {
             let policies = Preset::ALL[preset].policies();
+            let rule = rule.unwrap_or(policies.victim);
             let mut world = World::new();
-            let mut candidates = Candidates::new(policies.cleaning, policies.victim, CAPACITY);
+            let mut candidates = Candidates::new(policies.cleaning, rule, CAPACITY);
             for steps in steps.chunks(each) {
                 steps.iter().for_each(|(seg, step)| world.goes(SegIx(*seg), step));
                 candidates.look(&world.table, 2, &world.checkpoints, &world.turn);
-                world.agrees(&candidates, policies.cleaning, policies.victim);
+                world.agrees(&candidates, policies.cleaning, rule);
             }
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod emptied;
 pub(crate) mod evacuate;
 pub(crate) mod haste;
 pub(crate) mod relocate;
+pub(crate) mod standing;
 pub(crate) mod throttle;
 pub(crate) mod turn;
 pub(crate) mod victims;

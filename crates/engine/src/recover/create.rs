@@ -4,7 +4,7 @@ use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
     PolicyValue, Superblock,
 };
-use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
 
@@ -12,7 +12,7 @@ use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
-use crate::space::usable::{PARITY_FIXED, usable_blocks};
+use crate::space::usable::{CLEANING, HEAT_STREAMS, PARITY_FIXED, policies_of, usable_blocks};
 use crate::work::Work;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
@@ -37,6 +37,10 @@ pub struct CreateOptions {
     pub chunk: ByteSize,
     /// Height of a full stripe in blocks, a multiple of the chunk; `None`: as tall as a header of one block describes.
     pub stripe_rows: Option<u32>,
+    /// Which segments are cleaned first; `None`: as the preset has it.
+    pub victim: Option<Victim>,
+    /// Whether what clients write to hot ranges goes to segments of its own.
+    pub heat_streams: bool,
     /// Size of a segment column; `None`: chosen by the size of the devices.
     pub segment: Option<ByteSize>,
     /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
@@ -65,6 +69,8 @@ impl CreateOptions {
             data,
             parity,
             placement: None,
+            victim: None,
+            heat_streams: false,
             chunk: ByteSize(64 << 10),
             stripe_rows: None,
             segment: None,
@@ -198,6 +204,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
+    let cleaning = options.victim.map(|rule| PolicyValue { name: CLEANING.into(), value: rule.to_number() });
+    let heat = options.heat_streams.then(|| PolicyValue { name: HEAT_STREAMS.into(), value: 1 });
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
     let inside = inside.then(|| PolicyValue { name: CONVERTS_INSIDE.into(), value: 1 });
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
@@ -207,7 +215,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [clients, (placement == ParityPlacement::Fixed).then_some(fixed), inside]
+        policies: [cleaning, clients, heat, (placement == ParityPlacement::Fixed).then_some(fixed), inside]
             .into_iter()
             .flatten()
             .collect(),
@@ -228,7 +236,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    if usable_blocks(&state, &preset.policies(), 1)? == 0 {
+    if usable_blocks(&state, &policies_of(&state)?, 1)? == 0 {
         let segments: u32 = state.groups.iter().map(GroupDesc::segments).sum();
         return invalid(format!(
             "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"

@@ -40,7 +40,7 @@ use crate::shared::{Shared, SharedParts};
 use crate::space::manager::Space;
 use crate::space::protections::Protections;
 use crate::space::segments::SegState;
-use crate::space::usable::{policies, usable_blocks};
+use crate::space::usable::{policies_of, usable_blocks};
 use crate::volume_state::VolumeState;
 use crate::write::kept::{Kept, shape_of};
 use crate::write::lane::Lane;
@@ -278,7 +278,8 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     let shared = &reactor.shared;
     let shape = shape_of(shared.layout.geometry(), &shared.protections);
     let (array, next) = (reactor.home().uuid, shared.stripes.next());
-    match Kept::begin(keeper.clone(), array, shared.session, shape, options.reactors, next) {
+    let lanes = Lane::ALL.iter().filter(|&&lane| lane != Lane::Hot || shared.heat.is_some()).count();
+    match Kept::begin(keeper.clone(), array, shared.session, shape, options.reactors, lanes, next) {
         Ok(kept) => drop(shared.kept.set(Arc::new(kept))),
         Err(error) => options.log.line(&format!(
             "open: if this server is killed, what it has acknowledged and not flushed is lost: nothing can be kept in {}: \
@@ -337,7 +338,7 @@ fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
 
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
     let Superblock { array, generation, state, .. } = &assembly.superblock;
-    let policies = policies(state)?;
+    let policies = policies_of(state)?;
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let width = usize::from(state.geometry.width());
     let segments_of = |ix: usize| state.groups[ix / width].segments();

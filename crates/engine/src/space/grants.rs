@@ -35,7 +35,8 @@ impl Reactor {
                 home.space_changed.notify();
                 return granted;
             }
-            if lane != Lane::Beside && !std::mem::replace(&mut counted, true) {
+            // Nothing depends on these.
+            if !matches!(lane, Lane::Beside | Lane::Hot) && !std::mem::replace(&mut counted, true) {
                 home.space.borrow_mut().starving += 1;
                 self.update_pressure();
                 home.space_changed.notify();

@@ -363,6 +363,13 @@ impl Space {
                 }
                 chosen
             }
+            // What is hot goes where the rest goes if it gets nothing: it leaves clients a segment, and whoever waits goes first.
+            Lane::Hot if self.recovering || self.is_starving() => return None,
+            Lane::Hot => {
+                let views = self.views(shared);
+                let roomy = (0..views.len()).filter(|&group| views[group].left() > 1);
+                roomy.max_by_key(|&group| views[group].left())?
+            }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one lends it the first, unless some are just being given back.
             Lane::Cleaning if self.evacuation.is_some() => {

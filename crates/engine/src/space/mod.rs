@@ -1,5 +1,6 @@
 //! Space: the segments, their states, and who gets them.
 
+pub(crate) mod ages;
 pub(crate) mod changed;
 pub(crate) mod evacuation;
 pub(crate) mod grace;
@@ -15,4 +16,5 @@ pub(crate) mod ranking;
 pub(crate) mod release;
 pub(crate) mod role;
 pub(crate) mod segments;
+pub(crate) mod urn;
 pub(crate) mod usable;

@@ -1,7 +1,7 @@
 //! How much volumes may hold.
 
 use cygnus_format::{ArrayState, GroupState, Layout};
-use cygnus_policy::{ParityPlacement, Policies, Preset};
+use cygnus_policy::{FrontEnd, ParityPlacement, Policies, Preset, Streams, Victim};
 use cygnus_types::ByteSize;
 
 use crate::error::ArrayError;
@@ -9,15 +9,51 @@ use crate::planted::{self, Bug};
 use crate::space::manager::checkpoint_segments;
 use crate::space::protections::Protections;
 
-pub(crate) fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
+/// The choices for all policy points, by what an array's superblocks say.
+///
+/// # Errors
+/// When they name a preset or a choice that this engine does not know, or that is not possible.
+pub fn policies_of(state: &ArrayState) -> Result<Policies, ArrayError> {
     let preset: Preset = state.preset.parse().map_err(|error: cygnus_policy::UnknownPreset| ArrayError::Format {
         device: state.name.clone(),
         why: error.to_string(),
     })?;
     let mut policies = preset.policies();
+    policies.victim = chosen_rule(state)?.unwrap_or(policies.victim);
+    policies.streams = streams(state, &policies)?;
     let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
     policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
     Ok(policies)
+}
+
+/// The rule by which cleaning chooses its victims, if the array was made with one of its own.
+fn chosen_rule(state: &ArrayState) -> Result<Option<Victim>, ArrayError> {
+    let Some(chosen) = state.policies.iter().find(|p| p.name == CLEANING) else { return Ok(None) };
+    let rule = Victim::from_number(chosen.value).ok_or_else(|| ArrayError::Format {
+        device: state.name.clone(),
+        why: format!(
+            "cleaning is to go by rule {:#x}, which this version does not know: use a newer one",
+            chosen.value
+        ),
+    })?;
+    Ok(Some(rule))
+}
+
+/// Which of clients' writes share segments.
+///
+/// # Errors
+/// When they are to be kept apart where that is not possible.
+fn streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayError> {
+    if !state.policies.iter().any(|p| p.name == HEAT_STREAMS && p.value != 0) {
+        return Ok(Streams::Together);
+    }
+    let invalid =
+        |why: &str| Err(ArrayError::Invalid(format!("{}: hot writes cannot be kept apart {why}", state.name)));
+    match policies.front_end {
+        FrontEnd::EveryGroup if state.geometry.transient_blocks == 0 => Ok(Streams::ByHeat),
+        FrontEnd::EveryGroup => invalid("where open stripes are made safe by copies: use full-stripe protection"),
+        _ => invalid("where one group at a time takes all writes: use preset log-raid"),
+    }
 }
 
 /// Bytes that the volumes of an array may hold in all, by what its superblocks say.
@@ -25,7 +61,7 @@ pub(crate) fn policies(state: &ArrayState) -> Result<Policies, ArrayError> {
 /// # Errors
 /// When they name a preset or a shape that this engine does not know.
 pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
-    usable_blocks(state, &policies(state)?, 1).map(ByteSize::of_blocks)
+    usable_blocks(state, &policies_of(state)?, 1).map(ByteSize::of_blocks)
 }
 
 /// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
@@ -58,12 +94,19 @@ pub(crate) fn usable_of(
     };
     let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
-    let in_use = reactors as u64 * 3 + checkpoint * 3 + reserved + 2;
+    let of_a_reactor = if policies.streams == Streams::ByHeat { 5 } else { 3 };
+    let in_use = reactors as u64 * of_a_reactor + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
     // moving it costs the space it gains.
     let filled = capacity.saturating_sub(u64::from(protections.most_slots()) / 4);
     by_rule.min(segments.saturating_sub(in_use) * filled)
 }
+
+/// Policy parameter under which the rule of cleaning is recorded where it is not the preset's: [`Victim::to_number`].
+pub(crate) const CLEANING: &str = "cleaning";
+
+/// Policy parameter under which it is recorded that hot writes are kept apart.
+pub(crate) const HEAT_STREAMS: &str = "heat-streams";
 
 /// Policy parameter under which a fixed parity column is recorded.
 pub(crate) const PARITY_FIXED: &str = "parity-fixed";

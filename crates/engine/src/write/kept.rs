@@ -15,7 +15,6 @@ use cygnus_runtime::{Buf, BufSlice, Keeper, KeptFile, KeptNumbers, Runtime};
 use cygnus_types::{BLOCK, ByteSize, ReactorId, Uuid};
 
 use crate::space::protections::Protections;
-use crate::write::lane::Lane;
 
 /// How kept memory stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +57,7 @@ pub(crate) fn shape_of(geometry: &Geometry, protections: &Protections) -> KeptSh
 }
 
 impl Kept {
-    /// Begins to keep what a session with so many reactors will have on its way. Sequences below `next` have been given.
+    /// Begins to keep what a session with so many reactors, each with so many lanes, will have on its way. Sequences below `next` have been given.
     ///
     /// # Errors
     /// When there is too little memory, or another reason why nothing can be kept.
@@ -68,12 +67,13 @@ impl Kept {
         session: u64,
         shape: KeptShape,
         reactors: usize,
+        lanes: usize,
         next: u64,
     ) -> io::Result<Self> {
         if reactors >= KeptNumbers::LEN {
             return Err(io::Error::other("there are too many reactors"));
         }
-        let reserved = (reactors * Lane::ALL.len() * CELLS_PER_LANE) as u64;
+        let reserved = (reactors * lanes * CELLS_PER_LANE) as u64;
         let file = keeper.begin()?;
         file.reserve(0, shape.record_at(reserved))?;
         file.write(0, &KeptHeader { array, session, shape }.encode())?;

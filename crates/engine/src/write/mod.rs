@@ -3,6 +3,7 @@
 pub(crate) mod admission;
 pub(crate) mod convert;
 pub(crate) mod grant;
+pub(crate) mod heat;
 pub(crate) mod kept;
 pub(crate) mod lane;
 pub(crate) mod numbers;

@@ -13,6 +13,7 @@ use crate::error::VolumeError;
 use crate::lsa::{Publish, region_of};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
+use crate::write::heat;
 use crate::write::lane::Lane;
 use crate::write::writer::Appended;
 
@@ -33,7 +34,7 @@ impl Reactor {
         if !ready || blocks > BLOCKS_PER_TURN as u64 || shared.clogged() > 0 {
             return None;
         }
-        let mut writer = self.writer(Lane::Clients).borrow_mut();
+        let mut writer = self.writer(heat::lane_of(self, volume, lba)).borrow_mut();
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
                 Appended::Done => {}
@@ -41,6 +42,8 @@ impl Reactor {
                 Appended::Changed => unreachable!("only conditional writes can find the block changed"),
             }
         }
+        drop(writer);
+        heat::note(self, volume, lba, blocks);
         Some(())
     }
 
@@ -86,8 +89,10 @@ impl Reactor {
                 return Err(VolumeError::Clogged { segments });
             }
             if fits && !self.hold.get() {
-                let appended = self.writer(Lane::Clients).borrow_mut().append(self, volume, lba, block, publish());
+                let lane = heat::lane_of(self, volume, lba);
+                let appended = self.writer(lane).borrow_mut().append(self, volume, lba, block, publish());
                 if appended != Appended::NoRoom {
+                    heat::note(self, volume, lba, 1);
                     return Ok(appended);
                 }
             }

@@ -142,7 +142,7 @@ impl Writer {
     }
 
     fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
-        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane == Lane::Clients && reactor.must_flush_first() {
+        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane.is_for_clients() && reactor.must_flush_first() {
             return false;
         }
         if self.segment.as_ref().is_some_and(|segment| segment.grant.shape.full_rows_at(self.next_row) == 0) {
@@ -176,10 +176,10 @@ impl Writer {
         };
         segment.stripe_opens(self.next_row);
         self.stripe = Some(self.stripe_object(reactor, geometry, place));
-        if self.lane == Lane::Clients {
+        if self.lane.is_for_clients() {
             reactor.destage_later();
         }
-        if self.lane == Lane::Clients && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
+        if self.lane.is_for_clients() && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
             self.ask(reactor);
         }
         true
@@ -198,8 +198,17 @@ impl Writer {
         Stripe::allocate(&reactor.rt, cell, reactor.shared.protections.tallest(), geometry, place)
     }
 
+    /// Whether there is a segment with room, or one to come next.
+    pub(crate) fn has_segment(&mut self, reactor: &Rc<Reactor>) -> bool {
+        if self.stripe.as_ref().is_some_and(Stripe::is_full) {
+            self.close_stripe(reactor);
+        }
+        let has_rows = |segment: &Rc<OpenSegment>| segment.grant.shape.full_rows_at(self.next_row) > 0;
+        self.stripe.is_some() || self.spare.is_some() || self.segment.as_ref().is_some_and(has_rows)
+    }
+
     /// Has a task fetch the next segment, unless one is at it already.
-    fn ask(&mut self, reactor: &Rc<Reactor>) {
+    pub(crate) fn ask(&mut self, reactor: &Rc<Reactor>) {
         if self.asking || self.spare.is_some() {
             return;
         }
@@ -320,7 +329,7 @@ impl Writer {
         let width = u64::from(columns.width());
         let used = u64::from(stripe.used());
         match self.lane {
-            Lane::Clients => count(&totals.client_written, used),
+            Lane::Clients | Lane::Hot => count(&totals.client_written, used),
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),
         }
@@ -601,6 +610,6 @@ impl Drop for Owed<'_> {
 }
 
 /// The writers of a reactor, one per lane.
-pub(crate) fn writers() -> [RefCell<Writer>; 4] {
+pub(crate) fn writers() -> [RefCell<Writer>; Lane::ALL.len()] {
     Lane::ALL.map(|lane| RefCell::new(Writer::new(lane)))
 }

@@ -9,6 +9,7 @@ mod convert;
 mod drain;
 mod dropped;
 mod grow;
+mod heat;
 mod hung;
 mod kept;
 mod life;

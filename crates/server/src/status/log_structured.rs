@@ -9,6 +9,7 @@ use cygnus_control::status::{
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
 use cygnus_host::place;
+use cygnus_policy::Streams;
 use cygnus_types::BLOCK;
 
 /// A served array's status.
@@ -26,6 +27,8 @@ pub fn status(
     let shown = engine.groups.iter().enumerate().filter(|(_, group)| there(&group.id));
     let bare = ArrayStatus::bare(&engine.name, &engine.uuid, &engine.preset, state(engine.health));
     let status = ArrayStatus {
+        cleaning: Some(engine.cleaning.to_string()),
+        heat_streams: engine.streams == Streams::ByHeat,
         data_columns: engine.data.into(),
         parity_columns: engine.parity.into(),
         segment_bytes: engine.segment.0,

@@ -2,10 +2,11 @@
 
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
-use cygnus_engine::usable_bytes;
+use cygnus_engine::{policies_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
+use cygnus_policy::Streams;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, MemberIx};
 
 /// What the superblocks of a stopped array tell.
@@ -14,12 +15,15 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     let devices = devices(assembly, record);
     let groups = groups(state, &devices);
     let well = health(&groups, state.geometry.parity);
+    let policies = policies_of(state).ok();
     let mut oddities = assembly.oddities.clone();
     let is_here_and_out = |device: &DeviceStatus| device.state == DeviceState::Failed || device.is_back();
     if well == ArrayState::Failed && devices.iter().any(is_here_and_out) {
         oddities.push(advise_force(&state.name));
     }
     ArrayStatus {
+        cleaning: policies.map(|policies| policies.victim.to_string()),
+        heat_streams: policies.is_some_and(|policies| policies.streams == Streams::ByHeat),
         data_columns: state.geometry.data.into(),
         transient_bytes: Some(u64::from(state.geometry.transient_blocks) * BLOCK as u64).filter(|&bytes| bytes > 0),
         parity_columns: state.geometry.parity.into(),

@@ -1,7 +1,7 @@
 //! Drawing a story from a seed.
 
 use cygnus_format::{DATA_START, Geometry, MAX_PARITY, Protection};
-use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
@@ -95,6 +95,10 @@ const KEEPS: u64 = 0x6b65_6570;
 const DIFFER_ONE_IN: u64 = 4;
 /// One story in so many is of an array whose open stripes are made safe by copies.
 const BACKED_UP_ONE_IN: u64 = 3;
+/// One array in so many of those that can keeps hot writes apart.
+const HEAT_ONE_IN: u64 = 2;
+/// One story in so many is of an array whose cleaning goes by a rule of its own.
+const RULED_ONE_IN: u64 = 2;
 /// One story in so many is of an array whose groups are emptied as a whole.
 const SERIAL_ONE_IN: u64 = 4;
 
@@ -137,6 +141,32 @@ impl Shape {
         }
     }
 
+    /// Cleaning goes by another rule than the preset's, now and then. Apart from the rest too.
+    fn be_cleaned_by_rule(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ 0x636c_6561);
+        if rng.chance(1, RULED_ONE_IN) {
+            let alpha_permille = pick(&mut rng, &[0, 300, 2000]);
+            let rules = [
+                Victim::Greedy,
+                Victim::Oldest,
+                Victim::CostBenefit,
+                Victim::Generalised { alpha_permille },
+                Victim::Choices { among: pick(&mut rng, &[1, 2, 10]) },
+            ];
+            self.cleaning = Some(pick(&mut rng, &rules));
+        }
+    }
+
+    /// Hot writes are kept apart, now and then, where all groups take writes and no copies are made. Apart from the rest too.
+    fn keep_hot_writes_apart(&mut self, seed: u64) {
+        let can = self.preset == Preset::LogRaid && self.geometry.transient_blocks == 0;
+        if can && Rng::new(seed ^ 0x6865_6174).chance(1, HEAT_ONE_IN) {
+            self.heat = true;
+            // Their segments may leave nothing to promise.
+            self.heat = crate::array::usable_blocks(self) > 0;
+        }
+    }
+
     /// Groups of one device mostly, without redundancy or mirrored.
     fn serial(rng: &mut Rng) -> Self {
         let geometry = random_geometry(rng);
@@ -162,6 +192,8 @@ impl Shape {
             geometry,
             placement: if rng.chance(1, 4) { ParityPlacement::Fixed } else { preset.policies().parity },
             clients_parity: None,
+            cleaning: None,
+            heat: false,
             over_provision_permille: pick(rng, &[50, 200, 400]),
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
@@ -250,6 +282,8 @@ impl Story {
             shape.differ(seed);
         }
         shape.back_up(seed, tier);
+        shape.be_cleaned_by_rule(seed);
+        shape.keep_hot_writes_apart(seed);
         let usable = crate::array::usable_blocks(&shape);
         let parity = shape.geometry.parity;
         let temper = Temper {

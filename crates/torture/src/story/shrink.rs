@@ -141,6 +141,8 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.modelled = false);
         self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);
+        self.attempt(|story| story.shape.cleaning = None);
+        self.attempt(|story| story.shape.heat = false);
         self.attempt(|story| story.shape.converts = story.shape.converts.min(1));
         self.attempt(|story| story.shape.converts = 0);
         self.attempt(|story| (story.shape.geometry.transient_blocks, story.shape.converts) = (0, 0));

@@ -112,6 +112,10 @@ impl Display for Shape {
         if let Some(parity) = self.clients_parity {
             write!(f, " clients {parity}")?;
         }
+        if let Some(rule) = self.cleaning {
+            write!(f, " cleaning {rule}")?;
+        }
+        f.write_str(if self.heat { " heat" } else { "" })?;
         if transient_blocks > 0 {
             write!(f, " transient {transient_blocks}")?;
         }
@@ -326,6 +330,8 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
+    let cleaning = (words.peek() == Some("cleaning")).then(|| words.named("cleaning")).transpose()?;
+    let heat = words.peek() == Some("heat") && words.0.next().is_some();
     if words.peek() == Some("transient") {
         geometry.transient_blocks = words.named("transient")?;
         geometry.validate().map_err(|error| error.to_string())?;
@@ -347,6 +353,8 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         geometry,
         placement,
         clients_parity,
+        cleaning,
+        heat,
         over_provision_permille,
         segments,
         reactors,

@@ -1,0 +1,118 @@
+//! Heat-separated streams (SALSA section 3.1): what clients write to ranges that are often overwritten goes to segments of its own.
+//!
+//! Of each range of a volume it is noted how often it is written: two bytes for 128 KiB, in a table that all reactors share. Ranges
+//! may share a place there; then they count together. What is noted is a guess at how long data will live, and no more: changes that
+//! meet may be lost, and nothing of it is kept when the array closes.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+
+use cygnus_policy::{EPOCH_WRITES, Heat, RANGE_BLOCKS, Streams};
+use cygnus_types::{Lba, VolumeId};
+
+use crate::counters::read;
+use crate::reactor::Reactor;
+use crate::volume_state::VolumeState;
+use crate::write::lane::Lane;
+
+/// Fewest blocks of an epoch: less is written before stripes are closed and counted.
+const SHORTEST_EPOCH: u64 = 256;
+
+/// See the module's text.
+pub(crate) struct HeatTable {
+    ranges: Box<[AtomicU16]>,
+    epoch: AtomicU64,
+    /// The epoch ends when clients have written so many blocks.
+    ends_at: AtomicU64,
+}
+
+impl HeatTable {
+    /// For volumes that may hold so many blocks; none if streams are not kept apart.
+    pub(crate) fn new(streams: Streams, usable: u64) -> Option<Self> {
+        let ranges = || (0..usable.div_ceil(RANGE_BLOCKS).max(1)).map(|_| AtomicU16::default()).collect();
+        let table = || Self { ranges: ranges(), epoch: AtomicU64::new(0), ends_at: AtomicU64::new(0) };
+        (streams == Streams::ByHeat).then(table)
+    }
+
+    fn place(&self, volume: VolumeId, lba: Lba) -> &AtomicU16 {
+        let range = lba.0 / RANGE_BLOCKS;
+        // Neighbours stay neighbours, for the cache's sake; volumes begin anywhere.
+        let at = range.wrapping_add(u64::from(volume.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)) % self.ranges.len() as u64;
+        &self.ranges[at as usize]
+    }
+
+    /// Clients have written so many blocks since the array was opened, and volumes hold so many.
+    fn goes_on(&self, written: u64, held: u64) {
+        let ends_at = self.ends_at.load(Ordering::Relaxed);
+        let next = written + (held / RANGE_BLOCKS * EPOCH_WRITES).max(SHORTEST_EPOCH);
+        let ends = written >= ends_at;
+        if ends && self.ends_at.compare_exchange(ends_at, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.epoch.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn is_hot(&self, volume: VolumeId, lba: Lba) -> bool {
+        let heat = Heat { bits: self.place(volume, lba).load(Ordering::Relaxed) };
+        heat.is_hot(self.epoch.load(Ordering::Relaxed))
+    }
+
+    fn note(&self, volume: VolumeId, lba: Lba, blocks: u64) {
+        let place = self.place(volume, lba);
+        let heat = Heat { bits: place.load(Ordering::Relaxed) };
+        place.store(heat.written(self.epoch.load(Ordering::Relaxed), blocks).bits, Ordering::Relaxed);
+    }
+}
+
+/// Where a client's write goes: the stream for the heat of its first block's range. While that has no segment it goes to the
+/// other one, which only costs cleaning.
+pub(crate) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Lane {
+    let Some(heat) = &reactor.shared.heat else { return Lane::Clients };
+    let [its, other] = match heat.is_hot(volume.id, lba) {
+        true => [Lane::Hot, Lane::Clients],
+        false => [Lane::Clients, Lane::Hot],
+    };
+    let has_segment = |lane: Lane| reactor.writer(lane).borrow_mut().has_segment(reactor);
+    if has_segment(its) {
+        return its;
+    }
+    reactor.writer(its).borrow_mut().ask(reactor);
+    // Nobody has to give the hot ones any: who waits, waits as a client.
+    if has_segment(other) { other } else { Lane::Clients }
+}
+
+/// Notes what a client has written.
+pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64) {
+    let Some(heat) = &reactor.shared.heat else { return };
+    heat.goes_on(read(&reactor.shared.totals.client_written), reactor.shared.held.blocks());
+    let (mut from, end) = (lba.0, lba.0 + blocks);
+    while from < end {
+        let next = (from / RANGE_BLOCKS + 1) * RANGE_BLOCKS;
+        heat.note(volume.id, Lba(from), next.min(end) - from);
+        from = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_are_written_more_often_than_the_others_are_hot() {
+        const RANGES: u64 = 1000;
+        let held = RANGES * RANGE_BLOCKS;
+        let table = HeatTable::new(Streams::ByHeat, held).unwrap();
+        let (volume, mut rng) = (VolumeId(7), cygnus_types::Rng::new(1));
+        for written in 0..6 * held {
+            // A tenth of the ranges gets half of the writes.
+            let range = if rng.chance(1, 2) { rng.below(RANGES / 10) } else { rng.below(RANGES) };
+            table.goes_on(written, held);
+            table.note(volume, Lba(range * RANGE_BLOCKS + 3), 1);
+        }
+        let hot = |ranges: std::ops::Range<u64>| {
+            ranges.filter(|range| table.is_hot(volume, Lba(range * RANGE_BLOCKS))).count() as u64
+        };
+        assert!(hot(0..RANGES / 10) > RANGES / 10 * 9 / 10, "{}", hot(0..RANGES / 10));
+        assert!(hot(RANGES / 10..RANGES) < RANGES / 50, "{}", hot(RANGES / 10..RANGES));
+        assert!(HeatTable::new(Streams::Together, held).is_none());
+    }
+}

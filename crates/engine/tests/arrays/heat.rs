@@ -1,0 +1,129 @@
+//! Arrays whose cleaning goes by a rule of their own, and such that keep hot writes apart.
+
+use cygnus_engine::{Array, CreateOptions, Traffic, Volume, create};
+use cygnus_policy::{Preset, Streams, Victim};
+use cygnus_runtime::{Rng, Runtime};
+use cygnus_sim::{DiskConfig, DiskId, World};
+use cygnus_types::ByteSize;
+
+use crate::common::{block, open, put};
+use crate::sessions::*;
+
+fn disks(world: &World, n: usize) -> Vec<DiskId> {
+    (0..n).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect()
+}
+
+/// A tenth of the volume gets nine tenths of the writes; returns what each block was last written with.
+async fn skewed(rt: &Runtime, volume: &Volume, blocks: u64, writes: u64) -> Vec<u64> {
+    let (mut rng, mut newest) = (Rng::new(1), Vec::new());
+    for at in 0..blocks {
+        put(rt, volume, at, at).await;
+        newest.push(at);
+    }
+    for n in 0..writes {
+        let at = if rng.chance(9, 10) { rng.below(blocks / 10) } else { rng.below(blocks) };
+        newest[at as usize] = 1_000_000 + n;
+        put(rt, volume, at, newest[at as usize]).await;
+    }
+    volume.flush().await.unwrap();
+    newest
+}
+
+/// A log of 2+1 in which a volume has all the space there is, and is written over and over. What it holds is verified when it was opened again.
+fn played(victim: Option<Victim>, heat_streams: bool) -> Traffic {
+    let world = World::new(7);
+    let disks = disks(&world, 3);
+    let how = CreateOptions {
+        segment: Some(ByteSize(256 << 10)),
+        victim,
+        heat_streams,
+        over_provision_permille: 150,
+        ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
+    };
+    let (traffic, expected) = session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let usable = array.status().usable;
+        array.create_volume("v", usable, 0).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let expected = skewed(&rt, &volume, usable.blocks(), 6 * usable.blocks()).await;
+        let traffic = array.status().traffic;
+        array.close().await.unwrap();
+        (traffic, expected)
+    });
+    session(&world, &disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        let status = array.status();
+        assert_eq!(status.cleaning, victim.unwrap_or(Victim::Greedy));
+        assert_eq!(status.streams == Streams::ByHeat, heat_streams);
+        for (at, tag) in expected.into_iter().enumerate() {
+            let data = volume.read(at as u64 * 4096, rt.alloc(4096).full()).await.unwrap();
+            assert!(data.bytes() == block(tag), "block {at}");
+        }
+        array.close().await.unwrap();
+    });
+    traffic
+}
+
+#[test]
+fn an_array_is_cleaned_by_its_own_rule() {
+    let rules = [
+        Victim::Oldest,
+        Victim::CostBenefit,
+        Victim::Generalised { alpha_permille: 300 },
+        Victim::Choices { among: 3 },
+    ];
+    let greedy = played(None, false);
+    for rule in rules {
+        let traffic = played(Some(rule), false);
+        assert!(traffic.victims > 100 && traffic.victims != greedy.victims, "{rule}: {}", traffic.victims);
+    }
+}
+
+/// The volume is full, so that hot writes get no segment of their own at times: all is written all the same.
+#[test]
+fn what_is_hot_is_kept_apart_and_cleaning_moves_less() {
+    let (apart, together) = (played(None, true), played(None, false));
+    let moved = |traffic: &Traffic| traffic.relocated as f64 / traffic.client_written as f64;
+    assert!(moved(&apart) < 0.9 * moved(&together), "{} and {}", moved(&apart), moved(&together));
+}
+
+/// Power is cut when a flush has been answered: what lies in the stripe of hot writes is durable as well.
+#[test]
+fn a_flush_is_about_hot_writes_too() {
+    let world = World::new(7);
+    let disks = disks(&world, 3);
+    let how = CreateOptions {
+        segment: Some(ByteSize(256 << 10)),
+        heat_streams: true,
+        ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
+    };
+    const BLOCKS: u64 = 2048;
+    let expected = session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.create_volume("v", ByteSize(BLOCKS * 4096), 0).await.unwrap();
+        skewed(&rt, &array.volume("v").unwrap(), BLOCKS, 6 * BLOCKS).await
+    });
+    world.cut_power();
+    world.restore_power();
+    session(&world, &disks, |rt, devices| async move {
+        let (_, volume) = open(&rt, &devices).await;
+        for (at, tag) in expected.into_iter().enumerate() {
+            let data = volume.read(at as u64 * 4096, rt.alloc(4096).full()).await.unwrap();
+            assert!(data.bytes() == block(tag), "block {at}");
+        }
+    });
+}
+
+#[test]
+fn streams_are_refused_where_they_cannot_be() {
+    let refused = |how: CreateOptions| {
+        let world = World::new(7);
+        let disks = disks(&world, how.groups * 3);
+        let how = CreateOptions { segment: Some(ByteSize(512 << 10)), heat_streams: true, ..how };
+        session(&world, &disks, |rt, devices| async move { create(&rt, &devices, &how).await.unwrap_err().to_string() })
+    };
+    assert!(refused(CreateOptions::new("tank", Preset::Swan, 2, 2, 1)).contains("use preset log-raid"));
+    assert!(refused(CreateOptions::new("tank", Preset::Fusion, 1, 2, 1)).contains("use full-stripe protection"));
+}
