@@ -31,7 +31,9 @@
 
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
-use crate::args::values::{Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks};
+use crate::args::values::{
+    Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks,
+};
 use cygnus_host::{ArrayName, place};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;

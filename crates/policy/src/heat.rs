@@ -60,7 +60,8 @@ mod tests {
 
     /// After many epochs with so many writes in each.
     fn with(each: u64, epochs: u64) -> (Heat, u64) {
-        let heat = (0..epochs).fold(Heat::default(), |heat, epoch| (0..each).fold(heat, |heat, _| heat.written(epoch, 1)));
+        let heat =
+            (0..epochs).fold(Heat::default(), |heat, epoch| (0..each).fold(heat, |heat, _| heat.written(epoch, 1)));
         (heat, epochs)
     }
 

@@ -194,7 +194,8 @@ impl FromStr for Victim {
             ("cost-benefit", None) => Ok(Victim::CostBenefit),
             ("generalised", None) => Ok(Victim::Generalised { alpha_permille: ALPHA_PERMILLE }),
             ("generalised", Some(alpha)) => {
-                let alpha = alpha.parse().ok().filter(|alpha| (0.0..=MOST_ALPHA).contains(alpha)).ok_or_else(unknown)?;
+                let alpha =
+                    alpha.parse().ok().filter(|alpha| (0.0..=MOST_ALPHA).contains(alpha)).ok_or_else(unknown)?;
                 Ok(Victim::Generalised { alpha_permille: (alpha * 1000.0_f64).round() as u16 })
             }
             ("d-choices", None) => Ok(Victim::Choices { among: AMONG }),
@@ -258,11 +259,17 @@ mod tests {
         assert!(rule.score(192, 40, 40) < rule.score(64, 10, 40), "and less than 3/5 of 10");
 
         let rule = Victim::Generalised { alpha_permille: 500 };
-        assert!(rule.score(128, 100, 100) > rule.score(64, 49, 100), "half the range of ages is worth a quarter of a segment");
+        assert!(
+            rule.score(128, 100, 100) > rule.score(64, 49, 100),
+            "half the range of ages is worth a quarter of a segment"
+        );
         assert!(rule.score(128, 100, 100) < rule.score(64, 51, 100));
         let greedy = Victim::Generalised { alpha_permille: 0 };
         assert_eq!(greedy.score(64, 1, 100), greedy.score(64, 100, 100));
-        assert!(greedy.score(255, u64::MAX, u64::MAX) > 0 && rule.score(0, u64::MAX, u64::MAX) > 0, "nothing overflows");
+        assert!(
+            greedy.score(255, u64::MAX, u64::MAX) > 0 && rule.score(0, u64::MAX, u64::MAX) > 0,
+            "nothing overflows"
+        );
     }
 
     #[test]
@@ -280,7 +287,16 @@ mod tests {
         }
         assert_eq!("generalised".parse(), Ok(Victim::Generalised { alpha_permille: ALPHA_PERMILLE }));
         assert_eq!("d-choices".parse(), Ok(Victim::Choices { among: AMONG }));
-        for wrong in ["", "lifo", "greedy:1", "generalised:", "generalised:-1", "generalised:61", "generalised:NaN", "d-choices:0"] {
+        for wrong in [
+            "",
+            "lifo",
+            "greedy:1",
+            "generalised:",
+            "generalised:-1",
+            "generalised:61",
+            "generalised:NaN",
+            "d-choices:0",
+        ] {
             assert!(wrong.parse::<Victim>().unwrap_err().to_string().contains("use greedy, circular"), "{wrong}");
         }
         for wrong in [0, 6, 5, 1 | 1 << 8, 4 | 1 << 24, u64::MAX] {

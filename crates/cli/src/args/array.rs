@@ -1,6 +1,8 @@
 //! `cygnus array ...`
 
-use super::values::{Cleaning, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks};
+use super::values::{
+    Cleaning, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks,
+};
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_host::ArrayName;
 use std::path::PathBuf;

@@ -200,7 +200,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [cleaning, clients, heat, (placement == ParityPlacement::Fixed).then_some(fixed)].into_iter().flatten().collect(),
+        policies: [cleaning, clients, heat, (placement == ParityPlacement::Fixed).then_some(fixed)]
+            .into_iter()
+            .flatten()
+            .collect(),
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,

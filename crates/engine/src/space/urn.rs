@@ -104,10 +104,12 @@ mod tests {
         let mut urn = Urn::default();
         (0..1000).for_each(|at| urn.set(at, Some(u64::from(at))));
         let mut mean = |among: u16| {
-            let sum: u32 = (0..2000).map(|_| {
-                urn.set(0, Some(0));
-                urn.drawn(among).next().unwrap()
-            }).sum();
+            let sum: u32 = (0..2000)
+                .map(|_| {
+                    urn.set(0, Some(0));
+                    urn.drawn(among).next().unwrap()
+                })
+                .sum();
             sum / 2000
         };
         for (among, expected) in [(1, 500), (4, 200), (9, 100)] {

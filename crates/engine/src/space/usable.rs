@@ -31,7 +31,10 @@ fn chosen_rule(state: &ArrayState) -> Result<Option<Victim>, ArrayError> {
     let Some(chosen) = state.policies.iter().find(|p| p.name == CLEANING) else { return Ok(None) };
     let rule = Victim::from_number(chosen.value).ok_or_else(|| ArrayError::Format {
         device: state.name.clone(),
-        why: format!("cleaning is to go by rule {:#x}, which this version does not know: use a newer one", chosen.value),
+        why: format!(
+            "cleaning is to go by rule {:#x}, which this version does not know: use a newer one",
+            chosen.value
+        ),
     })?;
     Ok(Some(rule))
 }
@@ -44,7 +47,8 @@ fn streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayErro
     if !state.policies.iter().any(|p| p.name == HEAT_STREAMS && p.value != 0) {
         return Ok(Streams::Together);
     }
-    let invalid = |why: &str| Err(ArrayError::Invalid(format!("{}: hot writes cannot be kept apart {why}", state.name)));
+    let invalid =
+        |why: &str| Err(ArrayError::Invalid(format!("{}: hot writes cannot be kept apart {why}", state.name)));
     match policies.front_end {
         FrontEnd::EveryGroup if state.geometry.transient_blocks == 0 => Ok(Streams::ByHeat),
         FrontEnd::EveryGroup => invalid("where open stripes are made safe by copies: use full-stripe protection"),

@@ -94,9 +94,7 @@ fn streams_are_refused_where_they_cannot_be() {
         let world = World::new(7);
         let disks = disks(&world, how.groups * 3);
         let how = CreateOptions { segment: Some(ByteSize(512 << 10)), heat_streams: true, ..how };
-        session(&world, &disks, |rt, devices| async move {
-            create(&rt, &devices, &how).await.unwrap_err().to_string()
-        })
+        session(&world, &disks, |rt, devices| async move { create(&rt, &devices, &how).await.unwrap_err().to_string() })
     };
     assert!(refused(CreateOptions::new("tank", Preset::Swan, 2, 2, 1)).contains("use preset log-raid"));
     assert!(refused(CreateOptions::new("tank", Preset::Fusion, 1, 2, 1)).contains("use full-stripe protection"));
