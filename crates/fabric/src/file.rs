@@ -337,6 +337,19 @@ down = "a"
 "#;
 
     #[test]
+    fn the_file_that_explains_everything_is_one() {
+        let text = include_str!("../../../scenarios/topology.toml");
+        let topology = Topology::parse("topology.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((topology.clusters().len(), topology.modules()), (2, 8));
+        // What it calls a default is one.
+        let is_setting = |rest: &&str| rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+        let told = |line: &str| line.strip_prefix("# ").filter(is_setting).unwrap_or(line).to_owned() + "\n";
+        let told: String = text.lines().map(told).collect();
+        assert!(told.contains("\nup-buffer = 16 "), "{told}");
+        assert_eq!(Topology::parse("told.toml", &told).unwrap_or_else(|error| panic!("{error}")), topology);
+    }
+
+    #[test]
     fn a_file_says_what_there_is() {
         let topology = Topology::parse("two.toml", GOOD).unwrap();
         assert_eq!((topology.name(), topology.queue(), topology.payload, topology.channels), ("two", 650, 2048, 2));

@@ -65,6 +65,9 @@ pub enum Preset {
     /// One group as in log-structured RAID, in which writes that have to outlast the machine before their stripe is full are
     /// copied first and get their parity later, from the host (FusionRAID, FAST'21, as ScalaAFA's section 2.3 describes it).
     Fusion,
+    /// Triple-A (ASPLOS'14) before it looks after itself: one log over all flash modules, a group for each cluster of them, without
+    /// redundancy if nothing else is asked for.
+    TripleA,
 }
 
 /// The name given is no preset.
@@ -90,7 +93,7 @@ impl std::str::FromStr for Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 4] = [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion];
+    pub const ALL: [Preset; 5] = [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion, Preset::TripleA];
 
     /// The name under which the preset is stored and typed.
     pub fn name(self) -> &'static str {
@@ -99,6 +102,7 @@ impl Preset {
             Preset::LogRaid => "log-raid",
             Preset::Serial => "serial",
             Preset::Fusion => "fusion",
+            Preset::TripleA => "triple-a",
         }
     }
 
@@ -111,7 +115,7 @@ impl Preset {
     pub fn min_groups(self) -> usize {
         match self {
             Preset::Swan => 2,
-            Preset::LogRaid | Preset::Fusion => 1,
+            Preset::LogRaid | Preset::Fusion | Preset::TripleA => 1,
             // One takes the writes, one holds what was written, one is in reserve.
             Preset::Serial => 3,
         }
@@ -120,7 +124,7 @@ impl Preset {
     /// The most groups that the preset uses.
     pub fn max_groups(self) -> usize {
         match self {
-            Preset::Swan | Preset::Serial => usize::from(u16::MAX),
+            Preset::Swan | Preset::Serial | Preset::TripleA => usize::from(u16::MAX),
             Preset::LogRaid | Preset::Fusion => 1,
         }
     }
@@ -143,7 +147,7 @@ impl Preset {
             health: Health { errors: 64, growing: 8, slow: 24 },
         };
         match self {
-            Preset::LogRaid | Preset::Fusion => shared,
+            Preset::LogRaid | Preset::Fusion | Preset::TripleA => shared,
             // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,
