@@ -127,7 +127,7 @@ mod tests {
         let scenario = Scenario::parse("cache.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
         let section = &scenario.spec.devices;
         let drive = scenario.drive().unwrap_or_else(|error| panic!("{error}"));
-        let bench = Rc::new(Bench::new(&drive, section.as_ref(), 2, 1, None));
+        let bench = Rc::new(Bench::new(drive, section.as_ref(), 2, 1, None, None));
         let inside = bench.clone();
         let ended = bench.cores.reactor(0).run(async move {
             let array = scenario.spec.array[0].as_ref();

@@ -99,6 +99,22 @@ impl DevicesSection {
 }
 
 impl Drive {
+    /// Whether it is a modelled drive of flash.
+    pub fn is_flash(&self) -> bool {
+        matches!(self, Drive::Modelled(config) if matches!(**config, ModelConfig::Ssd(_)))
+    }
+
+    /// The same behind a fabric, which has its bus and its link.
+    pub fn bare(self) -> Self {
+        match self {
+            Drive::Modelled(config) => Drive::Modelled(Box::new(match *config {
+                ModelConfig::Ssd(config) => ModelConfig::Ssd(config.bare()),
+                config @ ModelConfig::Disk(_) => config,
+            })),
+            drive @ Drive::Null(_) => drive,
+        }
+    }
+
     /// A new drive of which this share went through this: its capacity in bytes, and its model if it has one.
     fn build(&self, precondition: Precondition, share: f64, seed: u64) -> (u64, Option<Model>) {
         let config = match self {

@@ -16,13 +16,14 @@ macro_rules! example {
 }
 
 /// All of them.
-pub const EXAMPLES: [Example; 6] = [
+pub const EXAMPLES: [Example; 7] = [
     example!("example"),
     example!("tiny"),
     example!("swan-vs-log-raid"),
     example!("disks"),
     example!("steady-state"),
     example!("log-on-log"),
+    example!("triple-a"),
 ];
 
 #[cfg(test)]

@@ -11,17 +11,21 @@ const SCHEMA: u32 = 1;
 /// Bytes of the pages and blocks that are counted.
 const PAGE: u64 = 4096;
 
-/// `summary.json`, `percentiles.csv`, `latency.csv`, `timeseries.csv`, `devices.csv` and `scenario.toml` (the scenario itself):
-/// each file's name and text.
+/// `summary.json`, `percentiles.csv`, `latency.csv`, `timeseries.csv`, `devices.csv`, `clusters.csv` if there is a fabric, and
+/// `scenario.toml` (the scenario itself): each file's name and text.
 pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, String)> {
-    vec![
+    let mut files = vec![
         ("summary.json".into(), summary(outcome)),
         ("percentiles.csv".into(), percentiles(outcome)),
         ("latency.csv".into(), latency(outcome)),
         ("timeseries.csv".into(), time_series(outcome)),
         ("devices.csv".into(), devices(outcome)),
-        ("scenario.toml".into(), scenario.text.clone()),
-    ]
+    ];
+    if !outcome.clusters.is_empty() {
+        files.push(("clusters.csv".into(), clusters(outcome)));
+    }
+    files.push(("scenario.toml".into(), scenario.text.clone()));
+    files
 }
 
 #[derive(serde::Serialize)]
@@ -54,6 +58,22 @@ fn ratio(part: u64, whole: u64) -> String {
 /// Nanoseconds in the unit that `per` of them make, with three decimals.
 pub(crate) fn in_unit(ns: u64, per: u64) -> String {
     fixed(milli(ns, per))
+}
+
+const CLUSTERS: &str =
+    "cluster,requests,mean_us,link_us,storage_us,root_us,switch_us,endpoint_us,module_us,bus_percent\n";
+
+/// One row for each cluster of the fabric.
+fn clusters(outcome: &Outcome) -> String {
+    let mut out = String::from(CLUSTERS);
+    for row in &outcome.clusters {
+        let waits =
+            [row.mean_ns, row.link_ns, row.storage_ns, row.root_ns, row.switch_ns, row.endpoint_ns, row.module_ns];
+        let waits = waits.map(|ns| in_unit(ns, 1000)).join(",");
+        writeln!(out, "{},{},{waits},{}", cell(&row.cluster), row.requests, fixed(row.bus_milli * 100))
+            .expect("strings take text");
+    }
+    out
 }
 
 const PERCENTILES: &str =

@@ -22,6 +22,7 @@ mod drive;
 mod error;
 mod examples;
 mod experiment;
+mod fabric;
 mod files;
 mod interval;
 mod kept;
@@ -51,7 +52,7 @@ pub use experiment::{
 pub use files::result_files;
 pub use interval::{Interval, confidence};
 pub use kept::KeptRun;
-pub use outcome::{DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
+pub use outcome::{ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};
 pub use store::RequestError;

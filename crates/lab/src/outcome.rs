@@ -63,6 +63,9 @@ pub struct Outcome {
     pub cpu_milli: u64,
     /// Totals of the drives, after the aging.
     pub devices: Vec<DeviceTotals>,
+    /// Clusters of the fabric, if there is one, after the aging.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ClusterRow>,
     /// Smallest and greatest erase count of the flash blocks of each drive at the end, aging included.
     pub wear: Vec<(u32, u32)>,
     /// Host memory of the simulated drives at the end: translation state, and what they hold; bytes. It is about the
@@ -171,6 +174,32 @@ impl DeviceTotals {
             in_flight_ns: self.in_flight_ns - earlier.in_flight_ns,
         }
     }
+}
+
+/// What a cluster's requests came to: means of each, in nanoseconds, from the array's request to the module's answer. The waits by
+/// where they were (root complex, switch, endpoint, module) are the same as those by what they were for (link, storage).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClusterRow {
+    /// The endpoint's name.
+    pub cluster: String,
+    /// Requests answered.
+    pub requests: u64,
+    /// Mean time of a request.
+    pub mean_ns: u64,
+    /// Mean wait for buses and links.
+    pub link_ns: u64,
+    /// Mean wait for modules.
+    pub storage_ns: u64,
+    /// Mean wait outside the root complex and in it.
+    pub root_ns: u64,
+    /// Mean wait in switches.
+    pub switch_ns: u64,
+    /// Mean wait in the endpoint.
+    pub endpoint_ns: u64,
+    /// Mean wait at the module.
+    pub module_ns: u64,
+    /// Part of the time for which the bus was taken, in thousandths.
+    pub bus_milli: u64,
 }
 
 /// Every resource over one interval.

@@ -48,7 +48,8 @@ pub fn run(
     let spec = &scenario.spec;
     let cpu = spec.cpu.as_ref().map(Spanned::as_ref);
     let devices = part.as_ref().devices();
-    let bench = Rc::new(Bench::new(&scenario.drive()?, spec.devices.as_ref(), devices, seed, cpu));
+    let fabric = scenario.network.as_ref().map(|network| &network.topology);
+    let bench = Rc::new(Bench::new(scenario.drive()?, spec.devices.as_ref(), devices, seed, cpu, fabric));
     let playing = play(bench.clone(), scenario.clone(), which, seed, Rc::new(progress));
     let ended = match bench.cores.len() {
         // The same, with less ado.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use cygnus_fabric::ClusterCounters;
 use cygnus_types::Nanos;
 
 use crate::client::Shared;
@@ -20,6 +21,8 @@ pub(crate) struct Snapshot {
     pub devices: Vec<DeviceTotals>,
     pub wear: Vec<(u32, u32)>,
     pub cpu: Nanos,
+    /// Of the fabric, if there is one.
+    pub clusters: Vec<ClusterCounters>,
     link: [(u64, Nanos); 2],
 }
 
@@ -32,6 +35,7 @@ impl Snapshot {
             devices: bed.disks.iter().map(|&disk| device(bed, disk)).collect(),
             wear: bed.disks.iter().map(|&disk| bed.world.model_wear(disk).unwrap_or_default()).collect(),
             cpu: Nanos(bed.seats.iter().map(|seat| bed.world.cpu_busy(seat.reactor).0).sum()),
+            clusters: bed.world.clusters(),
             link: [Way::ToArray, Way::ToClient].map(link),
         }
     }

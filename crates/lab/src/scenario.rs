@@ -14,6 +14,7 @@ use toml::Spanned;
 
 use crate::drive::{DevicesSection, Drive};
 use crate::error::ScenarioError;
+use crate::fabric::{FabricSection, Network, NoNetwork};
 
 /// Cores that an array may have.
 const MAX_CORES: u16 = 64;
@@ -27,6 +28,8 @@ pub struct Scenario {
     pub text: String,
     /// What it says.
     pub(crate) spec: Spec,
+    /// What lies between the array and its drives.
+    pub(crate) network: Option<Network>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -38,6 +41,7 @@ pub(crate) struct Spec {
     #[serde(default = "one")]
     pub seed: u64,
     pub devices: Spanned<DevicesSection>,
+    pub fabric: Option<Spanned<FabricSection>>,
     pub array: Vec<Spanned<ArraySection>>,
     #[serde(default)]
     pub volume: VolumeSection,
@@ -380,10 +384,10 @@ impl Scenario {
             let message = error.message().trim_end().replace('\n', "; ");
             ScenarioError::at(file, text, error.span(), message)
         })?;
-        if let Some(directory) = Path::new(file).parent() {
-            spec.workload.get_mut().relative_to(directory);
-        }
-        let scenario = Self { file: file.into(), text: text.into(), spec };
+        let directory = Path::new(file).parent().unwrap_or(Path::new(""));
+        spec.workload.get_mut().relative_to(directory);
+        let mut scenario = Self { file: file.into(), text: text.into(), spec, network: None };
+        scenario.network = scenario.find_network(directory)?;
         scenario.check()?;
         Ok(scenario)
     }
@@ -399,7 +403,7 @@ impl Scenario {
     /// # Panics
     /// If there is no array of that number.
     pub fn of_run(&self, which: usize, seed: u64) -> Self {
-        let mut table: toml::Table = self.text.parse().expect("it was read");
+        let mut table: toml::Table = self.whole_text().parse().expect("it was read");
         table.insert("seed".into(), toml::Value::Integer(seed as i64));
         let arrays = table["array"].as_array_mut().expect("it was read");
         *arrays = vec![arrays.swap_remove(which)];
@@ -408,6 +412,18 @@ impl Scenario {
         }
         let text = toml::to_string(&table).expect("what was read can be written");
         Self { text, ..self.clone() }
+    }
+
+    /// Its text, with that of the topology file that it names.
+    pub(crate) fn whole_text(&self) -> String {
+        let Some(topology) = self.network.as_ref().and_then(|network| network.read.as_ref()) else {
+            return self.text.clone();
+        };
+        let mut table: toml::Table = self.text.parse().expect("it was read");
+        let section = table["fabric"].as_table_mut().expect("it was read");
+        section.remove("file");
+        section.insert("description".into(), topology.clone().into());
+        toml::to_string(&table).expect("what was read can be written")
     }
 
     /// The trace that it plays, if that is a file.
@@ -440,8 +456,38 @@ impl Scenario {
         ScenarioError::at(&self.file, &self.text, Some(part.span()), message)
     }
 
+    fn find_network(&self, directory: &Path) -> Result<Option<Network>, ScenarioError> {
+        let Some(part) = &self.spec.fabric else { return Ok(None) };
+        part.as_ref().network(directory).map(Some).map_err(|why| match why {
+            NoNetwork::Section(why) => self.wrong(part, why),
+            NoNetwork::File(error) => {
+                ScenarioError { file: error.file, line: error.line, column: error.column, message: error.message }
+            }
+        })
+    }
+
+    /// That the drives can hang on the network, and that there is room for them.
+    fn check_fabric(&self) -> Result<(), ScenarioError> {
+        let (Some(network), Some(part)) = (&self.network, &self.spec.fabric) else { return Ok(()) };
+        if !self.drive()?.is_flash() {
+            return Err(self.wrong(
+                part,
+                "only modelled drives of flash can be behind a fabric; choose a preset such as \"fimm\"",
+            ));
+        }
+        let modules = network.topology.modules() as usize;
+        match self.spec.array.iter().find(|array| array.as_ref().devices() > modules) {
+            Some(array) => {
+                let devices = array.as_ref().devices();
+                Err(self.wrong(array, format!("{devices} devices, and the fabric has {modules} modules; take fewer")))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check(&self) -> Result<(), ScenarioError> {
         self.drive().map(drop)?;
+        self.check_fabric()?;
         if self.spec.array.is_empty() {
             return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
         }

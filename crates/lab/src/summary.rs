@@ -1,9 +1,13 @@
 //! From counters to an outcome.
 
+use cygnus_fabric::ClusterCounters;
+use cygnus_types::Nanos;
 use cygnus_workload::Kind;
 
 use crate::client::Shared;
-use crate::outcome::{DeviceTotals, LatencyRow, Outcome, RoleRow, Sample, milli, per_second, variation_milli};
+use crate::outcome::{
+    ClusterRow, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample, milli, per_second, variation_milli,
+};
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
 use crate::store::Role;
@@ -67,6 +71,7 @@ impl Ended<'_> {
             cpu_milli: milli(self.after.cpu.0 - self.before.cpu.0, self.after.at.since(self.before.at).0),
             memory: self.bed.world.memory(),
             devices,
+            clusters: self.clusters(),
             wear: self.after.wear.clone(),
             samples,
         }
@@ -78,6 +83,28 @@ impl Ended<'_> {
         let rates: Vec<u64> =
             measured.map(|sample| per_second(sample.reads[1] + sample.writes[1], sample.span_ns)).collect();
         variation_milli(&rates)
+    }
+
+    fn clusters(&self) -> Vec<ClusterRow> {
+        let Some(network) = &self.scenario.network else { return Vec::new() };
+        let span = self.after.at.since(self.before.at).0;
+        let row = |(n, (after, before)): (usize, (&ClusterCounters, &ClusterCounters))| {
+            let since = *after - *before;
+            let mean = |sum: Nanos| sum.0.checked_div(since.requests).unwrap_or(0);
+            ClusterRow {
+                cluster: network.topology.cluster_name(n).into(),
+                requests: since.requests,
+                mean_ns: mean(since.latency),
+                link_ns: mean(since.stalls.link),
+                storage_ns: mean(since.stalls.storage),
+                root_ns: mean(since.stalls.root),
+                switch_ns: mean(since.stalls.switch),
+                endpoint_ns: mean(since.stalls.endpoint),
+                module_ns: mean(since.stalls.module),
+                bus_milli: milli(since.bus.0, span),
+            }
+        };
+        self.after.clusters.iter().zip(&self.before.clusters).enumerate().map(row).collect()
     }
 
     fn devices(&self) -> Vec<DeviceTotals> {

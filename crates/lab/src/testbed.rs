@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use cygnus_fabric::Topology;
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, DiskId, World};
 use cygnus_types::{Nanos, ReactorId};
@@ -20,14 +21,25 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Drives for an array, and its cores. `drive` is the one that the section describes.
-    pub fn new(drive: &Drive, section: &DevicesSection, count: usize, seed: u64, cpu: Option<&CpuSection>) -> Self {
+    /// Drives for an array behind a fabric, if there is one, and the array's cores. `drive` is the one that the section describes.
+    pub fn new(
+        drive: Drive,
+        section: &DevicesSection,
+        count: usize,
+        seed: u64,
+        cpu: Option<&CpuSection>,
+        fabric: Option<&Topology>,
+    ) -> Self {
         let world = World::new(seed);
+        let drive = &if fabric.is_some() { drive.bare() } else { drive };
         let plug_in = |n: usize| {
             let (size, model) = section.build(drive, n, seed);
             world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
         };
         let disks: Vec<DiskId> = (0..count).map(plug_in).collect();
+        if let Some(topology) = fabric {
+            world.attach(topology.clone(), &disks);
+        }
         let cores = Cluster::on_cores(&world, cpu.map_or(1, |cpu| cpu.cores), &disks, cpu.map(CpuSection::model));
         let infos = world.infos(&disks);
         Self { world, cores, disks, infos }

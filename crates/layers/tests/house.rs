@@ -9,7 +9,7 @@ use cygnus_layers::{House, dependencies};
 /// above, and neighbours do not know each other: the engine knows no driver, a driver no array.
 const LAYERS: &[&[&str]] = &[
     &["types", "nbd", "crashcheck", "layers"],
-    &["control", "format", "parity", "policy", "runtime", "ssd"],
+    &["control", "fabric", "format", "parity", "policy", "runtime", "ssd"],
     &["ssdlink", "volume"],
     &["engine", "sim", "softssd", "target", "threads", "uring", "workload"],
     &["host", "inplace", "torture"],

@@ -1,10 +1,11 @@
 //! Pure decisions: which group takes the writes, which group cleans, which segment is the victim, how hard to push back,
-//! which device is slow.
+//! which device is slow, what moves out of whose way.
 //!
 //! A policy looks at plain views that the engine fills and returns a choice that the engine carries out. Nothing here
 //! does I/O, keeps state between calls, or knows which driver runs. A *preset* is a [`Policies`] value: one choice per
 //! policy point, never a fork of the engine.
 
+mod autonomics;
 mod cleaning;
 mod front_end;
 mod health;
@@ -20,6 +21,10 @@ mod two_phase;
 mod victim;
 mod whole_group;
 
+pub use autonomics::{
+    Answered, AutonomicsRule, Carried, ClusterTimes, ClusterView, Decision, DecisionCounts, Heat, ModuleView, Obstacle,
+    Reason, Surroundings, WriteBudget,
+};
 pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};

@@ -78,6 +78,9 @@ pub enum Preset {
     Fusion,
     /// The same, with the parity computed by drives that can, inside, from the copies that they have (ScalaAFA, ATC'24).
     ScalaAfa,
+    /// Triple-A (ASPLOS'14) before it looks after itself: one log over all flash modules, a group for each cluster of them, without
+    /// redundancy if nothing else is asked for.
+    TripleA,
 }
 
 /// The name given is no preset.
@@ -103,7 +106,8 @@ impl std::str::FromStr for Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 5] = [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion, Preset::ScalaAfa];
+    pub const ALL: [Preset; 6] =
+        [Preset::Swan, Preset::LogRaid, Preset::Serial, Preset::Fusion, Preset::ScalaAfa, Preset::TripleA];
 
     /// The name under which the preset is stored and typed.
     pub fn name(self) -> &'static str {
@@ -113,6 +117,7 @@ impl Preset {
             Preset::Serial => "serial",
             Preset::Fusion => "fusion",
             Preset::ScalaAfa => "scala-afa",
+            Preset::TripleA => "triple-a",
         }
     }
 
@@ -130,7 +135,7 @@ impl Preset {
     pub fn min_groups(self) -> usize {
         match self {
             Preset::Swan => 2,
-            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => 1,
+            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa | Preset::TripleA => 1,
             // One takes the writes, one holds what was written, one is in reserve.
             Preset::Serial => 3,
         }
@@ -139,7 +144,7 @@ impl Preset {
     /// The most groups that the preset uses.
     pub fn max_groups(self) -> usize {
         match self {
-            Preset::Swan | Preset::Serial => usize::from(u16::MAX),
+            Preset::Swan | Preset::Serial | Preset::TripleA => usize::from(u16::MAX),
             Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => 1,
         }
     }
@@ -163,7 +168,7 @@ impl Preset {
             health: Health { errors: 64, growing: 8, slow: 24 },
         };
         match self {
-            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => shared,
+            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa | Preset::TripleA => shared,
             // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,

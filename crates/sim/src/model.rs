@@ -3,12 +3,14 @@
 //! A model knows nothing of contents or faults: those stay with [`crate::disk`], as for every device. It is given each
 //! admitted operation and says when that ends.
 
+use cygnus_fabric::{ClusterCounters, Topology};
 use cygnus_runtime::{Capabilities, DeviceClass, ZoneInfo, Zones};
 use cygnus_ssd::{Command, Convert, Counters, Device, Done, Hint, Model, ZoneState};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::agenda::Agenda;
 use crate::disk::Action;
+use crate::network::{Network, Step};
 
 /// The models of a world's devices.
 #[derive(Default)]
@@ -18,6 +20,11 @@ pub(crate) struct Models {
     places: Vec<Option<u32>>,
     agenda: Agenda,
     done: Vec<Done>,
+    /// The network before some of them, if there is one.
+    network: Option<Network>,
+    /// By place: the module of the network that the model is.
+    modules: Vec<Option<u32>>,
+    steps: Vec<Step>,
 }
 
 fn command(action: &Action) -> Option<Command> {
@@ -52,6 +59,7 @@ impl Models {
     pub(crate) fn add(&mut self, model: Option<Model>) {
         let place = model.map(|model| {
             self.models.push(model);
+            self.modules.push(None);
             self.agenda.add();
             self.models.len() as u32 - 1
         });
@@ -62,9 +70,33 @@ impl Models {
     pub(crate) fn submit(&mut self, device: usize, now: Nanos, id: u64, action: &Action) -> bool {
         let Some(place) = self.places[device] else { return false };
         let Some(command) = command(action) else { return false };
+        if let (Some(network), Some(module)) = (&mut self.network, self.modules[place as usize]) {
+            let oob = self.models[place as usize].features().oob_bytes;
+            network.submit(now, id, (module, place), command, oob);
+            return true;
+        }
         self.models[place as usize].submit(now, id, command);
         self.reschedule(place as usize);
         true
+    }
+
+    /// Puts devices behind a network: they are its modules, in that order.
+    pub(crate) fn attach(&mut self, topology: Topology, devices: impl Iterator<Item = usize>) {
+        assert!(self.network.is_none(), "a world has one network at most");
+        let mut working = Vec::new();
+        for (module, device) in (0..).zip(devices) {
+            let place = self.places[device].expect("only a modelled device is behind a network") as usize;
+            let before = self.modules[place].replace(module);
+            assert!(before.is_none(), "a device is one module");
+            working.push(self.models[place].working_times());
+        }
+        assert!(working.len() <= topology.modules() as usize, "a network has as many modules as devices behind it");
+        self.network = Some(Network::new(topology, working));
+    }
+
+    /// What the clusters of the network have counted; nothing without one.
+    pub(crate) fn clusters(&self) -> Vec<ClusterCounters> {
+        self.network.as_ref().map(Network::counters).unwrap_or_default()
     }
 
     fn reschedule(&mut self, place: usize) {
@@ -74,15 +106,42 @@ impl Models {
     /// When something happens next in any of them.
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Nanos> {
-        self.agenda.next().map(|(at, _)| at)
+        let own = self.agenda.next().map(|(at, _)| at);
+        let Some(network) = &self.network else { return own };
+        [own, network.next_event()].into_iter().flatten().min()
     }
 
     /// Lets the next event happen and moves what completed by it into `ended`.
     pub(crate) fn step(&mut self, ended: &mut Vec<Done>) {
-        let Some((at, place)) = self.agenda.next() else { return };
+        let own = self.agenda.next();
+        if let Some(network) = &mut self.network
+            && let Some(at) = network.next_event()
+            && own.is_none_or(|(own, _)| at <= own)
+        {
+            network.advance(at, &mut self.steps);
+            return self.follow(at, ended);
+        }
+        let Some((at, place)) = own else { return };
         self.models[place].advance(at, &mut self.done);
-        ended.append(&mut self.done);
+        match (&mut self.network, self.modules[place]) {
+            (Some(network), Some(module)) => self.done.drain(..).for_each(|done| network.done(module, done)),
+            _ => ended.append(&mut self.done),
+        }
         self.reschedule(place);
+    }
+
+    /// Does what the network has come to: models get commands, operations end.
+    fn follow(&mut self, now: Nanos, ended: &mut Vec<Done>) {
+        for n in 0..self.steps.len() {
+            match self.steps[n] {
+                Step::Submit(place, id, command) => {
+                    self.models[place as usize].submit(now, id, command);
+                    self.reschedule(place as usize);
+                }
+                Step::End(done) => ended.push(done),
+            }
+        }
+        self.steps.clear();
     }
 
     /// The power goes: whatever was in flight comes to nothing.
@@ -91,6 +150,9 @@ impl Models {
             // What is lost is for the disk to say, which holds the contents.
             self.models[place].power_cut();
             self.reschedule(place);
+        }
+        if let Some(network) = &mut self.network {
+            network.power_cut();
         }
     }
 
@@ -120,7 +182,7 @@ impl Models {
 
     /// Events of all models so far.
     pub(crate) fn events(&self) -> u64 {
-        self.models.iter().map(Device::events).sum()
+        self.models.iter().map(Device::events).sum::<u64>() + self.network.as_ref().map_or(0, Network::events)
     }
 
     /// Bytes of translation state of all models.

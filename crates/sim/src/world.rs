@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use cygnus_fabric::{ClusterCounters, Topology};
 use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, Runtime};
 use cygnus_ssd::{Counters, Device, Model};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
@@ -53,6 +54,21 @@ impl World {
         state.models.add(model);
         state.gauges.push(Gauge::default());
         DiskId(state.disks.len() as u32 - 1)
+    }
+
+    /// Puts modelled devices behind a modelled network, before anything is asked of them: they are its modules, in that order;
+    /// what is left of its modules are empty slots. Their models should be of bare flash ([`cygnus_ssd::SsdConfig::bare`]), as the
+    /// network has the buses.
+    ///
+    /// # Panics
+    /// If there is a network already, a device has no model, or there are more devices than modules.
+    pub fn attach(&self, topology: Topology, disks: &[DiskId]) {
+        self.0.borrow_mut().models.attach(topology, disks.iter().map(|disk| disk.0 as usize));
+    }
+
+    /// What the clusters of the network have counted so far; nothing if there is no network.
+    pub fn clusters(&self) -> Vec<ClusterCounters> {
+        self.0.borrow().models.clusters()
     }
 
     /// A reactor's door to this world, through which it sees the given devices, numbered as listed. Power must be on.

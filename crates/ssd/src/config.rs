@@ -395,6 +395,14 @@ impl SsdConfig {
         small
     }
 
+    /// The drive's flash alone: what moves data to it and from it, and how long that takes, is somebody else's business. Each
+    /// transfer takes the least time there is.
+    pub fn bare(mut self) -> SsdConfig {
+        self.flash.channel_rate = u64::MAX;
+        (self.host.read_rate, self.host.write_rate, self.host.latency) = (u64::MAX, u64::MAX, Nanos::ZERO);
+        self
+    }
+
     /// Bytes that one program operation of a die writes.
     pub fn unit_bytes(&self) -> u64 {
         let flash = &self.flash;

@@ -83,6 +83,9 @@ impl From<SsdConfig> for ModelConfig {
     }
 }
 
+/// Of bare flash: over the channel and over the link, each rounded up to the least time there is.
+const TRANSFERS: Nanos = Nanos(2);
+
 /// A device of any kind. Clone it to keep a snapshot.
 #[derive(Clone, Debug)]
 pub enum Model {
@@ -99,6 +102,14 @@ impl Model {
             ModelConfig::Ssd(config) => Ssd::new(config).map(|ssd| Model::Ssd(Box::new(ssd))),
             ModelConfig::Disk(config) => Disk::new(config).map(|disk| Model::Disk(Box::new(disk))),
         }
+    }
+
+    /// Time that a lonely read spends in the flash, or a lonely write until it is taken, of flash without a bus of its own
+    /// ([`SsdConfig::bare`]); anything longer waits for other commands. `None` of a disk, which has no such time.
+    pub fn working_times(&self) -> Option<(Nanos, Nanos)> {
+        let Model::Ssd(ssd) = self else { return None };
+        let config = ssd.config();
+        Some((config.controller + config.flash.t_read + TRANSFERS, config.controller + TRANSFERS))
     }
 
     /// Bytes of host memory that its state takes.

@@ -87,7 +87,10 @@ fn parse_planned(text: &str) -> Result<Preset, ValueError> {
     match text.parse()? {
         preset @ Preset::Log(cygnus_policy::Preset::Swan | cygnus_policy::Preset::Serial) => Ok(preset),
         Preset::Log(
-            cygnus_policy::Preset::LogRaid | cygnus_policy::Preset::Fusion | cygnus_policy::Preset::ScalaAfa,
+            cygnus_policy::Preset::LogRaid
+            | cygnus_policy::Preset::Fusion
+            | cygnus_policy::Preset::ScalaAfa
+            | cygnus_policy::Preset::TripleA,
         )
         | Preset::InPlace(_) => Err(ValueError::new("there are plans for swan and serial")),
     }

@@ -26,6 +26,27 @@ pub enum SimCommand {
     /// The calibration measures a new drive for each figure, made smaller where that changes nothing, and takes from seconds to minutes. Figures that nobody published are shown too.
     #[command(after_help = DEVICE_EXAMPLES)]
     Device(DeviceArgs),
+    /// Check a network of flash modules, and draw it
+    ///
+    /// A scenario names such a network in its section [fabric]. What is wrong with a file is said with its line.
+    #[command(after_help = FABRIC_EXAMPLES)]
+    Fabric(FabricArgs),
+}
+
+const FABRIC_EXAMPLES: &str = "\
+Examples:
+  cygnus sim fabric 4x16 --svg network.svg
+  cygnus sim fabric mine.toml --json";
+
+/// `cygnus sim fabric`
+#[derive(Debug, Args)]
+pub struct FabricArgs {
+    /// A topology file, or SWITCHESxCLUSTERS[xMODULES]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub topology: PathBuf,
+    /// Draw it into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
 }
 
 const DEVICE_EXAMPLES: &str = "\
@@ -65,6 +86,7 @@ Files of each array's run, in DIR/runs/SCENARIO-ARRAY-seedN (times are virtual):
   latency.csv      histograms of the same: every bucket
   timeseries.csv   rates, latencies, cleaning, roles of the groups, core and network over time
   devices.csv      each drive over time: rates, queue, its own collection, amplification, wear
+  clusters.csv     with a fabric: what each cluster's requests waited for, and where
   scenario.toml    the scenario with this array and seed: 'cygnus sim run' gives the same bytes again
 
 Exit status: 0 done, 1 failed, 2 the scenario makes no sense.";

@@ -2,6 +2,7 @@
 
 mod bar;
 mod device;
+mod fabric;
 mod run;
 mod show;
 
@@ -21,6 +22,7 @@ pub fn run(command: &SimCommand, output: Output) -> Result<(), Failure> {
     match command {
         SimCommand::Run(args) => run::run(args, output),
         SimCommand::Device(args) => device::run(args, output),
+        SimCommand::Fabric(args) => fabric::run(args, output),
         SimCommand::List => list(output),
         SimCommand::Example { name } => example(name, output),
     }

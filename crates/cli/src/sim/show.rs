@@ -8,7 +8,34 @@ use cygnus_types::Nanos;
 
 /// Arrays beside one another, then latencies, then what else must be known.
 pub(super) fn text(outcomes: &[Outcome], paint: Paint) -> String {
-    format!("{}\n{}{}", arrays(outcomes, paint), latencies(outcomes, paint), remarks(outcomes))
+    let (arrays, latencies) = (arrays(outcomes, paint), latencies(outcomes, paint));
+    format!("{arrays}\n{latencies}{}{}", clusters(outcomes, paint), remarks(outcomes))
+}
+
+/// Clusters that have the longest waits are shown; all are in the files.
+const CLUSTERS: usize = 8;
+
+/// Where modules are behind a fabric: what their requests waited for.
+fn clusters(outcomes: &[Outcome], paint: Paint) -> String {
+    if outcomes.iter().all(|outcome| outcome.clusters.is_empty()) {
+        return String::new();
+    }
+    let columns = ["REQUESTS", "MEAN", "LINK", "STORAGE", "ROOT", "SWITCH", "ENDPOINT", "MODULE", "BUS"];
+    let heads = [&["ARRAY", "CLUSTER"].map(|name| (name, Align::Left))[..], &columns.map(|name| (name, Align::Right))];
+    let mut table = Table::new(&heads.concat());
+    for outcome in outcomes {
+        let mut rows: Vec<_> = outcome.clusters.iter().collect();
+        rows.sort_by_key(|row| std::cmp::Reverse((row.link_ns + row.storage_ns, row.requests)));
+        for row in rows.into_iter().take(CLUSTERS) {
+            let waits =
+                [row.mean_ns, row.link_ns, row.storage_ns, row.root_ns, row.switch_ns, row.endpoint_ns, row.module_ns];
+            let names = [outcome.array.clone(), row.cluster.clone(), show::count(row.requests)];
+            let waits = waits.map(|ns| Nanos(ns).to_string());
+            let cells = names.into_iter().chain(waits).chain([percent(row.bus_milli)]);
+            table.row(cells.map(|text| (Tone::Normal, text)).collect());
+        }
+    }
+    format!("\n{}", table.render(paint))
 }
 
 fn remarks(outcomes: &[Outcome]) -> String {

@@ -23,7 +23,7 @@ pub struct SweepRun {
 
 impl SweepRun {
     pub(super) fn new(scenario: Scenario, seed: u64, values: Vec<(String, Value)>) -> Self {
-        Self { id: identity(&scenario.text, seed), seed, values, scenario }
+        Self { id: identity(&scenario.whole_text(), seed), seed, values, scenario }
     }
 
     /// The array's name.

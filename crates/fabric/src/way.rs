@@ -1,0 +1,111 @@
+//! One direction of a link: what waits for it, and the receiver's room.
+
+use std::collections::VecDeque;
+
+use cygnus_types::Nanos;
+
+use crate::gate::{Cause, Gate};
+use crate::pcie::{ENVELOPE, time_of};
+use crate::topology::{Kind, Node, Topology};
+
+/// Room without end.
+const INFINITE: u32 = u32::MAX;
+
+/// A virtual channel of a way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Channel {
+    pub waiting: VecDeque<u32>,
+    /// Packets that the receiver has room for.
+    credits: u32,
+    pub gate: Gate,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    /// The nodes at its ends.
+    pub from: u32,
+    pub to: u32,
+    /// What a credit takes to come back.
+    pub latency: Nanos,
+    /// From a packet's last byte to where it can go on: wires, the far end's work, and at an endpoint its own before it.
+    pub arrival: Nanos,
+    rate: u64,
+    pub channels: Vec<Channel>,
+    /// The packet being sent.
+    pub sending: Option<u32>,
+    /// The channel that comes next if it has something.
+    turn: usize,
+    /// Time for which it was taken.
+    pub busy: Nanos,
+}
+
+impl Way {
+    /// Of the link, down if `down`.
+    pub(crate) fn new(topology: &Topology, link: usize, down: bool) -> Self {
+        let link = &topology.links[link];
+        let (from, to) = if down { (link.upper, link.lower) } else { (link.lower, link.upper) };
+        let credits = room(&topology.nodes[to as usize], topology);
+        let before = match topology.nodes[from as usize].kind {
+            Kind::Endpoint { .. } => topology.latency_of(from),
+            Kind::Root | Kind::Switch { .. } => Nanos::ZERO,
+        };
+        let channel = Channel { credits, ..Channel::default() };
+        Self {
+            from,
+            to,
+            latency: link.wires.latency,
+            arrival: link.wires.latency + topology.latency_of(to) + before,
+            rate: link.wires.rate(),
+            channels: vec![channel; usize::from(topology.channels)],
+            sending: None,
+            turn: 0,
+            busy: Nanos::ZERO,
+        }
+    }
+
+    pub(crate) fn time_of(&self, bytes: u32) -> Nanos {
+        time_of(u64::from(bytes + ENVELOPE), self.rate)
+    }
+
+    /// The channel whose packet goes next, if one may go: in turn.
+    pub(crate) fn next(&mut self) -> Option<usize> {
+        if self.sending.is_some() {
+            return None;
+        }
+        let count = self.channels.len();
+        let next = (0..count).map(|n| (self.turn + n) % count).find(|&n| {
+            let channel = &self.channels[n];
+            !channel.waiting.is_empty() && channel.credits > 0
+        })?;
+        self.turn = (next + 1) % count;
+        Some(next)
+    }
+
+    /// Takes a place at the receiver.
+    pub(crate) fn spend(&mut self, channel: usize, now: Nanos) {
+        let channel = &mut self.channels[channel];
+        if channel.credits == INFINITE {
+            return;
+        }
+        channel.credits -= 1;
+        if channel.credits == 0 {
+            channel.gate.shut(now);
+        }
+    }
+
+    /// A place at the receiver has become free.
+    pub(crate) fn credit(&mut self, channel: usize, cause: Cause, now: Nanos) {
+        let channel = &mut self.channels[channel];
+        channel.credits += 1;
+        channel.gate.open(now, cause);
+    }
+}
+
+/// Packets that a node takes from one link in one channel.
+fn room(node: &Node, topology: &Topology) -> u32 {
+    match node.kind {
+        Kind::Root => INFINITE,
+        Kind::Switch { buffer, .. } => buffer,
+        Kind::Endpoint { cluster } => topology.clusters[cluster as usize].down_buffer,
+    }
+}

@@ -1,0 +1,155 @@
+//! The network of flash modules that a scenario may put before its drives.
+
+use std::path::{Path, PathBuf};
+
+use cygnus_fabric::{FabricError, Topology};
+use serde::Deserialize;
+
+/// What hangs between the array and its drives; described in one of three ways. The array's device number n is module n.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct FabricSection {
+    /// `"4x16"`
+    topology: Option<String>,
+    /// A topology file, beside the scenario if its path is relative.
+    file: Option<PathBuf>,
+    /// The text of one.
+    description: Option<String>,
+    /// Requests that the root complex takes at a time, instead of the topology's.
+    queue: Option<u32>,
+}
+
+/// A network that a section describes.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub topology: Topology,
+    /// What was read from a file, so that the scenario can be kept without it.
+    pub read: Option<String>,
+}
+
+/// Why a section describes none.
+pub(crate) enum NoNetwork {
+    /// Something in the section.
+    Section(String),
+    /// Something in the file that it names.
+    File(FabricError),
+}
+
+impl FabricSection {
+    /// The network that is meant. `directory` is the scenario's.
+    pub fn network(&self, directory: &Path) -> Result<Network, NoNetwork> {
+        let section = |why: String| NoNetwork::Section(why);
+        let (topology, read) = match (&self.topology, &self.file, &self.description) {
+            (Some(shorthand), None, None) => (Topology::from_shorthand(shorthand).map_err(section)?, None),
+            (None, Some(file), None) => {
+                let path = directory.join(file);
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(&path).map_err(|error| {
+                    section(format!("{name}: {error}; name a topology file, or write topology = \"4x16\""))
+                })?;
+                (Topology::parse(&name, &text).map_err(NoNetwork::File)?, Some(text))
+            }
+            (None, None, Some(text)) => {
+                let parsed = Topology::parse("description", text);
+                (parsed.map_err(|error| section(error.to_string()))?, None)
+            }
+            _ => return Err(section("describe one network: topology = \"4x16\", or file, or description".into())),
+        };
+        let topology = match self.queue {
+            Some(0) => return Err(section("queue of 0: nothing could ever pass; give at least 1".into())),
+            Some(queue) => topology.with_queue(queue),
+            None => topology,
+        };
+        Ok(Network { topology, read })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Scenario, ScenarioError};
+
+    const SCENARIO: &str = r#"name = "behind"
+[devices]
+preset = "fimm"
+capacity = "4GiB"
+[fabric]
+topology = "1x2x2"
+[[array]]
+preset = "triple-a"
+groups = 2
+raid = "2+0"
+segment = "1MiB"
+[volume]
+size = "256MiB"
+[aging]
+fill = "10%"
+[[workload.fio]]
+name = "reads"
+read = 80
+size = "25MiB"
+depth = 32
+[run]
+duration = "3ms"
+sample = "1ms"
+"#;
+
+    fn with(old: &str, new: &str) -> Result<Scenario, ScenarioError> {
+        assert!(SCENARIO.contains(old), "{old}");
+        Scenario::parse("behind.toml", &SCENARIO.replacen(old, new, 1))
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_where_it_stands() {
+        let error = |old, new| with(old, new).expect_err(new).to_string();
+        assert!(error("1x2x2", "1x2x").starts_with("behind.toml:5:"), "{}", error("1x2x2", "1x2x"));
+        assert!(error("groups = 2", "groups = 3").contains("6 devices, and the fabric has 4 modules"));
+        assert!(error("\"fimm\"", "\"null\"").contains("only modelled drives of flash"));
+        assert!(error("topology = \"1x2x2\"", "topology = \"1x2x2\"\nqueue = 0").contains("queue of 0"));
+        assert!(error("topology = \"1x2x2\"", "").contains("describe one network"));
+        assert!(error("topology = \"1x2x2\"", "file = \"/no/such/file\"").contains("/no/such/file: "));
+        let described = error("topology = \"1x2x2\"", "description = \"name = 'x'\\n[root]\\nname = 3\"");
+        assert!(described.contains("description:3:"), "{described}");
+    }
+
+    #[test]
+    fn a_topology_file_lies_beside_the_scenario_and_is_kept_with_the_run() {
+        let dir = std::env::temp_dir().join(format!("cygnus-fabric-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a directory can be made");
+        let text = include_str!("../../../scenarios/topology.toml");
+        std::fs::write(dir.join("net.toml"), text).expect("it can be written");
+        let scenario = SCENARIO.replace("topology = \"1x2x2\"", "file = \"net.toml\"");
+        let name = dir.join("behind.toml").display().to_string();
+        let read = Scenario::parse(&name, &scenario).unwrap_or_else(|error| panic!("{error}"));
+        let kept = read.of_run(0, 1).text;
+        let again = Scenario::parse("elsewhere/kept.toml", &kept).unwrap_or_else(|error| panic!("{error}"));
+        let modules = |scenario: &Scenario| scenario.network.as_ref().map(|network| network.topology.modules());
+        assert_eq!((modules(&read), modules(&again)), (Some(8), Some(8)));
+        std::fs::write(dir.join("net.toml"), text.replace("width = 16", "width = 0")).expect("it can be written");
+        let error = Scenario::parse(&name, &scenario).expect_err("no link has no lanes");
+        assert!(error.file.ends_with("net.toml") && error.line == 36, "{error}");
+        std::fs::remove_dir_all(&dir).expect("it is ours");
+    }
+
+    #[test]
+    fn a_run_tells_what_each_cluster_waited_for_and_is_the_same_again() {
+        let scenario = Scenario::parse("behind.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
+        let run = || crate::run(&scenario, 0, 1, |_| ()).unwrap_or_else(|error| panic!("{error}"));
+        let (outcome, again) = (run(), run());
+        let names: Vec<_> = outcome.clusters.iter().map(|row| row.cluster.as_str()).collect();
+        assert_eq!(names, ["s0e0", "s0e1"]);
+        let files = crate::result_files(&scenario, &outcome);
+        assert_eq!(files, crate::result_files(&scenario, &again));
+        assert!(files.iter().any(|(name, text)| name == "clusters.csv" && text.lines().count() == 3));
+        assert!(
+            outcome.requests > 100 && outcome.clusters.iter().all(|row| row.requests > 50),
+            "{:?}",
+            outcome.clusters
+        );
+        for row in &outcome.clusters {
+            let (by_place, by_cause) =
+                (row.root_ns + row.switch_ns + row.endpoint_ns + row.module_ns, row.link_ns + row.storage_ns);
+            // Each mean is rounded down.
+            assert!(by_place.abs_diff(by_cause) <= 4 && by_cause < row.mean_ns && row.bus_milli > 0, "{row:?}");
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! Moving out of the way of contention (Triple-A, ASPLOS'14, section 4): which cluster is hot, which module lags, where their data
+//! should go, and whether that is worth its writes.
+//!
+//! A *cluster* is what shares a bus or a link: flash modules behind an endpoint, or devices of an array behind one network
+//! interface. A *module* is one of them. Two kinds of contention are told apart:
+//!
+//! * *Link contention*: a request took at least as long as if all modules of the cluster had used the bus before it, although its
+//!   own module was free (equation 1). If that is so of many requests, the cluster is *hot*; what such a request has read goes to
+//!   a *cold* cluster below the same switch, whose bus is used less than by one module alone (equation 2). The data is in memory
+//!   then anyway: writing it elsewhere is all that it costs (shadow cloning).
+//! * *Storage contention*: requests pile up before one module. It *lags* if they will take longer than was promised (equation 3), or
+//!   if the queue is full and most of it is for this module. What is read from it, or is to be written to it, goes to a sibling in
+//!   the same cluster; if all lag, to a cold cluster.
+//!
+//! Equation 2 is printed with units that do not go together. What the text says of it is used: the bus must be used less than a
+//! single module uses it, which is `pages * t_dma / (t_exe + pages * t_dma)`. The paper's promise of 3.3 us is shorter than any
+//! sense of flash; ours is 3.3 ms.
+//!
+//! Three things keep data from going to and fro. A cluster is hot from half of its requests on and stays so down to a fifth. A
+//! cluster that was hot takes nothing until it has had a rest. A sibling takes over only from a module with more than twice as
+//! much before it. And a budget bounds what is written besides what clients write.
+
+use std::fmt;
+
+use cygnus_types::Nanos;
+
+/// The thresholds. See the module's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutonomicsRule {
+    /// Time within which a request should be answered.
+    pub sla: Nanos,
+    /// A cluster becomes hot when so many of a hundred of its requests met equation 1,
+    pub hot_percent: u32,
+    /// and is hot no more when fewer than so many did.
+    pub cool_percent: u32,
+    /// Requests after which a cluster is judged anew.
+    pub look_after: u32,
+    /// A cluster that was hot takes nothing for so long.
+    pub rest: Nanos,
+    /// Modules lag together when the one with the fewest requests before it has at least so many of a hundred of the most.
+    pub alike_percent: u32,
+    /// Blocks that may be written besides a hundred of clients'.
+    pub write_percent: u32,
+    /// And so many a second, whoever writes: where clients only read, nothing could ever move otherwise.
+    pub writes_per_second: u64,
+    /// Blocks that may be saved up.
+    pub saved_writes: u64,
+}
+
+/// Program and erase cycles that flash of the paper's day stands, and for how long it should last; a quarter of that may be ours.
+const CYCLES: u64 = 3000;
+const LIFETIME_SECONDS: u64 = 5 * 365 * 86_400;
+const OUR_SHARE: u64 = 4;
+
+impl AutonomicsRule {
+    /// Of an array of so many blocks. A third of the clients' writes on top is what the paper calls its worst case (34 %).
+    pub fn for_blocks(blocks: u64) -> Self {
+        let writes_per_second =
+            (u128::from(blocks) * u128::from(CYCLES) / u128::from(LIFETIME_SECONDS * OUR_SHARE)) as u64;
+        Self {
+            sla: Nanos(3_300_000),
+            hot_percent: 50,
+            cool_percent: 20,
+            look_after: 64,
+            rest: Nanos::secs(1),
+            alike_percent: 80,
+            write_percent: 34,
+            writes_per_second,
+            saved_writes: writes_per_second.max(64),
+        }
+    }
+}
+
+/// What things take in a cluster when nobody else is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterTimes {
+    /// A page over the bus.
+    pub dma: Nanos,
+    /// A page out of the flash or into it.
+    pub exe: Nanos,
+    /// Modules that share the bus.
+    pub modules: u32,
+}
+
+impl ClusterTimes {
+    /// From how long on a request of so many pages met others on the bus: equation 1.
+    pub fn contended(&self, pages: u32) -> Nanos {
+        self.dma * u64::from(pages + self.modules - 1) + self.exe * u64::from(pages)
+    }
+
+    /// Use of the bus, in thousandths, below which a cluster is cold to a request of so many pages: equation 2.
+    pub fn cold_below(&self, pages: u32) -> u32 {
+        let dma = self.dma.0 * u64::from(pages);
+        (dma * 1000).checked_div(self.exe.0 + dma).unwrap_or(0) as u32
+    }
+
+    /// What requests for so many pages will take one after the other: the sum of equation 3.
+    pub fn backlog(&self, pages: u32) -> Nanos {
+        (self.dma + self.exe) * u64::from(pages)
+    }
+}
+
+/// A request that a cluster has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// How long it took, from where it was given to the cluster.
+    pub latency: Nanos,
+    /// Pages that it moved.
+    pub pages: u32,
+    /// Whether its module had nothing else to do when it came.
+    pub module_was_free: bool,
+}
+
+impl Answered {
+    /// Whether it met others on the bus, and nothing else can have held it up.
+    pub fn met_contention(&self, times: &ClusterTimes) -> bool {
+        self.module_was_free && self.latency >= times.contended(self.pages)
+    }
+}
+
+/// Whether a cluster is hot, judged every so many requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heat {
+    is_hot: bool,
+    was_hot: Option<Nanos>,
+    requests: u32,
+    contended: u32,
+}
+
+impl Heat {
+    /// Counts a request that has been answered now.
+    pub fn count(&mut self, rule: &AutonomicsRule, times: &ClusterTimes, answered: &Answered, now: Nanos) {
+        self.requests += 1;
+        self.contended += u32::from(answered.met_contention(times));
+        if self.requests < rule.look_after {
+            return;
+        }
+        let percent = self.contended * 100 / self.requests;
+        self.is_hot = percent >= if self.is_hot { rule.cool_percent } else { rule.hot_percent };
+        if self.is_hot {
+            self.was_hot = Some(now);
+        }
+        (self.requests, self.contended) = (0, 0);
+    }
+
+    /// Whether it is hot.
+    pub fn is_hot(&self) -> bool {
+        self.is_hot
+    }
+
+    /// Whether it is not hot, and has not been for long enough to take what others have.
+    fn has_rested(&self, rule: &AutonomicsRule, now: Nanos) -> bool {
+        !self.is_hot && self.was_hot.is_none_or(|at| now.since(at) >= rule.rest)
+    }
+}
+
+/// What is known of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterView {
+    /// The switch that it is below; data stays below it, because elsewhere it would meet others once more.
+    pub switch: u32,
+    /// Use of its bus of late, in thousandths.
+    pub bus_milli: u32,
+    /// Whether it is hot.
+    pub heat: Heat,
+    /// Whether there is room for more data.
+    pub has_room: bool,
+}
+
+/// What is known of a module of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleView {
+    /// Requests that wait for it.
+    pub requests: u32,
+    /// Pages of theirs.
+    pub pages: u32,
+    /// Whether there is room for more data.
+    pub has_room: bool,
+}
+
+/// Blocks that may still be written for the sake of better places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteBudget {
+    /// In hundredths of a block.
+    saved: u64,
+    /// Up to when seconds have been paid for.
+    paid: Nanos,
+}
+
+impl WriteBudget {
+    fn earn(&mut self, rule: &AutonomicsRule, hundredths: u64) {
+        self.saved = self.saved.saturating_add(hundredths).min(rule.saved_writes.saturating_mul(100));
+    }
+
+    /// Clients have written so many blocks.
+    pub fn written(&mut self, rule: &AutonomicsRule, blocks: u64) {
+        self.earn(rule, blocks.saturating_mul(u64::from(rule.write_percent)));
+    }
+
+    /// Takes the writes of a move out, if there is enough.
+    fn take(&mut self, rule: &AutonomicsRule, now: Nanos, blocks: u32) -> bool {
+        let (span, rate) = (now.since(self.paid), rule.writes_per_second * 100);
+        // Whole hundredths only: what is left of a span is paid the next time.
+        if let Some(each) = 1_000_000_000_u64.checked_div(rate).filter(|&each| each > 0) {
+            self.earn(rule, span.0 / each);
+            self.paid = Nanos(now.0 - span.0 % each);
+        } else if rate > 0 {
+            self.earn(rule, (u128::from(span.0) * u128::from(rate) / 1_000_000_000).min(u128::from(u64::MAX)) as u64);
+            self.paid = now;
+        }
+        let cost = u64::from(blocks) * 100;
+        let enough = self.saved >= cost;
+        if enough {
+            self.saved -= cost;
+        }
+        enough
+    }
+}
+
+/// What the data is doing when the decision falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// It was read, and is in memory: a move writes it once more.
+    Read,
+    /// It is to be written, and may as well be written elsewhere.
+    Write,
+}
+
+/// Why data goes elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The cluster is hot: the request took so long, and so long is contention.
+    HotCluster {
+        /// What it took.
+        latency: Nanos,
+        /// Equation 1.
+        contended: Nanos,
+    },
+    /// What waits for the module will take so long, and longer than was promised.
+    Late {
+        /// Equation 3.
+        backlog: Nanos,
+        /// The promise.
+        sla: Nanos,
+    },
+    /// The queue is full, and so many of its requests are for this module.
+    FullQueue {
+        /// For this module.
+        requests: u32,
+        /// For all of the cluster.
+        of: u32,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HotCluster { latency, contended } => {
+                write!(f, "the link is contended: {latency}, and {contended} says so")
+            }
+            Self::Late { backlog, sla } => write!(f, "the module lags: {backlog} of work before it, {sla} promised"),
+            Self::FullQueue { requests, of } => write!(f, "the module fills the queue: {requests} of {of} requests"),
+        }
+    }
+}
+
+/// Why data stays where it is, although something is wrong there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// No cluster below the same switch is cold, rested and has room.
+    NowhereCold,
+    /// No sibling has so much less to do, and not all of them lag.
+    NoSibling,
+    /// Too much has been written for such moves already.
+    Budget,
+}
+
+/// What becomes of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing is wrong.
+    Fine,
+    /// It goes to another cluster.
+    ToCluster {
+        /// Which.
+        cluster: usize,
+        /// Why.
+        reason: Reason,
+    },
+    /// It goes to another module of the same cluster.
+    ToModule {
+        /// Which.
+        module: usize,
+        /// Why.
+        reason: Reason,
+    },
+    /// It should go elsewhere, and cannot.
+    Stays {
+        /// Why it should.
+        reason: Reason,
+        /// Why it cannot.
+        obstacle: Obstacle,
+    },
+}
+
+/// Decisions of each kind so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecisionCounts {
+    /// Blocks away from a hot cluster.
+    pub migrated: u64,
+    /// Blocks to a sibling.
+    pub reshaped: u64,
+    /// Blocks to another cluster because all modules lag.
+    pub expelled: u64,
+    /// Not moved: nowhere is cold.
+    pub nowhere_cold: u64,
+    /// Not moved: no sibling is better off.
+    pub no_sibling: u64,
+    /// Not moved: the budget is spent.
+    pub over_budget: u64,
+}
+
+impl DecisionCounts {
+    /// Counts one about so many blocks.
+    pub fn count(&mut self, decision: &Decision, blocks: u32) {
+        let counter = match decision {
+            Decision::Fine => return,
+            Decision::ToCluster { reason: Reason::HotCluster { .. }, .. } => &mut self.migrated,
+            Decision::ToCluster { .. } => &mut self.expelled,
+            Decision::ToModule { .. } => &mut self.reshaped,
+            Decision::Stays { obstacle: Obstacle::NowhereCold, .. } => &mut self.nowhere_cold,
+            Decision::Stays { obstacle: Obstacle::NoSibling, .. } => &mut self.no_sibling,
+            Decision::Stays { obstacle: Obstacle::Budget, .. } => &mut self.over_budget,
+        };
+        *counter += u64::from(blocks);
+    }
+}
+
+/// A cluster, and everything around it that a decision needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// All clusters.
+    pub clusters: &'a [ClusterView],
+    /// The one that it is about,
+    pub here: usize,
+    /// and what things take there.
+    pub times: ClusterTimes,
+    /// The time.
+    pub now: Nanos,
+}
+
+impl Surroundings<'_> {
+    /// The coldest cluster below the same switch that may take data from here.
+    fn coldest(&self, rule: &AutonomicsRule, pages: u32) -> Option<usize> {
+        let bound = self.times.cold_below(pages);
+        let is_fit = |&(n, cluster): &(usize, &ClusterView)| {
+            n != self.here
+                && cluster.switch == self.clusters[self.here].switch
+                && cluster.bus_milli < bound
+                && cluster.has_room
+                && cluster.heat.has_rested(rule, self.now)
+        };
+        self.clusters
+            .iter()
+            .enumerate()
+            .filter(is_fit)
+            .min_by_key(|(n, cluster)| (cluster.bus_milli, *n))
+            .map(|(n, _)| n)
+    }
+}
+
+impl AutonomicsRule {
+    /// What becomes of data that a cluster has just delivered.
+    pub fn after_read(&self, around: &Surroundings<'_>, answered: &Answered, budget: &mut WriteBudget) -> Decision {
+        if !answered.met_contention(&around.times) || !around.clusters[around.here].heat.is_hot() {
+            return Decision::Fine;
+        }
+        let contended = around.times.contended(answered.pages);
+        let reason = Reason::HotCluster { latency: answered.latency, contended };
+        self.send_away(around, reason, answered.pages, Carried::Read, budget)
+    }
+
+    /// What becomes of data that is on its way from a module, or to it, while others wait for it. `queue_is_full`: whether the queue
+    /// of the whole network has no room for more.
+    pub fn before_module(
+        &self,
+        around: &Surroundings<'_>,
+        modules: &[ModuleView],
+        (module, pages, carried): (usize, u32, Carried),
+        queue_is_full: bool,
+        budget: &mut WriteBudget,
+    ) -> Decision {
+        let Some(reason) = self.lags(&around.times, modules, module, queue_is_full) else { return Decision::Fine };
+        let is_better = |&(n, other): &(usize, &ModuleView)| {
+            n != module
+                && other.has_room
+                && u64::from(other.pages) * 2 < u64::from(modules[module].pages)
+                && self.lags(&around.times, modules, n, queue_is_full).is_none()
+        };
+        let sibling = modules.iter().enumerate().filter(is_better).min_by_key(|(n, other)| (other.pages, *n));
+        match sibling {
+            Some((n, _)) if self.may_write(budget, around.now, pages, carried) => {
+                Decision::ToModule { module: n, reason }
+            }
+            Some(_) => Decision::Stays { reason, obstacle: Obstacle::Budget },
+            None if self.all_lag(&around.times, modules, queue_is_full) => {
+                self.send_away(around, reason, pages, carried, budget)
+            }
+            None => Decision::Stays { reason, obstacle: Obstacle::NoSibling },
+        }
+    }
+
+    /// Whether a module lags, and by which rule.
+    pub fn lags(
+        &self,
+        times: &ClusterTimes,
+        modules: &[ModuleView],
+        module: usize,
+        queue_is_full: bool,
+    ) -> Option<Reason> {
+        let view = &modules[module];
+        let backlog = times.backlog(view.pages);
+        if backlog > self.sla {
+            return Some(Reason::Late { backlog, sla: self.sla });
+        }
+        let most = modules.iter().map(|other| other.requests).max().unwrap_or(0);
+        let is_among_most = u64::from(view.requests) * 100 >= u64::from(most) * u64::from(self.alike_percent);
+        let of = modules.iter().map(|other| other.requests).sum();
+        (queue_is_full && most > 0 && is_among_most).then_some(Reason::FullQueue { requests: view.requests, of })
+    }
+
+    fn all_lag(&self, times: &ClusterTimes, modules: &[ModuleView], queue_is_full: bool) -> bool {
+        (0..modules.len()).all(|n| self.lags(times, modules, n, queue_is_full).is_some())
+    }
+
+    fn send_away(
+        &self,
+        around: &Surroundings<'_>,
+        reason: Reason,
+        pages: u32,
+        carried: Carried,
+        budget: &mut WriteBudget,
+    ) -> Decision {
+        match around.coldest(self, pages) {
+            None => Decision::Stays { reason, obstacle: Obstacle::NowhereCold },
+            Some(cluster) if self.may_write(budget, around.now, pages, carried) => {
+                Decision::ToCluster { cluster, reason }
+            }
+            Some(_) => Decision::Stays { reason, obstacle: Obstacle::Budget },
+        }
+    }
+
+    /// What is written anyway costs nothing more elsewhere.
+    fn may_write(&self, budget: &mut WriteBudget, now: Nanos, pages: u32, carried: Carried) -> bool {
+        carried == Carried::Write || budget.take(self, now, pages)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn rule() -> AutonomicsRule {
+    // Sixteen terabytes.
+    AutonomicsRule::for_blocks(4 << 30)
+}
+
+/// A page of 4 KiB at 800 MB/s, a sense of 75 us, four modules.
+const TIMES: ClusterTimes = ClusterTimes { dma: Nanos(5_120), exe: Nanos(75_000), modules: 4 };
+
+const COLD: ClusterView = ClusterView {
+    switch: 0,
+    bus_milli: 10,
+    heat: Heat { is_hot: false, was_hot: None, requests: 0, contended: 0 },
+    has_room: true,
+};
+
+fn hot(since: Nanos) -> ClusterView {
+    let heat = Heat { is_hot: true, was_hot: Some(since), ..Heat::default() };
+    ClusterView { bus_milli: 990, heat, ..COLD }
+}
+
+fn plenty() -> WriteBudget {
+    WriteBudget { saved: 1_000_000, paid: Nanos::ZERO }
+}
+
+fn around<'a>(clusters: &'a [ClusterView], now: Nanos) -> Surroundings<'a> {
+    Surroundings { clusters, here: 0, times: TIMES, now }
+}
+
+const LATE: Answered = Answered { latency: Nanos::micros(200), pages: 1, module_was_free: true };
+
+#[test]
+fn equation_1_by_hand() {
+    // 5.12 * (1 + 4 - 1) + 75; 5.12 * (2 + 3) + 150.
+    assert_eq!((TIMES.contended(1), TIMES.contended(2)), (Nanos(95_480), Nanos(175_600)));
+    let answered = |latency, module_was_free| Answered { latency: Nanos(latency), pages: 1, module_was_free };
+    assert!(answered(95_480, true).met_contention(&TIMES));
+    assert!(!answered(95_479, true).met_contention(&TIMES));
+    assert!(!answered(9_000_000, false).met_contention(&TIMES), "its module was what it waited for");
+}
+
+#[test]
+fn equations_2_and_3_by_hand() {
+    // 5.12 / 80.12 and 20.48 / 95.48.
+    assert_eq!((TIMES.cold_below(1), TIMES.cold_below(4)), (63, 214));
+    assert_eq!(ClusterTimes { dma: Nanos(0), exe: Nanos(0), modules: 1 }.cold_below(1), 0);
+    assert_eq!(TIMES.backlog(10), Nanos(801_200));
+}
+
+#[test]
+fn a_cluster_is_hot_from_half_on_and_down_to_a_fifth() {
+    let (rule, mut heat) = (rule(), Heat::default());
+    let mut look = |percent: u32| {
+        for n in 0..rule.look_after {
+            let contended = n * 100 < percent * rule.look_after;
+            let latency = if contended { Nanos::millis(1) } else { Nanos::micros(80) };
+            heat.count(&rule, &TIMES, &Answered { latency, ..LATE }, Nanos::secs(9));
+        }
+        heat.is_hot()
+    };
+    assert_eq!([48, 51, 48, 21, 18, 48, 50].map(&mut look), [false, true, true, true, false, false, true]);
+}
+
+#[test]
+fn what_a_hot_cluster_delivers_late_goes_to_the_coldest_below_the_same_switch() {
+    let clusters = [
+        hot(Nanos::ZERO),
+        ClusterView { bus_milli: 20, ..COLD },
+        COLD,
+        ClusterView { bus_milli: 0, has_room: false, ..COLD },
+        ClusterView { bus_milli: 0, switch: 1, ..COLD },
+    ];
+    let here = around(&clusters, Nanos::secs(5));
+    let decision = rule().after_read(&here, &LATE, &mut plenty());
+    let reason = Reason::HotCluster { latency: LATE.latency, contended: TIMES.contended(1) };
+    assert_eq!(decision, Decision::ToCluster { cluster: 2, reason });
+    assert_eq!(reason.to_string(), "the link is contended: 200 us, and 95.5 us says so");
+    // In time; and late once, in a cluster that is not hot.
+    let in_time = Answered { latency: Nanos::micros(90), ..LATE };
+    assert_eq!(rule().after_read(&here, &in_time, &mut plenty()), Decision::Fine);
+    assert_eq!(rule().after_read(&around(&[COLD, COLD], Nanos::secs(5)), &LATE, &mut plenty()), Decision::Fine);
+}
+
+#[test]
+fn a_bus_as_busy_as_one_module_makes_it_is_not_cold() {
+    let clusters = [hot(Nanos::ZERO), ClusterView { bus_milli: 63, ..COLD }];
+    let decision = rule().after_read(&around(&clusters, Nanos::secs(5)), &LATE, &mut plenty());
+    assert!(matches!(decision, Decision::Stays { obstacle: Obstacle::NowhereCold, .. }), "{decision:?}");
+}
+
+#[test]
+fn a_cluster_that_was_hot_rests_before_it_takes_anything() {
+    let rested = Heat { is_hot: false, was_hot: Some(Nanos::secs(5)), ..Heat::default() };
+    let clusters = [hot(Nanos::ZERO), ClusterView { heat: rested, ..COLD }];
+    let at = |now| rule().after_read(&around(&clusters, now), &LATE, &mut plenty());
+    assert!(matches!(at(Nanos(5_999_999_999)), Decision::Stays { obstacle: Obstacle::NowhereCold, .. }));
+    assert!(matches!(at(Nanos::secs(6)), Decision::ToCluster { cluster: 1, .. }));
+}
+
+fn modules(waiting: [u32; 4]) -> [ModuleView; 4] {
+    waiting.map(|requests| ModuleView { requests, pages: requests, has_room: true })
+}
+
+/// What becomes of a page that is read from module 1.
+fn read_of_1(waiting: [u32; 4], clusters: &[ClusterView], queue_is_full: bool) -> Decision {
+    let here = around(clusters, Nanos::secs(5));
+    rule().before_module(&here, &modules(waiting), (1, 1, Carried::Read), queue_is_full, &mut plenty())
+}
+
+#[test]
+fn a_module_lags_by_latency() {
+    // 42 x 80.12 us are more than 3.3 ms.
+    assert_eq!(read_of_1([0, 41, 0, 0], &[COLD], false), Decision::Fine);
+    let reason = Reason::Late { backlog: TIMES.backlog(42), sla: Nanos(3_300_000) };
+    assert_eq!(read_of_1([5, 42, 4, 4], &[COLD], false), Decision::ToModule { module: 2, reason });
+}
+
+#[test]
+fn a_module_lags_by_the_queue() {
+    // The paper's figure 8: one of four has 37 % of a full queue.
+    let reason = Reason::FullQueue { requests: 15, of: 40 };
+    assert_eq!(read_of_1([8, 15, 8, 9], &[COLD], true), Decision::Stays { reason, obstacle: Obstacle::NoSibling });
+    assert_eq!(read_of_1([8, 15, 8, 9], &[COLD], false), Decision::Fine);
+    let reason = Reason::FullQueue { requests: 15, of: 32 };
+    assert_eq!(read_of_1([8, 15, 7, 2], &[COLD], true), Decision::ToModule { module: 3, reason });
+    assert_eq!(read_of_1([15, 3, 7, 2], &[COLD], true), Decision::Fine, "it is not the one");
+    assert_eq!(read_of_1([0; 4], &[COLD], true), Decision::Fine, "others fill it");
+}
+
+#[test]
+fn if_all_lag_data_leaves_the_cluster() {
+    assert!(matches!(read_of_1([50; 4], &[COLD, COLD], false), Decision::ToCluster { cluster: 1, .. }));
+    let obstacle = Obstacle::NowhereCold;
+    let alone = read_of_1([50; 4], &[COLD], false);
+    assert!(matches!(alone, Decision::Stays { obstacle: found, .. } if found == obstacle), "{alone:?}");
+}
+
+#[test]
+fn writes_are_redirected_without_a_budget_and_reads_are_not() {
+    let here = around(&[COLD], Nanos::ZERO);
+    let decide = |carried| {
+        let views = modules([0, 50, 0, 0]);
+        rule().before_module(&here, &views, (1, 1, carried), false, &mut WriteBudget::default())
+    };
+    assert!(matches!(decide(Carried::Write), Decision::ToModule { module: 0, .. }));
+    assert!(matches!(decide(Carried::Read), Decision::Stays { obstacle: Obstacle::Budget, .. }));
+}
+
+#[test]
+fn every_decision_is_counted() {
+    let reason = Reason::FullQueue { requests: 1, of: 2 };
+    let hot = Reason::HotCluster { latency: Nanos(2), contended: Nanos(1) };
+    let mut counts = DecisionCounts::default();
+    counts.count(&Decision::Fine, 9);
+    counts.count(&Decision::ToCluster { cluster: 0, reason: hot }, 2);
+    counts.count(&Decision::ToCluster { cluster: 0, reason }, 3);
+    counts.count(&Decision::ToModule { module: 0, reason }, 4);
+    for (obstacle, blocks) in [(Obstacle::NowhereCold, 5), (Obstacle::NoSibling, 6), (Obstacle::Budget, 7)] {
+        counts.count(&Decision::Stays { reason, obstacle }, blocks);
+    }
+    let expected =
+        DecisionCounts { migrated: 2, expelled: 3, reshaped: 4, nowhere_cold: 5, no_sibling: 6, over_budget: 7 };
+    assert_eq!(counts, expected);
+}
+
+/// Clusters below two switches, with blocks of different heat in them.
+struct World {
+    /// Where each block is, and its part of the requests.
+    blocks: Vec<(usize, u32)>,
+    heats: Vec<Heat>,
+    /// When each block left which cluster.
+    left: Vec<Vec<(usize, Nanos)>>,
+}
+
+impl World {
+    /// The use of a cluster's bus follows from the heat of what is in it.
+    fn bus_milli(&self, cluster: usize) -> u32 {
+        let heat = self.blocks.iter().filter(|(at, _)| *at == cluster).map(|(_, heat)| heat).sum::<u32>();
+        heat.min(1000)
+    }
+
+    fn views(&self) -> Vec<ClusterView> {
+        let view = |n: usize| ClusterView {
+            switch: n as u32 % 2,
+            bus_milli: self.bus_milli(n),
+            heat: self.heats[n],
+            has_room: true,
+        };
+        (0..self.heats.len()).map(view).collect()
+    }
+
+    /// Each block is read once; gives the moves. A bus used by more than 600 thousandths makes requests late.
+    fn round(&mut self, rule: &AutonomicsRule, now: Nanos, budget: &mut WriteBudget) -> u32 {
+        let mut moves = 0;
+        for n in 0..self.blocks.len() {
+            let views = self.views();
+            let here = self.blocks[n].0;
+            let latency = if views[here].bus_milli > 600 { Nanos::millis(1) } else { Nanos::micros(80) };
+            let answered = Answered { latency, ..LATE };
+            self.heats[here].count(rule, &TIMES, &answered, now);
+            let around = Surroundings { clusters: &views, here, times: TIMES, now };
+            if let Decision::ToCluster { cluster, .. } = rule.after_read(&around, &answered, budget) {
+                assert!(views[cluster].switch == views[here].switch && cluster != here);
+                assert!(!views[cluster].heat.is_hot() && views[cluster].bus_milli < TIMES.cold_below(1));
+                let came_back = self.left[n].iter().any(|(from, at)| *from == cluster && now.since(*at) < rule.rest);
+                assert!(!came_back, "block {n} goes back to cluster {cluster}: {:?}", self.left[n]);
+                self.left[n].push((here, now));
+                self.blocks[n].0 = cluster;
+                moves += 1;
+            }
+        }
+        moves
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn nothing_goes_to_and_fro_and_a_steady_load_comes_to_rest(
+        blocks in prop::collection::vec((0_usize..8, 1_u32..300), 1..60),
+        changes in prop::collection::vec((0_usize..60, 1_u32..300, 0_u64..400), 0..30),
+    ) {
+        let rule = AutonomicsRule { look_after: 4, ..rule() };
+        let left = vec![Vec::new(); blocks.len()];
+        let mut world = World { blocks, heats: vec![Heat::default(); 8], left };
+        let (mut now, mut budget) = (Nanos::ZERO, WriteBudget { saved: u64::MAX / 2, paid: Nanos::ZERO });
+        for (block, heat, millis) in changes {
+            let count = world.blocks.len();
+            world.blocks[block % count].1 = heat;
+            now += Nanos::millis(millis);
+            budget.saved = u64::MAX / 2;
+            world.round(&rule, now, &mut budget);
+        }
+        // From here on nothing changes any more.
+        let moved_in = |world: &mut World, now: &mut Nanos, rounds: u32| -> u32 {
+            (0..rounds).map(|_| {
+                *now += Nanos::millis(50);
+                world.round(&rule, *now, &mut WriteBudget { saved: u64::MAX / 2, paid: *now })
+            }).sum()
+        };
+        moved_in(&mut world, &mut now, 400);
+        prop_assert_eq!(moved_in(&mut world, &mut now, 400), 0);
+    }
+
+    #[test]
+    fn the_budget_is_never_exceeded(
+        steps in prop::collection::vec((0_u64..2_000_000_000, 0_u64..500, 1_u32..40), 1..200),
+        percent in 0_u32..100,
+        per_second in prop_oneof![Just(0_u64), 1_u64..100_000_000],
+        saved in 1_u64..1000,
+    ) {
+        let rule = AutonomicsRule {
+            write_percent: percent, writes_per_second: per_second, saved_writes: saved, ..rule()
+        };
+        let (mut budget, mut now, mut clients, mut ours) = (WriteBudget::default(), Nanos::ZERO, 0_u64, 0_u64);
+        let views = modules([0, 100, 0, 0]);
+        let mut counts = DecisionCounts::default();
+        for (passed, written, pages) in steps {
+            now += Nanos(passed);
+            clients += written;
+            budget.written(&rule, written);
+            let here = around(&[COLD], now);
+            let decision = rule.before_module(&here, &views, (1, pages, Carried::Read), false, &mut budget);
+            counts.count(&decision, pages);
+            ours += if matches!(decision, Decision::ToModule { .. }) { u64::from(pages) } else { 0 };
+            let earned = u128::from(clients) * u128::from(percent) * 10_000_000
+                + u128::from(now.0) * u128::from(per_second);
+            prop_assert!(u128::from(ours) * 1_000_000_000 <= earned, "{ours} for {clients} and {now}");
+        }
+        prop_assert_eq!(counts.reshaped, ours);
+    }
+
+    #[test]
+    fn nothing_goes_to_a_module_that_lags_or_has_no_room(
+        waiting in prop::collection::vec((0_u32..90, 0_u32..90, any::<bool>()), 1..9),
+        full in any::<bool>(),
+        which in 0_usize..9,
+    ) {
+        let rule = rule();
+        let views: Vec<_> = waiting.iter()
+            .map(|&(requests, more, has_room)| ModuleView { requests, pages: requests + more, has_room }).collect();
+        let module = which % views.len();
+        let here = around(&[COLD, COLD], Nanos::secs(9));
+        match rule.before_module(&here, &views, (module, 1, Carried::Read), full, &mut plenty()) {
+            Decision::Fine => prop_assert_eq!(rule.lags(&TIMES, &views, module, full), None),
+            Decision::ToModule { module: to, .. } => {
+                prop_assert!(to != module && views[to].has_room && views[to].pages * 2 < views[module].pages);
+                prop_assert_eq!(rule.lags(&TIMES, &views, to, full), None);
+            }
+            Decision::ToCluster { .. } => {
+                prop_assert!((0..views.len()).all(|n| rule.lags(&TIMES, &views, n, full).is_some()));
+            }
+            Decision::Stays { obstacle, .. } => prop_assert_eq!(obstacle, Obstacle::NoSibling),
+        }
+    }
+}
