@@ -120,14 +120,14 @@ impl Answered {
 
 /// Whether a cluster is hot, judged every so many requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heat {
+pub struct ClusterHeat {
     is_hot: bool,
     was_hot: Option<Nanos>,
     requests: u32,
     contended: u32,
 }
 
-impl Heat {
+impl ClusterHeat {
     /// Counts a request that has been answered now.
     pub fn count(&mut self, rule: &AutonomicsRule, times: &ClusterTimes, answered: &Answered, now: Nanos) {
         self.requests += 1;
@@ -162,7 +162,7 @@ pub struct ClusterView {
     /// Use of its bus of late, in thousandths.
     pub bus_milli: u32,
     /// Whether it is hot.
-    pub heat: Heat,
+    pub heat: ClusterHeat,
     /// Whether there is room for more data.
     pub has_room: bool,
 }

@@ -22,8 +22,8 @@ mod victim;
 mod whole_group;
 
 pub use autonomics::{
-    Answered, AutonomicsRule, Carried, ClusterTimes, ClusterView, Decision, DecisionCounts, Heat, ModuleView, Obstacle,
-    Reason, Surroundings, WriteBudget,
+    Answered, AutonomicsRule, Carried, ClusterHeat, ClusterTimes, ClusterView, Decision, DecisionCounts, ModuleView,
+    Obstacle, Reason, Surroundings, WriteBudget,
 };
 pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use front_end::{FrontEnd, GroupView, Turn};

@@ -13,12 +13,12 @@ const TIMES: ClusterTimes = ClusterTimes { dma: Nanos(5_120), exe: Nanos(75_000)
 const COLD: ClusterView = ClusterView {
     switch: 0,
     bus_milli: 10,
-    heat: Heat { is_hot: false, was_hot: None, requests: 0, contended: 0 },
+    heat: ClusterHeat { is_hot: false, was_hot: None, requests: 0, contended: 0 },
     has_room: true,
 };
 
 fn hot(since: Nanos) -> ClusterView {
-    let heat = Heat { is_hot: true, was_hot: Some(since), ..Heat::default() };
+    let heat = ClusterHeat { is_hot: true, was_hot: Some(since), ..ClusterHeat::default() };
     ClusterView { bus_milli: 990, heat, ..COLD }
 }
 
@@ -52,7 +52,7 @@ fn equations_2_and_3_by_hand() {
 
 #[test]
 fn a_cluster_is_hot_from_half_on_and_down_to_a_fifth() {
-    let (rule, mut heat) = (rule(), Heat::default());
+    let (rule, mut heat) = (rule(), ClusterHeat::default());
     let mut look = |percent: u32| {
         for n in 0..rule.look_after {
             let contended = n * 100 < percent * rule.look_after;
@@ -93,7 +93,7 @@ fn a_bus_as_busy_as_one_module_makes_it_is_not_cold() {
 
 #[test]
 fn a_cluster_that_was_hot_rests_before_it_takes_anything() {
-    let rested = Heat { is_hot: false, was_hot: Some(Nanos::secs(5)), ..Heat::default() };
+    let rested = ClusterHeat { is_hot: false, was_hot: Some(Nanos::secs(5)), ..ClusterHeat::default() };
     let clusters = [hot(Nanos::ZERO), ClusterView { heat: rested, ..COLD }];
     let at = |now| rule().after_read(&around(&clusters, now), &LATE, &mut plenty());
     assert!(matches!(at(Nanos(5_999_999_999)), Decision::Stays { obstacle: Obstacle::NowhereCold, .. }));
@@ -170,7 +170,7 @@ fn every_decision_is_counted() {
 struct World {
     /// Where each block is, and its part of the requests.
     blocks: Vec<(usize, u32)>,
-    heats: Vec<Heat>,
+    heats: Vec<ClusterHeat>,
     /// When each block left which cluster.
     left: Vec<Vec<(usize, Nanos)>>,
 }
@@ -225,7 +225,7 @@ proptest! {
     ) {
         let rule = AutonomicsRule { look_after: 4, ..rule() };
         let left = vec![Vec::new(); blocks.len()];
-        let mut world = World { blocks, heats: vec![Heat::default(); 8], left };
+        let mut world = World { blocks, heats: vec![ClusterHeat::default(); 8], left };
         let (mut now, mut budget) = (Nanos::ZERO, WriteBudget { saved: u64::MAX / 2, paid: Nanos::ZERO });
         for (block, heat, millis) in changes {
             let count = world.blocks.len();
