@@ -17,7 +17,7 @@ use crate::peers::Peers;
 use crate::read::pace::Paces;
 use crate::shared::Shared;
 use crate::space::looks::Looks;
-use crate::write::convert::Conversions;
+use crate::write::convert::Lacking;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
 use crate::write::transient::Transient;
@@ -50,8 +50,8 @@ pub(crate) struct Reactor {
     pub unflushed: RefCell<UnflushedStripes>,
     /// What of open stripes lies in the transient areas of members.
     pub transient: RefCell<Transient>,
-    /// What of that members compute parity from.
-    pub conversions: Conversions,
+    /// Members that do not compute parity from that.
+    pub lacking: Lacking,
     /// Whether a flush is under way that is to make room there.
     pub makes_room: Cell<bool>,
     /// Rounds in which what clients have written comes to be on the devices.
@@ -85,7 +85,7 @@ impl Reactor {
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),
             transient: RefCell::default(),
-            conversions: Conversions::default(),
+            lacking: Lacking::default(),
             makes_room: Cell::new(false),
             settling: Rounds::default(),
             answering: Rc::default(),
@@ -178,16 +178,15 @@ impl Reactor {
         for &lane in lanes {
             self.writer(lane).borrow_mut().close_stripe(self);
         }
-        self.until_landed(lanes, |_| false).await;
+        self.until_landed(lanes).await;
     }
 
-    /// Waits until all stripes of these lanes that this reactor has closed are on the devices, but for those that are safe without.
-    pub(crate) async fn until_landed(&self, lanes: &[Lane], is_safe: impl Fn(u64) -> bool) {
+    /// Waits until all stripes of these lanes that this reactor has closed are on the devices.
+    pub(crate) async fn until_landed(&self, lanes: &[Lane]) {
         let below = self.shared.stripes.next();
         loop {
             let progress = self.progress.wait();
-            let is_awaited = |(&seq, lane): (&u64, &Lane)| lanes.contains(lane) && !is_safe(seq);
-            let waiting = self.outstanding.borrow().range(..below).any(is_awaited);
+            let waiting = self.outstanding.borrow().range(..below).any(|(_, lane)| lanes.contains(lane));
             if !waiting {
                 return;
             }

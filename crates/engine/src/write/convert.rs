@@ -13,7 +13,7 @@
 //! A member that does not convert, for whatever reason, gets its parity from here.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use cygnus_format::Rotation;
@@ -26,25 +26,11 @@ use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::replicate::{Replicator, standing_of};
-use crate::write::stripe::{Standing, Stripe};
+use crate::write::stripe::Stripe;
 
-/// What a reactor knows of conversion.
+/// Members that do not convert: they cannot, or have refused to. What they are is found once in each session.
 #[derive(Default)]
-pub(crate) struct Conversions {
-    /// Members that do not convert: they cannot, or have refused to. What they are is found once in each session.
-    lacking: RefCell<BTreeSet<MemberIx>>,
-    /// Stripes, by sequence, of which all is in place and backed up while their parity is being computed; and how the members of
-    /// their groups stood when it was.
-    safe: RefCell<BTreeMap<u64, (GroupId, Standing)>>,
-}
-
-impl Conversions {
-    /// Whether a stripe that is not on the devices whole is as safe as an open one that was backed up: flushes need not wait for
-    /// its parity.
-    pub(crate) fn is_safe(&self, seq: u64, standing: impl Fn(GroupId) -> Standing) -> bool {
-        self.safe.borrow().get(&seq).is_some_and(|&(group, under)| standing(group) == under)
-    }
-}
+pub(crate) struct Lacking(RefCell<BTreeSet<MemberIx>>);
 
 /// What is to be copied still before a stripe can be converted.
 pub(crate) struct LastCopies(Vec<OpFuture>);
@@ -68,7 +54,7 @@ impl<'a> Converter<'a> {
     fn converts(&self, group: GroupId, column: u8) -> bool {
         let (member, state) = self.reactor.shared.member(group, column);
         let Some(dev) = self.reactor.device_in_service(member) else { return false };
-        if self.reactor.conversions.lacking.borrow().contains(&member) {
+        if self.reactor.lacking.0.borrow().contains(&member) {
             return false;
         }
         let can = self.reactor.rt.capabilities(dev).convert;
@@ -79,7 +65,7 @@ impl<'a> Converter<'a> {
     }
 
     fn does_not_convert(&self, member: MemberIx, state: &MemberShared, why: &str) {
-        if self.reactor.conversions.lacking.borrow_mut().insert(member) {
+        if self.reactor.lacking.0.borrow_mut().insert(member) {
             let text = format!("{} computes no parity inside ({why}): the host does it", state.name());
             self.reactor.shared.log_repeated("conversion", &state.name(), text);
         }
@@ -118,11 +104,6 @@ impl<'a> Converter<'a> {
     /// Has the members compute the parity of a stripe of which all else is on its way no more. Those who do not get it from here.
     pub(crate) async fn convert(&self, stripe: &Stripe, copies: LastCopies) {
         let _step = self.reactor.shared.during("conversion");
-        let (done, safe) = (stripe.backed_up(), &self.reactor.conversions.safe);
-        if (done.slots, done.discards as usize) == (stripe.used(), stripe.discards().len()) {
-            safe.borrow_mut().insert(stripe.seq(), (stripe.place.group, done.under));
-            self.reactor.progress.notify();
-        }
         let sound = self.is_ready(stripe, copies).await;
         let parity = 0..stripe.place.columns.parity;
         let under_way: Vec<_> = parity.clone().map(|p| sound.then(|| self.submit(stripe, p)).flatten()).collect();
@@ -135,7 +116,6 @@ impl<'a> Converter<'a> {
                 self.reactor.write_parity(stripe, stripe.place.columns.parity_column(p)).await;
             }
         }
-        safe.borrow_mut().remove(&stripe.seq());
     }
 
     /// Whether all copies are there, all blocks are durable in their places, and nobody has gone or fallen silent since.

@@ -99,8 +99,7 @@ impl Replicator {
             }
             Step::Close => self.close(),
         }
-        let standing = |group| standing_of(&self.reactor, group);
-        self.reactor.until_landed(&[Lane::Clients], |seq| self.reactor.conversions.is_safe(seq, standing)).await;
+        self.reactor.until_landed(&[Lane::Clients]).await;
         self.see_to_room();
     }
 
@@ -123,9 +122,6 @@ impl Replicator {
             self.close();
         }
         self.settle().await;
-        if closes {
-            self.reactor.until_landed(&[Lane::Clients], |_| false).await;
-        }
         let shared = &self.reactor.shared;
         if shared.is_two_phase() {
             let mut transient = self.reactor.transient.borrow_mut();
