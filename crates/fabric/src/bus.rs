@@ -26,6 +26,9 @@ pub(crate) struct Bus {
     command: Nanos,
     /// Commands that a module takes.
     most_commands: u32,
+    /// Whether modules work side by side, and commands that any of them has.
+    interleave: bool,
+    commands: u32,
     modules: Vec<Module>,
     /// Packets that modules have ready, in order.
     ready: VecDeque<u32>,
@@ -50,6 +53,8 @@ impl Bus {
             rate: cluster.bus_rate,
             command: cluster.bus_command,
             most_commands: cluster.commands,
+            interleave: cluster.interleave,
+            commands: 0,
             modules: vec![Module::default(); cluster.modules as usize],
             ready: VecDeque::new(),
             room: cluster.up_buffer,
@@ -94,6 +99,7 @@ impl Bus {
         if self.moving.is_some() {
             return None;
         }
+        let is_free = self.interleave || self.commands == 0;
         let mut first: Option<(u64, Option<(usize, usize)>)> = None;
         if let Some(&at) = self.ready.front().filter(|_| self.room > 0) {
             first = Some((packets.at(at).turn, None));
@@ -102,7 +108,8 @@ impl Bus {
             for (channel, waiting) in module.waiting.iter().enumerate() {
                 let Some(&at) = waiting.front() else { continue };
                 let packet = packets.at(at);
-                let may_go = module.commands < self.most_commands || transits.at(packet.transit).begun;
+                let is_taken = is_free && module.commands < self.most_commands;
+                let may_go = is_taken || transits.at(packet.transit).begun;
                 if may_go && first.is_none_or(|(turn, _)| packet.turn < turn) {
                     first = Some((packet.turn, Some((n, channel))));
                 }
@@ -138,6 +145,7 @@ impl Bus {
         let transit = transits.at(packet.transit);
         if !transit.begun {
             transit.begun = true;
+            self.commands += 1;
             module.commands += 1;
             if module.commands == self.most_commands {
                 module.gate.shut(now);
@@ -149,6 +157,7 @@ impl Bus {
 
     /// A module is done with a command.
     pub(crate) fn release(&mut self, module: u32, cause: Cause, now: Nanos) {
+        self.commands -= 1;
         let module = &mut self.modules[module as usize];
         module.commands -= 1;
         module.gate.open(now, cause);

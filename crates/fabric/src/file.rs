@@ -51,6 +51,7 @@ struct EndpointSection {
     up_buffer: Option<Spanned<u32>>,
     modules: Option<Spanned<u32>>,
     commands: Option<Spanned<u32>>,
+    interleave: Option<bool>,
     bus_rate: Option<Spanned<Rate>>,
     bus_command_ns: Option<u64>,
 }
@@ -189,6 +190,7 @@ impl Check<'_> {
             up_buffer: self.at_least_one(endpoint.up_buffer, default.up_buffer, "up-buffer")?,
             modules: self.at_least_one(endpoint.modules, default.modules, "modules")?,
             commands: self.at_least_one(endpoint.commands, default.commands, "commands")?,
+            interleave: endpoint.interleave.unwrap_or(default.interleave),
             bus_rate,
             bus_command: endpoint.bus_command_ns.map_or(default.bus_command, Nanos),
         })

@@ -31,6 +31,9 @@ pub struct Cluster {
     pub modules: u32,
     /// Commands that a module takes at a time.
     pub commands: u32,
+    /// Whether the bus serves other modules while one works on a command (interleaving). If not, it is one command's from its
+    /// beginning to its answer.
+    pub interleave: bool,
     /// Bytes per second of the bus.
     pub bus_rate: u64,
     /// Time on the bus of a command, and of the inquiry before an answer.
@@ -49,6 +52,7 @@ impl Default for Cluster {
             up_buffer: 16,
             modules: 4,
             commands: 16,
+            interleave: true,
             bus_rate: 800_000_000,
             bus_command: Nanos(175),
         }
@@ -159,6 +163,13 @@ impl Topology {
     pub fn with_queue(mut self, requests: u32) -> Self {
         assert!(requests > 0, "a queue takes something");
         self.root.queue = requests;
+        self
+    }
+
+    /// The same with buses that interleave commands, or do not.
+    #[must_use]
+    pub fn with_interleaving(mut self, interleave: bool) -> Self {
+        self.clusters.iter_mut().for_each(|cluster| cluster.interleave = interleave);
         self
     }
 

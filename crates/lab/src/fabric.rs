@@ -17,6 +17,8 @@ pub(crate) struct FabricSection {
     description: Option<String>,
     /// Requests that the root complex takes at a time, instead of the topology's.
     queue: Option<u32>,
+    /// Whether a cluster's bus serves other modules while one works, instead of what the topology says.
+    interleave: Option<bool>,
 }
 
 /// A network that a section describes.
@@ -58,6 +60,10 @@ impl FabricSection {
         let topology = match self.queue {
             Some(0) => return Err(section("queue of 0: nothing could ever pass; give at least 1".into())),
             Some(queue) => topology.with_queue(queue),
+            None => topology,
+        };
+        let topology = match self.interleave {
+            Some(interleave) => topology.with_interleaving(interleave),
             None => topology,
         };
         Ok(Network { topology, read })
@@ -126,7 +132,7 @@ sample = "1ms"
         assert_eq!((modules(&read), modules(&again)), (Some(8), Some(8)));
         std::fs::write(dir.join("net.toml"), text.replace("width = 16", "width = 0")).expect("it can be written");
         let error = Scenario::parse(&name, &scenario).expect_err("no link has no lanes");
-        assert!(error.file.ends_with("net.toml") && error.line == 36, "{error}");
+        assert!(error.file.ends_with("net.toml") && error.line == 37, "{error}");
         std::fs::remove_dir_all(&dir).expect("it is ours");
     }
 

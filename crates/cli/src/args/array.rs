@@ -214,7 +214,8 @@ pub struct CreateArgs {
     pub members: Vec<PathBuf>,
     /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group), fusion (one group,
     /// small writes with flushes are copied first and get their parity later), scala-afa (as fusion, and members that can
-    /// compute that parity) or serial (one device takes the writes, full ones are emptied and discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
+    /// compute that parity), triple-a (one log over all groups) or serial (one device takes the writes, full ones are emptied and
+    /// discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
     /// raid10 (updated in place as Linux md does it, with a write hole) [default: swan]
     #[arg(long, value_name = "PRESET")]
     pub preset: Option<Preset>,

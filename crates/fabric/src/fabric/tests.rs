@@ -136,6 +136,22 @@ fn no_more_packets_are_under_way_than_there_is_room_for() {
 }
 
 #[test]
+fn without_interleaving_a_cluster_does_one_thing_at_a_time() {
+    let requests: Vec<_> = (0..400).map(|id| (Nanos::ZERO, read(id, (id % 8) as u32))).collect();
+    let took = |interleave| {
+        let mut fabric = Fabric::new(network("1x2").with_interleaving(interleave));
+        let answers = play(&mut fabric, &requests, Nanos::micros(75));
+        (answers.iter().map(|answer| answer.1).max().unwrap(), fabric.counters()[0].stalls)
+    };
+    // 200 reads in each cluster: on four modules at once, or one after the other.
+    let ((together, with), (alone, without)) = (took(true), took(false));
+    assert!(together < Nanos::micros(50 * 75 + 200), "{together:?}");
+    let each = Nanos::micros(75) + Nanos(5120 + 350);
+    assert!(alone >= each * 200 && alone < each * 200 + Nanos::micros(20), "{alone:?}");
+    assert!(with.storage > with.link && without.link > without.storage * 50, "{with:?} {without:?}");
+}
+
+#[test]
 fn large_writes_come_in_packets_and_a_narrow_link_bounds_them() {
     let mut fabric = Fabric::new(network("1x1x1"));
     let answers = play(&mut fabric, &[(Nanos::ZERO, write(7, 0, 64 << 10))], Nanos(1));
@@ -185,10 +201,12 @@ proptest! {
         buffers in 1_u32..4,
         commands in 1_u32..4,
         payload in 7_u32..=12,
+        interleave in any::<bool>(),
     ) {
         let mut topology = network("2x2").with_queue(queue);
         (topology.channels, topology.payload) = (channels, 1 << payload);
         for cluster in &mut topology.clusters {
+            cluster.interleave = interleave;
             (cluster.down_buffer, cluster.up_buffer, cluster.commands) = (buffers, buffers, commands);
         }
         for node in &mut topology.nodes {
