@@ -71,7 +71,7 @@ impl Replicator {
     /// serves all who ask before it begins.
     pub(crate) async fn settle(&self) {
         if !self.reactor.shared.is_two_phase() {
-            return self.reactor.drain(&[Lane::Clients]).await;
+            return self.reactor.drain(&Lane::OF_CLIENTS).await;
         }
         self.reactor.settling.next(&self.reactor.rt, || self.clone().settle_now()).await;
     }

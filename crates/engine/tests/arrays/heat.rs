@@ -88,6 +88,42 @@ fn what_is_hot_is_kept_apart_and_cleaning_moves_less() {
     assert!(moved(&apart) < 0.9 * moved(&together), "{} and {}", moved(&apart), moved(&together));
 }
 
+/// A flush makes durable what is in the stream of hot writes too.
+#[test]
+fn hot_writes_that_were_flushed_outlast_a_power_cut() {
+    let world = World::new(7);
+    let disks = disks(&world, 3);
+    let how = CreateOptions {
+        segment: Some(ByteSize(256 << 10)),
+        heat_streams: true,
+        ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
+    };
+    let newest = session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let mut newest = skewed(&rt, &volume, 4096, 2 * 4096).await;
+        // All over the hot part, so that neither stream has an empty stripe.
+        for at in (0..409).step_by(3).chain([2000, 3000]) {
+            newest[at as usize] = 9_000_000 + at;
+            put(&rt, &volume, at, newest[at as usize]).await;
+        }
+        volume.flush().await.unwrap();
+        newest
+    });
+    world.cut_power();
+    world.restore_power();
+    session(&world, &disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        for (at, tag) in newest.into_iter().enumerate() {
+            let data = volume.read(at as u64 * 4096, rt.alloc(4096).full()).await.unwrap();
+            assert!(data.bytes() == block(tag), "block {at}");
+        }
+        array.close().await.unwrap();
+    });
+}
+
 #[test]
 fn streams_are_refused_where_they_cannot_be() {
     let refused = |how: CreateOptions| {
