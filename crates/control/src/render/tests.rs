@@ -49,6 +49,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         name: "tank".into(),
         uuid: "01234567-89ab-cdef-0123-456789abcdef".into(),
         preset: "swan".into(),
+        cleaning: Some("circular".into()),
+        heat_streams: false,
         served: true,
         state: if missing.is_empty() { ArrayState::Healthy } else { ArrayState::Degraded },
         data_columns: 2,
@@ -118,7 +120,7 @@ fn a_healthy_array_reads_like_this() {
 tank: healthy, served; swan, 2 R-groups of 2+1
   uuid       01234567-89ab-cdef-0123-456789abcdef
   space      4 GiB usable, 80 MiB of it live; volumes promise 4 GiB
-  segment    8 MiB on each member
+  segment    8 MiB on each member; cleaned by rule circular
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
   scrubbed   2 h 5 min ago
   if killed  all that was acknowledged is in /dev/shm/cygnus-01 (8 MiB) or on the members
