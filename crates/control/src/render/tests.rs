@@ -49,7 +49,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         name: "tank".into(),
         uuid: "01234567-89ab-cdef-0123-456789abcdef".into(),
         preset: "swan".into(),
-        cleaning: None,
+        cleaning: Some("circular".into()),
         heat_streams: false,
         served: true,
         state: if missing.is_empty() { ArrayState::Healthy } else { ArrayState::Degraded },
@@ -57,7 +57,6 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         parity_columns: 1,
         segment_bytes: 8 << 20,
         transient_bytes: None,
-        parity_inside: None,
         capacity_bytes: Some(4 << 30),
         live_bytes: Some(80 << 20),
         writes: Some(WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 }),
@@ -121,7 +120,7 @@ fn a_healthy_array_reads_like_this() {
 tank: healthy, served; swan, 2 R-groups of 2+1
   uuid       01234567-89ab-cdef-0123-456789abcdef
   space      4 GiB usable, 80 MiB of it live; volumes promise 4 GiB
-  segment    8 MiB on each member
+  segment    8 MiB on each member; cleaned by rule circular
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
   scrubbed   2 h 5 min ago
   if killed  all that was acknowledged is in /dev/shm/cygnus-01 (8 MiB) or on the members

@@ -25,13 +25,16 @@ impl Lane {
     /// Those whose blocks the maps point to.
     pub(crate) const OF_DATA: [Lane; 4] = [Lane::Clients, Lane::Hot, Lane::Cleaning, Lane::Beside];
 
+    /// Those where clients' writes go.
+    pub(crate) const OF_CLIENTS: [Lane; 2] = [Lane::Clients, Lane::Hot];
+
     pub(crate) fn index(self) -> usize {
         self as usize
     }
 
     /// Whether clients' writes go there.
     pub(crate) fn is_for_clients(self) -> bool {
-        matches!(self, Lane::Clients | Lane::Hot)
+        Self::OF_CLIENTS.contains(&self)
     }
 
     /// What headers say of its stripes.
