@@ -20,12 +20,10 @@ pub(crate) enum Lane {
 impl Lane {
     /// All of them, in the order in which they are drained.
     pub(crate) const ALL: [Lane; 5] = [Lane::Clients, Lane::Hot, Lane::Cleaning, Lane::Beside, Lane::Meta];
-    /// Those that clients write to: a flush is about both.
-    pub(crate) const OF_CLIENTS: [Lane; 2] = [Lane::Clients, Lane::Hot];
     /// Those whose blocks the maps point to.
     pub(crate) const OF_DATA: [Lane; 4] = [Lane::Clients, Lane::Hot, Lane::Cleaning, Lane::Beside];
 
-    /// Those where clients' writes go.
+    /// Those where clients' writes go: a flush is about both.
     pub(crate) const OF_CLIENTS: [Lane; 2] = [Lane::Clients, Lane::Hot];
 
     pub(crate) fn index(self) -> usize {
