@@ -67,15 +67,16 @@ pub(crate) async fn age(seat: &Seat, aging: &AgingSection, progress: Rc<dyn Fn(f
     let size = seat.store.size();
     let fill = (size as f64 * aging.fill.share()) as u64 / LARGE as u64 * LARGE as u64;
     let span = if fill == 0 { size } else { fill };
-    let blocks = span / BLOCK as u64;
+    let block = aging.overwrite_block.map_or(BLOCK as u64, |size| size.0);
+    let blocks = span / block;
     let overwrites = (blocks as f64 * aging.overwrite) as u64;
-    let all = ((fill / BLOCK as u64) + overwrites).max(1) as f64;
+    let all = ((fill / block) + overwrites).max(1) as f64;
     let (mut at, told) = (0, progress.clone());
     let sequential = move || {
         let here = at;
         at += LARGE as u64;
         if (here / LARGE as u64).is_multiple_of(PROGRESS_EVERY / 64) {
-            told((here / BLOCK as u64) as f64 / all);
+            told((here / block) as f64 / all);
         }
         (here < fill).then_some(here)
     };
@@ -83,12 +84,12 @@ pub(crate) async fn age(seat: &Seat, aging: &AgingSection, progress: Rc<dyn Fn(f
     let (mut rng, mut done) = (Rng::new(seat.rt.rng_u64()), 0);
     let random = move || {
         if done % PROGRESS_EVERY == 0 {
-            progress(((fill / BLOCK as u64) + done) as f64 / all);
+            progress(((fill / block) + done) as f64 / all);
         }
         done += 1;
-        (done <= overwrites).then(|| rng.below(blocks) * BLOCK as u64)
+        (done <= overwrites).then(|| rng.below(blocks) * block)
     };
-    write_all(seat, BLOCK, random).await?;
+    write_all(seat, block as usize, random).await?;
     settle(&seat.store).await
 }
 

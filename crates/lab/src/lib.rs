@@ -41,7 +41,10 @@ mod tally;
 mod testbed;
 mod unequal;
 
-pub use chart::{Axis, Bars, Body, Chart, Division, Line, Mark, Painter, Panel, PictureError, PictureFormat, Scheme};
+pub use chart::{
+    Axis, Bars, Better, Body, Cell, Chart, Division, Lead, Line, Map, Mark, Painter, Panel, PictureError,
+    PictureFormat, Scheme,
+};
 pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use experiment::{

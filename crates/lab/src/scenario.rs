@@ -183,6 +183,8 @@ pub(crate) struct AgingSection {
     pub fill: Percent,
     /// Then this multiple of the volume in uniformly random blocks of the filled part (of all of it, if none was filled).
     pub overwrite: f64,
+    /// Size of each of these; 4 KiB if not given.
+    pub overwrite_block: Option<Size>,
     /// Then the requests of this recording, as fast as the array answers [`REPLAY_DEPTH`] of them at once.
     pub recording: Option<&'static Shipped>,
 }
@@ -518,6 +520,11 @@ impl Scenario {
         let fine = |aging: &&Spanned<AgingSection>| (0.0..=1000.0).contains(&aging.as_ref().overwrite);
         if let Some(aging) = self.spec.aging.as_ref().filter(|aging| !fine(aging)) {
             return Err(self.wrong(aging, "overwrite: how often to write the volume over, from 0 to 1000"));
+        }
+        let whole = |size: &Size| (1..=1 << 20).contains(&size.0) && size.0.is_multiple_of(BLOCK as u64);
+        let fine = |aging: &&Spanned<AgingSection>| aging.as_ref().overwrite_block.as_ref().is_none_or(whole);
+        if let Some(aging) = self.spec.aging.as_ref().filter(|aging| !fine(aging)) {
+            return Err(self.wrong(aging, "overwrite-block: a multiple of 4KiB, up to 1MiB"));
         }
         let fine = |cpu: &&Spanned<CpuSection>| (1..=MAX_CORES).contains(&cpu.as_ref().cores);
         if let Some(cpu) = self.spec.cpu.as_ref().filter(|cpu| !fine(cpu)) {

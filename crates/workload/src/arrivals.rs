@@ -1,7 +1,7 @@
 //! The open loop: when requests arrive, whether or not the array keeps up.
 
-use crate::Size;
 use crate::random::exponential;
+use crate::{Size, Span};
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 use serde::Deserialize;
@@ -29,11 +29,22 @@ pub enum Arrivals {
     Constant,
     /// Exponentially, as those of many independent clients.
     Poisson,
+    /// The same, in bursts: all requests come within `on`, that much faster, then none for `off`, and so on. The rate is that of both
+    /// together.
+    Bursts {
+        /// How long requests come.
+        on: Span,
+        /// How long none do.
+        off: Span,
+    },
 }
 
 impl Rate {
     /// Why requests cannot arrive at this rate, if they cannot.
     pub fn check(&self) -> Result<(), String> {
+        if let Arrivals::Bursts { on: Span(Nanos(0)), .. } = self.arrivals {
+            return Err("rate: bursts that last no time have no requests: give on = \"50ms\"".into());
+        }
         match (self.iops, self.bandwidth) {
             (Some(iops), None) if iops > 0.0 && iops <= 1e9 => Ok(()),
             (Some(iops), None) => Err(format!("rate: iops is above 0 and at most 1e9, not {iops}")),
@@ -48,7 +59,8 @@ impl Rate {
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     rate: Rate,
-    /// The last arrival in nanoseconds and the fraction of one, so that rounding does not add up.
+    /// The last arrival in nanoseconds of the time in which requests come at all, and the fraction of one, so that rounding does not
+    /// add up.
     now: u64,
     fraction: f64,
 }
@@ -61,12 +73,16 @@ impl Clock {
 
     /// When the next request arrives.
     pub(crate) fn now(&self) -> Nanos {
-        Nanos(self.now)
+        let pauses = match self.rate.arrivals {
+            Arrivals::Bursts { on, off } => (self.now / on.0.0).saturating_mul(off.0.0),
+            Arrivals::Constant | Arrivals::Poisson => 0,
+        };
+        Nanos(self.now.saturating_add(pauses))
     }
 
     /// When a request of `bytes` arrives; the next one follows in proportion to its size if bandwidth is the rate.
     pub(crate) fn arrival(&mut self, bytes: u32, rng: &mut Rng) -> Nanos {
-        let arrival = Nanos(self.now);
+        let arrival = self.now();
         let mean = match (self.rate.iops, self.rate.bandwidth) {
             (Some(iops), _) => 1e9 / iops,
             (None, Some(Size(bandwidth))) => f64::from(bytes) * 1e9 / bandwidth as f64,
@@ -75,6 +91,10 @@ impl Clock {
         let gap = match self.rate.arrivals {
             Arrivals::Constant => mean,
             Arrivals::Poisson => mean * exponential(rng),
+            Arrivals::Bursts { on, off } => {
+                let share = on.0.0 as f64 / (on.0.0 as f64 + off.0.0 as f64);
+                mean * share * exponential(rng)
+            }
         };
         let exact = self.fraction + gap;
         self.now = self.now.saturating_add(exact as u64);
@@ -107,6 +127,17 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / 1e5;
         let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 1e5).sqrt();
         assert!((mean - 1000.0).abs() < 20.0 && (deviation - 1000.0).abs() < 30.0, "{mean} {deviation}");
+    }
+
+    #[test]
+    fn bursts_have_the_rate_and_pauses_between_them() {
+        let ms = |n| Span(Nanos::millis(n));
+        let bursts = Arrivals::Bursts { on: ms(50), off: ms(150) };
+        let (mut clock, mut rng) = (Clock::new(rate(Some(10_000.0), None, bursts)), Rng::new(3));
+        let times: Vec<u64> = (0..100_000).map(|_| clock.arrival(4096, &mut rng).0).collect();
+        assert!(times.iter().all(|at| at % 200_000_000 < 50_000_000));
+        assert!(times.is_sorted() && (9.5..10.5).contains(&(times[99_999] as f64 / 1e9)), "{}", times[99_999]);
+        assert!(rate(Some(1.0), None, Arrivals::Bursts { on: ms(0), off: ms(1) }).check().is_err());
     }
 
     #[test]

@@ -3,10 +3,12 @@
 mod mechanisms;
 mod nvme;
 mod qlc;
+mod regimes;
 mod rivals;
 mod utilisation;
 
 pub use mechanisms::Mechanisms;
 pub use nvme::Nvme;
 pub use qlc::Qlc;
+pub use regimes::Regimes;
 pub use utilisation::Utilisation;

@@ -34,7 +34,9 @@ impl Scheme {
             Scheme::Raid4 => "#56b4e9",
             Scheme::Raid5 => "#cc79a7",
             Scheme::LogRaid => "#e69f00",
-            Scheme::Swan | Scheme::Serial => "#0072b2",
+            Scheme::Swan => "#0072b2",
+            // Not theirs: a ninth one that is told from the others.
+            Scheme::Serial => "#5d3a9b",
             Scheme::Model => "#7f7f7f",
             Scheme::Paper => "#9a9a9a",
             Scheme::Reads => "#d55e00",

@@ -2,17 +2,20 @@
 
 use std::fmt::Write;
 
-use super::figure::{Body, Chart};
+use super::figure::{Body, Chart, Panel};
 use crate::files::cell;
 
 /// Without zeros behind the point that tell nothing.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// One row for each point or bar, with the ends of its interval where it has one.
+/// One row for each point or bar, with the ends of its interval where it has one. Charts of maps have a row for each cell.
 pub(super) fn csv(chart: &Chart) -> String {
+    if let Some(Body::Map(map)) = chart.panels.first().map(|panel| &panel.body) {
+        return map.header() + &chart.panels.iter().map(cells).collect::<String>();
+    }
     let mut out = String::from("panel,series,x,y,low,high\n");
     for panel in &chart.panels {
         let mut row = |series: &str, x: &str, y: f64, spread: Option<&(f64, f64)>| {
@@ -33,7 +36,15 @@ pub(super) fn csv(chart: &Chart) -> String {
                     }
                 }
             }
+            Body::Map(_) => unreachable!("maps are among themselves"),
         }
     }
     out
+}
+
+fn cells(panel: &Panel) -> String {
+    match &panel.body {
+        Body::Map(map) => map.table(&panel.title),
+        Body::Lines(_) | Body::Bars { .. } => unreachable!("maps are among themselves"),
+    }
 }

@@ -1,6 +1,7 @@
 //! What a chart is made of.
 
 use super::colour::Scheme;
+use super::map::Map;
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +67,8 @@ pub enum Body {
         /// A bar of each group.
         series: Vec<Bars>,
     },
+    /// Cells that somebody leads in.
+    Map(Map),
 }
 
 /// A curve.
@@ -154,6 +157,11 @@ impl Panel {
         Self { title: String::new(), x: Axis::linear(""), y, body, marks: Vec::new() }
     }
 
+    /// A map without a title.
+    pub fn map(x: Axis, y: Axis, map: Map) -> Self {
+        Self { title: String::new(), x, y, body: Body::Map(map), marks: Vec::new() }
+    }
+
     /// The same with a title.
     pub fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
@@ -169,6 +177,7 @@ impl Panel {
         match &self.body {
             Body::Lines(lines) => lines.iter().map(|line| (line.name.as_str(), line.scheme)).collect(),
             Body::Bars { series, .. } => series.iter().map(|bars| (bars.name.as_str(), bars.scheme)).collect(),
+            Body::Map(map) => map.contenders.iter().map(|(name, scheme)| (name.as_str(), *scheme)).collect(),
         }
     }
 }

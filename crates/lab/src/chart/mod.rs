@@ -4,11 +4,13 @@
 //! reader learns it once. The same chart gives the same bytes on every machine.
 
 mod axis;
+mod cells;
 mod colour;
 mod csv;
 mod draw;
 mod figure;
 mod legend;
+mod map;
 #[cfg(feature = "pictures")]
 mod paint;
 mod panel;
@@ -20,6 +22,7 @@ mod write;
 
 pub use colour::Scheme;
 pub use figure::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel};
+pub use map::{Better, Cell, Lead, Map};
 #[cfg(feature = "pictures")]
 pub use paint::Painter;
 pub(crate) use pen::escape;

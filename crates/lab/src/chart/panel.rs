@@ -1,6 +1,7 @@
 //! One panel: axes, what was published, and the data.
 
 use super::axis::Placed;
+use super::cells;
 use super::figure::{Bars, Body, Line, Mark, Panel};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
 use super::room::{BELOW, LEFT};
@@ -11,25 +12,38 @@ const TICK_Y: f64 = 48.0;
 /// Points of a curve closer together than this many pixels are drawn as the range that they span.
 const FINEST: f64 = 0.5;
 
-struct Frame {
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
 }
 
 impl Frame {
-    fn right(&self) -> f64 {
+    pub(super) fn right(&self) -> f64 {
         self.left + self.width
     }
 
-    fn bottom(&self) -> f64 {
+    pub(super) fn bottom(&self) -> f64 {
         self.top + self.height
     }
 }
 
 pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f64), (width, height): (f64, f64)) {
     let frame = Frame { left, top, width, height };
+    match &panel.body {
+        Body::Map(map) => cells::draw(pen, panel, map, &frame),
+        Body::Lines(_) | Body::Bars { .. } => data(pen, panel, id, &frame),
+    }
+    let style = format!("fill=\"{INK}\" font-weight=\"bold\"");
+    pen.text((frame.left, frame.top - 8.0), Anchor::Start, &style, &panel.title);
+    let middle = frame.left + frame.width / 2.0;
+    pen.text((middle, frame.bottom() + BELOW - 8.0), Anchor::Middle, &format!("fill=\"{INK}\""), &panel.x.label);
+    pen.upwards((frame.left - LEFT + 14.0, frame.top + frame.height / 2.0), &panel.y.label);
+}
+
+/// Curves or bars, and what was published.
+fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
     let marked = panel.marks.iter().filter_map(|mark| match mark {
         Mark::Level { at, .. } => Some(*at),
         Mark::Band { to, .. } => Some(*to),
@@ -41,9 +55,10 @@ pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f
             let highest = |bars: &Bars| bars.spread.iter().map(|spread| spread.1).collect::<Vec<_>>();
             series.iter().flat_map(|bars| bars.heights.iter().copied().chain(highest(bars))).collect()
         }
+        Body::Map(_) => Vec::new(),
     };
     let y = Placed::new(&panel.y, heights.into_iter().chain(marked), (frame.bottom(), frame.top));
-    vertical_axis(pen, panel, &frame, &y);
+    vertical_axis(pen, panel, frame, &y);
     let x = match &panel.body {
         Body::Lines(lines) => {
             let along = lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
@@ -51,30 +66,26 @@ pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f
             let axis = super::Axis { range, ..panel.x.clone() };
             Some(Placed::new(&axis, along, (frame.left, frame.right())))
         }
-        Body::Bars { .. } => None,
+        Body::Bars { .. } | Body::Map(_) => None,
     };
     if let Some(x) = &x {
-        horizontal_axis(pen, &frame, x);
+        horizontal_axis(pen, frame, x);
     }
     pen.enter(id, (frame.left, frame.top), (frame.width, frame.height));
-    panel.marks.iter().for_each(|mark| behind(pen, mark, &frame, x.as_ref(), &y));
+    panel.marks.iter().for_each(|mark| behind(pen, mark, frame, x.as_ref(), &y));
     match (&panel.body, &x) {
         (Body::Lines(lines), Some(x)) => lines.iter().for_each(|line| curve(pen, line, x, &y)),
-        (Body::Bars { groups, series }, _) => bars(pen, series, groups.len(), &frame, &y),
+        (Body::Bars { groups, series }, _) => bars(pen, series, groups.len(), frame, &y),
         (Body::Lines(_), None) => unreachable!("curves have a horizontal axis"),
+        (Body::Map(_), _) => unreachable!("maps are drawn by themselves"),
     }
     pen.leave();
     if let Body::Bars { groups, series } = &panel.body {
-        names_and_heights(pen, groups, series, &frame, &y);
+        names_and_heights(pen, groups, series, frame, &y);
     }
-    panel.marks.iter().for_each(|mark| name(pen, mark, &frame, x.as_ref(), &y));
+    panel.marks.iter().for_each(|mark| name(pen, mark, frame, x.as_ref(), &y));
     pen.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), INK, None);
     pen.line((frame.left, frame.top), (frame.left, frame.bottom()), INK, None);
-    let style = format!("fill=\"{INK}\" font-weight=\"bold\"");
-    pen.text((frame.left, frame.top - 8.0), Anchor::Start, &style, &panel.title);
-    let middle = frame.left + frame.width / 2.0;
-    pen.text((middle, frame.bottom() + BELOW - 8.0), Anchor::Middle, &format!("fill=\"{INK}\""), &panel.x.label);
-    pen.upwards((frame.left - LEFT + 14.0, frame.top + frame.height / 2.0), &panel.y.label);
 }
 
 /// The whole length of the data: time series have no empty end.
@@ -202,7 +213,7 @@ fn names_and_heights(pen: &mut Pen, groups: &[String], series: &[Bars], frame: &
 }
 
 /// Three digits.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 || v == 0.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),

@@ -1,11 +1,12 @@
 //! One chart of those that several seeds gave.
 
 use super::figure::{Bars, Body, Chart, Panel};
+use super::map::Map;
 use crate::interval::Interval;
 
 impl Chart {
-    /// Of the charts of each seed: bars are as high as the median, with the interval around it ([`Bars::spread`]); curves
-    /// are the first seed's.
+    /// Of the charts of each seed: bars are as high as the median, with the interval around it ([`Bars::spread`]), and so
+    /// are the numbers of maps; curves are the first seed's.
     pub(crate) fn over_seeds<'a>(by_seed: impl Iterator<Item = &'a [Chart]>) -> Vec<Chart> {
         let by_seed: Vec<&[Chart]> = by_seed.collect();
         let Some((first, _)) = by_seed.split_first() else { return Vec::new() };
@@ -19,10 +20,14 @@ impl Chart {
 
 fn panel(by_seed: &[&Panel]) -> Panel {
     let first = by_seed[0];
-    let Body::Bars { groups, series } = &first.body else { return first.clone() };
+    let (groups, series) = match &first.body {
+        Body::Lines(_) => return first.clone(),
+        Body::Map(_) => return Panel { body: Body::Map(map(by_seed)), ..first.clone() },
+        Body::Bars { groups, series } => (groups, series),
+    };
     let of = |panel: &'_ &Panel, s: usize, g: usize| match &panel.body {
         Body::Bars { series, .. } => series[s].heights[g],
-        Body::Lines(_) => unreachable!("an experiment draws the same with each seed"),
+        Body::Lines(_) | Body::Map(_) => unreachable!("an experiment draws the same with each seed"),
     };
     let bars = |(s, bars): (usize, &Bars)| {
         let values = |g: usize| by_seed.iter().map(|panel| of(panel, s, g)).collect::<Vec<_>>();
@@ -35,4 +40,12 @@ fn panel(by_seed: &[&Panel]) -> Panel {
     };
     let series = series.iter().enumerate().map(bars).collect();
     Panel { body: Body::Bars { groups: groups.clone(), series }, ..first.clone() }
+}
+
+fn map(by_seed: &[&Panel]) -> Map {
+    let of = |panel: &&'_ Panel| match &panel.body {
+        Body::Map(map) => map.clone(),
+        Body::Lines(_) | Body::Bars { .. } => unreachable!("an experiment draws the same with each seed"),
+    };
+    Map::over_seeds(&by_seed.iter().map(of).collect::<Vec<_>>())
 }

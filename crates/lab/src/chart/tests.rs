@@ -59,3 +59,34 @@ fn bars_of_several_seeds_are_medians_with_whiskers() {
     let lines = |chart: &Chart| chart.svg().matches("<line").count();
     assert!(lines(&drawn[0]) > lines(&one[0]));
 }
+
+#[test]
+fn a_map_names_who_leads_and_draws_a_line_around_it() {
+    let of = |one: f64, other: f64| {
+        let value = |value: f64| Some(crate::Interval::of(&[value]));
+        Cell { values: vec![vec![value(one), value(other)]] }
+    };
+    let map = |first: Cell| Map {
+        contenders: vec![("swan".into(), Scheme::Swan), ("log-raid".into(), Scheme::LogRaid)],
+        scales: vec!["1/64".into()],
+        columns: vec!["25 %".into(), "50 %".into()],
+        rows: vec!["60 %".into()],
+        cells: vec![first, of(1.0, 2.0)],
+        better: Better::Less,
+        border: Scheme::Swan,
+    };
+    let chart = |first| {
+        let panel = Panel::map(Axis::linear("load"), Axis::linear("utilisation"), map(first)).titled("steady");
+        Chart::single("map", "Who leads", panel)
+    };
+    let table = "panel,row,column,lead,swan 1/64,low,high,log-raid 1/64,low,high\n\
+                 steady,60 %,25 %,log-raid,4,4,4,2,2,2\nsteady,60 %,50 %,swan,1,1,1,2,2,2\n";
+    assert_eq!(chart(of(4.0, 2.0)).csv(), table);
+    // With three seeds of which one says otherwise nobody leads.
+    let seeds = [of(4.0, 2.0), of(1.0, 2.0), of(4.0, 2.0)].map(|first| vec![chart(first)]);
+    let over = Chart::over_seeds(seeds.iter().map(Vec::as_slice));
+    assert!(over[0].csv().contains("\"even: swan, log-raid\",4,1,4,2,2,2"), "{}", over[0].csv());
+    // A line between a cell that SWAN leads in and one that it does not, and none between two that it does.
+    let height = format!("width=\"4.0\" height=\"{:.1}\"", 280.0);
+    assert!(chart(of(4.0, 2.0)).svg().contains(&height) && !chart(of(1.0, 2.0)).svg().contains(&height));
+}

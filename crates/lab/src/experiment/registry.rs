@@ -25,6 +25,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &beyond::Qlc,
     &beyond::Utilisation,
     &beyond::Mechanisms,
+    &beyond::Regimes,
 ];
 
 /// The experiment of that id.
