@@ -274,7 +274,7 @@ mod tests {
             durable: 990,
             stripe,
             first_slot: 12,
-            blocks_at: (blocks % 2 == 0).then_some(blocks as u32),
+            blocks_at: (blocks.is_multiple_of(2)).then_some(blocks as u32),
             entries: (0..blocks).map(entry).collect(),
             discards: (0..discards).map(discard).collect(),
         }

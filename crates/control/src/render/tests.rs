@@ -57,6 +57,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         parity_columns: 1,
         segment_bytes: 8 << 20,
         transient_bytes: None,
+        parity_inside: None,
         capacity_bytes: Some(4 << 30),
         live_bytes: Some(80 << 20),
         writes: Some(WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 }),
