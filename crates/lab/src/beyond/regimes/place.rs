@@ -18,8 +18,8 @@ const PAGES: u32 = 256;
 
 /// How often the volume is written over before the clock starts, before measuring begins, and while it goes on.
 const AGING: f64 = 1.0;
-const RAMP: f64 = 0.5;
-const MEASURED: f64 = 1.0;
+const RAMP: f64 = 0.25;
+const MEASURED: f64 = 0.5;
 
 /// Who is compared, in the order of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,14 +205,12 @@ pub(super) fn open() -> Vec<Sheet> {
 
 /// What is drawn of the closed loop.
 pub(super) fn closed() -> Vec<Sheet> {
-    let sheet = |data: u32, reads: u32| {
-        let title = format!("{GROUPS} x {data}+1, {reads} % reads, closed loop");
-        Sheet::new(title, NETWORKS, |utilisation, percent| Place {
-            data,
-            reads,
-            utilisation,
-            load: Load::Closed(percent),
-        })
-    };
-    vec![sheet(2, 30), sheet(2, 70)]
+    let (data, reads) = (2, 30);
+    let title = format!("{GROUPS} x {data}+1, {reads} % reads, closed loop");
+    vec![Sheet::new(title, NETWORKS, |utilisation, percent| Place {
+        data,
+        reads,
+        utilisation,
+        load: Load::Closed(percent),
+    })]
 }
