@@ -65,6 +65,7 @@ mod machine;
 mod media;
 mod model;
 mod net;
+mod parity;
 mod sheet;
 mod state;
 mod world;

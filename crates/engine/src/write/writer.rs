@@ -19,9 +19,9 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
-use crate::write::convert::{Converter, LastCopies};
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
+use crate::write::offload::{LastCopies, Offload};
 use crate::write::page::Page;
 use crate::write::replicate::standing_of;
 use crate::write::stripe::{Closing, Stripe, StripePlace};
@@ -288,7 +288,7 @@ impl Writer {
         let shared = &reactor.shared;
         let seq = reactor.number_stripe(self.lane);
         let (array_tag, session, durable) = (shared.array_tag, shared.session, shared.durable());
-        stripe.is_converted(Converter::of(reactor).rows_of(&stripe));
+        stripe.is_converted(reactor.rows_to_convert(&stripe));
         stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
         shared.segments.note_stripe(stripe.place.seg, seq);
         if self.lane == Lane::Clients {
@@ -309,7 +309,7 @@ impl Writer {
         let stripe = Rc::new(stripe);
         self.in_flight.push_back(stripe.clone());
         let writes = submit_columns(reactor, &stripe);
-        let copies = Converter::of(reactor).last_copies(&stripe);
+        let copies = reactor.send_last_copies(&stripe);
         reactor.rt.spawn(finish_stripe(reactor.clone(), stripe, segment, writes, copies));
     }
 
@@ -497,7 +497,7 @@ async fn finish_stripe(
         reactor.deliver(&stripe, write).await;
     }
     if stripe.converted() > 0 {
-        Converter::of(&reactor).convert(&stripe, copies).await;
+        reactor.convert(&stripe, copies).await;
     }
     let place = stripe.place;
     // Before anybody may clean its segment: what the next opening finds of it in kept memory, it would write there again. An array
