@@ -26,6 +26,7 @@ use crate::reactor::Reactor;
 use crate::write::offload::{LastCopies, Offload};
 use crate::write::replicate::{Replicator, standing_of};
 use crate::write::stripe::Stripe;
+use crate::write::writer::write_parity;
 
 impl Offload for Rc<Reactor> {
     fn converts(&self, group: GroupId, columns: Rotation) -> bool {
@@ -124,7 +125,7 @@ impl<'a> Converter<'a> {
                 None => false,
             };
             if !is_converted {
-                self.reactor.write_parity(stripe, stripe.place.columns.parity_column(p)).await;
+                write_parity(self.reactor, stripe, stripe.place.columns.parity_column(p)).await;
             }
         }
     }

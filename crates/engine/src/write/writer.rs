@@ -515,6 +515,25 @@ async fn finish_stripe(
     reactor.progress.notify();
 }
 
+/// Writes the parity that the member of a column was to compute, and waits until it is there.
+pub(crate) async fn write_parity(reactor: &Reactor, stripe: &Stripe, column: u8) {
+    let (member, state) = reactor.shared.member(stripe.place.group, column);
+    let parity = stripe.parity_of_converted(&reactor.rt, column);
+    let (rows, bytes) = (u64::from(stripe.converted()), parity.len() as u64);
+    count(&reactor.shared.totals.parity_written, rows);
+    count(&reactor.shared.totals.converted_here, rows);
+    let at = reactor.place_of(stripe) + u64::from(stripe.place.header_blocks) * BLOCK as u64;
+    let write = |dev| {
+        let is_taken = reactor.takes_writes_now(state, dev);
+        let ops = is_taken.then(|| reactor.rt.write(dev, at, parity.clone())).into_iter().collect();
+        ColumnWrite { column, member, dev, ops, bytes }
+    };
+    let writes: Vec<ColumnWrite> = state.devices_to_write().map(write).collect();
+    for write in writes {
+        reactor.deliver(stripe, write).await;
+    }
+}
+
 impl Reactor {
     /// Where the columns of a stripe begin on their devices.
     fn place_of(&self, stripe: &Stripe) -> u64 {
@@ -524,25 +543,6 @@ impl Reactor {
     /// Whether a device of a member may be written to now. A successor is no member yet, and in no trouble.
     fn takes_writes_now(&self, state: &MemberShared, dev: DeviceIx) -> bool {
         state.trouble().is_none() || state.known_device() != Some(dev)
-    }
-
-    /// Writes the parity that the member of a column was to compute, and waits until it is there.
-    pub(crate) async fn write_parity(&self, stripe: &Stripe, column: u8) {
-        let (member, state) = self.shared.member(stripe.place.group, column);
-        let parity = stripe.parity_of_converted(&self.rt, column);
-        let (rows, bytes) = (u64::from(stripe.converted()), parity.len() as u64);
-        count(&self.shared.totals.parity_written, rows);
-        count(&self.shared.totals.converted_here, rows);
-        let at = self.place_of(stripe) + u64::from(stripe.place.header_blocks) * BLOCK as u64;
-        let write = |dev| {
-            let is_taken = self.takes_writes_now(state, dev);
-            let ops = is_taken.then(|| self.rt.write(dev, at, parity.clone())).into_iter().collect();
-            ColumnWrite { column, member, dev, ops, bytes }
-        };
-        let writes: Vec<ColumnWrite> = state.devices_to_write().map(write).collect();
-        for write in writes {
-            self.deliver(stripe, write).await;
-        }
     }
 
     /// Waits until a column is on its device. One that the device did not take is owed to it: it is written again when the
