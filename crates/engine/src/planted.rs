@@ -51,10 +51,8 @@ pub enum Bug {
     ReplacedCountsOn,
     /// Answers wait for nothing, whatever the level of their volume.
     AnswersTooEarly,
-    /// Members compute parity, and forget their copies, before the blocks are durable in their places.
-    ConvertedUnflushed,
-    /// Parity that a member failed to compute counts as being there.
-    FailedConversionStands,
+    /// Members compute the parity of chunks of which not all is copied to them.
+    ConvertedUncopied,
 }
 
 #[cfg(debug_assertions)]

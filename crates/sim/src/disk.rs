@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::FaultRates;
 use crate::faults::FaultKind;
 use crate::media::{Content, Media};
+use crate::parity::row_of_parity;
 use crate::sheet::{Contents, Sheet};
 
 /// A device of a [`crate::World`].
@@ -672,19 +673,6 @@ fn part_of(buf: &BufSlice, oob: &Option<BufSlice>, nth: usize) -> Content {
     let Some(oob) = oob else { return Content::of(bytes) };
     let each = oob.len() / (buf.len() / BLOCK);
     Content::with_oob(bytes, &oob.bytes()[nth * each..(nth + 1) * each])
-}
-
-/// The last of so many parities of these.
-pub(crate) fn row_of_parity(operands: &[Vec<u8>], rows: usize) -> Vec<u8> {
-    let len = operands.first().map_or(0, Vec::len);
-    let padded = len.next_multiple_of(cygnus_parity::ALIGNMENT);
-    let operands: Vec<Vec<u8>> = operands.iter().map(|one| [&one[..], &vec![0; padded - len]].concat()).collect();
-    let sources: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
-    let mut parities = vec![vec![0; padded]; rows];
-    cygnus_parity::generate(&sources, &mut parities.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
-    let mut last = parities.pop().expect("there is a row");
-    last.truncate(len);
-    last
 }
 
 fn of_extra(what: Extra) -> Action {

@@ -66,6 +66,7 @@ mod media;
 mod model;
 mod net;
 mod network;
+mod parity;
 mod sheet;
 mod state;
 mod world;

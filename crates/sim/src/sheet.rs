@@ -26,7 +26,7 @@ use std::rc::Rc;
 use cygnus_runtime::{BufPool, BufSlice};
 use cygnus_types::{BLOCK, zeros};
 
-use crate::disk::row_of_parity;
+use crate::parity::row_of_parity;
 
 pub(crate) use contents::Contents;
 use quick::Quick;

@@ -122,8 +122,8 @@ fn copies_that_a_member_was_not_there_for() {
 }
 
 #[test]
-fn parity_that_a_member_failed_to_compute() {
-    is_caught(Bug::FailedConversionStands, Tier::Copies, LONG);
+fn parity_of_copies_that_are_not_there() {
+    is_caught(Bug::ConvertedUncopied, Tier::Copies, SHORT);
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub(crate) mod heat;
 pub(crate) mod kept;
 pub(crate) mod lane;
 pub(crate) mod numbers;
+pub(crate) mod offload;
 pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod replicate;

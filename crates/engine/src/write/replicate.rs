@@ -20,8 +20,8 @@ use crate::care::member::MemberShared;
 use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::write::convert::Converter;
 use crate::write::lane::Lane;
+use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
 use crate::write::transient::Numbers;
 
@@ -238,7 +238,7 @@ impl Replicator {
             let wanted: Vec<_> = members.iter().map(|&member| (member, 1 + behind)).chain([(witness, 1)]).collect();
             self.take(&wanted)
         };
-        let begins = from == 0 && blocks > 0 && Converter::of(&self.reactor).is_possible(group, columns);
+        let begins = from == 0 && blocks > 0 && self.reactor.converts(group, columns);
         let whole = if begins { take(stripe.geometry().slots(stripe.place.rows)) } else { None };
         let has_begun = whole.is_some();
         let (numbers, at) = match whole {

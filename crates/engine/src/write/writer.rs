@@ -19,9 +19,9 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
-use crate::write::convert::{Converter, LastCopies};
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
+use crate::write::offload::{LastCopies, Offload};
 use crate::write::page::Page;
 use crate::write::replicate::standing_of;
 use crate::write::stripe::{Closing, Stripe, StripePlace};
@@ -297,7 +297,7 @@ impl Writer {
         let shared = &reactor.shared;
         let seq = reactor.number_stripe(self.lane);
         let (array_tag, session, durable) = (shared.array_tag, shared.session, shared.durable());
-        stripe.is_converted(Converter::of(reactor).rows_of(&stripe));
+        stripe.is_converted(reactor.rows_to_convert(&stripe));
         stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
         shared.segments.note_stripe(stripe.place.seg, seq);
         if self.lane == Lane::Clients {
@@ -318,7 +318,7 @@ impl Writer {
         let stripe = Rc::new(stripe);
         self.in_flight.push_back(stripe.clone());
         let writes = submit_columns(reactor, &stripe);
-        let copies = Converter::of(reactor).last_copies(&stripe);
+        let copies = reactor.send_last_copies(&stripe);
         reactor.rt.spawn(finish_stripe(reactor.clone(), stripe, segment, writes, copies));
     }
 
@@ -506,7 +506,7 @@ async fn finish_stripe(
         reactor.deliver(&stripe, write).await;
     }
     if stripe.converted() > 0 {
-        Converter::of(&reactor).convert(&stripe, copies).await;
+        reactor.convert(&stripe, copies).await;
     }
     let place = stripe.place;
     // Before anybody may clean its segment: what the next opening finds of it in kept memory, it would write there again. An array
@@ -524,6 +524,25 @@ async fn finish_stripe(
     reactor.progress.notify();
 }
 
+/// Writes the parity that the member of a column was to compute, and waits until it is there.
+pub(crate) async fn write_parity(reactor: &Reactor, stripe: &Stripe, column: u8) {
+    let (member, state) = reactor.shared.member(stripe.place.group, column);
+    let parity = stripe.parity_of_converted(&reactor.rt, column);
+    let (rows, bytes) = (u64::from(stripe.converted()), parity.len() as u64);
+    count(&reactor.shared.totals.parity_written, rows);
+    count(&reactor.shared.totals.converted_here, rows);
+    let at = reactor.place_of(stripe) + u64::from(stripe.place.header_blocks) * BLOCK as u64;
+    let write = |dev| {
+        let is_taken = reactor.takes_writes_now(state, dev);
+        let ops = is_taken.then(|| reactor.rt.write(dev, at, parity.clone())).into_iter().collect();
+        ColumnWrite { column, member, dev, ops, bytes }
+    };
+    let writes: Vec<ColumnWrite> = state.devices_to_write().map(write).collect();
+    for write in writes {
+        reactor.deliver(stripe, write).await;
+    }
+}
+
 impl Reactor {
     /// Where the columns of a stripe begin on their devices.
     fn place_of(&self, stripe: &Stripe) -> u64 {
@@ -533,25 +552,6 @@ impl Reactor {
     /// Whether a device of a member may be written to now. A successor is no member yet, and in no trouble.
     fn takes_writes_now(&self, state: &MemberShared, dev: DeviceIx) -> bool {
         state.trouble().is_none() || state.known_device() != Some(dev)
-    }
-
-    /// Writes the parity that the member of a column was to compute, and waits until it is there.
-    pub(crate) async fn write_parity(&self, stripe: &Stripe, column: u8) {
-        let (member, state) = self.shared.member(stripe.place.group, column);
-        let parity = stripe.parity_of_converted(&self.rt, column);
-        let (rows, bytes) = (u64::from(stripe.converted()), parity.len() as u64);
-        count(&self.shared.totals.parity_written, rows);
-        count(&self.shared.totals.converted_here, rows);
-        let at = self.place_of(stripe) + u64::from(stripe.place.header_blocks) * BLOCK as u64;
-        let write = |dev| {
-            let is_taken = self.takes_writes_now(state, dev);
-            let ops = is_taken.then(|| self.rt.write(dev, at, parity.clone())).into_iter().collect();
-            ColumnWrite { column, member, dev, ops, bytes }
-        };
-        let writes: Vec<ColumnWrite> = state.devices_to_write().map(write).collect();
-        for write in writes {
-            self.deliver(stripe, write).await;
-        }
     }
 
     /// Waits until a column is on its device. One that the device did not take is owed to it: it is written again when the
