@@ -4,16 +4,10 @@
 //! may share a place there; then they count together. What is noted is a guess at how long data will live, and no more: changes that
 //! meet may be lost, and nothing of it is kept when the array closes.
 
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use cygnus_policy::{EPOCH_WRITES, Heat, RANGE_BLOCKS, Streams};
 use cygnus_types::{Lba, VolumeId};
-
-use crate::counters::read;
-use crate::reactor::Reactor;
-use crate::volume_state::VolumeState;
-use crate::write::lane::Lane;
 
 /// Fewest blocks of an epoch: less is written before stripes are closed and counted.
 const SHORTEST_EPOCH: u64 = 256;
@@ -42,7 +36,7 @@ impl HeatTable {
     }
 
     /// Clients have written so many blocks since the array was opened, and volumes hold so many.
-    fn goes_on(&self, written: u64, held: u64) {
+    pub(crate) fn goes_on(&self, written: u64, held: u64) {
         let ends_at = self.ends_at.load(Ordering::Relaxed);
         let next = written + (held / RANGE_BLOCKS * EPOCH_WRITES).max(SHORTEST_EPOCH);
         let ends = written >= ends_at;
@@ -51,44 +45,25 @@ impl HeatTable {
         }
     }
 
-    fn is_hot(&self, volume: VolumeId, lba: Lba) -> bool {
+    pub(crate) fn is_hot(&self, volume: VolumeId, lba: Lba) -> bool {
         let heat = Heat { bits: self.place(volume, lba).load(Ordering::Relaxed) };
         heat.is_hot(self.epoch.load(Ordering::Relaxed))
     }
 
-    fn note(&self, volume: VolumeId, lba: Lba, blocks: u64) {
+    /// Notes what a client has written.
+    pub(crate) fn note(&self, volume: VolumeId, lba: Lba, blocks: u64) {
+        let (mut from, end) = (lba.0, lba.0 + blocks);
+        while from < end {
+            let next = (from / RANGE_BLOCKS + 1) * RANGE_BLOCKS;
+            self.note_range(volume, Lba(from), next.min(end) - from);
+            from = next;
+        }
+    }
+
+    fn note_range(&self, volume: VolumeId, lba: Lba, blocks: u64) {
         let place = self.place(volume, lba);
         let heat = Heat { bits: place.load(Ordering::Relaxed) };
         place.store(heat.written(self.epoch.load(Ordering::Relaxed), blocks).bits, Ordering::Relaxed);
-    }
-}
-
-/// Where a client's write goes: the stream for the heat of its first block's range. While that has no segment it goes to the
-/// other one, which only costs cleaning.
-pub(crate) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Lane {
-    let Some(heat) = &reactor.shared.heat else { return Lane::Clients };
-    let [its, other] = match heat.is_hot(volume.id, lba) {
-        true => [Lane::Hot, Lane::Clients],
-        false => [Lane::Clients, Lane::Hot],
-    };
-    let has_segment = |lane: Lane| reactor.writer(lane).borrow_mut().has_segment(reactor);
-    if has_segment(its) {
-        return its;
-    }
-    reactor.writer(its).borrow_mut().ask(reactor);
-    // Nobody has to give the hot ones any: who waits, waits as a client.
-    if has_segment(other) { other } else { Lane::Clients }
-}
-
-/// Notes what a client has written.
-pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64) {
-    let Some(heat) = &reactor.shared.heat else { return };
-    heat.goes_on(read(&reactor.shared.totals.client_written), reactor.shared.held.blocks());
-    let (mut from, end) = (lba.0, lba.0 + blocks);
-    while from < end {
-        let next = (from / RANGE_BLOCKS + 1) * RANGE_BLOCKS;
-        heat.note(volume.id, Lba(from), next.min(end) - from);
-        from = next;
     }
 }
 
@@ -106,7 +81,7 @@ mod tests {
             // A tenth of the ranges gets half of the writes.
             let range = if rng.chance(1, 2) { rng.below(RANGES / 10) } else { rng.below(RANGES) };
             table.goes_on(written, held);
-            table.note(volume, Lba(range * RANGE_BLOCKS + 3), 1);
+            table.note_range(volume, Lba(range * RANGE_BLOCKS + 3), 1);
         }
         let hot = |ranges: std::ops::Range<u64>| {
             ranges.filter(|range| table.is_hot(volume, Lba(range * RANGE_BLOCKS))).count() as u64

@@ -13,6 +13,7 @@ pub(crate) mod path;
 pub(crate) mod replicate;
 pub(crate) mod residence;
 pub(crate) mod room;
+pub(crate) mod streams;
 pub(crate) mod stripe;
 pub(crate) mod transient;
 pub(crate) mod unflushed;

@@ -13,8 +13,8 @@ use crate::error::VolumeError;
 use crate::lsa::{Publish, region_of};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
-use crate::write::heat;
 use crate::write::lane::Lane;
+use crate::write::streams;
 use crate::write::writer::Appended;
 
 /// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
@@ -34,7 +34,7 @@ impl Reactor {
         if !ready || blocks > BLOCKS_PER_TURN as u64 || shared.clogged() > 0 {
             return None;
         }
-        let mut writer = self.writer(heat::lane_of(self, volume, lba)).borrow_mut();
+        let mut writer = self.writer(streams::lane_of(self, volume, lba)).borrow_mut();
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
                 Appended::Done => {}
@@ -43,7 +43,7 @@ impl Reactor {
             }
         }
         drop(writer);
-        heat::note(self, volume, lba, blocks);
+        streams::note(self, volume, lba, blocks);
         Some(())
     }
 
@@ -89,10 +89,10 @@ impl Reactor {
                 return Err(VolumeError::Clogged { segments });
             }
             if fits && !self.hold.get() {
-                let lane = heat::lane_of(self, volume, lba);
+                let lane = streams::lane_of(self, volume, lba);
                 let appended = self.writer(lane).borrow_mut().append(self, volume, lba, block, publish());
                 if appended != Appended::NoRoom {
-                    heat::note(self, volume, lba, 1);
+                    streams::note(self, volume, lba, 1);
                     return Ok(appended);
                 }
             }
