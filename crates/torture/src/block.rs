@@ -53,9 +53,9 @@ struct LogEntry {
     possible: Vec<Candidate>,
 }
 
-/// What the last FUA write of a block promises.
+/// What a write of a block promises that has ended: nothing from before it is there any more.
 #[derive(Default)]
-struct Fua {
+struct Promise {
     /// When it ended.
     ended: u64,
     /// What the block may have held between its taking effect and its end.
@@ -67,7 +67,10 @@ pub(crate) struct Block {
     in_flight: Vec<InFlight>,
     /// Empty as long as the block never changed: then the one candidate has been there for ever.
     log: Vec<LogEntry>,
-    fua: Fua,
+    /// Of the last FUA write: it outlasts a power cut.
+    fua: Promise,
+    /// Of the last write that was answered: it outlasts a process that is killed, on a volume whose members have it by then.
+    answered: Promise,
 }
 
 impl Default for Block {
@@ -79,7 +82,8 @@ impl Default for Block {
 impl Block {
     fn holding(content: Content) -> Self {
         let candidates = vec![Candidate { content, includes: 0 }];
-        Self { candidates, in_flight: Vec::new(), log: Vec::new(), fua: Fua::default() }
+        let (fua, answered) = Default::default();
+        Self { candidates, in_flight: Vec::new(), log: Vec::new(), fua, answered }
     }
 
     /// Whether another write should wait. Histories grow with the factorial of the writes in flight, and double with
@@ -119,32 +123,34 @@ impl Block {
             }
         }
         if durable {
-            self.fua = Fua { meanwhile: self.held_with(at), ended: now };
+            self.fua = Promise { meanwhile: self.held_with(at, &self.fua), ended: now };
+        }
+        if must_include {
+            self.answered = Promise { meanwhile: self.held_with(at, &self.answered), ended: now };
         }
         self.candidates = after;
         self.in_flight.swap_remove(at);
         self.note(now);
     }
 
-    /// What the block may have held since the write at this index took effect.
-    fn held_with(&self, at: usize) -> Vec<Content> {
+    /// What the block may have held since the write at this index took effect, as far as an earlier one's promise allows.
+    fn held_with(&self, at: usize, earlier: &Promise) -> Vec<Content> {
         let write = &self.in_flight[at];
         let bit = 1 << write.number;
         let entries = self.log.iter().filter(|entry| entry.since >= write.began);
         let including = entries.flat_map(|entry| &entry.possible).filter(|candidate| candidate.includes & bit != 0);
         let mut held = distinct(including.map(|candidate| candidate.content.clone()));
-        // What an earlier FUA write has ruled out stays ruled out.
-        let allowed = self.survivors(0);
+        let allowed = self.survivors(0, earlier);
         held.retain(|content| allowed.contains(content));
         held
     }
 
-    /// What a power cut may leave; `flushed` is the start of the last flush that completed.
-    fn survivors(&self, flushed: u64) -> Vec<Content> {
+    /// What is left where only a promise holds and what a flush has covered; `flushed` is the start of the last one that completed.
+    fn survivors(&self, flushed: u64, promise: &Promise) -> Vec<Content> {
         let mut survivors = self.possible_since(flushed);
-        if flushed < self.fua.ended {
-            let since = self.possible_since(self.fua.ended);
-            survivors.retain(|content| since.contains(content) || self.fua.meanwhile.contains(content));
+        if flushed < promise.ended {
+            let since = self.possible_since(promise.ended);
+            survivors.retain(|content| since.contains(content) || promise.meanwhile.contains(content));
         }
         survivors
     }
@@ -179,10 +185,21 @@ impl Block {
     /// The process was killed, and nothing else: what it had acknowledged is there, and of what was in flight anything. A power
     /// cut that comes before the next flush may leave what one before would have left.
     pub(crate) fn lose_process(&mut self, now: u64) {
-        if self.in_flight.is_empty() {
-            return;
+        if !self.in_flight.is_empty() {
+            self.may_hold(self.possible(), now);
         }
-        self.candidates = self.possible().into_iter().map(|content| Candidate { content, includes: 0 }).collect();
+    }
+
+    /// The same of a process whose memory is gone with it: of what was not answered anything, also where a read has seen it.
+    pub(crate) fn lose_memory(&mut self, flushed: u64, now: u64) {
+        if !self.log.is_empty() {
+            self.may_hold(self.survivors(flushed, &self.answered), now);
+        }
+    }
+
+    /// Nobody writes to it any more, and it holds one of these.
+    fn may_hold(&mut self, contents: Vec<Content>, now: u64) {
+        self.candidates = contents.into_iter().map(|content| Candidate { content, includes: 0 }).collect();
         self.in_flight.clear();
         self.note(now);
     }
@@ -192,7 +209,7 @@ impl Block {
         if self.log.is_empty() {
             return;
         }
-        let survivors = self.survivors(flushed);
+        let survivors = self.survivors(flushed, &self.fua);
         self.candidates = survivors.into_iter().map(|content| Candidate { content, includes: 0 }).collect();
         self.in_flight.clear();
         self.log = vec![LogEntry { since: now, possible: self.candidates.clone() }];
@@ -333,10 +350,10 @@ mod tests {
         written(&mut block, 2, 2);
         written(&mut block, 3, 4);
         block.end(fua, Ending::Done, true, 6);
-        let mut survivors = block.survivors(0);
+        let mut survivors = block.survivors(0, &block.fua);
         survivors.sort_by_key(|content| format!("{content:?}"));
         assert_eq!(survivors, [Content::Whole(1), Content::Whole(2), Content::Whole(3)]);
-        assert_eq!(block.survivors(7).len(), 2, "version 2 was overwritten for certain before that flush");
+        assert_eq!(block.survivors(7, &block.fua).len(), 2, "version 2 was overwritten for certain before that flush");
     }
 
     #[test]
@@ -348,6 +365,26 @@ mod tests {
         let number = block.begin(Change { certain: false, ..part(0..512, 0) }, 3, NO_HORIZON);
         block.end(number, Ending::Done, false, 4);
         assert_eq!(readable(&block, 4).len(), 3);
+    }
+
+    #[test]
+    fn what_was_seen_and_not_answered_may_go_with_the_process() {
+        let seen_and_killed = |kept: bool| {
+            let mut block = Block::default();
+            written(&mut block, 1, 1);
+            written(&mut block, 2, 3);
+            let refused = block.begin(whole(3), 5, NO_HORIZON);
+            block.end(refused, Ending::Failed, false, 6);
+            block.observe(7, |content| *content == Content::Whole(3)).expect("it may have happened");
+            if kept {
+                block.lose_process(8)
+            } else {
+                block.lose_memory(0, 8)
+            }
+            readable(&block, 8)
+        };
+        assert_eq!(seen_and_killed(true), [Content::Whole(3)]);
+        assert_eq!(seen_and_killed(false), [Content::Whole(2), Content::Whole(3)]);
     }
 
     #[test]

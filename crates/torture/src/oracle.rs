@@ -99,8 +99,12 @@ impl Volume {
         self.blocks.entry(number).or_default()
     }
 
-    fn lose_process(&mut self, now: u64) {
-        self.blocks.values_mut().for_each(|block| block.lose_process(now));
+    /// The process is gone; what it had in memory is `kept` or not.
+    fn lose_process(&mut self, now: u64, kept: bool) {
+        let flushed = self.flushed;
+        for block in self.blocks.values_mut() {
+            if kept { block.lose_process(now) } else { block.lose_memory(flushed, now) }
+        }
         self.reads.clear();
     }
 
@@ -404,7 +408,7 @@ impl Oracle {
             let volume = self.volume(number);
             let keeps = kept || volume.level >= Acknowledged::Written;
             if keeps {
-                volume.lose_process(now)
+                volume.lose_process(now, kept)
             } else {
                 volume.lose_power(now)
             }
