@@ -71,7 +71,7 @@ mod tests {
         assert!(!is_hot(with(EPOCH_WRITES, 100)), "all alike");
         assert!(!is_hot(with(2, 100)));
         assert!(is_hot(with(4 * EPOCH_WRITES, 100)) && is_hot(with(1000, 100)), "a count that stops is no less hot");
-        assert!(!is_hot(with(4 * EPOCH_WRITES, 1)), "it takes a while");
+        assert!(!is_hot(with(3 * EPOCH_WRITES, 1)) && is_hot(with(3 * EPOCH_WRITES, 100)), "it takes a while");
     }
 
     #[test]

@@ -227,8 +227,8 @@ fn a_device_says_what_it_lacks() {
         (plain, flash),
         (deaf, Capabilities { trim: false, ..flash }),
         (hard, Capabilities { class: DeviceClass::Disk, ..flash }),
-        // It keeps no contents to compute anything from.
-        (blank, flash),
+        // What it computes is as blank as the rest.
+        (blank, Capabilities { convert: true, ..flash }),
     ];
     for ((world, disk), wanted) in all {
         run(&world, disk, async |rt| {
@@ -238,10 +238,12 @@ fn a_device_says_what_it_lacks() {
             let conversion = Conversion { source: 0, destination: 8 * B, chunk: B, chunks: 2, row: 0 };
             let page = rt.alloc(BLOCK);
             let mut lacked = vec![
-                Extra::Convert(conversion),
                 Extra::ReadOob { offset: 0, blocks: 1, into: page.slice(0..8) },
                 Extra::WriteOob { offset: 0, buf: page.full(), oob: page.slice(0..8) },
             ];
+            if !found.convert {
+                lacked.push(Extra::Convert(conversion));
+            }
             if found.zones.is_none() {
                 lacked.extend([Extra::Report { zone: 0 }, Extra::Reset { zone: 0 }]);
                 lacked.push(Extra::Append { zone: 0, buf: page.full() });
