@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::outfile;
 use crate::output::Output;
 use cygnus_fabric::Topology;
+use cygnus_types::counted;
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -49,10 +50,11 @@ pub(super) fn run(args: &FabricArgs, output: Output) -> Result<(), Failure> {
     };
     output.answer(&answer, |_| {
         let Answer { name, queue, switches, links, modules, clusters } = &answer;
+        let switches = counted(*switches, "switch").or("switches");
+        let [clusters, modules] = [counted(clusters.len(), "cluster"), counted(*modules, "module")];
+        let links = counted(*links, "link");
         format!(
-            "{name}: {switches} switches, {} clusters, {modules} modules, {links} links; the root complex takes {queue} requests \
-             at a time.\n",
-            clusters.len()
+            "{name}: {switches}, {clusters}, {modules}, {links}; the root complex takes {queue} requests at a time.\n"
         )
     })
 }
