@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct MemberCounters {
     /// Bytes, as the engine caused them.
     pub written: AtomicU64,
-    pub read: AtomicU64,
     pub cleaning_read: AtomicU64,
     pub scrub_read: AtomicU64,
+    /// Of what [`ReadTallies`](crate::read::tally::ReadTallies) has of the member: what its number's earlier holder did.
+    pub read_before: AtomicU64,
     pub trimmed: AtomicU64,
     /// Reads, and writes or flushes, that it answered with an error.
     pub read_errors: AtomicU64,
@@ -24,12 +25,13 @@ pub(crate) struct MemberCounters {
 }
 
 impl MemberCounters {
-    /// Nothing was done and nothing went wrong.
-    pub(crate) fn forget(&self) {
-        let Self { written, read, cleaning_read, scrub_read, trimmed, .. } = self;
-        for counter in [written, read, cleaning_read, scrub_read, trimmed] {
+    /// Nothing was done and nothing went wrong. Clients had read so many bytes before.
+    pub(crate) fn forget(&self, had_read: u64) {
+        let Self { written, cleaning_read, scrub_read, trimmed, .. } = self;
+        for counter in [written, cleaning_read, scrub_read, trimmed] {
             counter.store(0, Ordering::Relaxed);
         }
+        self.read_before.store(had_read, Ordering::Relaxed);
         self.forget_errors();
     }
 
@@ -46,7 +48,6 @@ impl MemberCounters {
 #[derive(Default)]
 pub(crate) struct Totals {
     pub client_written: AtomicU64,
-    pub user_read: AtomicU64,
     pub relocated: AtomicU64,
     pub checkpoint_written: AtomicU64,
     pub parity_written: AtomicU64,

@@ -13,12 +13,12 @@ use cygnus_types::{GroupId, MemberIx, SegmentId, VolumeId};
 
 use crate::care::member::MemberShared;
 use crate::care::suspension::Suspension;
-use crate::clean::throttle::Latencies;
 use crate::counters::Totals;
 use crate::durable::flush_numbers::FlushNumbers;
 use crate::fault::Fault;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
+use crate::read::tally::ReadTallies;
 use crate::space::grown::Grown;
 use crate::space::held::Held;
 use crate::space::newest::NewestLayout;
@@ -30,19 +30,14 @@ use crate::write::heat::HeatTable;
 use crate::write::kept::Kept;
 use crate::write::numbers::StripeNumbers;
 
-/// One read in the upper half of [`GroupShared::reads`].
-const ONE_BEGUN: u64 = 1 << 32;
-
 /// An R-group as the reactors see it.
 pub(crate) struct GroupShared {
     state: AtomicU8,
-    /// Reads of clients, for cleaning yields to them: those under way in the low half, all that were begun in the high one.
-    reads: AtomicU64,
 }
 
 impl GroupShared {
     fn new(state: GroupState) -> Self {
-        Self { state: AtomicU8::new(state as u8), reads: AtomicU64::new(0) }
+        Self { state: AtomicU8::new(state as u8) }
     }
 }
 
@@ -79,8 +74,8 @@ pub(crate) struct Shared {
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
     pub since_checkpoint: AtomicU64,
-    /// How long clients waited for devices lately.
-    pub latencies: Latencies,
+    /// What clients' reads count, by reactor.
+    pub reads: ReadTallies,
     groups: Grown<GroupShared>,
     /// Damaged segments that keep all that could give writers room; 0 while there is room.
     clogged: AtomicU32,
@@ -139,7 +134,7 @@ impl Shared {
             heat: HeatTable::new(parts.policies.streams, parts.usable),
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
-            latencies: Latencies::new(),
+            reads: ReadTallies::new(parts.reactors),
             groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
             clogged: AtomicU32::new(0),
             suspension: Suspension::new(),
@@ -214,7 +209,9 @@ impl Shared {
         for (column, device) in (0..).zip(devices) {
             let ix = layout.member(group, column).index();
             match ix < self.members.len() {
-                true => self.members[ix].begin_anew(device, segments, durable),
+                true => {
+                    self.members[ix].begin_anew(device, segments, durable, self.reads.bytes_from(MemberIx(ix as u16)))
+                }
                 false => {
                     self.members.push(MemberShared::new(ix, Some(device), segments, durable, MemberErrors::default()))
                 }
@@ -282,24 +279,6 @@ impl Shared {
 
     pub(crate) fn set_durable(&self, below: u64) {
         self.durable.fetch_max(below, Ordering::AcqRel);
-    }
-
-    pub(crate) fn read_begins(&self, group: GroupId) {
-        self.groups[group.index()].reads.fetch_add(ONE_BEGUN + 1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn read_ends(&self, group: GroupId) {
-        self.groups[group.index()].reads.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Reads of clients under way in a group.
-    pub(crate) fn reads(&self, group: GroupId) -> u32 {
-        self.groups[group.index()].reads.load(Ordering::Relaxed) as u32
-    }
-
-    /// Reads of clients begun in a group; wraps around.
-    pub(crate) fn reads_begun(&self, group: GroupId) -> u32 {
-        (self.groups[group.index()].reads.load(Ordering::Relaxed) / ONE_BEGUN) as u32
     }
 
     /// The member that holds a column of a group.

@@ -307,7 +307,7 @@ impl<'a> Overview<'a> {
         let t = &self.reactor.shared.totals;
         Traffic {
             client_written: read(&t.client_written),
-            user_read: read(&t.user_read),
+            user_read: self.reactor.shared.reads.blocks(),
             relocated: read(&t.relocated),
             checkpoint_written: read(&t.checkpoint_written),
             parity_written: read(&t.parity_written),
@@ -448,7 +448,7 @@ impl<'a> Overview<'a> {
             },
             capabilities: self.reactor.device_in_service(member).map(|dev| self.reactor.rt.capabilities(dev)),
             written: read(&state.counters.written),
-            read: read(&state.counters.read),
+            read: self.reactor.shared.reads.bytes_from(member).saturating_sub(read(&state.counters.read_before)),
             cleaning_read: read(&state.counters.cleaning_read),
             scrub_read: read(&state.counters.scrub_read),
             trimmed: read(&state.counters.trimmed),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cygnus_engine::{Array, ArrayStatus, BlockLocation};
 use cygnus_runtime::Rng;
 use cygnus_sim::{DiskId, World};
-use cygnus_types::{BLOCK, Lba};
+use cygnus_types::{BLOCK, GroupId, Lba};
 
 use crate::array::mapped_blocks;
 use crate::journal;
@@ -26,11 +26,20 @@ pub(crate) struct Truth {
     ruined: Rc<RefCell<BTreeSet<(String, u64, u32)>>>,
     /// Members that got what they hold, or part of it, from the others.
     filled: Rc<RefCell<BTreeSet<usize>>>,
+    /// Rows of which columns were spoiled.
+    spoiled: Rc<RefCell<Vec<SpoiledRow>>>,
+}
+
+/// A row of which columns were spoiled, and the devices that held it then.
+struct SpoiledRow {
+    group: GroupId,
+    offset: u64,
+    devices: Vec<usize>,
 }
 
 impl Truth {
     pub(crate) fn new(world: World, disks: Vec<DiskId>, width: usize) -> Self {
-        Self { world, disks, width, ruined: Rc::default(), filled: Rc::default() }
+        Self { world, disks, width, ruined: Rc::default(), filled: Rc::default(), spoiled: Rc::default() }
     }
 
     /// Where a row is beyond redundancy when a device is filled, that gets something, and something wrong.
@@ -67,7 +76,10 @@ impl Truth {
         let row = self.row(&at);
         let is_filled = device_of(&status.members[row[0]].name).is_some_and(|n| self.filled.borrow().contains(&n));
         let own = broken(&row[0]) || (is_filled && !at.intact);
-        let gone = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
+        let broken = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
+        let later = row[1..].iter().filter(|&&member| self.is_filled_after_spoiling(&status, &at, member)).count();
+        // Had they not enough to be filled from, those that came later hold something else.
+        let gone = if broken + later > at.protection.losses() { broken + later } else { broken };
         match own && gone > at.protection.losses() {
             true => Ok(()),
             false => Err(format!(
@@ -78,6 +90,17 @@ impl Truth {
                 at.protection.losses()
             )),
         }
+    }
+
+    /// Whether a sound device of a block's row was filled after other columns of the row had been spoiled.
+    fn is_filled_after_spoiling(&self, status: &ArrayStatus, at: &BlockLocation, member: usize) -> bool {
+        let Some(device) = device_of(&status.members[member].name) else { return false };
+        let is_later =
+            |row: &SpoiledRow| (row.group, row.offset) == (at.group, at.offset) && !row.devices.contains(&device);
+        status.members[member].is_online()
+            && self.is_sound(status, member, at.offset)
+            && self.filled.borrow().contains(&device)
+            && self.spoiled.borrow().iter().any(is_later)
     }
 
     /// Whether a block could not be had any more without these devices.
@@ -126,6 +149,8 @@ impl Truth {
             return;
         }
         let status = array.status();
+        let devices = self.row(&at).iter().filter_map(|&member| device_of(&status.members[member].name)).collect();
+        self.spoiled.borrow_mut().push(SpoiledRow { group: at.group, offset: at.offset, devices });
         for member in ruined {
             let Some(disk) = device_of(&status.members[member].name).map(|n| self.disks[n]) else { continue };
             if rng.chance(1, 2) {

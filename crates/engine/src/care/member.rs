@@ -126,7 +126,7 @@ impl MemberShared {
 
     /// Another group has got the number of the one that this member left with, and this device the member's number: as
     /// if it were new. Nobody looks at it any more.
-    pub(crate) fn begin_anew(&self, device: &DeviceInfo, segments: u32, had_below: u64) {
+    pub(crate) fn begin_anew(&self, device: &DeviceInfo, segments: u32, had_below: u64, had_read: u64) {
         assert!(self.known_device().is_none() && self.successor().is_none(), "its group has left");
         self.make_room(segments);
         self.forget_whole();
@@ -137,7 +137,7 @@ impl MemberShared {
         self.awaited.store(false, Ordering::Release);
         self.left_at.store(had_below, Ordering::Release);
         self.dirty.store(false, Ordering::Release);
-        self.counters.forget();
+        self.counters.forget(had_read);
         *self.past.lock().expect("no holder panics") = MemberErrors::default();
         self.device.store(device.ix.0.into(), Ordering::Release);
         assert!(

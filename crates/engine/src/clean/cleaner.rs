@@ -83,6 +83,7 @@ impl Cleaner {
             match self.choice.choose_victims() {
                 Some(chosen) if chosen.victims.is_empty() => self.evacuator.end_evacuation(chosen.group).await,
                 Some(chosen) => {
+                    home.space.borrow_mut().only_checkpoint = false;
                     let group = chosen.group;
                     let beside = self.choice.choose_victims_beside(group);
                     self.clean_together(chosen, beside).await;
@@ -101,6 +102,7 @@ impl Cleaner {
                 None if home.space.borrow().is_starving() => {
                     if self.blocked_by_discards() {
                         self.checkpointer.start_checkpoint_at_once();
+                        self.leave_all_to_checkpoint();
                     }
                     self.gave_nothing();
                     let nap = self.reactor.rt.sleep(LOOK_AGAIN);
@@ -154,6 +156,14 @@ impl Cleaner {
     fn blocked_by_discards(&self) -> bool {
         let table = &self.reactor.shared.segments;
         table.all().any(|seg| table.state(seg) == SegState::Sealed && !Emptied::of(&self.reactor).may_clean(seg))
+    }
+
+    /// Nothing can be moved before a checkpoint covers the discards: it gets what is kept for moving.
+    fn leave_all_to_checkpoint(&self) {
+        let home = self.reactor.home();
+        if !std::mem::replace(&mut home.space.borrow_mut().only_checkpoint, true) {
+            home.space_changed.notify();
+        }
     }
 
     /// Starts a checkpoint if it gives room: segments with discards that none covers yet stay, although nothing else may be in

@@ -47,13 +47,13 @@ impl<'a> Haste<'a> {
 
     /// From 0 to 1: as fast as it can go, since time is short or nobody minds.
     fn haste(&self, group: GroupId) -> f64 {
-        let is_read = self.clients(group).read || self.reactor.shared.reads(group) > 0;
+        let is_read = self.clients(group).read || self.reactor.shared.reads.under_way(group) > 0;
         if is_read { self.reactor.home().space.borrow().haste(&self.reactor.shared) } else { 1.0 }
     }
 
     fn clients(&self, group: GroupId) -> Clients {
         let (reads_begun, written) =
-            (self.reactor.shared.reads_begun(group), read(&self.reactor.shared.totals.client_written));
+            (self.reactor.shared.reads.begun(group), read(&self.reactor.shared.totals.client_written));
         self.reactor.home().cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), reads_begun, written)
     }
 
@@ -67,7 +67,7 @@ impl<'a> Haste<'a> {
     /// Waits while clients read from the group, unless writers wait for space.
     pub(crate) async fn give_way_to_reads(&self, group: GroupId) {
         let begun = self.reactor.rt.now();
-        while self.reactor.shared.reads(group) > 0
+        while self.reactor.shared.reads.under_way(group) > 0
             && self.reactor.home().space.borrow().starving == 0
             && self.reactor.shared.admission.delay() == 0
             && self.reactor.rt.now().since(begun) < LONGEST_YIELD

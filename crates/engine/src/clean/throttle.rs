@@ -1,50 +1,36 @@
 //! The pace of background work: measures what clients wait for, and delays the work as the policy has it.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::cell::{Cell, RefCell};
 
 use cygnus_policy::Throttle;
 use cygnus_runtime::Runtime;
 use cygnus_types::Nanos;
+
+use crate::read::tally::ReadTallies;
 
 /// How often the pace is decided on.
 const INTERVAL: Nanos = Nanos::millis(100);
 /// Fewer requests than this in an interval say nothing of the one in a hundred.
 const FEW: u32 = 8;
 /// Steps of latency: four for each doubling, up to 2^40 ns.
-const STEPS: usize = 4 * 40;
+pub(crate) const STEPS: usize = 4 * 40;
 
-/// How long clients waited for devices, over all reactors, since somebody last looked.
-pub(crate) struct Latencies([AtomicU32; STEPS]);
-
-impl Latencies {
-    pub(crate) fn new() -> Self {
-        Self([const { AtomicU32::new(0) }; STEPS])
-    }
-
-    #[inline]
-    pub(crate) fn note(&self, waited: Nanos) {
-        self.0[step_of(waited)].fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The 99th percentile since the last call; `None` if there were too few to tell.
-    fn take_p99(&self) -> Option<Nanos> {
-        let counts = self.0.each_ref().map(|count| count.swap(0, Ordering::Relaxed));
-        let all: u32 = counts.iter().sum();
-        let mut left = all / 100;
-        let (step, _) = counts.iter().enumerate().rev().find(|&(_, &count)| match left.checked_sub(count) {
-            Some(rest) => {
-                left = rest;
-                false
-            }
-            None => true,
-        })?;
-        (all >= FEW).then(|| end_of(step))
-    }
+/// The 99th percentile of what was counted; `None` if there was too little to tell.
+fn p99(counts: &[u32; STEPS]) -> Option<Nanos> {
+    let all: u32 = counts.iter().sum();
+    let mut left = all / 100;
+    let (step, _) = counts.iter().enumerate().rev().find(|&(_, &count)| match left.checked_sub(count) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    })?;
+    (all >= FEW).then(|| end_of(step))
 }
 
 /// The two bits below the highest one choose among the four steps of a doubling.
-fn step_of(waited: Nanos) -> usize {
+pub(crate) fn step_of(waited: Nanos) -> usize {
     let ns = waited.0.max(4);
     let doubling = ns.ilog2();
     let quarter = (ns >> (doubling - 2)) & 3;
@@ -57,7 +43,6 @@ fn end_of(step: usize) -> Nanos {
 }
 
 /// What the home reactor keeps of it.
-#[derive(Default)]
 pub(crate) struct ThrottleState {
     since: Cell<Nanos>,
     done: Cell<u64>,
@@ -65,16 +50,25 @@ pub(crate) struct ThrottleState {
     rate: Cell<Option<u64>>,
     /// When the next piece may begin.
     next: Cell<Nanos>,
+    /// The tallies' counts of waits when it was last decided on.
+    seen: RefCell<[u32; STEPS]>,
+}
+
+impl Default for ThrottleState {
+    fn default() -> Self {
+        let (since, done, rate, next) = Default::default();
+        Self { since, done, rate, next, seen: RefCell::new([0; STEPS]) }
+    }
 }
 
 impl ThrottleState {
     /// Waits until so many more bytes may be dealt with.
-    pub(crate) async fn wait(&self, rt: &Runtime, rule: Throttle, latencies: &Latencies, bytes: u64) {
+    pub(crate) async fn wait(&self, rt: &Runtime, rule: Throttle, reads: &ReadTallies, bytes: u64) {
         let now = rt.now();
         let span = now.since(self.since.get());
         if span >= INTERVAL {
             let done = (self.done.replace(0) as f64 / span.as_secs_f64()) as u64;
-            self.rate.set(rule.next(self.rate.get(), done, latencies.take_p99()));
+            self.rate.set(rule.next(self.rate.get(), done, self.p99_since(reads.waited())));
             self.since.set(now);
         }
         self.done.set(self.done.get() + bytes);
@@ -84,6 +78,12 @@ impl ThrottleState {
         if begin > now {
             rt.sleep(begin.since(now)).await;
         }
+    }
+
+    /// The 99th percentile of what was counted since the last call.
+    fn p99_since(&self, now: [u32; STEPS]) -> Option<Nanos> {
+        let before = self.seen.replace(now);
+        p99(&std::array::from_fn(|step| now[step].wrapping_sub(before[step])))
     }
 }
 
@@ -101,16 +101,17 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_may_be_slow() {
-        let latencies = Latencies::new();
+        let (tallies, throttle) = (ReadTallies::new(1), ThrottleState::default());
+        let tally = tallies.of(0);
         for _ in 0..99 {
-            latencies.note(Nanos::micros(100));
+            tally.waited(Nanos::micros(100));
         }
-        latencies.note(Nanos::millis(50));
-        assert!(latencies.take_p99().is_some_and(|p99| p99 < Nanos::micros(130)));
-        assert_eq!(latencies.take_p99(), None, "they are forgotten");
+        tally.waited(Nanos::millis(50));
+        assert!(throttle.p99_since(tallies.waited()).is_some_and(|p99| p99 < Nanos::micros(130)));
+        assert_eq!(throttle.p99_since(tallies.waited()), None, "they are forgotten");
         for _ in 0..20 {
-            latencies.note(Nanos::millis(50));
+            tally.waited(Nanos::millis(50));
         }
-        assert!(latencies.take_p99().is_some_and(|p99| p99 > Nanos::millis(50)));
+        assert!(throttle.p99_since(tallies.waited()).is_some_and(|p99| p99 > Nanos::millis(50)));
     }
 }

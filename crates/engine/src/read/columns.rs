@@ -1,5 +1,7 @@
 //! The columns of a stripe together: what is missing is computed, what is wrong is put right.
 
+use std::ops::Range;
+
 use cygnus_format::{Entry, Kind, StripeCommon};
 use cygnus_parity as parity;
 use cygnus_runtime::Buf;
@@ -57,17 +59,19 @@ impl<'a> Columns<'a> {
 
     /// Whether the parity columns at hand are what the data columns give.
     pub(crate) fn parity_matches(&self) -> bool {
-        let Some(data) = (0..self.k()).map(|l| self.column(l)).collect::<Option<Vec<_>>>() else {
-            return self.common.rows == 0;
-        };
-        let bytes = self.common.rows as usize * BLOCK;
-        let mut expected = vec![vec![0; bytes]; self.read.len() - self.k()];
+        self.common.rows == 0 || self.rows_match(0..self.common.rows)
+    }
+
+    /// The same of some rows.
+    pub(crate) fn rows_match(&self, rows: Range<u32>) -> bool {
+        let range = rows.start as usize * BLOCK..rows.end as usize * BLOCK;
+        let part = |logical| self.column(logical).map(|column| &column[range.clone()]);
+        let Some(data) = (0..self.k()).map(part).collect::<Option<Vec<_>>>() else { return false };
+        let mut expected = vec![vec![0; range.len()]; self.read.len() - self.k()];
         let mut views: Vec<&mut [u8]> = expected.iter_mut().map(Vec::as_mut_slice).collect();
         parity::generate(&data, &mut views);
-        expected.iter().zip(&self.read[self.k()..]).all(|(want, have)| match have {
-            Some(have) => have.bytes() == &want[..],
-            None => true,
-        })
+        let here = |logical: usize| self.read[logical].as_ref().map(|column| &column.bytes()[range.clone()]);
+        (self.k()..).zip(&expected).all(|(logical, want)| here(logical).is_none_or(|have| have == want))
     }
 
     fn logical(&self, physical: u8) -> usize {

@@ -7,3 +7,4 @@ pub(crate) mod path;
 pub(crate) mod reconstruct;
 pub(crate) mod scan;
 pub(crate) mod slow;
+pub(crate) mod tally;

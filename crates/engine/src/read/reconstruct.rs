@@ -7,7 +7,6 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, MemberIx};
 
-use crate::counters::count;
 use crate::reactor::Reactor;
 
 /// The other columns of some rows, on their way.
@@ -73,7 +72,7 @@ impl Reactor {
                     return None;
                 }
                 let buf = self.rt.alloc(blocks * BLOCK);
-                count(&self.shared.members[member.index()].counters.read, (blocks * BLOCK) as u64);
+                self.tally().read_from(member, blocks * BLOCK);
                 let op = self.rt.read(dev, offset, buf.full());
                 Some((buf, op))
             })
@@ -155,14 +154,14 @@ pub(crate) struct ReadMark(Rc<Reactor>, GroupId);
 
 impl ReadMark {
     pub(crate) fn new(reactor: &Rc<Reactor>, group: GroupId) -> Self {
-        reactor.shared.read_begins(group);
+        reactor.tally().begins(group);
         Self(reactor.clone(), group)
     }
 }
 
 impl Drop for ReadMark {
     fn drop(&mut self) {
-        self.0.shared.read_ends(self.1);
+        self.0.tally().ends(self.1);
     }
 }
 

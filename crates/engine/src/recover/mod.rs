@@ -9,6 +9,7 @@ pub(crate) mod load;
 pub(crate) mod lost;
 pub(crate) mod made_good;
 pub(crate) mod open;
+pub(crate) mod origins;
 pub(crate) mod readmit;
 pub(crate) mod remains;
 pub(crate) mod replay;

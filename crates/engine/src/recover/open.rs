@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid};
+use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid, counted};
 
 use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
@@ -31,6 +31,7 @@ use crate::recover::give_up::GivingUp;
 use crate::recover::gone::{LostBlocks, Readmitted};
 use crate::recover::load::Loader;
 use crate::recover::lost;
+use crate::recover::origins::Origins;
 use crate::recover::readmit::Readmitter;
 use crate::recover::remains::{Restored, Restorer};
 use crate::recover::replay::{Replayed, Replayer, Rescue};
@@ -212,7 +213,8 @@ pub(crate) async fn open(
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
         reactor.rt.spawn(Cleaner::of(&reactor).run());
-        let finished = finish_recovery(&reactor, covered, std::mem::take(&mut replayed.rescues), &mut steps).await;
+        let rescues = std::mem::take(&mut replayed.rescues);
+        let finished = finish_recovery(&reactor, covered, rescues, given_up.len() > 0, &mut steps).await;
         reactor.home().stop.set(finished.is_err());
         finished.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         if gave_up {
@@ -573,29 +575,43 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
     Ok(())
 }
 
-/// Writes anew what torn stripes held, and takes a checkpoint, so that no later recovery meets those stripes again.
+/// Writes anew what torn stripes held, and takes a checkpoint, so that no later recovery meets those stripes again. Where
+/// segments with lost blocks are kept until then nothing can be cleaned: what the checkpoint needs is left to it.
 async fn finish_recovery(
     reactor: &Rc<Reactor>,
     covered: bool,
     mut rescues: Vec<Rescue>,
+    keeps_lost: bool,
     steps: &mut Steps<'_>,
 ) -> Result<(), ArrayError> {
     if covered {
         return Ok(());
     }
     let _step = reactor.shared.during("open: rescue");
-    let mut count = 0;
+    let (mut count, mut stay, mut origins) = (0, 0, Origins::of(reactor));
     // Segment by segment: where space is short, the segments done with make room for the others.
     rescues.sort_by_key(|rescue| rescue.from);
     for rescue in rescues {
         let from = rescue.from;
-        if !is_where_it_was(reactor, &rescue).await {
-            rewrite(reactor, rescue).await?;
-            count += 1;
+        if !origins.have(&rescue).await {
+            let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
+            if is_short && origins.keep_where_found(&rescue).await {
+                stay += 1;
+            } else {
+                rewrite(reactor, rescue).await?;
+                count += 1;
+            }
         }
         reactor.shared.segments.drop_rescue(from);
     }
     steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
+    if stay > 0 {
+        reactor.shared.log(format!(
+            "open: by force: there is no room to write {} of torn stripes anew: without redundancy until cleaning or a scrub moves \
+             what is there",
+            counted(stay, "block")
+        ));
+    }
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
@@ -603,22 +619,6 @@ async fn finish_recovery(
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())
-}
-
-/// Whether a block that cleaning had moved into a torn stripe is as it was in the place that the map still shows. Then the
-/// copy is given up. Cleaning goes on until hardly any segment is free, so there may be no room to write its copies anew.
-async fn is_where_it_was(reactor: &Rc<Reactor>, rescue: &Rescue) -> bool {
-    let Some(volume) = reactor.shared.volume(rescue.volume).filter(|_| rescue.moved) else { return false };
-    let _look = reactor.looks.begin();
-    let current = volume.controller.locate(rescue.lba);
-    let Some(place) = Some(current).filter(|at| at.is_mapped()).and_then(|at| reactor.shared.layout.locate(at.pba()))
-    else {
-        return false;
-    };
-    let block = reactor.rt.alloc(BLOCK).full();
-    let is_it = || block.bytes() == &rescue.data[..];
-    reactor.read_column(&place, current, &block).await.is_ok() && is_it()
-        || reactor.rebuild_block(&place, current, &block).await && is_it()
 }
 
 async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError> {

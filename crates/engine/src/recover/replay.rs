@@ -42,6 +42,8 @@ const BLOCKS_PER_SETTLING: usize = 1 << 12;
 pub(crate) struct Rescue {
     /// Where it was found.
     pub from: SegIx,
+    /// The same to the block, unless that lies only in a copy beside its stripe.
+    pub at: MapEntry,
     pub volume: VolumeId,
     pub lba: Lba,
     pub seq: u64,
@@ -417,7 +419,7 @@ impl Replayer {
             let from = self.reactor.shared.segments.of(newest.entry.pba());
             self.reactor.shared.segments.add_rescue(from);
             let (seq, moved) = (newest.seq, newest.moved);
-            result.rescues.push(Rescue { from, volume: volume.id, lba, seq, moved, data });
+            result.rescues.push(Rescue { from, at: newest.entry, volume: volume.id, lba, seq, moved, data });
             let before = candidates.split_last().expect("as above").1;
             if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
                 self.reactor.shared.controllers.replay_write(&volume.controller, lba, safe.entry);

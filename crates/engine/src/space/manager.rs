@@ -49,6 +49,8 @@ pub(crate) struct Space {
     pub starving: u32,
     /// Damaged segments keep all that could give writers room: only discards get any.
     pub clogged: bool,
+    /// Writers wait, and nothing can be cleaned before a checkpoint is taken.
+    pub only_checkpoint: bool,
 }
 
 /// Segments that a checkpoint of `mapped` blocks may need, one to spare for a stripe or a segment ended early.
@@ -109,6 +111,7 @@ impl Space {
             next_segment_seq,
             starving: 0,
             clogged: false,
+            only_checkpoint: false,
         };
         let all = shared.segments.all();
         all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
@@ -137,6 +140,12 @@ impl Space {
     pub(crate) fn free_for_relocation(&self, shared: &Shared) -> u32 {
         let kept = for_discards(shared) + if shared.segments.any_is_damaged() { next_checkpoint(shared) } else { 0 };
         self.free_in_all().saturating_sub(kept)
+    }
+
+    /// Whether hardly more is free than the next checkpoint needs, and moving one victim.
+    pub(crate) fn is_down_to_checkpoint(&self, shared: &Shared) -> bool {
+        let checkpoint = checkpoint_segments(&shared.layout, &shared.protections, shared.held.blocks());
+        u64::from(self.free_in_all()) <= checkpoint + u64::from(shared.policies.relocation_reserve)
     }
 
     /// Free segments that writers may not take.
@@ -390,7 +399,7 @@ impl Space {
             // The last checkpoint is taken when nothing is relocated any more.
             Lane::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
             Lane::Meta => match self.for_meta(shared) {
-                None if shared.segments.any_is_damaged() => self.emptiest(shared, 0)?,
+                None if shared.segments.any_is_damaged() || self.only_checkpoint => self.emptiest(shared, 0)?,
                 group => group?,
             },
         };

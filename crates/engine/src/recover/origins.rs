@@ -1,0 +1,98 @@
+//! Where blocks came from that cleaning had moved into torn stripes. A block that is still safe there need not be written anew:
+//! cleaning goes on until hardly any segment is free, so there may be no room for that.
+//!
+//! The segment that it came from may have been given back before the crash, though, and trimmed in part: the stripe that the block
+//! was moved to may have been durable, and look torn now because a device cannot read its header any more. A block that a trim has
+//! happened to leave is not safe. So enough columns have to have the headers that lead to it, and its row has to be as it was.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cygnus_format::{Place, StripeCommon};
+use cygnus_types::{BLOCK, GroupId, SegmentId};
+
+use crate::reactor::Reactor;
+use crate::read::columns::Columns;
+use crate::read::scan::{FoundStripe, Scanner};
+use crate::recover::replay::Rescue;
+use crate::recover::tail::StripeReader;
+use crate::space::segments::SegIx;
+
+/// See the module's text.
+pub(crate) struct Origins<'a> {
+    reactor: &'a Rc<Reactor>,
+    /// The stripes that headers lead to, in segments that were looked at.
+    segments: BTreeMap<SegIx, Vec<StripeCommon>>,
+}
+
+impl<'a> Origins<'a> {
+    pub(crate) fn of(reactor: &'a Rc<Reactor>) -> Self {
+        Self { reactor, segments: BTreeMap::new() }
+    }
+
+    /// Whether a block that was found in a torn stripe is safe in the place that the map still shows.
+    pub(crate) async fn have(&mut self, rescue: &Rescue) -> bool {
+        let Some(volume) = self.reactor.shared.volume(rescue.volume).filter(|_| rescue.moved) else { return false };
+        let _look = self.reactor.looks.begin();
+        let current = volume.controller.locate(rescue.lba);
+        let Some(place) =
+            Some(current).filter(|at| at.is_mapped()).and_then(|at| self.reactor.shared.layout.locate(at.pba()))
+        else {
+            return false;
+        };
+        let block = self.reactor.rt.alloc(BLOCK).full();
+        let is_there =
+            self.reactor.read_column(&place, current, &block).await.is_ok() && block.bytes() == &rescue.data[..];
+        is_there && self.is_in_whole_row(&place).await
+    }
+
+    /// Has the map show a block in the torn stripe itself, if it can be read there.
+    pub(crate) async fn keep_where_found(&self, rescue: &Rescue) -> bool {
+        let Some(volume) = self.reactor.shared.volume(rescue.volume) else { return false };
+        let _look = self.reactor.looks.begin();
+        let place = self.reactor.place(rescue.at);
+        let block = self.reactor.rt.alloc(BLOCK).full();
+        let is_there =
+            self.reactor.read_column(&place, rescue.at, &block).await.is_ok() && block.bytes() == &rescue.data[..];
+        if is_there {
+            self.reactor.shared.controllers.replay_write(&volume.controller, rescue.lba, rescue.at);
+        }
+        is_there
+    }
+
+    async fn is_in_whole_row(&mut self, place: &Place) -> bool {
+        let seg = self.reactor.shared.segments.index(place.group, place.segment);
+        if !self.segments.contains_key(&seg) {
+            let stripes = self.led_to(place.group, place.segment).await;
+            self.segments.insert(seg, stripes);
+        }
+        let holds = |stripe: &&StripeCommon| (stripe.first_data_row()..stripe.end_row()).contains(&place.row);
+        let Some(stripe) = self.segments[&seg].iter().find(holds) else { return false };
+        let mut columns = Columns::new(stripe, StripeReader::of(self.reactor).read_stripe(stripe).await);
+        let row = place.row - stripe.first_data_row();
+        columns.fill_missing() && columns.rows_match(row..row + 1)
+    }
+
+    /// The stripes of a segment, from its start on, that headers lead to however many members are still lost.
+    async fn led_to(&self, group: GroupId, segment: SegmentId) -> Vec<StripeCommon> {
+        let (mut stripes, mut row, mut life) = (Vec::new(), 0, None);
+        while let Some(stripe) = Scanner::of(self.reactor).stripe_at(group, segment, row, life).await
+            && self.outlasts_losses(&stripe)
+        {
+            (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
+            stripes.push(stripe.common);
+        }
+        stripes
+    }
+
+    /// Whether one copy of the headers is left when the group has lost as many members as its parity covers.
+    fn outlasts_losses(&self, stripe: &FoundStripe) -> bool {
+        let (common, shared) = (&stripe.common, &self.reactor.shared);
+        let is_here = |&column: &u8| {
+            self.reactor.device_holding(shared.layout.member(common.group, column), common.segment).is_some()
+        };
+        let here = (0..common.width()).filter(is_here).count();
+        let may_be_lost = here.saturating_sub(common.rotation.needed());
+        stripe.copies > may_be_lost * common.rotation.copies() as usize
+    }
+}
