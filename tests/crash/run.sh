@@ -10,7 +10,7 @@
 # Presets raid0, raid1, raid4, raid5, raid6 and raid10 update in place and take their shape from the level. Of these only
 # raid1 and raid10 may lose members at a restart after a kill: parity in place has the write hole, so what nobody was
 # writing could be gone as well. That a member may be lost when the resync is done is tested in virtual time
-# (crates/inplace/tests/power.rs) and by tests/clients/64-in-place.sh.
+# (crates/inplace/tests/arrays/power.rs) and by tests/clients/64-in-place.sh.
 set -euo pipefail
 
 rounds=20 lose=0 raid='' groups='' preset=swan ack=memory base=${TMPDIR:-/var/tmp} rest=()

@@ -15,7 +15,6 @@ use crate::durable::answering::Answering;
 use crate::home::Home;
 use crate::peers::Peers;
 use crate::read::pace::Paces;
-use crate::read::tally::ReadTally;
 use crate::shared::Shared;
 use crate::space::looks::Looks;
 use crate::write::grant::{Grant, Room};
@@ -266,10 +265,5 @@ impl Reactor {
     /// Waits until so many more bytes may be dealt with. All background work shares one pace.
     pub(crate) async fn throttle(&self, bytes: u64) {
         self.home().throttle.wait(&self.rt, self.shared.policies.background, &self.shared.reads, bytes).await;
-    }
-
-    /// What clients' reads on this reactor count.
-    pub(crate) fn tally(&self) -> &ReadTally {
-        self.shared.reads.of(self.rt.id().0.into())
     }
 }

@@ -89,6 +89,8 @@ impl ThrottleState {
 
 #[cfg(test)]
 mod tests {
+    use cygnus_types::ReactorId;
+
     use super::*;
 
     #[test]
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn one_in_a_hundred_may_be_slow() {
         let (tallies, throttle) = (ReadTallies::new(1), ThrottleState::default());
-        let tally = tallies.of(0);
+        let tally = tallies.of(ReactorId(0));
         for _ in 0..99 {
             tally.waited(Nanos::micros(100));
         }

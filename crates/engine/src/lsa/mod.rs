@@ -1,7 +1,7 @@
 //! The log-structured volume controller: where the blocks of a volume are, and in which order that changes.
 //!
 //! The rest of the engine reaches it through the names below. `docs/decisions/030-pool-and-controllers.md` says which side of
-//! the seam does what; a test (`crates/layers/tests/seam.rs`) keeps its inside unnamed elsewhere.
+//! the seam does what; a test (`crates/layers/tests/rules/seam.rs`) keeps its inside unnamed elsewhere.
 
 mod common;
 mod controller;

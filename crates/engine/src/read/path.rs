@@ -84,7 +84,7 @@ impl Reactor {
     ) -> Result<BufSlice, VolumeError> {
         let _look = self.looks.begin();
         let blocks = into.len() / BLOCK;
-        self.tally().asked_for(blocks);
+        self.shared.reads.of(self.rt.id()).asked_for(blocks);
         let mut reads: Vec<Reading> = Vec::new();
         let mut open_run: Option<Run> = None;
         for index in 0..blocks {
@@ -117,7 +117,7 @@ impl Reactor {
             elsewhere.extend(self.finish(volume, lba, &into, read).await?);
         }
         elsewhere.extend(self.finish(volume, lba, &into, last).await?);
-        self.tally().waited(self.rt.now().since(begun));
+        self.shared.reads.of(self.rt.id()).waited(self.rt.now().since(begun));
         Ok(if elsewhere.is_empty() { into } else { self.gathered(&into, &elsewhere) })
     }
 
@@ -180,7 +180,7 @@ impl Reactor {
         let offset = self.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
         match self.device_to_read(&run.place, member, offset, run.blocks) {
             Some(dev) => {
-                self.tally().read_from(member, run.blocks * BLOCK);
+                self.shared.reads.of(self.rt.id()).read_from(member, run.blocks * BLOCK);
                 let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
                 Devices::Own {
                     op: self.rt.read(dev, offset, part),
@@ -410,7 +410,7 @@ impl Reactor {
         let Some(dev) = self.device_holding(member, place.segment) else { return Err(Miss::Absent) };
         let _mark = ReadMark::new(self, place.group);
         let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        self.tally().read_from(member, BLOCK);
+        self.shared.reads.of(self.rt.id()).read_from(member, BLOCK);
         // Into memory of its own, of which a device that is late may keep hold.
         let buf = self.rt.alloc(BLOCK);
         let mut op = self.rt.read(dev, offset, buf.full());

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cygnus_format::{MAX_GROUPS, MAX_MEMBERS};
-use cygnus_types::{GroupId, MemberIx, Nanos};
+use cygnus_types::{GroupId, MemberIx, Nanos, ReactorId};
 
 use crate::clean::throttle::{STEPS, step_of};
 
@@ -82,8 +82,8 @@ impl ReadTallies {
     }
 
     /// The one that a reactor writes, and nobody else.
-    pub(crate) fn of(&self, reactor: usize) -> &ReadTally {
-        &self.0[reactor]
+    pub(crate) fn of(&self, reactor: ReactorId) -> &ReadTally {
+        &self.0[usize::from(reactor.0)]
     }
 
     pub(crate) fn blocks(&self) -> u64 {
@@ -127,14 +127,14 @@ mod tests {
     #[test]
     fn sums_are_over_all_reactors() {
         let tallies = ReadTallies::new(2);
-        tallies.of(0).asked_for(3);
-        tallies.of(1).asked_for(4);
-        tallies.of(0).read_from(MemberIx(7), 4096);
-        tallies.of(1).read_from(MemberIx(7), 4096);
+        tallies.of(ReactorId(0)).asked_for(3);
+        tallies.of(ReactorId(1)).asked_for(4);
+        tallies.of(ReactorId(0)).read_from(MemberIx(7), 4096);
+        tallies.of(ReactorId(1)).read_from(MemberIx(7), 4096);
         let group = GroupId(1);
-        tallies.of(0).begins(group);
-        tallies.of(1).begins(group);
-        tallies.of(0).ends(group);
+        tallies.of(ReactorId(0)).begins(group);
+        tallies.of(ReactorId(1)).begins(group);
+        tallies.of(ReactorId(0)).ends(group);
         assert_eq!((tallies.blocks(), tallies.bytes_from(MemberIx(7)), tallies.bytes_from(MemberIx(6))), (7, 8192, 0));
         assert_eq!((tallies.begun(group), tallies.under_way(group), tallies.under_way(GroupId(0))), (2, 1, 0));
     }
@@ -144,7 +144,7 @@ mod tests {
         let tallies = ReadTallies::new(1);
         let reads = &tallies.0[0].groups[0];
         (reads.begun.store(u32::MAX, Ordering::Relaxed), reads.ended.store(u32::MAX, Ordering::Relaxed));
-        tallies.of(0).begins(GroupId(0));
+        tallies.of(ReactorId(0)).begins(GroupId(0));
         assert_eq!((tallies.begun(GroupId(0)), tallies.under_way(GroupId(0))), (0, 1));
     }
 }

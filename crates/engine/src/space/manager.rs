@@ -153,9 +153,17 @@ impl Space {
         self.views(shared).iter().map(|view| view.reserve).sum()
     }
 
-    /// Whether writers can get a segment.
+    /// Whether writers who have waited long would get a segment. What is free may be kept from them: a clean group may be the
+    /// last one, which others are emptied into.
     pub(crate) fn has_room_for_writers(&self, shared: &Shared) -> bool {
-        self.views(shared).iter().any(GroupView::writable)
+        self.for_writers(shared, &self.views(shared), true).is_some()
+    }
+
+    /// The group that writers get their next segment from.
+    fn for_writers(&self, shared: &Shared, views: &[GroupView], urgent: bool) -> Option<usize> {
+        // Who waits for a group that is emptied as a whole gets what that gives.
+        let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
+        shared.policies.front_end.choose(views, self.front_end, self.fresh, urgent)
     }
 
     /// Segments of a group that are emptied and not given back yet.
@@ -359,10 +367,7 @@ impl Space {
             Lane::Clients if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
             Lane::Clients if self.clogged => self.emptiest(shared, 0)?,
             Lane::Clients => {
-                // Who waits for a group that is emptied as a whole gets what that gives.
-                let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
-                let chosen =
-                    shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh, urgent)?;
+                let chosen = self.for_writers(shared, &self.views(shared), urgent)?;
                 self.by_segments = false;
                 self.fresh.take_if(|fresh| *fresh == chosen);
                 if chosen != self.front_end {

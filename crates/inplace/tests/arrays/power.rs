@@ -1,7 +1,5 @@
 //! Power is cut while clients write, members are lost, and what was flushed must be there, as far as the level promises it.
 
-mod oracle;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +10,7 @@ use cygnus_inplace::{Array, Level, VolumeError, repair};
 use cygnus_runtime::{Halt, IoErrorKind, Rng, Runtime};
 use cygnus_types::{BLOCK, MemberIx, Nanos};
 
-use oracle::{BLOCKS, Bench, Oracle, Quiet, load, members, redundant, versions};
+use crate::oracle::{BLOCKS, Bench, Oracle, Quiet, load, members, redundant, versions};
 
 /// Writes until the power fails, and gives it back.
 fn load_until_cut(bench: &Bench, oracle: &Rc<RefCell<Oracle>>, seed: u64, steps: u64, there: impl Fn(usize) -> bool) {

@@ -2,8 +2,6 @@
 //! missing, come back by themselves, and get what the write-intent log says. Whatever happens, nothing that was acknowledged
 //! is lost, and copies and parity fit in the end.
 
-mod oracle;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -14,7 +12,7 @@ use cygnus_runtime::{Halt, IoErrorKind, Rng, Runtime};
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, Nanos};
 
-use oracle::{BLOCKS, Bench, Oracle, PATIENCE, load, members, redundant, versions};
+use crate::oracle::{BLOCKS, Bench, Oracle, PATIENCE, load, members, redundant, versions};
 
 /// What happens to a member, and how it ends.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,6 @@
 //! A member that the array waits for loses its power for a moment, and with it what no flush has covered. As long as the others
 //! have it, nothing that was acknowledged is lost; else nothing that was flushed.
 
-mod oracle;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -11,7 +9,7 @@ use cygnus_inplace::{Array, Level};
 use cygnus_runtime::Runtime;
 use cygnus_types::Nanos;
 
-use oracle::{Bench, Oracle, PATIENCE, load, members, redundant, versions};
+use crate::oracle::{Bench, Oracle, PATIENCE, load, members, redundant, versions};
 
 /// Some members hang, so that the array waits for all in trouble; one more is without power meanwhile, and answers `first` or
 /// last.

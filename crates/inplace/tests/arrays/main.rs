@@ -1,0 +1,8 @@
+//! Arrays that update in place, on simulated disks. One program, so that it is linked once and its tests run side by side.
+
+mod dropped;
+mod levels;
+mod oracle;
+mod power;
+mod suspended;
+mod unpowered;

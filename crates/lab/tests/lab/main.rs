@@ -1,0 +1,11 @@
+//! Scenarios, sweeps and experiments. One program, so that it is linked once and its tests run side by side.
+
+mod clients;
+mod cores;
+mod disks;
+mod experiments;
+mod in_place;
+mod mistakes;
+mod replay;
+mod same_bytes;
+mod sweep;
