@@ -5,34 +5,7 @@ need fio jq nbdinfo
 only_on cygnus "the stand-ins have no members"
 [[ $PRESET == swan ]] || { echo "N/A: the array is made here" >&2 && exit 78; }
 size=192MiB
-declare -A DRIVE
-
-# drive NUMBER: serves the drive, made at its first time, and waits until it is ready.
-drive() {
-    rm -f "$DIR/s$1.out"
-    "$CYGNUS" ssd serve "$DIR/s$1" --create $size --sparse --listen "unix:$DIR/s$1.sock" >"$DIR/s$1.out" 2>>"$DIR/s$1.log" &
-    DRIVE[$1]=$!
-    local i
-    for ((i = 0; i < 200; i++)); do
-        if grep -qs "^ready ssd:unix:" "$DIR/s$1.out"; then return; fi
-        sleep 0.05
-    done
-    cat "$DIR/s$1.log" >&2
-    fail "drive $1 is not ready after 10 s"
-}
-end_drives() { kill -9 "${DRIVE[@]}"; }
-at_exit end_drives
-
-member() { cygnus "$DIR" --json array status tank | jq -r ".devices[] | select(.index == $1) | .state"; }
-wait_for() { # STATE SECONDS: of member 1
-    local i
-    for ((i = 0; i < $2 * 10; i++)); do
-        if [[ $(member 1) == "$1" ]]; then return; fi
-        sleep 0.1
-    done
-    array_status "$DIR" >&2
-    fail "member 1 is $(member 1) and not $1 after $2 s"
-}
+. "$(dirname "$0")/drives.sh"
 
 drive 0
 drive 1
@@ -63,11 +36,11 @@ sleep 2
 for round in 1 2; do
     kill -9 "${DRIVE[1]}"
     wait "${DRIVE[1]}" 2>/dev/null || true
-    wait_for missing 30
+    wait_for 1 missing 30
     say "round $round: killed, missing"
     sleep 1
     drive 1
-    wait_for online 60
+    wait_for 1 online 60
     say "round $round: started again, online"
 done
 wait $FIO || { tail -n 20 "$DIR/fio.out" "$DIR/fio.json" >&2 && fail "fio"; }

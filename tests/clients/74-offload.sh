@@ -6,32 +6,7 @@ need fio jq /usr/bin/python3 nbdinfo
 only_on cygnus "the stand-ins have no members"
 [[ $PRESET == swan ]] || { echo "N/A: the array is made here" >&2 && exit 78; }
 size=192MiB
-declare -A DRIVE
-
-drive() { # NUMBER
-    rm -f "$DIR/s$1.out"
-    "$CYGNUS" ssd serve "$DIR/s$1" --create $size --sparse --listen "unix:$DIR/s$1.sock" >"$DIR/s$1.out" 2>>"$DIR/s$1.log" &
-    DRIVE[$1]=$!
-    local i
-    for ((i = 0; i < 200; i++)); do
-        if grep -qs "^ready ssd:unix:" "$DIR/s$1.out"; then return; fi
-        sleep 0.05
-    done
-    cat "$DIR/s$1.log" >&2
-    fail "drive $1 is not ready after 10 s"
-}
-end_drives() { kill -9 "${DRIVE[@]}"; }
-at_exit end_drives
-member() { cygnus "$DIR" --json array status tank | jq -r ".devices[] | select(.index == $1) | .state"; }
-wait_for() { # MEMBER STATE SECONDS
-    local i
-    for ((i = 0; i < $3 * 10; i++)); do
-        if [[ $(member "$1") == "$2" ]]; then return; fi
-        sleep 0.1
-    done
-    array_status "$DIR" >&2
-    fail "member $1 is $(member "$1") and not $2 after $3 s"
-}
+. "$(dirname "$0")/drives.sh"
 offload() { cygnus "$DIR" --json array status tank | jq "$@"; }
 
 for n in 0 1 2; do drive $n; done
