@@ -1,6 +1,6 @@
 //! Sections 3.1 and 5.3: what drives program for each byte of the client, 4+1.
 
-use super::common::{DIVISOR, Engine, SEEDS, drives, engine_cores, log, programmed, scenario, writes};
+use super::common::{DIVISOR, Engine, SEEDS, drives, engine_cores, log, programmed, scenario, sent, writes};
 use crate::chart::{Axis, Bars, Chart, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 
@@ -64,9 +64,4 @@ impl Experiment for Amplification {
         found.number("drives convert: sent to drives", "", sent(inside));
         found
     }
-}
-
-/// Blocks sent to drives for each block that clients wrote.
-fn sent(trialled: &Trialled) -> f64 {
-    trialled.outcome.array_write_amplification_milli as f64 / 1e3
 }

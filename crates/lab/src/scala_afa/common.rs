@@ -3,7 +3,7 @@
 use super::profiles::{FUSION_RAID, MDRAID, Profile, RAID5F, UNLOCKED};
 use crate::chart::{Axis, Bars, Panel, Scheme};
 use crate::experiment::{Scale, Trial, Trialled};
-use crate::outcome::LatencyRow;
+use crate::outcome::{DeviceTotals, LatencyRow};
 
 /// Blocks per die of the paper's emulated drive, and pages of each (Table 1).
 const BLOCKS: f64 = 352.0;
@@ -137,12 +137,14 @@ pub struct Case {
     /// What it is asked for, in a word.
     pub load: &'static str,
     pub millis: u32,
+    /// Ours without what the paper's engine does not do: copying each block into its stripe, and checksumming it.
+    pub bare: bool,
 }
 
 impl Case {
     /// One thread on 4+1.
     pub fn new(engine: Engine, load: &'static str) -> Self {
-        Self { engine, data: 4, parity: 1, threads: 1, load, millis: 50 }
+        Self { engine, data: 4, parity: 1, threads: 1, load, millis: 50, bare: false }
     }
 
     /// The same on another array.
@@ -155,10 +157,16 @@ impl Case {
         Self { threads, ..self }
     }
 
+    /// The same without copying and checksums.
+    pub fn bare(self) -> Self {
+        Self { bare: true, ..self }
+    }
+
     /// The name of its trial.
     pub fn name(&self) -> String {
         let threads = if self.threads == 1 { String::new() } else { format!(", {} threads", self.threads) };
-        format!("{} {}+{}, {}{threads}", self.engine.name(), self.data, self.parity, self.load)
+        let bare = if self.bare { ", nothing copied and no checksums" } else { "" };
+        format!("{} {}+{}, {}{threads}{bare}", self.engine.name(), self.data, self.parity, self.load)
     }
 
     /// Its trial on drives.
@@ -172,39 +180,53 @@ impl Case {
             RANDOM => writes("random", 64, depth(32), clients),
             FULL => writes("sequential", stripe, depth(32), clients),
             FULL_RANDOM => writes("random", stripe, depth(32), clients),
+            ONE => writes("sequential", 64, depth(1), clients),
+            ONE_RANDOM => writes("random", 64, depth(1), clients),
             SMALL => writes("random", 4, depth(1), clients),
             load => panic!("{load} is no load"),
         };
         let array = self.engine.array(self.data, self.parity);
-        let cpu = self.engine.cpu(self.parity, self.threads);
+        let bare = if self.bare { "copy = \"0ns\"\nchecksum = \"0ns\"\n" } else { "" };
+        let cpu = self.engine.cpu(self.parity, self.threads) + bare;
         Trial::new(&self.name(), self.engine.scheme(), scenario(devices, &array, &workload, &cpu, self.millis))
     }
 }
 
-/// Loads: 64 KiB and whole stripes at depth 32, 4 KiB at depth 1.
+/// What is supposed to make ours slower than the paper's.
+pub const COPIES: &str = "Each block is copied into its stripe and checksummed; ScalaAFA does neither.";
+
+/// Loads: 64 KiB and whole stripes at depth 32, 64 and 4 KiB at depth 1.
 pub const SEQUENTIAL: &str = "64 KiB sequential";
 pub const RANDOM: &str = "64 KiB random";
 pub const FULL: &str = "full-stripe sequential";
 pub const FULL_RANDOM: &str = "full-stripe random";
+pub const ONE: &str = "64 KiB sequential, depth 1";
+pub const ONE_RANDOM: &str = "64 KiB random, depth 1";
 pub const SMALL: &str = "4 KiB, depth 1";
 
 /// What was measured of a case.
 pub struct Results<'a>(pub &'a [Trialled<'a>]);
 
 impl<'a> Results<'a> {
-    /// The trial of that name.
-    pub fn named(&self, name: &str) -> &Trialled<'a> {
-        let of = self.0.iter().find(|trialled| trialled.trial.name == name);
-        of.unwrap_or_else(|| panic!("{name} was not set up"))
+    /// The place of a case's trial.
+    pub fn place(&self, case: &Case) -> usize {
+        let name = case.name();
+        let at = self.0.iter().position(|trialled| trialled.trial.name == name);
+        at.unwrap_or_else(|| panic!("{name} was not set up"))
+    }
+
+    /// Its trial.
+    pub fn of(&self, case: &Case) -> &Trialled<'a> {
+        &self.0[self.place(case)]
     }
 
     fn writes(&self, case: &Case) -> &LatencyRow {
-        self.named(&case.name()).outcome.latency_of("write", 0).expect("there were writes")
+        self.of(case).outcome.latency_of("write", 0).expect("there were writes")
     }
 
     /// Writes in GB/s.
     pub fn rate(&self, case: &Case) -> f64 {
-        gigabytes(self.named(&case.name()))
+        gigabytes(self.of(case))
     }
 
     /// Mean latency of writes in microseconds.
@@ -223,10 +245,17 @@ pub fn gigabytes(trialled: &Trialled) -> f64 {
     trialled.outcome.write_bytes_per_second as f64 / 1e9
 }
 
-/// Pages that drives programmed, for host, parity inside and themselves, for each block that clients wrote.
+/// Blocks sent to drives for each block that clients wrote.
+pub fn sent(trialled: &Trialled) -> f64 {
+    trialled.outcome.array_write_amplification_milli as f64 / 1e3
+}
+
+/// The same with parity that drives computed, as they programmed it first: what they moved later, out of their buffers too, is
+/// left out.
 pub fn programmed(trialled: &Trialled) -> f64 {
-    let outcome = trialled.outcome;
-    outcome.array_write_amplification_milli as f64 * outcome.drive_write_amplification_milli as f64 / 1e6
+    let sum = |of: fn(&DeviceTotals) -> u64| trialled.outcome.devices.iter().map(of).sum::<u64>() as f64;
+    let first = sum(|device| device.pages_programmed - device.pages_collected);
+    sent(trialled) * first / sum(|device| device.written_bytes / 4096)
 }
 
 /// A bar for each case.

@@ -1,4 +1,4 @@
-//! Figure 14: db_bench, as far as there is a recording of it.
+//! Figure 14, one of its five benchmarks: the one that there is a recording of.
 
 use super::common::{DIVISOR, Engine, SEEDS, drives, engine_cores, in_place, log};
 use super::profiles::{FUSION_RAID, MDRAID};
@@ -16,10 +16,10 @@ const NOTE: &str = "The requests are those of the recording rocksdb-load (docs/r
 impl Experiment for Fig14 {
     fn about(&self) -> About {
         About {
-            id: "scala-afa/fig14",
+            id: "scala-afa/fig14-fillrandom",
             title: "RocksDB filled in random order on 4+1",
             published: "Figure 14 and section 6.4: db_bench with 16 B keys and 1 KB values. ScalaAFA is 31.9 % ahead of FusionRAID in \
-                        fillrandom, and of mdraid by 41.4 % on average over five benchmarks.",
+                        fillrandom, the only one of five benchmarks of which there is a recording.",
             divisor: DIVISOR,
             seeds: SEEDS,
         }
@@ -56,7 +56,11 @@ impl Experiment for Fig14 {
         let chart = Chart::single("rocksdb", self.about().title, panel);
         let mut found = Findings::new(vec![chart], vec![NOTE.into()]);
         found.published("beside FusionRAID", "ours / FusionRAID, fillrandom", rates[2] / rates[1]);
-        found.published("beside mdraid", "ours / mdraid", rates[2] / rates[0]);
+        found.number(
+            "ours / mdraid, of which 1.414 was published for the mean of five benchmarks",
+            "",
+            rates[2] / rates[0],
+        );
         for (n, engine) in ENGINES.iter().enumerate() {
             found.number(format!("{}: the recording takes", engine.name()), "s", seconds(n));
         }

@@ -1,8 +1,8 @@
 //! Figure 15: what each technique brings: FusionRAID, ours with the host converting, ours with drives converting.
 
 use super::common::{
-    Case, DIVISOR, Engine, FULL, FULL_RANDOM, RANDOM, Results, SEEDS, SEQUENTIAL, drives, engine_cores, log,
-    programmed, scenario, writes,
+    Case, DIVISOR, Engine, FULL, FULL_RANDOM, ONE, ONE_RANDOM, RANDOM, Results, SEEDS, SEQUENTIAL, drives, programmed,
+    sent,
 };
 use crate::chart::{Axis, Bars, Chart, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -13,8 +13,8 @@ pub struct Fig15;
 
 const LOADS: [&str; 4] = [SEQUENTIAL, RANDOM, FULL, FULL_RANDOM];
 const ENGINES: [Engine; 3] = [Engine::FusionRaid, Engine::HostConverts, Engine::ScalaAfa];
-/// One 64 KiB write at a time: what is new in a stripe is few blocks then, and copied.
-const ONE: &str = "64 KiB, depth 1";
+/// What is supposed to make both the same.
+const UNCOPIED: &str = "At depth 32 nothing is copied, so there is nothing to convert; one at a time all is copied.";
 const NOTES: [&str; 2] = [
     "This array decides by size: at depth 32 so many blocks are new that ending a stripe costs less than copying them (docs/decisions/035), and \
      nothing is copied or converted. Numbers at depth 1, where they are, stand below.",
@@ -25,12 +25,11 @@ fn cases() -> Vec<Case> {
     LOADS.iter().flat_map(|&load| ENGINES.map(|engine| Case::new(engine, load))).collect()
 }
 
-fn one_at_a_time(devices: &str) -> Vec<Trial> {
-    let trial = |engine: Engine, preset: &str| {
-        let text = scenario(devices, &log(preset, 4, 1), &writes("sequential", 64, 1, 1), &engine_cores(1), 100);
-        Trial::new(&format!("{}, {ONE}", engine.name()), engine.scheme(), text)
-    };
-    vec![trial(Engine::HostConverts, "fusion"), trial(Engine::ScalaAfa, "scala-afa")]
+/// The same one at a time: what is new in a stripe is few blocks then, and copied.
+fn one_at_a_time() -> Vec<Case> {
+    let both =
+        |load| [Engine::HostConverts, Engine::ScalaAfa].map(|engine| Case { millis: 100, ..Case::new(engine, load) });
+    [ONE, ONE_RANDOM].into_iter().flat_map(both).collect()
 }
 
 impl Experiment for Fig15 {
@@ -47,7 +46,7 @@ impl Experiment for Fig15 {
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let devices = drives(scale);
-        cases().iter().map(|case| case.trial(&devices)).chain(one_at_a_time(&devices)).collect()
+        cases().iter().chain(&one_at_a_time()).map(|case| case.trial(&devices)).collect()
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
@@ -77,27 +76,22 @@ impl Experiment for Fig15 {
         }
         let gain = mean_of(&|load| latency(load, ScalaAfa) / latency(load, HostConverts));
         found.published("drives convert / host converts, latency", "mean of all loads", gain);
-        let [host, inside] = [HostConverts, ScalaAfa].map(|engine| results.named(&format!("{}, {ONE}", engine.name())));
-        let took =
-            |trialled: &Trialled| trialled.outcome.latency_of("write", 0).map_or(0.0, |row| row.mean_ns as f64 / 1e3);
-        found.number(
-            format!("drives convert / host converts, {ONE}: rate"),
-            "",
-            super::common::gigabytes(inside) / super::common::gigabytes(host),
-        );
-        found.number(format!("host converts, {ONE}: mean latency"), "us", took(host));
-        found.number(format!("drives convert, {ONE}: mean latency"), "us", took(inside));
-        found.number(format!("host converts, {ONE}: sent to drives"), "", sent(host));
-        found.number(format!("drives convert, {ONE}: sent to drives"), "", sent(inside));
-        found.number(format!("drives convert, {ONE}: programmed"), "", programmed(inside));
+        for (load, pair) in [SEQUENTIAL, RANDOM].into_iter().zip(one_at_a_time().chunks(2)) {
+            let at_depth_32 = [HostConverts, ScalaAfa].map(|engine| results.place(&Case::new(engine, load)));
+            let tried: Vec<_> = at_depth_32.into_iter().zip(pair.iter().map(|case| results.place(case))).collect();
+            let ratio = results.rate(&pair[1]) / results.rate(&pair[0]);
+            found.supposed(("drives convert / host converts", load), UNCOPIED, &tried, ratio);
+        }
+        for case in one_at_a_time() {
+            found.number(format!("{}: rate", case.name()), "GB/s", results.rate(&case));
+            found.number(format!("{}: mean latency", case.name()), "us", results.mean(&case));
+            found.number(format!("{}: 99 %", case.name()), "us", results.p99(&case));
+            found.number(format!("{}: sent to drives", case.name()), "", sent(results.of(&case)));
+            found.number(format!("{}: programmed", case.name()), "", programmed(results.of(&case)));
+        }
         for case in cases() {
             found.number(case.name(), "GB/s", results.rate(&case));
         }
         found
     }
-}
-
-/// Blocks sent to drives for each block that clients wrote.
-fn sent(trialled: &Trialled) -> f64 {
-    trialled.outcome.array_write_amplification_milli as f64 / 1e3
 }

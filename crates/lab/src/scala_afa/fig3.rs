@@ -80,7 +80,7 @@ impl Experiment for Fig3 {
         found.published("converting", "rate", gigabytes(&converting[0]));
         found.published("converting", "latency", mean(&converting[0]) / 1e6);
         found.number(
-            "drives' pages programmed per block while converting",
+            "converting: programmed for each block that clients wrote",
             "",
             super::common::programmed(&converting[0]),
         );
