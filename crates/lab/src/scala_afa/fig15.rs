@@ -27,7 +27,8 @@ fn cases() -> Vec<Case> {
 
 /// The same one at a time: what is new in a stripe is few blocks then, and copied.
 fn one_at_a_time() -> Vec<Case> {
-    let both = |load| [Engine::HostConverts, Engine::ScalaAfa].map(|engine| Case::new(engine, load));
+    let both =
+        |load| [Engine::HostConverts, Engine::ScalaAfa].map(|engine| Case { millis: 100, ..Case::new(engine, load) });
     [ONE, ONE_RANDOM].into_iter().flat_map(both).collect()
 }
 
