@@ -10,7 +10,7 @@ pub struct Fig11;
 const NOTES: [&str; 2] = [
     "A rival's threads are one modelled core that is as fast as all of them; ours are as many modelled cores with a reactor each.",
     "What the paper calls ideal is for arrays that write everything twice. This one writes 64 KiB at depth 32 as whole stripes, as they are many \
-     (docs/decisions/035), so it may exceed that.",
+     (docs/decisions/035-two-phase-writes.md), so it may exceed that.",
 ];
 const THREADS: [u32; 5] = [1, 2, 4, 8, 12];
 /// One modelled core that answers writes from memory, as volumes usually do.

@@ -16,7 +16,7 @@ const ENGINES: [Engine; 3] = [Engine::FusionRaid, Engine::HostConverts, Engine::
 /// What is supposed to make both the same.
 const UNCOPIED: &str = "At depth 32 nothing is copied, so there is nothing to convert; one at a time all is copied.";
 const NOTES: [&str; 2] = [
-    "This array decides by size: at depth 32 so many blocks are new that ending a stripe costs less than copying them (docs/decisions/035), and \
+    "This array decides by size: at depth 32 so many blocks are new that ending a stripe costs less than copying them (docs/decisions/035-two-phase-writes.md), and \
      nothing is copied or converted. Numbers at depth 1, where they are, stand below.",
     "Its host computes parity from memory; the paper's Scala-CO has a daemon that reads data, computes, and writes.",
 ];

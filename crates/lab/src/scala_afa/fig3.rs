@@ -15,7 +15,7 @@ const THREADS: [u32; 4] = [1, 2, 8, 12];
 const MILLIS: u32 = 50;
 const CONVERTING: u32 = 200;
 const NOTES: [&str; 3] = [
-    "The costs of FusionRAID's host were fitted to the figure's one and two threads (docs/decisions/043): those two lines say that \
+    "The costs of FusionRAID's host were fitted to the figure's one and two threads (docs/decisions/043-scala-afa-in-the-lab.md): those two lines say that \
      the engine, the drives and the costs together give that again, the others are not fitted.",
     "Copying is RAID-10 in place, which takes an even number of drives: six. None of them is the limit.",
     "Converting is this array with copies and parity by the host, on the same core. It computes parity from memory and leaves data where \
