@@ -198,9 +198,14 @@ impl Client {
         if let Some(cache) = &self.shared.cache {
             return cache.write(offset, request.len).await;
         }
+        let terms = store.terms();
         match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
-            Some(result) => result,
-            None => store.write(offset, blank(rt, len)).await,
+            Some(result) => result?,
+            None => store.write(offset, blank(rt, len)).await?,
+        }
+        match terms {
+            Some(terms) => store.answerable(terms).await,
+            None => Ok(()),
         }
     }
 

@@ -30,6 +30,7 @@ mod link;
 mod outcome;
 mod run;
 mod sampler;
+mod scala_afa;
 mod scenario;
 mod serial;
 mod series;

@@ -72,6 +72,9 @@ pub struct Outcome {
     /// simulation, not about what is simulated.
     #[serde(skip)]
     pub memory: (u64, u64),
+    /// Memory of the array's map at the end, in bytes; 0 of arrays that have none.
+    #[serde(skip)]
+    pub map_bytes: u64,
     /// Time series, from the end of the aging; in a file of their own.
     #[serde(skip)]
     pub samples: Vec<Sample>,

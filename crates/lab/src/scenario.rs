@@ -4,7 +4,7 @@ use cygnus_engine::CreateOptions;
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{Preset, Victim};
 use cygnus_sim::CpuModel;
-use cygnus_types::{BLOCK, ByteSize, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Nanos};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
@@ -133,12 +133,19 @@ impl<'de> Deserialize<'de> for Raid {
     }
 }
 
-/// How large the volume is.
+/// How large the volume is, and when its writes are answered.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct VolumeSection {
     #[serde(default)]
     pub size: VolumeSize,
+    /// Of arrays that write logs. Those in place have written what they answer, whatever this says.
+    #[serde(default, deserialize_with = "level")]
+    pub ack: Acknowledged,
+}
+
+fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Acknowledged, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
 }
 
 /// A share of something, or bytes.

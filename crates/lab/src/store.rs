@@ -7,9 +7,10 @@ use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_sim::Cluster;
 use cygnus_types::{BLOCK, ByteSize};
+use cygnus_volume::Terms;
 
 use crate::error::Stop;
-use crate::scenario::{ArrayKind, ArraySection, VolumeSize};
+use crate::scenario::{ArrayKind, ArraySection, VolumeSection, VolumeSize};
 
 /// Name of an array's only volume.
 const VOLUME: &str = "volume";
@@ -101,7 +102,7 @@ impl Store {
         cores: &Cluster,
         devices: &[DeviceInfo],
         section: &ArraySection,
-        wanted: VolumeSize,
+        wanted: VolumeSection,
     ) -> Result<Vec<Self>, Stop> {
         let raw: u64 = devices.iter().map(|device| device.size).sum();
         let (k, width) = section.data_share();
@@ -113,8 +114,8 @@ impl Store {
                 let open = OpenOptions { reactors: cores.len(), ..OpenOptions::new(Arc::new(Silent)) };
                 let array = Array::open(rt, devices, &open).await?;
                 let peers = attach(&array, cores);
-                let size = volume_size(wanted, array.status().usable, data)?;
-                let mut volumes = vec![array.create_volume(VOLUME, size, 0).await?];
+                let size = volume_size(wanted.size, array.status().usable, data)?;
+                let mut volumes = vec![array.create_volume_with(VOLUME, size, wanted.ack, 0).await?];
                 let shared = |peer: &ArrayPeer| peer.volume(VOLUME).expect("it was just made, and the map is shared");
                 volumes.extend(peers.iter().map(shared));
                 Ok(volumes.into_iter().map(|volume| Store::Log { array: array.clone(), volume }).collect())
@@ -125,7 +126,7 @@ impl Store {
                 let layout = section.layout(level, smallest / BLOCK as u64).map_err(Stop::Layout)?;
                 let indices: Vec<_> = devices.iter().map(|device| device.ix).collect();
                 let raid = Raid::new(rt.clone(), &indices, 0, layout);
-                let size = volume_size(wanted, ByteSize(raid.size()), data)?.0;
+                let size = volume_size(wanted.size, ByteSize(raid.size()), data)?.0;
                 let (rt, preset, drives) = (rt.clone(), level.name(), devices.len());
                 Ok(vec![Store::InPlace { raid, rt, size, preset, drives }])
             }
@@ -145,6 +146,14 @@ impl Store {
         match self {
             Store::Log { volume, .. } => volume.size(),
             Store::InPlace { size, .. } => *size,
+        }
+    }
+
+    /// Memory of the map in bytes.
+    pub fn map_bytes(&self) -> u64 {
+        match self {
+            Store::Log { array, .. } => array.map_bytes().0,
+            Store::InPlace { .. } => 0,
         }
     }
 
@@ -186,6 +195,22 @@ impl Store {
             Store::InPlace { raid, .. } => raid.write(offset, data).await?,
         }
         Ok(())
+    }
+
+    /// What a write that comes now must wait for before it is answered.
+    pub fn terms(&self) -> Option<Terms> {
+        match self {
+            Store::Log { volume, .. } => volume.terms(),
+            Store::InPlace { .. } => None,
+        }
+    }
+
+    /// Waits for that, once the write was taken.
+    pub async fn answerable(&self, terms: Terms) -> Result<(), RequestError> {
+        match self {
+            Store::Log { volume, .. } => Ok(volume.answerable(terms).await?),
+            Store::InPlace { .. } => Ok(()),
+        }
     }
 
     pub async fn flush(&self) -> Result<(), RequestError> {

@@ -70,6 +70,7 @@ impl Ended<'_> {
             cores: self.bed.seats.len() as u64,
             cpu_milli: milli(self.after.cpu.0 - self.before.cpu.0, self.after.at.since(self.before.at).0),
             memory: self.bed.world.memory(),
+            map_bytes: self.bed.home().store.map_bytes(),
             devices,
             clusters: self.clusters(),
             wear: self.after.wear.clone(),

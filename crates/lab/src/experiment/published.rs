@@ -170,9 +170,10 @@ struct File {
 }
 
 /// The files.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("swan.toml", include_str!("../../published/swan.toml")),
     ("serial.toml", include_str!("../../published/serial.toml")),
+    ("scala-afa.toml", include_str!("../../published/scala-afa.toml")),
     ("beyond.toml", include_str!("../../published/beyond.toml")),
 ];
 

@@ -1,7 +1,7 @@
 //! All experiments, in the order of the papers.
 
 use super::Experiment;
-use crate::{beyond, serial, swan};
+use crate::{beyond, scala_afa, serial, swan};
 
 /// See the module's text.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
@@ -21,6 +21,16 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &serial::Fig3,
     &serial::Fig6,
     &serial::Fig7,
+    &scala_afa::Fig3,
+    &scala_afa::Fig9,
+    &scala_afa::Fig10,
+    &scala_afa::Fig11,
+    &scala_afa::Fig12,
+    &scala_afa::Fig13,
+    &scala_afa::Fig14,
+    &scala_afa::Fig15,
+    &scala_afa::Memory,
+    &scala_afa::Amplification,
     &beyond::Nvme,
     &beyond::Qlc,
     &beyond::Utilisation,

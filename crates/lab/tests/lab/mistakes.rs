@@ -69,6 +69,7 @@ fn mistakes_are_told_with_their_line() {
         ("segment = \"1MiB\"", "segment = \"90TiB\"", 5, "segment"),
         ("10% of data", "10% of everything", 10, "of usable"),
         ("10% of data", "1PiB", 5, "does not fit"),
+        ("size = \"10% of data\"", "ack = \"soon\"", 10, "use memory, written or durable"),
         ("duration = \"10ms\"", "duration = \"0s\"", 13, "longer"),
         ("sample = \"5ms\"", "sample = \"1ns\"", 13, "sample"),
         ("[[workload.fio]]\ndepth = 4", "[workload.replay]\nfile = \"nowhere.csv\"", 11, "nowhere.csv"),
