@@ -5,6 +5,7 @@ use cygnus_policy::{Streams, Suspicion, Victim};
 use cygnus_runtime::Capabilities;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
+use crate::autonomics::report::{self, AutonomicsStatus};
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
 use crate::care::places::Spare;
@@ -79,6 +80,8 @@ pub struct ArrayStatus {
     pub volumes: Vec<VolumeStatus>,
     /// A device without an answer for so long goes out of service.
     pub hung_after: Nanos,
+    /// How data moves out of the way of contention, if it does.
+    pub autonomics: Option<AutonomicsStatus>,
     /// Traffic since opening.
     pub traffic: Traffic,
 }
@@ -396,6 +399,7 @@ impl<'a> Overview<'a> {
                 })
                 .collect(),
             hung_after: self.reactor.rt.patience(),
+            autonomics: report::status(self.reactor),
             traffic: self.traffic(),
         }
     }

@@ -29,7 +29,7 @@ use cygnus_types::Nanos;
 pub struct AutonomicsRule {
     /// Time within which a request should be answered.
     pub sla: Nanos,
-    /// A cluster becomes hot when so many of a hundred of its requests met equation 1,
+    /// A cluster becomes hot when so many of a hundred of its requests whose module was free met equation 1,
     pub hot_percent: u32,
     /// and is hot no more when fewer than so many did.
     pub cool_percent: u32,
@@ -92,6 +92,13 @@ impl AutonomicsRule {
             saved_writes: (self.saved_writes / deciders).max(1),
             ..self
         }
+    }
+
+    /// The rule where a page alone takes so long: where that is quick, less is promised as late. Eight times is what makes a member slow
+    /// by [`LatencyRule`](crate::LatencyRule) too, and nothing below its least time counts.
+    pub fn where_a_page_takes(self, quiet: Nanos) -> Self {
+        let late = (quiet * 8).max(Nanos::micros(200));
+        Self { sla: self.sla.min(late), ..self }
     }
 
     /// Whether a module is slow at writing, given how long its writes take and those of a typical module.
@@ -164,8 +171,11 @@ pub struct ClusterHeat {
 }
 
 impl ClusterHeat {
-    /// Counts a request that has been answered now.
+    /// Counts a request that has been answered now. One that waited for its own module says nothing of the link.
     pub fn count(&mut self, rule: &AutonomicsRule, times: &ClusterTimes, answered: &Answered, now: Nanos) {
+        if !answered.module_was_free {
+            return;
+        }
         self.requests += 1;
         self.contended += u32::from(answered.met_contention(times));
         if self.requests < rule.look_after {

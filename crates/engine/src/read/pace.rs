@@ -129,7 +129,12 @@ mod tests {
     use super::*;
 
     fn read(blocks: u32) -> DeviceIo {
-        DeviceIo { dev: DeviceIx(3), class: IoClass::Read, bytes: u64::from(blocks) * BLOCK as u64, ahead: DeviceLoad::default() }
+        DeviceIo {
+            dev: DeviceIx(3),
+            class: IoClass::Read,
+            bytes: u64::from(blocks) * BLOCK as u64,
+            ahead: DeviceLoad::default(),
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages
 use cygnus_policy::{GroupView, Policies, destination, left_for_writers};
 use cygnus_types::{GroupId, Nanos, ReactorId};
 
+use crate::autonomics::steering::Steering;
 use crate::clean::turn::CleaningTurn;
 use crate::counters::count;
 use crate::planted::{self, Bug};
@@ -338,8 +339,25 @@ impl Space {
         self.roomiest(shared, busy, reserve).or_else(|| self.emptiest(shared, reserve))
     }
 
+    /// The group that clients' next segment comes from.
+    fn front_end_for(&self, shared: &Shared, urgent: bool, now: Nanos) -> Option<usize> {
+        let (rule, views) = (shared.policies.front_end, self.views(shared));
+        let usual = rule.choose(&views, self.front_end, self.fresh, urgent);
+        let Some(marks) = &shared.marks else { return usual };
+        let burdened = Steering::of(shared).burdened(views.len(), now);
+        let chosen = rule.choose_unburdened(&views, &burdened, self.front_end, self.fresh, urgent);
+        count(&marks.counts.steered, u64::from(chosen != usual));
+        chosen
+    }
+
     /// A segment for a lane, if the rules allow one now.
-    pub(crate) fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
+    pub(crate) fn try_grant(
+        &mut self,
+        shared: &Shared,
+        lane: Lane,
+        (owner, now): (ReactorId, Nanos),
+        urgent: bool,
+    ) -> Option<Grant> {
         let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
             Lane::Clients if self.recovering => self
@@ -352,8 +370,7 @@ impl Space {
             Lane::Clients => {
                 // Who waits for a group that is emptied as a whole gets what that gives.
                 let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
-                let chosen =
-                    shared.policies.front_end.choose(&self.views(shared), self.front_end, self.fresh, urgent)?;
+                let chosen = self.front_end_for(shared, urgent, now)?;
                 self.by_segments = false;
                 self.fresh.take_if(|fresh| *fresh == chosen);
                 if chosen != self.front_end {
@@ -368,7 +385,8 @@ impl Space {
             Lane::Hot => {
                 let views = self.views(shared);
                 let roomy = (0..views.len()).filter(|&group| views[group].left() > 1);
-                roomy.max_by_key(|&group| views[group].left())?
+                let is_free = |group| !Steering::of(shared).is_burdened(group_id(group), now);
+                roomy.max_by_key(|&group| (is_free(group), views[group].left()))?
             }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one lends it the first, unless some are just being given back.

@@ -73,6 +73,22 @@ fn a_cluster_that_nobody_asks_any_more_is_not_hot() {
 }
 
 #[test]
+fn what_is_late_depends_on_how_quick_a_page_is() {
+    let promised = |quiet| rule().where_a_page_takes(Nanos::micros(quiet)).sla;
+    assert_eq!([0, 80, 900].map(promised), [Nanos::micros(200), Nanos::micros(640), Nanos::micros(3_300)]);
+}
+
+#[test]
+fn requests_that_waited_for_their_own_module_do_not_count() {
+    let (rule, mut heat) = (rule(), ClusterHeat::default());
+    for n in 0..10 * rule.look_after {
+        let module_was_free = n % 10 == 0;
+        heat.count(&rule, &TIMES, &Answered { module_was_free, ..LATE }, Nanos::secs(1));
+    }
+    assert!(heat.is_hot());
+}
+
+#[test]
 fn writing_is_slow_beside_others_and_never_by_a_little() {
     let slowly = |own, typical| rule().writes_slowly(Nanos::millis(own), Nanos::millis(typical));
     assert_eq!([slowly(8, 2), slowly(7, 2), slowly(3, 0), slowly(90, 80)], [true, false, false, false]);
