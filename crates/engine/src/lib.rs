@@ -43,6 +43,7 @@ mod write;
 
 pub use array::{Array, ArrayHandle, ArrayPeer};
 pub use autonomics::links::{Link, LinkError};
+pub use autonomics::mode::Autonomics;
 pub use autonomics::report::{AutonomicsStatus, ClusterStatus, LinkedMember};
 pub use care::member_state::{ArrayHealth, change as change_member, depart};
 pub use care::places::Returning;

@@ -1,6 +1,6 @@
 //! How the engine tells people what it does.
 
-use cygnus_types::{Lba, VolumeId};
+use cygnus_types::{Lba, Nanos, VolumeId};
 
 /// Where the engine tells people what it does. The lines are for reading, not for parsing.
 pub trait Log: Send + Sync {
@@ -14,7 +14,7 @@ pub trait Log: Send + Sync {
     }
 
     /// A block was written anew because others were in its way where it was.
-    fn rehomed(&self, _volume: VolumeId, _lba: Lba) {}
+    fn rehomed(&self, _volume: VolumeId, _lba: Lba, _at: Nanos) {}
 
     /// A step begins or ends: a flush round, cleaning of a victim, a checkpoint, a part of recovery and the like. Several
     /// may go on at once, also of one name. A rotation has no length and only begins.

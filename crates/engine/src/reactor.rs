@@ -77,7 +77,7 @@ impl Reactor {
         let reactor = Rc::new(Self {
             peers: Peers::new(reactors),
             paces: Paces::new(shared.policies.latency),
-            sight: shared.marks.as_ref().map(Sight::new),
+            sight: shared.marks.as_ref().map(|marks| Sight::new(marks, rt.now())),
             looks: Looks::new(),
             rt,
             shared,

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
 use cygnus_policy::Policies;
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{GroupId, Lba, MemberIx, SegmentId, VolumeId};
+use cygnus_types::{GroupId, Lba, MemberIx, Nanos, SegmentId, VolumeId};
 
 use crate::autonomics::marks::Marks;
 use crate::care::member::MemberShared;
@@ -166,8 +166,8 @@ impl Shared {
     }
 
     /// See [`Log::rehomed`].
-    pub(crate) fn rehomed(&self, volume: VolumeId, lba: Lba) {
-        self.log.rehomed(volume, lba);
+    pub(crate) fn rehomed(&self, volume: VolumeId, lba: Lba, at: Nanos) {
+        self.log.rehomed(volume, lba, at);
     }
 
     /// Tells that a step begins or ends.

@@ -231,6 +231,8 @@ pub struct Traffic {
     pub user_read: u64,
     /// Moved by cleaning.
     pub relocated: u64,
+    /// Moved out of the way of contention.
+    pub rehomed: u64,
     /// Pages of checkpoints.
     pub checkpoint_written: u64,
     /// Parity.
@@ -282,6 +284,7 @@ impl Traffic {
     pub fn write_amplification(&self) -> f64 {
         let all = self.client_written
             + self.relocated
+            + self.rehomed
             + self.checkpoint_written
             + self.parity_written
             + self.header_written
@@ -312,6 +315,7 @@ impl<'a> Overview<'a> {
             client_written: read(&t.client_written),
             user_read: read(&t.user_read),
             relocated: read(&t.relocated),
+            rehomed: read(&t.rehomed),
             checkpoint_written: read(&t.checkpoint_written),
             parity_written: read(&t.parity_written),
             header_written: read(&t.header_written),

@@ -33,8 +33,10 @@ pub struct AutonomicsRule {
     pub hot_percent: u32,
     /// and is hot no more when fewer than so many did.
     pub cool_percent: u32,
-    /// Requests after which a cluster is judged anew.
+    /// Requests after which a cluster is judged anew, and operations after which one looks at all of them.
     pub look_after: u32,
+    /// Before so many samples a mean tells nothing.
+    pub few: u32,
     /// A cluster that was hot takes nothing for so long.
     pub rest: Nanos,
     /// Modules lag together when the one with the fewest requests before it has at least so many of a hundred of the most.
@@ -70,6 +72,7 @@ impl AutonomicsRule {
             hot_percent: 50,
             cool_percent: 20,
             look_after: 64,
+            few: 16,
             rest: Nanos::secs(1),
             alike_percent: 80,
             write_percent: 34,
@@ -249,6 +252,11 @@ pub struct WriteBudget {
 }
 
 impl WriteBudget {
+    /// Nothing is saved yet.
+    pub fn begun(now: Nanos) -> Self {
+        Self { saved: 0, paid: now }
+    }
+
     fn earn(&mut self, rule: &AutonomicsRule, hundredths: u64) {
         self.saved = self.saved.saturating_add(hundredths).min(rule.saved_writes.saturating_mul(100));
     }

@@ -79,12 +79,6 @@ impl Counts {
             over_budget: read(&self.over_budget),
         }
     }
-
-    /// Blocks that were moved.
-    pub(crate) fn moved(&self) -> u64 {
-        let DecisionCounts { migrated, reshaped, expelled, .. } = self.decisions();
-        migrated + reshaped + expelled
-    }
 }
 
 fn zeros(count: usize) -> Box<[AtomicU64]> {

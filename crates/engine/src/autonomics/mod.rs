@@ -5,6 +5,7 @@
 
 pub(crate) mod links;
 pub(crate) mod marks;
+pub(crate) mod mode;
 pub(crate) mod rehome;
 pub(crate) mod report;
 pub(crate) mod sight;

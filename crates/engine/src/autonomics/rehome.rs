@@ -111,8 +111,7 @@ impl<'a> Rehomer<'a> {
     }
 
     fn with_budget<T>(&self, act: impl FnOnce(&mut cygnus_policy::WriteBudget) -> T) -> T {
-        // What was moved is among what was counted as written by clients.
-        let written = read(&self.reactor.shared.totals.client_written).saturating_sub(self.marks.counts.moved());
+        let written = read(&self.reactor.shared.totals.client_written);
         self.sight.with_budget(written, act)
     }
 
@@ -145,9 +144,9 @@ impl<'a> Rehomer<'a> {
             return false;
         }
         let mut writer = reactor.writer(Lane::Clients).borrow_mut();
-        match writer.append(reactor, volume, lba, data, Publish::IfStill(entry)) {
+        match writer.append(reactor, volume, lba, data, Publish::Rehome(entry)) {
             Appended::Done => {
-                shared.rehomed(volume.id, lba);
+                shared.rehomed(volume.id, lba, now);
                 true
             }
             Appended::Changed => false,

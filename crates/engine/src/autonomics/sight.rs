@@ -14,14 +14,8 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::autonomics::marks::Marks;
 
-/// Operations after which a reactor looks at what it knows as a whole.
-const LOOK_AFTER: u32 = 64;
-
 /// Reads up to this many blocks tell what a page takes; longer ones tell of their length.
 const TELLING_BLOCKS: u64 = 16;
-
-/// Before so many samples a mean tells nothing.
-const FEW: u32 = 16;
 
 /// Of so many reads of a device whose link is contended one goes there all the same, to see whether it still is.
 const TRIED: u32 = 8;
@@ -39,8 +33,8 @@ impl Mean {
         self.samples = self.samples.saturating_add(1);
     }
 
-    fn known(&self) -> Option<Nanos> {
-        (self.samples >= FEW).then_some(Nanos(self.span))
+    fn known(&self, rule: &AutonomicsRule) -> Option<Nanos> {
+        (self.samples >= rule.few).then_some(Nanos(self.span))
     }
 }
 
@@ -73,15 +67,15 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    pub(crate) fn new(marks: &Marks) -> Self {
+    pub(crate) fn new(marks: &Marks, now: Nanos) -> Self {
         Self {
             devices: RefCell::new(vec![Seen::default(); marks.links.device_numbers()]),
             heats: RefCell::new(vec![ClusterHeat::default(); marks.links.clusters.len()]),
             quiet: Cell::new(Nanos::ZERO),
             rule: Cell::new(marks.rule),
-            until_look: Cell::new(LOOK_AFTER),
+            until_look: Cell::new(marks.rule.look_after),
             tries: Cell::new(0),
-            budget: RefCell::default(),
+            budget: RefCell::new(WriteBudget::begun(now)),
             told: Cell::new(0),
         }
     }
@@ -97,7 +91,7 @@ impl Sight {
             _ => return false,
         }
         let left = self.until_look.get() - 1;
-        self.until_look.set(if left == 0 { LOOK_AFTER } else { left });
+        self.until_look.set(if left == 0 { marks.rule.look_after } else { left });
         left == 0
     }
 
@@ -140,8 +134,8 @@ impl Sight {
         let (mut alone, mut writes): (Vec<Nanos>, Vec<Nanos>) = {
             let devices = self.devices.borrow();
             (
-                devices.iter().filter_map(|seen| seen.alone.known()).collect(),
-                devices.iter().filter_map(|seen| seen.write.known()).collect(),
+                devices.iter().filter_map(|seen| seen.alone.known(&marks.rule)).collect(),
+                devices.iter().filter_map(|seen| seen.write.known(&marks.rule)).collect(),
             )
         };
         if let Some(quiet) = typical(&mut alone) {
@@ -174,7 +168,7 @@ impl Sight {
         if seen.lagged >= rule.lags_in_a_row {
             return Some(Reason::Late { backlog, sla: rule.sla }.to_string());
         }
-        let own = seen.write.known().filter(|&own| rule.writes_slowly(own, typical_write))?;
+        let own = seen.write.known(&rule).filter(|&own| rule.writes_slowly(own, typical_write))?;
         Some(format!("its writes take {own}, those of a typical device {typical_write}"))
     }
 
@@ -185,7 +179,8 @@ impl Sight {
 
     /// What is to be read from a device will take so long: equation 3.
     fn backlog(&self, dev: DeviceIx, load: &DeviceLoad) -> Nanos {
-        let page = self.devices.borrow().get(usize::from(dev.0)).and_then(|seen| seen.page.known());
+        let rule = self.rule.get();
+        let page = self.devices.borrow().get(usize::from(dev.0)).and_then(|seen| seen.page.known(&rule));
         page.map_or(Nanos::ZERO, |page| page * pages(load.reading))
     }
 

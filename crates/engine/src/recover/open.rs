@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
-use cygnus_policy::{AutonomicsRule, LatencyRule, Policies};
+use cygnus_policy::{LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::autonomics::links::{Link, LinkError, Links};
 use crate::autonomics::marks::Marks;
+use crate::autonomics::mode::Autonomics;
 use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
 use crate::care::prepare::{Preparer, Released};
@@ -67,8 +68,8 @@ pub struct OpenOptions {
     pub log: Arc<dyn Log>,
     /// Who keeps what is on its way to the devices beyond the end of the process; `None`: nobody.
     pub keeper: Option<Arc<dyn Keeper>>,
-    /// Whether data moves out of the way of contention; `None`: as the preset has it.
-    pub autonomics: Option<bool>,
+    /// Whether data moves out of the way of contention.
+    pub autonomics: Autonomics,
     /// Which devices share links, where it does.
     pub links: Vec<Link>,
 }
@@ -83,7 +84,7 @@ impl OpenOptions {
             map: MapRule::default(),
             log,
             keeper: None,
-            autonomics: None,
+            autonomics: Autonomics::AsPreset,
             links: Vec::new(),
         }
     }
@@ -394,24 +395,22 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
 /// # Errors
 /// When a link makes no sense.
 fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Result<Option<Marks>, ArrayError> {
-    let is_on = options.autonomics.unwrap_or(policies.autonomics);
-    if !is_on || options.read_only {
-        return match options.links.first().filter(|_| !is_on) {
+    let members = assembly.devices.iter().flatten();
+    let devices: Vec<DeviceInfo> = members.chain(assembly.spares.iter().map(|spare| &spare.device)).cloned().collect();
+    let blocks = devices.iter().map(|device| device.size / BLOCK as u64).sum();
+    let Some(rule) = options.autonomics.rule(policies.autonomics, blocks).filter(|_| !options.read_only) else {
+        return match options.links.first().filter(|_| !options.read_only) {
             Some(link) => Err(LinkError::Unused(link.name.clone()).into()),
             None => Ok(None),
         };
-    }
-    let members = assembly.devices.iter().flatten();
-    let devices: Vec<DeviceInfo> = members.chain(assembly.spares.iter().map(|spare| &spare.device)).cloned().collect();
+    };
     let has_left = |ix: usize| assembly.superblock.state.has_left(MemberIx(ix as u16));
     let all_there = (0..assembly.devices.len()).all(|ix| assembly.devices[ix].is_some() || has_left(ix));
     let (links, unknown) = Links::resolve(&options.links, &devices, all_there)?;
     for error in unknown {
         options.log.line(&format!("open: {error}; not all members are here, so it may be one of the others"));
     }
-    let blocks = devices.iter().map(|device| device.size / BLOCK as u64).sum();
-    let rule = AutonomicsRule::for_blocks(blocks).for_one_of(options.reactors as u64);
-    Ok(Some(Marks::new(links, rule)))
+    Ok(Some(Marks::new(links, rule.for_one_of(options.reactors as u64))))
 }
 
 fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {

@@ -272,6 +272,9 @@ impl Writer {
             return Appended::Changed;
         };
         stripe.commit(kind, volume.id, lba, seq, crc);
+        if matches!(publish, Publish::Rehome(_)) {
+            stripe.is_rehomed();
+        }
         if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
             stripe.is_copy_of(old.pba());
         }
@@ -353,7 +356,11 @@ impl Writer {
         let width = u64::from(columns.width());
         let used = u64::from(stripe.used());
         match self.lane {
-            Lane::Clients | Lane::Hot => count(&totals.client_written, used),
+            Lane::Clients | Lane::Hot => {
+                let rehomed = u64::from(stripe.rehomed());
+                count(&totals.rehomed, rehomed);
+                count(&totals.client_written, used - rehomed);
+            }
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),
         }
