@@ -15,7 +15,7 @@ pub(crate) fn rule() -> AutonomicsRule {
     AutonomicsRule {
         look_after: 4,
         few: 2,
-        rest: Nanos::millis(2),
+        rest: Nanos::millis(20),
         avoid_for: Nanos::millis(4),
         lags_in_a_row: 1,
         queue: 8,

@@ -27,7 +27,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
                 true => vec![rng.below(members as u64) as usize],
                 false => story.shape.links[rng.below(story.shape.links.len() as u64) as usize].clone(),
             };
-            let (from, factor) = (some_time(&mut rng), [4, 20, 20, 200][rng.below(4) as usize]);
+            let (from, factor) = (some_time(&mut rng), [4, 20, 20, 100][rng.below(4) as usize]);
             let until = from + some_time(&mut rng);
             for member in slow {
                 cycle.during.push((from, Harm { member, what: What::Slow(factor) }));

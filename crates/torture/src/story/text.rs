@@ -312,7 +312,7 @@ impl FromStr for Story {
 
 fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let preset = words.next()?.parse().map_err(|error: cygnus_policy::UnknownPreset| error.to_string())?;
-    let groups = words.named("groups")?;
+    let groups: u16 = words.named("groups")?;
     let raid: String = words.named("raid")?;
     let (data, parity) = raid.split_once('+').ok_or("raid is k+m")?;
     let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number of columns"));
