@@ -110,7 +110,7 @@ pub struct ServeArgs {
     pub autonomics: bool,
     /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. A member in no link has one for
     /// itself
-    #[arg(long, value_name = "NAME:MEMBER,MEMBER")]
+    #[arg(long, value_name = "NAME:MEMBERS")]
     pub link: Vec<Link>,
     /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
     /// concerned is given up: it is unreadable until it is written anew or discarded. Where too many members are missing, those
