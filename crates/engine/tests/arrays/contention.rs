@@ -17,7 +17,7 @@ use cygnus_types::{ByteSize, GroupId, Lba, Nanos, VolumeId};
 use crate::common::{assert_clean, block};
 use crate::sessions::*;
 
-/// Enough to put data into every group.
+/// Enough to put data into every group of small disks.
 const BLOCKS: u64 = 15_500;
 
 /// Hears of every block that moves.
@@ -41,10 +41,12 @@ fn with(links: &[&str], log: &Arc<Moves>) -> OpenOptions {
     OpenOptions { autonomics: Autonomics::On, links, ..OpenOptions::new(log.clone()) }
 }
 
-fn make(world: &World, preset: Preset, groups: usize, k: u8, m: u8) -> Vec<DiskId> {
+fn make(world: &World, groups: usize, mib: u64) -> Vec<DiskId> {
+    let (k, m) = (2, 1);
     let disks: Vec<DiskId> =
-        (0..groups * usize::from(k + m)).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 17 * MIB))).collect();
-    let how = CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", preset, groups, k, m) };
+        (0..groups * usize::from(k + m)).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), mib * MIB))).collect();
+    let how =
+        CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", Preset::Swan, groups, k, m) };
     session(world, &disks, |rt, devices| async move {
         create(&rt, &devices, &how).await.unwrap();
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
@@ -123,7 +125,7 @@ struct Outcome {
 /// The same clients on the same array with the members of group 0 twenty times slower than the others.
 fn beside_a_slow_link(options: impl Fn(&Arc<Moves>) -> OpenOptions) -> Outcome {
     let world = World::new(11);
-    let disks = make(&world, Preset::Swan, 3, 2, 1);
+    let disks = make(&world, 3, 17);
     let log = Arc::new(Moves::default());
     let how = options(&log);
     let outcome = session(&world.clone(), &disks.clone(), |rt, devices| async move {
@@ -185,7 +187,7 @@ fn what_moves_is_within_the_budget_and_rests() {
 #[test]
 fn new_writes_avoid_a_group_that_is_slow_at_writing() {
     let world = World::new(6);
-    let disks = make(&world, Preset::Swan, 3, 2, 1);
+    let disks = make(&world, 3, 40);
     let (how, drives) = (with(&[], &Arc::default()), world.clone());
     let slow = disks[3..6].to_vec();
     session(&world, &disks, |rt, devices| async move {
@@ -223,7 +225,7 @@ fn new_writes_avoid_a_group_that_is_slow_at_writing() {
 #[test]
 fn nothing_moves_while_all_are_alike() {
     let world = World::new(3);
-    let disks = make(&world, Preset::Swan, 3, 2, 1);
+    let disks = make(&world, 3, 17);
     let how = with(&["nic0:d0,d1,d2", "nic1:d3,d4,d5", "nic2:d6,d7,d8"], &Arc::default());
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
         let array = Array::open(&rt, &devices, &how).await.unwrap();
@@ -240,7 +242,7 @@ fn nothing_moves_while_all_are_alike() {
 #[test]
 fn reads_go_around_a_contended_link_where_redundancy_allows() {
     let world = World::new(9);
-    let disks = make(&world, Preset::Swan, 3, 2, 1);
+    let disks = make(&world, 3, 17);
     // One member of each group, so every group can do without.
     let how = with(&["nic0:d0,d3,d6"], &Arc::default());
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
@@ -260,7 +262,7 @@ fn reads_go_around_a_contended_link_where_redundancy_allows() {
 #[test]
 fn links_that_make_no_sense_are_refused_and_nothing_is_opened() {
     let world = World::new(4);
-    let disks = make(&world, Preset::Swan, 2, 2, 1);
+    let disks = make(&world, 2, 40);
     let refused = |links: &[&str], on: bool| {
         let how = OpenOptions {
             autonomics: if on { Autonomics::On } else { Autonomics::Off },
