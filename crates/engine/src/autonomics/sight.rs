@@ -169,6 +169,8 @@ impl Sight {
             return Some(Reason::Late { backlog, sla: rule.sla }.to_string());
         }
         let own = seen.write.known(&rule).filter(|&own| rule.writes_slowly(own, typical_write))?;
+        // It is judged anew by what it does from now on: who is avoided is hardly written, and would stay slow for ever.
+        seen.write = Mean::default();
         Some(format!("its writes take {own}, those of a typical device {typical_write}"))
     }
 
