@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use cygnus_engine::{
-    Array, ArrayError, ArrayStatus, Autonomics, AutonomicsStatus, CreateOptions, Link, LinkError, Log, OpenOptions,
-    Volume, create,
+    Array, ArrayError, ArrayStatus, Autonomics, AutonomicsStatus, CreateOptions, GroupRole, Link, LinkError, Log,
+    OpenOptions, Volume, create,
 };
 use cygnus_policy::Preset;
 use cygnus_runtime::{DeviceInfo, Event, Rng, Runtime};
