@@ -38,6 +38,8 @@ fn options(args: ServeArgs) -> Options {
         max_connections: args.max_connections,
         stalled_after: args.stalled_after.map(|span| span.0.into()),
         idle_after: args.idle_after.and_then(|interval| interval.0).map(Nanos::from),
+        autonomics: args.autonomics,
+        links: args.link,
         by_force: args.force,
         record: args.record.into_iter().map(|record| record.0).collect(),
         log_times: args.log_time.unwrap_or(LogTime::Auto).wanted(),

@@ -3,9 +3,9 @@
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, ParityInside, Patience,
-    RepairCounters, SuspendedStatus, VolumeStatus,
+    ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity,
+    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, ParityInside,
+    Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos, counted};
@@ -293,6 +293,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         let scrubbed = status.scrub.age_seconds.map_or("never".into(), |age| format!("{} ago", show::span(age as f64)));
         out.push_str(&format!("{}{scrubbed}\n", label("scrubbed")));
     }
+    for (at, line) in status.autonomics.iter().flat_map(contention_lines).enumerate() {
+        out.push_str(&format!("{}{line}\n", label(if at == 0 { "contention" } else { "" })));
+    }
     if let Some(memory) = &status.memory {
         out.push_str(&format!("{}{}\n", label("memory"), memory_sentence(memory)));
         if memory.map_is_full() {
@@ -316,6 +319,59 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&format!("{}not stopped cleanly: the next start recovers it\n", label("stopped")));
     }
     out
+}
+
+/// What is done about contention, and why not more.
+fn contention_lines(status: &AutonomicsStatus) -> Vec<String> {
+    let blocks = |blocks: u64| counted(blocks, "block").to_string();
+    let listed = |parts: &[(u64, &str)]| -> String {
+        let there = parts.iter().filter(|(number, _)| *number > 0);
+        there.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
+    };
+    let mut first = format!("{} moved out of its way", blocks(status.moved()));
+    let why = listed(&[
+        (status.moved_off_links, "off contended links"),
+        (status.moved_to_siblings, "off members that lag, to others behind the same link"),
+        (status.moved_away, "off members that lag, as all behind their link do"),
+    ]);
+    if !why.is_empty() {
+        first.push_str(&format!(": {why}"));
+    }
+    let mut lines = vec![first];
+    let stayed = listed(&[
+        (status.nowhere_better, "for nowhere is better"),
+        (status.over_budget, "for the budget is spent"),
+        (status.resting, "for they moved a moment ago"),
+        (status.no_room, "for want of room at once"),
+    ]);
+    if !stayed.is_empty() {
+        lines.push(format!("blocks that stayed: {stayed}"));
+    }
+    let besides = listed(&[
+        (status.read_around, "blocks read around it"),
+        (status.steered_segments, "segments for new writes from other groups"),
+        (status.left_segments, "left early"),
+    ]);
+    if !besides.is_empty() {
+        lines.push(besides);
+    }
+    lines.push(format!(
+        "budget: {} for each 100 written, and {} a second; {} saved up",
+        status.budget_percent,
+        status.budget_per_second,
+        blocks(status.budget_left)
+    ));
+    lines.extend(status.links.iter().map(|link| {
+        let state = if link.contended { "contended" } else { "free" };
+        format!(
+            "link {} is {state} ({} of 100 requests met others): {}",
+            link.name,
+            link.contended_percent,
+            link.members.join(", ")
+        )
+    }));
+    lines.extend(status.avoided.iter().map(|of| format!("new writes avoid the group of {}: {}", of.member, of.why)));
+    lines
 }
 
 fn patience_sentence(patience: &Patience) -> String {

@@ -92,6 +92,9 @@ pub struct ArrayStatus {
     /// Where what is on its way to the members outlasts a server that is killed; absent where nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptStatus>,
+    /// How data moves out of the way of contention; absent where it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomics: Option<AutonomicsStatus>,
     /// Who has how much memory; absent while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryStatus>,
@@ -149,6 +152,7 @@ impl ArrayStatus {
             scrub: ScrubStatus::default(),
             in_place: None,
             kept: None,
+            autonomics: None,
             memory: None,
             clients: None,
             jobs: Vec::new(),
@@ -189,6 +193,70 @@ pub struct KeptStatus {
     pub bytes: u64,
     /// Whether there was too little memory for all that was on its way at some moment.
     pub short: bool,
+}
+
+/// How data moves out of the way of contention. Blocks of 4 KiB, since the array was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AutonomicsStatus {
+    /// Links that members share.
+    pub links: Vec<LinkStatus>,
+    /// Members whose groups new writes avoid.
+    pub avoided: Vec<AvoidedStatus>,
+    /// Moved off contended links.
+    pub moved_off_links: u64,
+    /// Moved from members that lag to others behind the same link.
+    pub moved_to_siblings: u64,
+    /// Moved from members that lag, as all behind their link do.
+    pub moved_away: u64,
+    /// Stayed, because nowhere else was better.
+    pub nowhere_better: u64,
+    /// Stayed, because the budget was spent.
+    pub over_budget: u64,
+    /// Stayed, because they had moved a moment ago.
+    pub resting: u64,
+    /// Stayed, because no stripe had room at once.
+    pub no_room: u64,
+    /// Read by way of redundancy, around members that lag or share a contended link.
+    pub read_around: u64,
+    /// Segments for clients' writes that another group gave than otherwise.
+    pub steered_segments: u64,
+    /// Segments for clients' writes that ended early, because their group was to be avoided.
+    pub left_segments: u64,
+    /// Blocks that may be moved for each hundred that clients write.
+    pub budget_percent: u32,
+    /// And so many a second.
+    pub budget_per_second: u64,
+    /// Blocks that may be moved now, by what the first reactor has saved up.
+    pub budget_left: u64,
+}
+
+impl AutonomicsStatus {
+    /// Blocks that were written anew for the sake of better places.
+    pub fn moved(&self) -> u64 {
+        self.moved_off_links + self.moved_to_siblings + self.moved_away
+    }
+}
+
+/// A link that members share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkStatus {
+    /// Its name.
+    pub name: String,
+    /// Whether requests meet others on it.
+    pub contended: bool,
+    /// How many of a hundred did when it was last looked at.
+    pub contended_percent: u32,
+    /// Paths of the members behind it.
+    pub members: Vec<String>,
+}
+
+/// A member whose group new writes avoid.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AvoidedStatus {
+    /// Its path.
+    pub member: String,
+    /// Why.
+    pub why: String,
 }
 
 /// What the server takes of the machine's memory.

@@ -165,6 +165,11 @@ impl Array {
         self.reactor.shared.controllers.memory().set_limit(limit.0);
     }
 
+    /// Whether data moves out of the way of contention.
+    pub fn moves_data(&self) -> bool {
+        self.reactor.shared.marks.is_some()
+    }
+
     /// Counters alone, which are cheap.
     pub fn traffic(&self) -> Traffic {
         Overview::of(&self.reactor).traffic()

@@ -49,6 +49,8 @@ impl MemberCounters {
 pub(crate) struct Totals {
     pub client_written: AtomicU64,
     pub relocated: AtomicU64,
+    /// Written anew out of the way of contention.
+    pub rehomed: AtomicU64,
     pub checkpoint_written: AtomicU64,
     pub parity_written: AtomicU64,
     pub header_written: AtomicU64,

@@ -4,6 +4,8 @@ use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
 use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, MemberIx, VolumeId};
 
+use crate::autonomics::links::LinkError;
+
 /// A read, write, flush or trim of a volume failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VolumeError {
@@ -301,6 +303,9 @@ pub enum ArrayError {
     /// The request itself makes no sense.
     #[error("{0}")]
     Invalid(String),
+    /// A link was declared that makes no sense.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// A server that was killed has left what it had in memory, and that cannot be put on the members.
     #[error(
         "what the server that was killed had in memory ({place}) cannot be put on the members: {why}; open again when that \

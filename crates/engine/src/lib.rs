@@ -11,6 +11,7 @@
 
 mod array;
 mod atomic;
+mod autonomics;
 mod care;
 mod check;
 mod clean;
@@ -41,6 +42,9 @@ mod work;
 mod write;
 
 pub use array::{Array, ArrayHandle, ArrayPeer};
+pub use autonomics::links::{Link, LinkError};
+pub use autonomics::mode::Autonomics;
+pub use autonomics::report::{AutonomicsStatus, ClusterStatus, LinkedMember};
 pub use care::member_state::{ArrayHealth, change as change_member, depart};
 pub use care::places::Returning;
 pub use care::report::{LostBlock, ScrubReport};

@@ -1,5 +1,7 @@
 //! How the engine tells people what it does.
 
+use cygnus_types::{Lba, Nanos, VolumeId};
+
 /// Where the engine tells people what it does. The lines are for reading, not for parsing.
 pub trait Log: Send + Sync {
     /// One line, without a line end.
@@ -10,6 +12,9 @@ pub trait Log: Send + Sync {
     fn repeated(&self, _kind: &'static str, _subject: &str, text: &str) {
         self.line(text);
     }
+
+    /// A block was written anew because others were in its way where it was.
+    fn rehomed(&self, _volume: VolumeId, _lba: Lba, _at: Nanos) {}
 
     /// A step begins or ends: a flush round, cleaning of a victim, a checkpoint, a part of recovery and the like. Several
     /// may go on at once, also of one name. A rotation has no length and only begins.

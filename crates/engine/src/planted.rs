@@ -53,6 +53,8 @@ pub enum Bug {
     AnswersTooEarly,
     /// Members compute the parity of chunks of which not all is copied to them.
     ConvertedUncopied,
+    /// Blocks move out of the way of contention as often as reads bring them.
+    MovesUnrested,
 }
 
 #[cfg(debug_assertions)]

@@ -10,6 +10,7 @@ use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, Rounds, Runtime};
 use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
 
+use crate::autonomics::sight::Sight;
 use crate::care::member::Departure;
 use crate::durable::answering::Answering;
 use crate::home::Home;
@@ -38,6 +39,8 @@ pub(crate) struct Reactor {
     pub answers: Event,
     pub peers: Peers,
     pub paces: Paces,
+    /// What it sees of contention, if that matters.
+    pub sight: Option<Sight>,
     pub looks: Looks,
     /// Set while the home reactor makes a checkpoint's cut: appends wait. Never on the home reactor.
     pub hold: Cell<bool>,
@@ -74,6 +77,7 @@ impl Reactor {
         let reactor = Rc::new(Self {
             peers: Peers::new(reactors),
             paces: Paces::new(shared.policies.latency),
+            sight: shared.marks.as_ref().map(|marks| Sight::new(marks, rt.now())),
             looks: Looks::new(),
             rt,
             shared,

@@ -9,8 +9,9 @@ use std::sync::{Arc, OnceLock, RwLock};
 use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
 use cygnus_policy::Policies;
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{GroupId, MemberIx, SegmentId, VolumeId};
+use cygnus_types::{GroupId, Lba, MemberIx, Nanos, SegmentId, VolumeId};
 
+use crate::autonomics::marks::Marks;
 use crate::care::member::MemberShared;
 use crate::care::suspension::Suspension;
 use crate::counters::Totals;
@@ -70,6 +71,8 @@ pub(crate) struct Shared {
     pub converts_inside: bool,
     /// How often ranges are written, if clients' writes go to streams by that.
     pub heat: Option<HeatTable>,
+    /// What reactors find of contention, if data is to move out of its way.
+    pub marks: Option<Marks>,
     /// Where writers wait when they are faster than cleaning.
     pub admission: Admission,
     /// Bytes put into stripes since the last checkpoint.
@@ -105,6 +108,7 @@ pub(crate) struct SharedParts {
     pub first_write_seq: u64,
     pub first_stripe_seq: u64,
     pub reactors: usize,
+    pub marks: Option<Marks>,
     pub log: Arc<dyn Log>,
 }
 
@@ -132,6 +136,7 @@ impl Shared {
             converts_inside: parts.converts_inside,
             durable: AtomicU64::new(parts.first_stripe_seq),
             heat: HeatTable::new(parts.policies.streams, parts.usable),
+            marks: parts.marks,
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
             reads: ReadTallies::new(parts.reactors),
@@ -153,6 +158,11 @@ impl Shared {
     /// See [`Log::repeated`].
     pub(crate) fn log_repeated(&self, kind: &'static str, subject: &str, text: impl AsRef<str>) {
         self.log.repeated(kind, subject, text.as_ref());
+    }
+
+    /// See [`Log::rehomed`].
+    pub(crate) fn rehomed(&self, volume: VolumeId, lba: Lba, at: Nanos) {
+        self.log.rehomed(volume, lba, at);
     }
 
     /// Tells that a step begins or ends.

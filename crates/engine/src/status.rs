@@ -5,6 +5,7 @@ use cygnus_policy::{Streams, Suspicion, Victim};
 use cygnus_runtime::Capabilities;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
 
+use crate::autonomics::report::{self, AutonomicsStatus};
 use crate::care::member::Departure;
 use crate::care::member_state::{self, ArrayHealth, Serves};
 use crate::care::places::Spare;
@@ -79,6 +80,8 @@ pub struct ArrayStatus {
     pub volumes: Vec<VolumeStatus>,
     /// A device without an answer for so long goes out of service.
     pub hung_after: Nanos,
+    /// How data moves out of the way of contention, if it does.
+    pub autonomics: Option<AutonomicsStatus>,
     /// Traffic since opening.
     pub traffic: Traffic,
 }
@@ -228,6 +231,8 @@ pub struct Traffic {
     pub user_read: u64,
     /// Moved by cleaning.
     pub relocated: u64,
+    /// Moved out of the way of contention.
+    pub rehomed: u64,
     /// Pages of checkpoints.
     pub checkpoint_written: u64,
     /// Parity.
@@ -279,6 +284,7 @@ impl Traffic {
     pub fn write_amplification(&self) -> f64 {
         let all = self.client_written
             + self.relocated
+            + self.rehomed
             + self.checkpoint_written
             + self.parity_written
             + self.header_written
@@ -309,6 +315,7 @@ impl<'a> Overview<'a> {
             client_written: read(&t.client_written),
             user_read: self.reactor.shared.reads.blocks(),
             relocated: read(&t.relocated),
+            rehomed: read(&t.rehomed),
             checkpoint_written: read(&t.checkpoint_written),
             parity_written: read(&t.parity_written),
             header_written: read(&t.header_written),
@@ -396,6 +403,7 @@ impl<'a> Overview<'a> {
                 })
                 .collect(),
             hung_after: self.reactor.rt.patience(),
+            autonomics: report::status(self.reactor),
             traffic: self.traffic(),
         }
     }

@@ -47,6 +47,10 @@ pub struct Outcome {
     pub reads_by_role: Vec<RoleRow>,
     /// Blocks written to devices per block written by users, in thousandths, after the aging.
     pub array_write_amplification_milli: u64,
+    /// Blocks written anew out of the way of contention per block written by users, in thousandths, after the aging; absent where data
+    /// stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rehomed_milli: Option<u64>,
     /// Blocks written by users and by cleaning per block written by users, in thousandths, after the aging.
     pub cleaning_amplification_milli: u64,
     /// Flash pages programmed per page that the array wrote, in thousandths, after the aging.

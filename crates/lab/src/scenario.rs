@@ -1,6 +1,7 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
-use cygnus_engine::CreateOptions;
+use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError};
+use cygnus_fabric::Topology;
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{Preset, Victim};
 use cygnus_sim::CpuModel;
@@ -82,6 +83,11 @@ pub struct ArraySection {
     heat_streams: bool,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     protection: Option<Protection>,
+    /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
+    autonomics: Option<bool>,
+    /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
+    #[serde(default)]
+    links: Vec<String>,
 }
 
 /// What makes safe what a stripe holds before it is full.
@@ -342,12 +348,14 @@ impl ArraySection {
             || self.protection.is_some()
             || self.cleaning.is_some()
             || self.heat_streams
+            || self.autonomics.is_some()
+            || !self.links.is_empty()
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
                 Err(format!("{} takes raid = \"K+M\", and no drives = N", self.preset))
             }
-            ArrayKind::Log(_) => Ok(()),
+            ArrayKind::Log(_) => self.declared_links().map(drop).map_err(|error| error.to_string()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => Err(format!(
                 "{} updates in place: it takes drives = N and perhaps chunk, and nothing else",
                 self.preset
@@ -356,6 +364,33 @@ impl ArraySection {
                 self.layout(level, u64::MAX / BLOCK as u64).map(drop).map_err(|error| error.to_string())
             }
         }
+    }
+
+    fn declared_links(&self) -> Result<Vec<Link>, LinkError> {
+        self.links.iter().map(|text| text.parse()).collect()
+    }
+
+    /// Whether data moves out of the way of contention.
+    pub(crate) fn autonomics(&self) -> Autonomics {
+        match self.autonomics {
+            None => Autonomics::AsPreset,
+            Some(true) => Autonomics::On,
+            Some(false) => Autonomics::Off,
+        }
+    }
+
+    /// Which drives share links, where that matters: modules of a cluster do.
+    pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
+        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.policies().autonomics);
+        let (Some(topology), true) = (network, self.autonomics.unwrap_or(is_preset)) else {
+            return self.declared_links().expect("checked when the scenario was read");
+        };
+        let drives = self.devices() as u32;
+        let link = |cluster: usize| Link {
+            name: topology.cluster_name(cluster).into(),
+            devices: topology.modules_of(cluster).filter(|&n| n < drives).map(|n| format!("d{n}")).collect(),
+        };
+        (0..topology.clusters().len()).map(link).filter(|link| !link.devices.is_empty()).collect()
     }
 
     pub(crate) fn options(&self) -> CreateOptions {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
+use cygnus_fabric::Topology;
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_sim::Cluster;
@@ -78,6 +79,8 @@ pub(crate) struct Activity {
     pub user_blocks: u64,
     /// Blocks that cleaning moved, and what it read for that from the devices in bytes.
     pub moved_blocks: u64,
+    /// Blocks that moved out of the way of contention, if any may.
+    pub rehomed_blocks: Option<u64>,
     pub cleaning_read_bytes: u64,
     pub rotations: u64,
     pub victims: u64,
@@ -102,6 +105,7 @@ impl Store {
         cores: &Cluster,
         devices: &[DeviceInfo],
         section: &ArraySection,
+        network: Option<&Topology>,
         wanted: VolumeSection,
     ) -> Result<Vec<Self>, Stop> {
         let raw: u64 = devices.iter().map(|device| device.size).sum();
@@ -111,7 +115,12 @@ impl Store {
         match section.kind() {
             ArrayKind::Log(_) => {
                 create(rt, devices, &section.options()).await?;
-                let open = OpenOptions { reactors: cores.len(), ..OpenOptions::new(Arc::new(Silent)) };
+                let open = OpenOptions {
+                    reactors: cores.len(),
+                    autonomics: section.autonomics(),
+                    links: section.shared_links(network),
+                    ..OpenOptions::new(Arc::new(Silent))
+                };
                 let array = Array::open(rt, devices, &open).await?;
                 let peers = attach(&array, cores);
                 let size = volume_size(wanted.size, array.status().usable, data)?;
@@ -251,6 +260,7 @@ impl Store {
                 Activity {
                     user_blocks: traffic.client_written,
                     moved_blocks: traffic.relocated,
+                    rehomed_blocks: array.moves_data().then_some(traffic.rehomed),
                     cleaning_read_bytes: array.status().members.iter().map(|member| member.cleaning_read).sum(),
                     rotations: traffic.rotations,
                     victims: traffic.victims,

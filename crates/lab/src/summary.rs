@@ -59,6 +59,7 @@ impl Ended<'_> {
             latency,
             reads_by_role: role_rows(self.shared),
             array_write_amplification_milli: milli(written_pages, user),
+            rehomed_milli: after.rehomed_blocks.zip(before.rehomed_blocks).map(|(all, old)| milli(all - old, user)),
             cleaning_amplification_milli: milli(user + moved, user),
             drive_write_amplification_milli: milli(programmed, written_pages),
             rotations: after.rotations - before.rotations,

@@ -67,7 +67,14 @@ impl Testbed {
     /// Makes the array and its volume as the scenario says.
     pub async fn set_up(bench: &Bench, scenario: &Scenario, section: &ArraySection) -> Result<Self, Stop> {
         let Bench { world, cores, disks, infos } = bench;
-        let stores = Store::make(cores, infos, section, scenario.spec.volume).await?;
+        let stores = Store::make(
+            cores,
+            infos,
+            section,
+            scenario.network.as_ref().map(|network| &network.topology),
+            scenario.spec.volume,
+        )
+        .await?;
         let seat = |(n, store)| Rc::new(Seat { reactor: ReactorId(n as u16), rt: cores.reactor(n).clone(), store });
         let seats = stores.into_iter().enumerate().map(seat).collect();
         let (world, disks) = (world.clone(), disks.clone());

@@ -29,12 +29,14 @@ use cygnus_types::Nanos;
 pub struct AutonomicsRule {
     /// Time within which a request should be answered.
     pub sla: Nanos,
-    /// A cluster becomes hot when so many of a hundred of its requests met equation 1,
+    /// A cluster becomes hot when so many of a hundred of its requests whose module was free met equation 1,
     pub hot_percent: u32,
     /// and is hot no more when fewer than so many did.
     pub cool_percent: u32,
-    /// Requests after which a cluster is judged anew.
+    /// Requests after which a cluster is judged anew, and operations after which one looks at all of them.
     pub look_after: u32,
+    /// Before so many samples a mean tells nothing.
+    pub few: u32,
     /// A cluster that was hot takes nothing for so long.
     pub rest: Nanos,
     /// Modules lag together when the one with the fewest requests before it has at least so many of a hundred of the most.
@@ -45,6 +47,14 @@ pub struct AutonomicsRule {
     pub writes_per_second: u64,
     /// Blocks that may be saved up.
     pub saved_writes: u64,
+    /// The queue is full when so many requests are under way.
+    pub queue: u32,
+    /// New writes avoid who shares a contended link, or lags, for so long after that was last so.
+    pub avoid_for: Nanos,
+    /// How often in a row a module must be found lagging before new writes avoid it: one that pauses for a moment is none.
+    pub lags_in_a_row: u8,
+    /// A module is slow at writing when its writes take so many times what a typical one's do, and longer than was promised.
+    pub slow_writes: u64,
 }
 
 /// Program and erase cycles that flash of the paper's day stands, and for how long it should last; a quarter of that may be ours.
@@ -62,12 +72,46 @@ impl AutonomicsRule {
             hot_percent: 50,
             cool_percent: 20,
             look_after: 64,
+            few: 16,
             rest: Nanos::secs(1),
             alike_percent: 80,
             write_percent: 34,
             writes_per_second,
-            saved_writes: writes_per_second.max(64),
+            // A stripe of clients' writes earns its share at once.
+            saved_writes: writes_per_second.max(1024),
+            // The least of the queues that the paper names for its root complex.
+            queue: 650,
+            avoid_for: Nanos::secs(30),
+            lags_in_a_row: 4,
+            slow_writes: 4,
         }
+    }
+
+    /// The rule for one of so many who decide side by side, each with a part of the budget of its own.
+    pub fn for_one_of(self, deciders: u64) -> Self {
+        Self {
+            write_percent: self.write_percent / deciders as u32,
+            writes_per_second: self.writes_per_second / deciders,
+            saved_writes: (self.saved_writes / deciders).max(1),
+            ..self
+        }
+    }
+
+    /// The rule where a page alone takes so long: where that is quick, less is promised as late. Eight times is what makes a member slow
+    /// by [`LatencyRule`](crate::LatencyRule) too, and nothing below its least time counts.
+    pub fn where_a_page_takes(self, quiet: Nanos) -> Self {
+        let late = (quiet * 8).max(Nanos::micros(200));
+        Self { sla: self.sla.min(late), ..self }
+    }
+
+    /// Whether a module is slow at writing, given how long its writes take and those of a typical module.
+    pub fn writes_slowly(&self, own: Nanos, typical: Nanos) -> bool {
+        own > self.sla && own.0 >= typical.0.saturating_mul(self.slow_writes)
+    }
+
+    /// Whether data that was moved at a time may move again.
+    pub fn may_move_again(&self, moved: Nanos, now: Nanos) -> bool {
+        now.since(moved) >= self.rest
     }
 }
 
@@ -125,17 +169,23 @@ pub struct ClusterHeat {
     was_hot: Option<Nanos>,
     requests: u32,
     contended: u32,
+    /// The share of contended requests at the last look, in thousandths.
+    contended_milli: u32,
 }
 
 impl ClusterHeat {
-    /// Counts a request that has been answered now.
+    /// Counts a request that has been answered now. One that waited for its own module says nothing of the link.
     pub fn count(&mut self, rule: &AutonomicsRule, times: &ClusterTimes, answered: &Answered, now: Nanos) {
+        if !answered.module_was_free {
+            return;
+        }
         self.requests += 1;
         self.contended += u32::from(answered.met_contention(times));
         if self.requests < rule.look_after {
             return;
         }
-        let percent = self.contended * 100 / self.requests;
+        self.contended_milli = self.contended * 1000 / self.requests;
+        let percent = self.contended_milli / 10;
         self.is_hot = percent >= if self.is_hot { rule.cool_percent } else { rule.hot_percent };
         if self.is_hot {
             self.was_hot = Some(now);
@@ -146,6 +196,20 @@ impl ClusterHeat {
     /// Whether it is hot.
     pub fn is_hot(&self) -> bool {
         self.is_hot
+    }
+
+    /// The requests of a thousand that met others on the bus, when it was last looked at. As requests come at any time, that is
+    /// how much of the time the bus is used, as far as can be told from outside.
+    pub fn contended_milli(&self) -> u32 {
+        self.contended_milli
+    }
+
+    /// The same as of now: a cluster that was not asked for enough since to be judged anew is not hot any more.
+    pub fn as_of(self, rule: &AutonomicsRule, now: Nanos) -> Self {
+        match self.was_hot {
+            Some(at) if self.is_hot && now.since(at) >= rule.rest => Self { is_hot: false, contended_milli: 0, ..self },
+            _ => self,
+        }
     }
 
     /// Whether it is not hot, and has not been for long enough to take what others have.
@@ -172,7 +236,7 @@ pub struct ClusterView {
 pub struct ModuleView {
     /// Requests that wait for it.
     pub requests: u32,
-    /// Pages of theirs.
+    /// Pages of theirs; if the module is slower than others, as many as a typical one would serve in that time.
     pub pages: u32,
     /// Whether there is room for more data.
     pub has_room: bool,
@@ -188,6 +252,11 @@ pub struct WriteBudget {
 }
 
 impl WriteBudget {
+    /// Nothing is saved yet.
+    pub fn begun(now: Nanos) -> Self {
+        Self { saved: 0, paid: now }
+    }
+
     fn earn(&mut self, rule: &AutonomicsRule, hundredths: u64) {
         self.saved = self.saved.saturating_add(hundredths).min(rule.saved_writes.saturating_mul(100));
     }
@@ -195,6 +264,16 @@ impl WriteBudget {
     /// Clients have written so many blocks.
     pub fn written(&mut self, rule: &AutonomicsRule, blocks: u64) {
         self.earn(rule, blocks.saturating_mul(u64::from(rule.write_percent)));
+    }
+
+    /// So many blocks that were taken out for a move have not been written.
+    pub fn give_back(&mut self, blocks: u64) {
+        self.saved += blocks * 100;
+    }
+
+    /// Blocks that may be written now.
+    pub fn left(&self) -> u64 {
+        self.saved / 100
     }
 
     /// Takes the writes of a move out, if there is enough.

@@ -125,6 +125,24 @@ impl FrontEnd {
         self == FrontEnd::CleanGroup
     }
 
+    /// The same as [`FrontEnd::choose`], which comes to a group that is burdened only if there is no other: some of its members lag, or
+    /// share a contended link (Triple-A, section 4.3: writes are redirected).
+    pub fn choose_unburdened(
+        self,
+        groups: &[GroupView],
+        burdened: &[bool],
+        current: usize,
+        fresh: Option<usize>,
+        urgent: bool,
+    ) -> Option<usize> {
+        let full_if = |(&group, &is_burdened): (&GroupView, &bool)| match is_burdened {
+            true => GroupView { free: 0, ..group },
+            false => group,
+        };
+        let unburdened: Vec<GroupView> = groups.iter().zip(burdened).map(full_if).collect();
+        self.choose(&unburdened, current, fresh, urgent).or_else(|| self.choose(groups, current, fresh, urgent))
+    }
+
     /// The group from which the next client segment is taken, given the present front-end and a group that was added and
     /// has not had its turn. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
     /// have waited long, any room is enough.
@@ -225,6 +243,22 @@ mod tests {
         assert_eq!(choose([2, 6, 2, 2], 0), None, "room for relocation");
         assert_eq!(choose([10, 6, 2, 2], 0), Some(1), "the front-end was emptied and is the reserve");
         assert_eq!(rule.choose(&[2, 6, 2, 2].map(group), 0, None, true), Some(1), "writers have waited long");
+    }
+
+    #[test]
+    fn burdened_groups_take_what_no_other_group_does() {
+        let choose = |rule: FrontEnd, free: [u32; 3], burdened: [bool; 3]| {
+            rule.choose_unburdened(&free.map(group), &burdened, 0, None, false)
+        };
+        let (rotating, every, none) = (FrontEnd::RotatingGroup, FrontEnd::EveryGroup, [false; 3]);
+        assert_eq!(choose(rotating, [5, 9, 9], none), Some(0));
+        assert_eq!(choose(rotating, [5, 9, 9], [true, false, false]), Some(1), "before it is full");
+        assert_eq!(choose(rotating, [5, 9, 9], [true, true, false]), Some(2));
+        assert_eq!(choose(rotating, [5, 2, 2], [true, false, false]), Some(0), "the others are full");
+        assert_eq!(choose(rotating, [5, 9, 9], [true; 3]), Some(0), "all are alike");
+        assert_eq!(choose(every, [5, 9, 8], [false, true, false]), Some(2));
+        assert_eq!(choose(every, [2, 9, 2], [false, true, false]), Some(1));
+        assert_eq!(choose(FrontEnd::CleanGroup, [3, 10, 10], [true, false, false]), Some(1));
     }
 
     #[test]

@@ -95,9 +95,9 @@ pub struct Pace {
 pub struct HedgeBudget(u32);
 
 /// The middle one. Of two, the lower one: one slow member must not raise the bar that it is measured by.
-fn typical(p99: &mut [Nanos]) -> Option<Nanos> {
-    p99.sort_unstable();
-    p99.get(p99.len().saturating_sub(1) / 2).copied()
+pub fn typical(spans: &mut [Nanos]) -> Option<Nanos> {
+    spans.sort_unstable();
+    spans.get(spans.len().saturating_sub(1) / 2).copied()
 }
 
 impl LatencyRule {

@@ -30,7 +30,7 @@ pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};
 pub use heat::{EPOCH_WRITES, Heat, RANGE_BLOCKS};
 pub use histogram::LatencyHistogram;
-pub use latency::{HedgeBudget, Lag, LatencyRule, Pace};
+pub use latency::{HedgeBudget, Lag, LatencyRule, Pace, typical};
 pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, Streams, UnknownPreset};
 pub use pressure::{Pressure, PressureView};
 pub use throttle::Throttle;

@@ -61,6 +61,8 @@ pub struct Policies {
     pub latency: LatencyRule,
     /// When a member that still works is to be replaced.
     pub health: Health,
+    /// Whether data moves out of the way of contention, if nothing else is asked for: [`AutonomicsRule`](crate::AutonomicsRule).
+    pub autonomics: bool,
 }
 
 /// The named presets.
@@ -78,8 +80,8 @@ pub enum Preset {
     Fusion,
     /// The same, with the parity computed by drives that can, inside, from the copies that they have (ScalaAFA, ATC'24).
     ScalaAfa,
-    /// Triple-A (ASPLOS'14) before it looks after itself: one log over all flash modules, a group for each cluster of them, without
-    /// redundancy if nothing else is asked for.
+    /// Triple-A (ASPLOS'14): one log over all flash modules, a group for each cluster of them, without redundancy if nothing else is
+    /// asked for, and data that moves out of the way of contention.
     TripleA,
 }
 
@@ -166,9 +168,11 @@ impl Preset {
             read_through: 4,
             latency: LatencyRule::default(),
             health: Health { errors: 64, growing: 8, slow: 24 },
+            autonomics: false,
         };
         match self {
-            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa | Preset::TripleA => shared,
+            Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => shared,
+            Preset::TripleA => Policies { autonomics: true, ..shared },
             // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,

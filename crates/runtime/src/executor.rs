@@ -13,8 +13,8 @@ use crate::mailbox::Mailbox;
 use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
-    Buf, BufPool, BufSlice, Capabilities, Completion, DeviceIx, DeviceWatch, Driver, Events, Extra, Halt, IoError,
-    KeptFile, ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, patience,
+    Buf, BufPool, BufSlice, Capabilities, Completion, DeviceIx, DeviceLoad, DeviceWatch, Driver, Events, Extra, Halt,
+    IoError, KeptFile, ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, patience,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
@@ -173,6 +173,16 @@ impl Runtime {
     /// Operations of a device that the driver holds, those included that nobody waits for any more.
     pub fn in_flight(&self, dev: DeviceIx) -> usize {
         self.0.ops.borrow().in_flight(dev)
+    }
+
+    /// What a device has been given here and has not answered.
+    pub fn load(&self, dev: DeviceIx) -> DeviceLoad {
+        self.0.ops.borrow().load(dev)
+    }
+
+    /// Operations of all devices that the driver holds, but those of devices that hang.
+    pub fn under_way(&self) -> u32 {
+        self.0.ops.borrow().under_way()
     }
 
     /// Of the operations that [`Runtime::in_flight`] counts those that may still change what the device holds: all but reads.

@@ -40,7 +40,8 @@ pub use kept::{Keeper, KeptFile, KeptNumbers};
 pub use mailbox::Message;
 pub use memory::{MemoryPart, MemoryUse};
 pub use op::{
-    Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceWatch, IoClass, ListenerId, Op, OpId, Outcome, Peer, SocketId,
+    Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceLoad, DeviceWatch, IoClass, ListenerId, Op, OpId, Outcome, Peer,
+    SocketId,
 };
 pub use pages::Pages;
 pub use rounds::Rounds;

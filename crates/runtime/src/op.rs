@@ -154,6 +154,45 @@ pub struct DeviceIo {
     pub class: IoClass,
     /// Bytes read, written or trimmed.
     pub bytes: u64,
+    /// What the device had to do before it when it came.
+    pub ahead: DeviceLoad,
+}
+
+/// What a device has been given by a reactor and has not answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceLoad {
+    /// Operations of all sorts.
+    pub requests: u32,
+    /// Bytes to be read by these.
+    pub reading: u64,
+    /// Bytes to be written by these.
+    pub writing: u64,
+}
+
+impl DeviceLoad {
+    /// One operation more.
+    pub(crate) fn add(&mut self, io: &DeviceIo) {
+        self.requests += 1;
+        if let Some(bytes) = self.bytes_of(io.class) {
+            *bytes += io.bytes;
+        }
+    }
+
+    /// One less, which was added before.
+    pub(crate) fn remove(&mut self, io: &DeviceIo) {
+        self.requests -= 1;
+        if let Some(bytes) = self.bytes_of(io.class) {
+            *bytes -= io.bytes;
+        }
+    }
+
+    fn bytes_of(&mut self, class: IoClass) -> Option<&mut u64> {
+        match class {
+            IoClass::Read => Some(&mut self.reading),
+            IoClass::Write => Some(&mut self.writing),
+            IoClass::Flush | IoClass::Trim | IoClass::Extra | IoClass::Reopen => None,
+        }
+    }
 }
 
 impl DeviceIo {
@@ -171,7 +210,7 @@ impl DeviceIo {
             Op::Reopen { dev } => (dev, IoClass::Reopen, 0),
             Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => return None,
         };
-        Some(Self { dev: *dev, class, bytes })
+        Some(Self { dev: *dev, class, bytes, ahead: DeviceLoad::default() })
     }
 }
 

@@ -37,16 +37,19 @@ pub(crate) fn stalled(between_looks: Nanos, waited: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DeviceIx;
+    use crate::{DeviceIx, DeviceLoad};
 
     #[test]
     fn what_takes_longer_by_nature_may() {
-        let of = |class, bytes| limit(Nanos::secs(30), &DeviceIo { dev: DeviceIx(0), class, bytes });
+        let of = |class, bytes| {
+            limit(Nanos::secs(30), &DeviceIo { dev: DeviceIx(0), class, bytes, ahead: DeviceLoad::default() })
+        };
         assert_eq!(of(IoClass::Write, 1 << 40), Nanos::secs(30));
         assert_eq!(of(IoClass::Flush, 0), Nanos::secs(60));
         assert_eq!(of(IoClass::Trim, 4096), Nanos::secs(120));
         assert_eq!(of(IoClass::Trim, 100 << 30), Nanos::secs(320));
-        let endless = DeviceIo { dev: DeviceIx(0), class: IoClass::Trim, bytes: u64::MAX };
+        let endless =
+            DeviceIo { dev: DeviceIx(0), class: IoClass::Trim, bytes: u64::MAX, ahead: DeviceLoad::default() };
         assert_eq!(limit(Nanos::MAX, &endless), Nanos::MAX);
     }
 

@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use cygnus_types::Nanos;
 
-use crate::{DeviceIo, DeviceIx, IoClass, IoError, IoErrorKind, Op, OpId, Outcome, patience};
+use crate::{DeviceIo, DeviceIx, DeviceLoad, IoClass, IoError, IoErrorKind, Op, OpId, Outcome, patience};
 
 /// An operation that has taken this part of what it may take is worth telling: 7.5 s of 75 s. A healthy device takes seconds at
 /// most, even behind a queue of its own.
@@ -50,6 +50,8 @@ pub(crate) struct OpSlab {
     watched: u32,
     /// Nothing is overdue before.
     look_at: Nanos,
+    /// What each device has before it.
+    loads: Vec<DeviceLoad>,
 }
 
 /// A device operation that the driver handed back.
@@ -61,13 +63,13 @@ pub(crate) struct EndedIo {
 
 impl Default for OpSlab {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: None, patience: Nanos::MAX, watched: 0, look_at: Nanos::MAX }
+        Self { slots: Vec::new(), free: None, patience: Nanos::MAX, watched: 0, look_at: Nanos::MAX, loads: Vec::new() }
     }
 }
 
 impl OpSlab {
     pub(crate) fn insert(&mut self, op: &Op, now: Nanos) -> OpId {
-        let io = DeviceIo::of(op);
+        let io = DeviceIo::of(op).map(|io| self.begins(io));
         let limit = io.map_or(Nanos::MAX, |io| now.saturating_add(patience::limit(self.patience, &io)));
         self.watched += u32::from(io.is_some());
         self.look_at = self.look_at.min(limit);
@@ -87,6 +89,27 @@ impl OpSlab {
                 OpId(self.slots.len() as u32 - 1)
             }
         }
+    }
+
+    /// The device has one operation more.
+    fn begins(&mut self, io: DeviceIo) -> DeviceIo {
+        let at = usize::from(io.dev.0);
+        if self.loads.len() <= at {
+            self.loads.resize(at + 1, DeviceLoad::default());
+        }
+        let ahead = self.loads[at];
+        self.loads[at].add(&io);
+        DeviceIo { ahead, ..io }
+    }
+
+    /// What a device has before it.
+    pub(crate) fn load(&self, dev: DeviceIx) -> DeviceLoad {
+        self.loads.get(usize::from(dev.0)).copied().unwrap_or_default()
+    }
+
+    /// Device operations that the driver holds, but those given up.
+    pub(crate) fn under_way(&self) -> u32 {
+        self.watched
     }
 
     pub(crate) fn state(&mut self, id: OpId) -> &mut OpState {
@@ -115,6 +138,9 @@ impl OpSlab {
         let ended = slot.io.take().map(|io| EndedIo { io, took: now.since(slot.began), result: result.map(drop) });
         if watched {
             self.unwatch();
+        }
+        if let Some(ended) = &ended {
+            self.loads[usize::from(ended.io.dev.0)].remove(&ended.io);
         }
         let slot = &mut self.slots[id.0 as usize];
         let waker = match std::mem::replace(&mut slot.state, OpState::Ended(result)) {
@@ -153,7 +179,7 @@ impl OpSlab {
 
     /// Operations of a device that the driver holds.
     pub(crate) fn in_flight(&self, dev: DeviceIx) -> usize {
-        self.slots.iter().filter(|slot| slot.io.is_some_and(|io| io.dev == dev)).count()
+        self.load(dev).requests as usize
     }
 
     /// Of those that the driver holds the operations that may still change what the device holds.

@@ -21,6 +21,14 @@ pub enum ServeError {
         /// Its level.
         level: String,
     },
+    /// In an array that updates in place data has its place.
+    #[error("{array} is {level}, updated in place, and its data cannot move: leave out --autonomics and --link")]
+    StaysInPlace {
+        /// The array.
+        array: String,
+        /// Its level.
+        level: String,
+    },
     /// The memory that it may take is too little for any server.
     #[error("--memory {asked}: a server with {reactors} reactors takes {least} at least")]
     TooLittleMemory {

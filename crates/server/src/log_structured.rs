@@ -11,7 +11,7 @@ use crate::status::{self, Serving, log_structured as told};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
-use cygnus_engine::{Array, ArrayError, JobStatus, MemberError, OpenOptions, VolumeAdminError, Volumes};
+use cygnus_engine::{Array, ArrayError, Autonomics, JobStatus, MemberError, OpenOptions, VolumeAdminError, Volumes};
 use cygnus_format::GroupState;
 use cygnus_host::devices::now_unix;
 use cygnus_host::place;
@@ -38,6 +38,8 @@ impl Served for Array {
             map: plan.memory.map_rule(),
             log: plan.log.clone(),
             keeper: plan.keeper.clone(),
+            autonomics: if plan.autonomics { Autonomics::On } else { Autonomics::AsPreset },
+            links: plan.links.clone(),
         };
         let opened = match plan.by_force {
             true => Array::open_by_force(rt, devices, &options).await,

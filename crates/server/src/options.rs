@@ -1,3 +1,4 @@
+use cygnus_engine::Link;
 use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
 use cygnus_types::{ByteSize, Nanos};
@@ -32,6 +33,10 @@ pub struct Options {
     pub stalled_after: Option<Nanos>,
     /// After what time a client that asks nothing is disconnected; `None`: never.
     pub idle_after: Option<Nanos>,
+    /// Whether data moves out of the way of contention; else it does if that is of the preset.
+    pub autonomics: bool,
+    /// Which members share links.
+    pub links: Vec<Link>,
     /// Whether what may be concerned by a loss is given up.
     pub by_force: bool,
     /// What is recorded.

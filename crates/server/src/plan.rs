@@ -9,6 +9,7 @@ use crate::notify;
 use crate::options::{Ready, RecordTo, Voice};
 use crate::record::{Recorder, Recording};
 use cygnus_control::status::ClientsStatus;
+use cygnus_engine::Link;
 use cygnus_host::state::{ArrayRecord, StateDir};
 use cygnus_runtime::{Keeper, Runtime};
 use cygnus_target::{ArrayExports, BoundListener, Exports, Server, ServerConfig, ServerStats, SessionStats};
@@ -28,6 +29,9 @@ pub struct Plan {
     pub array: Uuid,
     /// It updates in place.
     pub in_place: bool,
+    /// Whether data moves out of the way of contention, and which members share links.
+    pub autonomics: bool,
+    pub links: Vec<Link>,
     /// Whether what may be concerned by a loss is to be given up.
     pub by_force: bool,
     pub reactors: usize,

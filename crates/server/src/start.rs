@@ -43,6 +43,10 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         let level = assembly.newest.state.preset.clone();
         return Err(ServeError::OneReactor { array: record.name, level });
     }
+    if in_place && (options.autonomics || !options.links.is_empty()) {
+        let level = assembly.newest.state.preset.clone();
+        return Err(ServeError::StaysInPlace { array: record.name, level });
+    }
     let array = assembly.newest.array;
     let keeper = |dir: &PathBuf| Arc::new(KeptAt::new(dir, array)) as Arc<dyn Keeper>;
     let plan = Plan {
@@ -55,6 +59,8 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         state: state.clone(),
         array,
         in_place,
+        autonomics: options.autonomics,
+        links: options.links.clone(),
         by_force: options.by_force,
         reactors,
         listeners: bind_nbd(&options, state)?,

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use cygnus_engine::{
-    Array as Engine, ArrayPeer, CreateOptions, Log, MapRule, OpenOptions, Readmitted, Volume, VolumeAdminError,
-    VolumeError,
+    Array as Engine, ArrayPeer, Autonomics, CreateOptions, Link, Log, MapRule, OpenOptions, Readmitted, Volume,
+    VolumeAdminError, VolumeError,
 };
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Lba, Nanos, VolumeId};
 
+use crate::contention;
 use crate::coverage;
 use crate::journal;
 use crate::patience::{PATIENCE, run_with_patience};
@@ -23,6 +24,10 @@ struct Listener;
 impl Log for Listener {
     fn line(&self, text: &str) {
         journal::tell(format!("    {text}"));
+    }
+
+    fn rehomed(&self, volume: VolumeId, lba: Lba, at: Nanos) {
+        contention::moved(volume, lba, at);
     }
 
     fn step(&self, name: &'static str, begins: bool) {
@@ -104,12 +109,19 @@ impl Array {
     pub(crate) fn open(
         cluster: &Cluster,
         devices: &[DeviceInfo],
-        reactors: usize,
+        shape: &Shape,
         by_force: bool,
         keeper: Option<Arc<dyn Keeper>>,
     ) -> Result<Result<Self, String>, Halt> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
-        let options = OpenOptions { keeper, ..options(reactors) };
+        let reactors = usize::from(shape.reactors);
+        let links = shape.links.iter().enumerate().map(|(n, members)| Link {
+            name: format!("l{n}"),
+            devices: members.iter().map(|member| format!("d{member}")).collect(),
+        });
+        let autonomics = if shape.autonomics { Autonomics::By(contention::rule()) } else { Autonomics::Off };
+        let options = OpenOptions { keeper, autonomics, links: links.collect(), ..options(reactors) };
+        contention::begin(rt.now());
         let opened = run_with_patience(cluster, async move {
             match by_force {
                 true => Engine::open_by_force(&rt, &devices, &options).await,

@@ -14,6 +14,7 @@ mod block;
 mod campaign;
 mod client;
 pub mod content;
+mod contention;
 mod coverage;
 mod forgone;
 mod journal;

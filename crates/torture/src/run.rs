@@ -11,6 +11,7 @@ mod state;
 mod verdict;
 mod volumes;
 
+use crate::contention;
 use crate::coverage::{self, Coverage};
 use crate::journal;
 use crate::members::Done;
@@ -214,6 +215,8 @@ impl Run<'_> {
         self.tally.evacuations_given_up += traffic.evacuations_given_up;
         self.tally.checkpoints += traffic.checkpoints;
         self.tally.reconstructed += traffic.reconstructed;
+        let rehomed = contention::judge(&session.array.home().status(), self.world.now());
+        self.tally.rehomed += rehomed.map_err(Trouble::Failure)?;
         waited?;
         if kill_after.is_none() {
             self.gives_room(session)?;

@@ -9,6 +9,7 @@ mod absent;
 mod ack;
 mod away;
 mod beyond;
+mod contention;
 mod decay;
 mod draw;
 mod force;
@@ -85,6 +86,10 @@ pub(crate) struct Shape {
     pub(crate) converts: usize,
     /// Whether what is on its way to the members outlasts a process that is killed.
     pub(crate) keeps: bool,
+    /// Whether data moves out of the way of contention.
+    pub(crate) autonomics: bool,
+    /// Members that share links, where it does.
+    pub(crate) links: Vec<Vec<usize>>,
 }
 
 impl Shape {

@@ -69,6 +69,8 @@ pub struct Tally {
     pub reconstructed: u64,
     /// R-groups that got the number of one that had left.
     pub reused: u64,
+    /// Blocks that moved out of the way of contention.
+    pub rehomed: u64,
     /// Requests that were refused for lack of space.
     pub refused: u64,
     /// Requests that failed for damage beyond redundancy, as they should.
@@ -137,6 +139,7 @@ impl Tally {
             evacuations_given_up,
             checkpoints,
             reconstructed,
+            rehomed,
             refused,
             reused,
             excused,

@@ -180,3 +180,8 @@ fn what_is_replaced_and_counted_on() {
 fn answers_that_come_too_early() {
     is_caught(Bug::AnswersTooEarly, Tier::Plain, SHORT);
 }
+
+#[test]
+fn blocks_that_move_to_and_fro() {
+    is_caught(Bug::MovesUnrested, Tier::Contention, SHORT);
+}

@@ -2,6 +2,7 @@
 
 use super::values::{Interval, KeptIn, Size, Span, ValueError, parse_hung_after};
 use clap::{Args, ValueEnum};
+use cygnus_engine::Link;
 use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
 use std::str::FromStr;
@@ -11,6 +12,7 @@ Examples:
   cygnus serve tank --nbd unix:/run/cygnus/tank.sock
   cygnus serve tank --nbd 127.0.0.1:10809 --nbd '[::1]:10809' --reactors 4 --pin
   cygnus serve tank --record vol0=vol0.trace
+  cygnus serve tank --autonomics --link nic0:/dev/sda,/dev/sdb --link nic1:/dev/sdc,/dev/sdd
 
   As a systemd service (it says when it is ready; SIGTERM is a clean stop):
     [Service]
@@ -102,6 +104,14 @@ pub struct ServeArgs {
     /// A client that asks nothing for so long is disconnected, or never [default: never]
     #[arg(long, value_name = "INTERVAL")]
     pub idle_after: Option<Interval>,
+    /// Have data move out of the way of contention: new writes avoid members that lag or share a contended link, reads go around
+    /// them, and blocks that a read has brought from them are written anew elsewhere
+    #[arg(long)]
+    pub autonomics: bool,
+    /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. A member in no link has one for
+    /// itself
+    #[arg(long, value_name = "NAME:MEMBERS")]
+    pub link: Vec<Link>,
     /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
     /// concerned is given up: it is unreadable until it is written anew or discarded. Where too many members are missing, those
     /// that are recorded as failed are re-admitted; 'cygnus array check' says what would be unreadable then

@@ -91,6 +91,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         in_place: None,
         kept: Some(KeptStatus { place: "/dev/shm/cygnus-01".into(), bytes: 8 << 20, short: false }),
+        autonomics: None,
         memory: None,
         clients: None,
         jobs: Vec::new(),
@@ -113,6 +114,38 @@ fn blocks_that_are_lost_are_told_of() {
     assert!(!volumes("tank", &[VolumeStatus { lost_blocks: 0, ..volume.clone() }], Paint::Plain).contains("lost"));
     let text = volumes("tank", &[volume], Paint::Plain);
     assert!(text.contains("tank/vol0 has lost 3 blocks with the caches of devices"), "{text}");
+}
+
+#[test]
+fn what_is_done_about_contention_is_told_with_its_reasons() {
+    let link = LinkStatus {
+        name: "nic0".into(),
+        contended: true,
+        contended_percent: 63,
+        members: vec!["/dev/a".into(), "/dev/b".into()],
+    };
+    let avoided = AvoidedStatus { member: "/dev/a".into(), why: "its link is contended".into() };
+    let autonomics = AutonomicsStatus {
+        links: vec![link],
+        avoided: vec![avoided],
+        moved_off_links: 12,
+        moved_away: 3,
+        over_budget: 7,
+        read_around: 40,
+        budget_percent: 34,
+        budget_left: 1,
+        ..AutonomicsStatus::default()
+    };
+    let text = array(&ArrayStatus { autonomics: Some(autonomics), ..tank(&[]) }, Paint::Plain);
+    let expect = "\
+  contention 15 blocks moved out of its way: 12 off contended links, 3 off members that lag, as all behind their link do
+             blocks that stayed: 7 for the budget is spent
+             40 blocks read around it
+             budget: 34 for each 100 written, and 0 a second; 1 block saved up
+             link nic0 is contended (63 of 100 requests met others): /dev/a, /dev/b
+             new writes avoid the group of /dev/a: its link is contended
+";
+    assert!(text.contains(expect), "{text}");
 }
 
 #[test]

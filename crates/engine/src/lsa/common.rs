@@ -69,7 +69,7 @@ impl Controllers {
         let turn = self.order.enter(of.volume, lba);
         let (kind, seq, old) = match how {
             Publish::Always => (Kind::Data, turn.seq(), of.map.swap(lba, entry)),
-            Publish::IfStill(expected) | Publish::Move(expected, _) => {
+            Publish::IfStill(expected) | Publish::Rehome(expected) | Publish::Move(expected, _) => {
                 if !of.map.replace(lba, expected, entry) {
                     return None;
                 }

@@ -124,10 +124,17 @@ pub(crate) fn scaled(after: Nanos, blocks: u64) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use cygnus_runtime::DeviceLoad;
+
     use super::*;
 
     fn read(blocks: u32) -> DeviceIo {
-        DeviceIo { dev: DeviceIx(3), class: IoClass::Read, bytes: u64::from(blocks) * BLOCK as u64 }
+        DeviceIo {
+            dev: DeviceIx(3),
+            class: IoClass::Read,
+            bytes: u64::from(blocks) * BLOCK as u64,
+            ahead: DeviceLoad::default(),
+        }
     }
 
     #[test]

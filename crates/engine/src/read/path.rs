@@ -7,6 +7,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
 use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
+use crate::autonomics::rehome::{Asked, Delivered, Rehomer};
 use crate::counters::count;
 use crate::error::VolumeError;
 use crate::lsa::Publish;
@@ -44,7 +45,7 @@ enum Source {
 /// From which devices a run is being read.
 enum Devices {
     /// From its own column, late after so long.
-    Own { op: OpFuture, dev: DeviceIx, late_after: Nanos, _mark: ReadMark },
+    Own { op: OpFuture, dev: DeviceIx, late_after: Nanos, asked: Option<Asked>, _mark: ReadMark },
     /// From the other columns, since its member is out of service, or too slow.
     Others(RowReads),
 }
@@ -183,6 +184,8 @@ impl Reactor {
                 self.shared.reads.of(self.rt.id()).read_from(member, run.blocks * BLOCK);
                 let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
                 Devices::Own {
+                    // Before it is: what it does not include itself.
+                    asked: Rehomer::of(self).map(|rehomer| rehomer.asks(dev)),
                     op: self.rt.read(dev, offset, part),
                     dev,
                     late_after: self.late_after(group, dev, run.blocks),
@@ -224,7 +227,7 @@ impl Reactor {
                 None => self.start_on_devices(&run, into),
             },
         };
-        let delivered = match from {
+        let (delivered, asked) = match from {
             Devices::Others(rows) => {
                 let rows = rows.ended(run.place).await;
                 let restored = self.restore_run(volume, from_lba, &rows, &part).await?;
@@ -235,10 +238,10 @@ impl Reactor {
                 }
                 return Ok(None);
             }
-            Devices::Own { mut op, dev, late_after, _mark } => match op.within(late_after).await {
-                Some(result) => result.is_ok(),
+            Devices::Own { mut op, dev, late_after, asked, _mark } => match op.within(late_after).await {
+                Some(result) => (result.is_ok(), asked),
                 None => match self.hedge(&run, dev, &mut op).await {
-                    Hedged::Own(delivered) => delivered,
+                    Hedged::Own(delivered) => (delivered, asked),
                     Hedged::Others(rows) => {
                         let data = self.rt.alloc(part.len());
                         self.restore_run(volume, from_lba, &rows, &data.full()).await?;
@@ -248,6 +251,9 @@ impl Reactor {
             },
         };
         self.verify_run(volume, from_lba, &run, delivered, &part).await?;
+        if let (Some(rehomer), Some(asked)) = (Rehomer::of(self), asked) {
+            rehomer.delivered(&asked, &Delivered { volume, lba: from_lba, place: run.place, data: &part });
+        }
         Ok(None)
     }
 
@@ -278,7 +284,7 @@ impl Reactor {
     }
 
     /// Whether a map entry points to the `nth` row from a place on.
-    fn lies_at(&self, entry: MapEntry, place: &Place, nth: usize) -> bool {
+    pub(crate) fn lies_at(&self, entry: MapEntry, place: &Place, nth: usize) -> bool {
         entry.is_mapped() && entry.pba().0 == self.shared.layout.pba(*place).0 + nth as u64
     }
 

@@ -5,7 +5,10 @@ use cygnus_policy::{Lag, LatencyHistogram};
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoError};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos};
 
+use crate::autonomics::marks::Marks;
+use crate::autonomics::sight::Sight;
 use crate::care::trouble::Trouble;
+use crate::counters::count;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::read::pace::{DevicePace, MemberPace, REFRESH, scaled};
@@ -16,7 +19,12 @@ pub(crate) const TELLING_STALL: Nanos = Nanos::secs(1);
 impl DeviceWatch for Reactor {
     fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
         match result {
-            Ok(()) => self.paces.ended(io, took, self.rt.now()),
+            Ok(()) => {
+                self.paces.ended(io, took, self.rt.now());
+                if let (Some(sight), Some(marks)) = (&self.sight, &self.shared.marks) {
+                    note_contention(self, sight, marks, io, took);
+                }
+            }
             Err(error) => self.io_failed(io.dev, io.class, error),
         }
     }
@@ -35,6 +43,20 @@ impl DeviceWatch for Reactor {
                 self.rt.id().0
             ));
         }
+    }
+}
+
+/// What an operation that has ended tells of contention.
+fn note_contention(reactor: &Reactor, sight: &Sight, marks: &Marks, io: DeviceIo, took: Nanos) {
+    let now = reactor.rt.now();
+    if sight.ended(marks, io, took, now) {
+        let found = |dev, why: &str| {
+            let named = reactor.shared.members.iter().find(|member| member.device() == Some(dev));
+            if let Some(member) = named {
+                reactor.shared.log(format!("new writes avoid the group of {}: {why}", member.name()));
+            }
+        };
+        sight.look(marks, |dev| reactor.rt.load(dev), now, found);
     }
 }
 
@@ -71,21 +93,34 @@ impl Reactor {
             other == member
                 || !state.is_online()
                 || !state.is_readable()
-                || state.device().is_none_or(|dev| self.paces.is_slow(dev))
+                || state.device().is_none_or(|dev| self.is_slow(dev))
         };
         let columns = self.columns_of(place);
         let poor = columns.physical_columns().map(|column| layout.member(place.group, column)).filter(poor).count();
         poor <= columns.losses()
     }
 
-    /// Whether a device is slow by its reads.
+    /// Whether reads are better served without a device, if they can be: it is slow, or others are in their way there.
     pub(crate) fn is_slow(&self, dev: DeviceIx) -> bool {
+        let is_burdened =
+            |sight: &Sight, marks: &Marks| sight.is_burdened(marks, dev, &self.rt.load(dev), self.rt.now());
         self.paces.is_slow(dev)
+            || self
+                .sight
+                .as_ref()
+                .zip(self.shared.marks.as_ref())
+                .is_some_and(|(sight, marks)| is_burdened(sight, marks))
     }
 
     /// Whether a read should leave this member alone because it is slow.
     pub(crate) fn leaves_alone(&self, place: &Place, member: MemberIx, dev: DeviceIx) -> bool {
-        self.paces.is_slow(dev) && self.can_do_without(place, member)
+        if self.paces.is_slow(dev) {
+            return self.can_do_without(place, member);
+        }
+        let (Some(sight), Some(marks)) = (&self.sight, &self.shared.marks) else { return false };
+        let goes_around = self.is_slow(dev) && self.can_do_without(place, member) && !sight.tries();
+        count(&marks.counts.read_around, u64::from(goes_around));
+        goes_around
     }
 
     /// Reads a run from a slow member, for nobody, if it is time to see whether it is still slow.

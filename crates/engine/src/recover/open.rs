@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
-use cygnus_policy::LatencyRule;
+use cygnus_policy::{LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{ByteSize, GroupId, MemberIx, Nanos, Uuid, counted};
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, counted};
 
+use crate::autonomics::links::{Link, LinkError, Links};
+use crate::autonomics::marks::Marks;
+use crate::autonomics::mode::Autonomics;
 use crate::care::guardian::Guardian;
 use crate::care::member::MemberShared;
 use crate::care::prepare::{Preparer, Released};
@@ -66,12 +69,25 @@ pub struct OpenOptions {
     pub log: Arc<dyn Log>,
     /// Who keeps what is on its way to the devices beyond the end of the process; `None`: nobody.
     pub keeper: Option<Arc<dyn Keeper>>,
+    /// Whether data moves out of the way of contention.
+    pub autonomics: Autonomics,
+    /// Which devices share links, where it does.
+    pub links: Vec<Link>,
 }
 
 impl OpenOptions {
     /// How an array is opened for itself: the only one on its devices, by one reactor, with default limits, nothing kept.
     pub fn new(log: Arc<dyn Log>) -> Self {
-        Self { array: None, reactors: 1, read_only: false, map: MapRule::default(), log, keeper: None }
+        Self {
+            array: None,
+            reactors: 1,
+            read_only: false,
+            map: MapRule::default(),
+            log,
+            keeper: None,
+            autonomics: Autonomics::AsPreset,
+            links: Vec::new(),
+        }
     }
 }
 
@@ -365,6 +381,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         first_write_seq: root.map_or(1, |r| r.next_write_seq),
         first_stripe_seq,
         reactors: options.reactors,
+        marks: marks(assembly, options, &policies)?,
         log: options.log.clone(),
     }));
     fresh_volumes(state, &shared.controllers).into_iter().for_each(|volume| shared.add_volume(volume));
@@ -373,6 +390,29 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let candidates = Candidates::new(shared.policies.cleaning, shared.policies.victim, capacity);
     let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, *generation);
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
+}
+
+/// Where reactors mark what they find of contention, if data is to move out of its way.
+///
+/// # Errors
+/// When a link makes no sense.
+fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Result<Option<Marks>, ArrayError> {
+    let members = assembly.devices.iter().flatten();
+    let devices: Vec<DeviceInfo> = members.chain(assembly.spares.iter().map(|spare| &spare.device)).cloned().collect();
+    let blocks = devices.iter().map(|device| device.size / BLOCK as u64).sum();
+    let Some(rule) = options.autonomics.rule(policies.autonomics, blocks).filter(|_| !options.read_only) else {
+        return match options.links.first().filter(|_| !options.read_only) {
+            Some(link) => Err(LinkError::Unused(link.name.clone()).into()),
+            None => Ok(None),
+        };
+    };
+    let has_left = |ix: usize| assembly.superblock.state.has_left(MemberIx(ix as u16));
+    let all_there = (0..assembly.devices.len()).all(|ix| assembly.devices[ix].is_some() || has_left(ix));
+    let (links, unknown) = Links::resolve(&options.links, &devices, all_there)?;
+    for error in unknown {
+        options.log.line(&format!("open: {error}; not all members are here, so it may be one of the others"));
+    }
+    Ok(Some(Marks::new(links, rule.for_one_of(options.reactors as u64))))
 }
 
 fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {

@@ -22,7 +22,7 @@ impl Reactor {
         loop {
             let changed = home.space_changed.wait();
             let urgent = self.rt.now() >= urgent_at;
-            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, owner, urgent);
+            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, (owner, self.rt.now()), urgent);
             // Closing still takes a last checkpoint.
             let refused = self.shared.is_closed() && lane != Lane::Meta;
             if granted.is_some() || refused {

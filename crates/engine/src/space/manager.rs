@@ -9,6 +9,7 @@ use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages
 use cygnus_policy::{GroupView, Policies, destination, left_for_writers};
 use cygnus_types::{GroupId, Nanos, ReactorId};
 
+use crate::autonomics::steering::Steering;
 use crate::clean::turn::CleaningTurn;
 use crate::counters::count;
 use crate::planted::{self, Bug};
@@ -156,14 +157,13 @@ impl Space {
     /// Whether writers who have waited long would get a segment. What is free may be kept from them: a clean group may be the
     /// last one, which others are emptied into.
     pub(crate) fn has_room_for_writers(&self, shared: &Shared) -> bool {
-        self.for_writers(shared, &self.views(shared), true).is_some()
+        let (rule, urgent) = (shared.policies.front_end, self.is_urgent(shared));
+        rule.choose(&self.views(shared), self.front_end, self.fresh, urgent).is_some()
     }
 
-    /// The group that writers get their next segment from.
-    fn for_writers(&self, shared: &Shared, views: &[GroupView], urgent: bool) -> Option<usize> {
-        // Who waits for a group that is emptied as a whole gets what that gives.
-        let urgent = urgent && (self.by_segments || !shared.policies.cleaning.is_by_group());
-        shared.policies.front_end.choose(views, self.front_end, self.fresh, urgent)
+    /// Whether those who have waited long get what is left. Who waits for a group that is emptied as a whole gets what that gives.
+    fn is_urgent(&self, shared: &Shared) -> bool {
+        self.by_segments || !shared.policies.cleaning.is_by_group()
     }
 
     /// Segments of a group that are emptied and not given back yet.
@@ -355,8 +355,25 @@ impl Space {
         self.roomiest(shared, busy, reserve).or_else(|| self.emptiest(shared, reserve))
     }
 
+    /// The group that clients' next segment comes from.
+    fn front_end_for(&self, shared: &Shared, urgent: bool, now: Nanos) -> Option<usize> {
+        let (rule, views, urgent) = (shared.policies.front_end, self.views(shared), urgent && self.is_urgent(shared));
+        let usual = rule.choose(&views, self.front_end, self.fresh, urgent);
+        let Some(marks) = &shared.marks else { return usual };
+        let burdened = Steering::of(shared).burdened(views.len(), now);
+        let chosen = rule.choose_unburdened(&views, &burdened, self.front_end, self.fresh, urgent);
+        count(&marks.counts.steered, u64::from(chosen != usual));
+        chosen
+    }
+
     /// A segment for a lane, if the rules allow one now.
-    pub(crate) fn try_grant(&mut self, shared: &Shared, lane: Lane, owner: ReactorId, urgent: bool) -> Option<Grant> {
+    pub(crate) fn try_grant(
+        &mut self,
+        shared: &Shared,
+        lane: Lane,
+        (owner, now): (ReactorId, Nanos),
+        urgent: bool,
+    ) -> Option<Grant> {
         let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
             Lane::Clients if self.recovering => self
@@ -367,7 +384,7 @@ impl Space {
             Lane::Clients if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
             Lane::Clients if self.clogged => self.emptiest(shared, 0)?,
             Lane::Clients => {
-                let chosen = self.for_writers(shared, &self.views(shared), urgent)?;
+                let chosen = self.front_end_for(shared, urgent, now)?;
                 self.by_segments = false;
                 self.fresh.take_if(|fresh| *fresh == chosen);
                 if chosen != self.front_end {
@@ -382,7 +399,8 @@ impl Space {
             Lane::Hot => {
                 let views = self.views(shared);
                 let roomy = (0..views.len()).filter(|&group| views[group].left() > 1);
-                roomy.max_by_key(|&group| views[group].left())?
+                let is_free = |group| !Steering::of(shared).is_burdened(group_id(group), now);
+                roomy.max_by_key(|&group| (is_free(group), views[group].left()))?
             }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one lends it the first, unless some are just being given back.

@@ -75,6 +75,8 @@ pub(crate) struct Stripe {
     pub heroes: Vec<u32>,
     /// Rows below the header whose parity the members compute.
     converted: u32,
+    /// Blocks that came out of the way of contention.
+    rehomed: u32,
 }
 
 /// How much of an open stripe is in its place and backed up.
@@ -143,6 +145,7 @@ impl Stripe {
             backed_up: BackedUp::default(),
             heroes: Vec::new(),
             converted: 0,
+            rehomed: 0,
         }
     }
 
@@ -157,6 +160,7 @@ impl Stripe {
         self.backed_up = BackedUp::default();
         self.heroes.clear();
         self.converted = 0;
+        self.rehomed = 0;
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
         self.closed = None;
         if let Some(record) = &self.record {
@@ -214,6 +218,16 @@ impl Stripe {
     pub(crate) fn is_copy_of(&mut self, from: Pba) {
         let (column, row) = self.geometry.slot_place(self.used - 1, self.place.rows);
         self.copies.push(Copied { column: self.rotation().data_column(column), row, from });
+    }
+
+    /// The block that was committed last came out of the way of contention, and not from a client.
+    pub(crate) fn is_rehomed(&mut self) {
+        self.rehomed += 1;
+    }
+
+    /// How many such blocks it has.
+    pub(crate) fn rehomed(&self) -> u32 {
+        self.rehomed
     }
 
     pub(crate) fn has_discard_room(&self) -> bool {

@@ -12,6 +12,7 @@ use cygnus_format::{Discard, Geometry, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, Lba, MemberIx};
 
+use crate::autonomics::steering::Steering;
 use crate::care::member::MemberShared;
 use crate::counters::count;
 use crate::lsa::{Publish, Published};
@@ -148,6 +149,12 @@ impl Writer {
         if self.segment.as_ref().is_some_and(|segment| segment.grant.shape.full_rows_at(self.next_row) == 0) {
             self.close_segment(reactor);
         }
+        if let Some(marks) = &reactor.shared.marks
+            && self.is_better_left(reactor)
+        {
+            count(&marks.counts.left, 1);
+            self.close_segment(reactor);
+        }
         if self.segment.is_none() {
             let Some(grant) = self.spare.take() else {
                 self.ask(reactor);
@@ -196,6 +203,23 @@ impl Writer {
         }
         let cell = reactor.shared.kept.get().and_then(|kept| kept.cell(&reactor.rt));
         Stripe::allocate(&reactor.rt, cell, reactor.shared.protections.tallest(), geometry, place)
+    }
+
+    /// The group that the next blocks go to, as far as that is known.
+    pub(crate) fn group(&self) -> Option<GroupId> {
+        let begun = self.segment.as_ref().map(|segment| segment.grant.group);
+        begun.or_else(|| self.spare.map(|spare| spare.group))
+    }
+
+    /// Whether new writes should go to the next segment already, because this one's group is burdened and that one's is not.
+    fn is_better_left(&mut self, reactor: &Rc<Reactor>) -> bool {
+        let Some(here) = self.segment.as_ref().map(|segment| segment.grant.group) else { return false };
+        let (steering, now) = (Steering::of(&reactor.shared), reactor.rt.now());
+        if !self.lane.is_for_clients() || !steering.is_burdened(here, now) {
+            return false;
+        }
+        self.ask(reactor);
+        self.spare.is_some_and(|spare| !steering.is_burdened(spare.group, now))
     }
 
     /// Whether there is a segment with room, or one to come next.
@@ -248,6 +272,9 @@ impl Writer {
             return Appended::Changed;
         };
         stripe.commit(kind, volume.id, lba, seq, crc);
+        if matches!(publish, Publish::Rehome(_)) {
+            stripe.is_rehomed();
+        }
         if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
             stripe.is_copy_of(old.pba());
         }
@@ -329,7 +356,11 @@ impl Writer {
         let width = u64::from(columns.width());
         let used = u64::from(stripe.used());
         match self.lane {
-            Lane::Clients | Lane::Hot => count(&totals.client_written, used),
+            Lane::Clients | Lane::Hot => {
+                let rehomed = u64::from(stripe.rehomed());
+                count(&totals.rehomed, rehomed);
+                count(&totals.client_written, used - rehomed);
+            }
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),
         }

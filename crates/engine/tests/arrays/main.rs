@@ -5,6 +5,7 @@ mod answers;
 mod capabilities;
 mod check;
 mod common;
+mod contention;
 mod convert;
 mod drain;
 mod dropped;

@@ -13,7 +13,7 @@ const TIMES: ClusterTimes = ClusterTimes { dma: Nanos(5_120), exe: Nanos(75_000)
 const COLD: ClusterView = ClusterView {
     switch: 0,
     bus_milli: 10,
-    heat: ClusterHeat { is_hot: false, was_hot: None, requests: 0, contended: 0 },
+    heat: ClusterHeat { is_hot: false, was_hot: None, requests: 0, contended: 0, contended_milli: 0 },
     has_room: true,
 };
 
@@ -62,6 +62,47 @@ fn a_cluster_is_hot_from_half_on_and_down_to_a_fifth() {
         heat.is_hot()
     };
     assert_eq!([48, 51, 48, 21, 18, 48, 50].map(&mut look), [false, true, true, true, false, false, true]);
+}
+
+#[test]
+fn a_cluster_that_nobody_asks_any_more_is_not_hot() {
+    let (rule, hot) = (rule(), hot(Nanos::secs(3)).heat);
+    assert!(hot.as_of(&rule, Nanos::millis(3_999)).is_hot());
+    assert!(!hot.as_of(&rule, Nanos::secs(4)).is_hot());
+    assert_eq!(ClusterHeat::default().as_of(&rule, Nanos::secs(9)), ClusterHeat::default());
+}
+
+#[test]
+fn what_is_late_depends_on_how_quick_a_page_is() {
+    let promised = |quiet| rule().where_a_page_takes(Nanos::micros(quiet)).sla;
+    assert_eq!([0, 80, 900].map(promised), [Nanos::micros(200), Nanos::micros(640), Nanos::micros(3_300)]);
+}
+
+#[test]
+fn requests_that_waited_for_their_own_module_do_not_count() {
+    let (rule, mut heat) = (rule(), ClusterHeat::default());
+    for n in 0..10 * rule.look_after {
+        let module_was_free = n % 10 == 0;
+        heat.count(&rule, &TIMES, &Answered { module_was_free, ..LATE }, Nanos::secs(1));
+    }
+    assert!(heat.is_hot());
+}
+
+#[test]
+fn writing_is_slow_beside_others_and_never_by_a_little() {
+    let slowly = |own, typical| rule().writes_slowly(Nanos::millis(own), Nanos::millis(typical));
+    assert_eq!([slowly(8, 2), slowly(7, 2), slowly(3, 0), slowly(90, 80)], [true, false, false, false]);
+}
+
+#[test]
+fn what_was_taken_out_and_not_written_is_given_back() {
+    let (rule, mut budget) = (rule().for_one_of(1), WriteBudget::default());
+    budget.written(&rule, 100);
+    assert!(budget.left() == 34 && budget.take(&rule, Nanos::ZERO, 34) && budget.left() == 0);
+    budget.give_back(4);
+    assert!(!budget.take(&rule, Nanos::ZERO, 5) && budget.take(&rule, Nanos::ZERO, 4));
+    let half = rule.for_one_of(2);
+    assert_eq!((half.write_percent, half.writes_per_second), (17, rule.writes_per_second / 2));
 }
 
 #[test]

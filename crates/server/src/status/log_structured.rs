@@ -3,8 +3,9 @@
 use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    ArrayStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole, GroupStatus, KeptStatus, Lag,
-    ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    ArrayStatus, AutonomicsStatus, AvoidedStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole,
+    GroupStatus, KeptStatus, Lag, LinkStatus, ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters,
+    SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
@@ -60,6 +61,7 @@ pub fn status(
             bytes: kept.size.0,
             short: kept.is_short,
         }),
+        autonomics: engine.autonomics.as_ref().map(autonomics),
         groups: shown.map(|(index, group)| group_status(group, lost(index) as u32)).collect(),
         devices: engine.members.iter().filter(|m| there(&m.group)).map(|m| device_status(m, &serving)).collect(),
         spares: engine.spares.iter().map(spare_status).collect(),
@@ -68,6 +70,37 @@ pub fn status(
         ..bare
     };
     serving.whole(status)
+}
+
+fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
+    let shared = engine.clusters.iter().filter(|cluster| cluster.is_shared());
+    let link = |cluster: &cygnus_engine::ClusterStatus| LinkStatus {
+        name: cluster.name.clone(),
+        contended: cluster.hot,
+        contended_percent: cluster.contended_percent,
+        members: cluster.members.iter().map(|member| member.name.clone()).collect(),
+    };
+    let members = engine.clusters.iter().flat_map(|cluster| &cluster.members);
+    let avoided = |member: &cygnus_engine::LinkedMember| {
+        Some(AvoidedStatus { member: member.name.clone(), why: member.burdened.clone()? })
+    };
+    AutonomicsStatus {
+        links: shared.map(link).collect(),
+        avoided: members.filter_map(avoided).collect(),
+        moved_off_links: engine.decisions.migrated,
+        moved_to_siblings: engine.decisions.reshaped,
+        moved_away: engine.decisions.expelled,
+        nowhere_better: engine.decisions.nowhere_cold + engine.decisions.no_sibling,
+        over_budget: engine.decisions.over_budget,
+        resting: engine.resting,
+        no_room: engine.no_room,
+        read_around: engine.read_around,
+        steered_segments: engine.steered,
+        left_segments: engine.left_early,
+        budget_percent: engine.write_percent,
+        budget_per_second: engine.writes_per_second,
+        budget_left: engine.budget_left,
+    }
 }
 
 /// The volumes by name.
@@ -201,7 +234,8 @@ fn spare_status(spare: &cygnus_engine::SpareStatus) -> SpareStatus {
 fn writes(traffic: &Traffic) -> WriteCounters {
     let bytes = |blocks: u64| blocks * BLOCK as u64;
     let Traffic { client_written, relocated, .. } = *traffic;
-    let overhead = traffic.checkpoint_written
+    let overhead = traffic.rehomed
+        + traffic.checkpoint_written
         + traffic.parity_written
         + traffic.header_written
         + traffic.padding_written

@@ -202,6 +202,8 @@ impl Shape {
             modelled: false,
             converts: 0,
             keeps: false,
+            autonomics: false,
+            links: Vec::new(),
         }
     }
 }
@@ -330,6 +332,7 @@ impl Story {
         // Apart from the rest too.
         story.is_killed_at_times(seed);
         super::ack::draw(&mut story, seed);
+        super::contention::draw(&mut story, seed, tier);
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
     }
@@ -345,7 +348,8 @@ impl Story {
             return;
         }
         self.cycles.truncate(CYCLES);
-        if matches!(tier, Tier::Passing | Tier::Outages | Tier::Copies | Tier::Force | Tier::Beyond) {
+        if matches!(tier, Tier::Passing | Tier::Outages | Tier::Copies | Tier::Force | Tier::Beyond | Tier::Contention)
+        {
             self.cycles.iter_mut().for_each(Cycle::calm);
         }
     }

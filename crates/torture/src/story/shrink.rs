@@ -23,7 +23,8 @@ pub(crate) struct Shrunk {
 
 /// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
 fn class(failure: &str) -> &'static str {
-    const CLASSES: [&str; 13] = [
+    const CLASSES: [&str; 14] = [
+        "contention:",
         "making the array",
         "by force",
         "salvage",
@@ -138,6 +139,8 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
 
     fn simplify_shape(&mut self) {
         self.attempt(|story| story.shape.reactors = 1);
+        self.attempt(|story| (story.shape.autonomics, story.shape.links) = (false, Vec::new()));
+        self.thin(|story| &mut story.shape.links);
         self.attempt(|story| story.shape.modelled = false);
         self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);

@@ -24,7 +24,7 @@
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
 //! with `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
-//! for copies, with `converts 1` where they compute parity from these (`converts 3`: all but every third), and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -129,6 +129,11 @@ impl Display for Shape {
             write!(f, " spares {}", self.spares)?;
         }
         f.write_str(if self.keeps { " keeps" } else { "" })?;
+        f.write_str(if self.autonomics { " autonomics" } else { "" })?;
+        for link in &self.links {
+            let members: Vec<String> = link.iter().map(|member| format!("d{member}")).collect();
+            write!(f, " link {}", members.join(","))?;
+        }
         f.write_str(if self.modelled { " drives modelled" } else { "" })
     }
 }
@@ -307,7 +312,7 @@ impl FromStr for Story {
 
 fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let preset = words.next()?.parse().map_err(|error: cygnus_policy::UnknownPreset| error.to_string())?;
-    let groups = words.named("groups")?;
+    let groups: u16 = words.named("groups")?;
     let raid: String = words.named("raid")?;
     let (data, parity) = raid.split_once('+').ok_or("raid is k+m")?;
     let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number of columns"));
@@ -340,6 +345,13 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let keeps = words.peek() == Some("keeps") && words.0.next().is_some();
+    let autonomics = words.peek() == Some("autonomics") && words.0.next().is_some();
+    let mut links = Vec::new();
+    while words.peek() == Some("link") {
+        let members: String = words.named("link")?;
+        let all = usize::from(groups) * usize::from(geometry.width());
+        links.push(members.split(',').map(|name| parse_device(name, all)).collect::<Result<_, _>>()?);
+    }
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
     let modelled = match drives.as_deref() {
         None => false,
@@ -363,6 +375,8 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         modelled,
         converts,
         keeps,
+        autonomics,
+        links,
     })
 }
 

@@ -34,6 +34,8 @@ pub enum Tier {
     Ruined,
     /// Rot of what describes the data in more places than is promised to be borne.
     Beyond,
+    /// Data that moves out of the way of contention.
+    Contention,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,

@@ -1,0 +1,176 @@
+//! What the reactors tell each other of contention, and count of what they did about it.
+//!
+//! Each reactor judges by what its own requests meet ([`crate::autonomics::sight`]); what it finds is marked here with the time until
+//! which it holds, so that nobody need take a mark away. All of it is written when something is found, not for each request.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cygnus_policy::{AutonomicsRule, Decision, DecisionCounts};
+use cygnus_runtime::DeviceIx;
+use cygnus_types::{Lba, Nanos, VolumeId};
+
+use crate::autonomics::links::Links;
+use crate::counters::{count, read};
+use crate::planted::{self, Bug};
+
+/// Places that remember when a block was moved. Blocks that share one rest together, so a block may have to stay a while longer;
+/// none ever moves too soon.
+const REMEMBERED: usize = 1 << 14;
+
+/// See the module's text.
+pub(crate) struct Marks {
+    pub links: Links,
+    /// As one reactor goes by it.
+    pub rule: AutonomicsRule,
+    /// By cluster.
+    hot_until: Box<[AtomicU64]>,
+    /// By device: until when new writes avoid it.
+    burdened_until: Box<[AtomicU64]>,
+    /// Why, for people.
+    why: Mutex<BTreeMap<DeviceIx, String>>,
+    moved_at: Box<[AtomicU64]>,
+    pub counts: Counts,
+}
+
+/// Blocks, if not said otherwise.
+#[derive(Default)]
+pub(crate) struct Counts {
+    migrated: AtomicU64,
+    reshaped: AtomicU64,
+    expelled: AtomicU64,
+    nowhere_cold: AtomicU64,
+    no_sibling: AtomicU64,
+    over_budget: AtomicU64,
+    /// Not moved: they were a short while ago.
+    pub resting: AtomicU64,
+    /// Not moved: no stripe had room at once, or clients wait for room.
+    pub no_room: AtomicU64,
+    /// Reads that went around members that lag or share a contended link.
+    pub read_around: AtomicU64,
+    /// Segments for clients' writes that another group would have given.
+    pub steered: AtomicU64,
+    /// Segments for clients' writes that ended early, because their group had become burdened.
+    pub left: AtomicU64,
+}
+
+impl Counts {
+    /// Counts a decision about so many blocks.
+    pub(crate) fn decided(&self, decision: &Decision, blocks: u32) {
+        let mut one = DecisionCounts::default();
+        one.count(decision, blocks);
+        let DecisionCounts { migrated, reshaped, expelled, nowhere_cold, no_sibling, over_budget } = one;
+        count(&self.migrated, migrated);
+        count(&self.reshaped, reshaped);
+        count(&self.expelled, expelled);
+        count(&self.nowhere_cold, nowhere_cold);
+        count(&self.no_sibling, no_sibling);
+        count(&self.over_budget, over_budget);
+    }
+
+    pub(crate) fn decisions(&self) -> DecisionCounts {
+        DecisionCounts {
+            migrated: read(&self.migrated),
+            reshaped: read(&self.reshaped),
+            expelled: read(&self.expelled),
+            nowhere_cold: read(&self.nowhere_cold),
+            no_sibling: read(&self.no_sibling),
+            over_budget: read(&self.over_budget),
+        }
+    }
+}
+
+fn zeros(count: usize) -> Box<[AtomicU64]> {
+    (0..count).map(|_| AtomicU64::new(0)).collect()
+}
+
+impl Marks {
+    pub(crate) fn new(links: Links, rule: AutonomicsRule) -> Self {
+        Self {
+            hot_until: zeros(links.clusters.len()),
+            burdened_until: zeros(links.device_numbers()),
+            why: Mutex::default(),
+            moved_at: zeros(REMEMBERED),
+            counts: Counts::default(),
+            links,
+            rule,
+        }
+    }
+
+    /// A reactor finds a cluster hot.
+    pub(crate) fn is_found_hot(&self, cluster: usize, now: Nanos) {
+        self.hot_until[cluster].fetch_max((now + self.rule.rest).0, Ordering::Relaxed);
+    }
+
+    /// Whether any reactor found a cluster hot.
+    pub(crate) fn is_hot(&self, cluster: usize, now: Nanos) -> bool {
+        self.hot_until[cluster].load(Ordering::Relaxed) > now.0
+    }
+
+    /// New writes avoid a device from now on; says whether that is new, and why is asked only then.
+    pub(crate) fn burden(&self, dev: DeviceIx, now: Nanos, why: impl FnOnce() -> String) -> bool {
+        let Some(until) = self.burdened_until.get(usize::from(dev.0)) else { return false };
+        let was = until.fetch_max((now + self.rule.avoid_for).0, Ordering::Relaxed);
+        let is_new = was <= now.0;
+        if is_new {
+            self.why.lock().expect("no holder panics").insert(dev, why());
+        }
+        is_new
+    }
+
+    /// Whether new writes avoid a device.
+    pub(crate) fn is_burdened(&self, dev: DeviceIx, now: Nanos) -> bool {
+        self.burdened_until.get(usize::from(dev.0)).is_some_and(|until| until.load(Ordering::Relaxed) > now.0)
+    }
+
+    /// Why new writes avoid a device.
+    pub(crate) fn why(&self, dev: DeviceIx, now: Nanos) -> Option<String> {
+        self.is_burdened(dev, now).then(|| self.why.lock().expect("no holder panics").get(&dev).cloned())?
+    }
+
+    /// Whether a block may move now. If so, it may not again for a while.
+    pub(crate) fn may_move(&self, volume: VolumeId, lba: Lba, now: Nanos) -> bool {
+        let spread = (lba.0 ^ u64::from(volume.0) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let moved_at = &self.moved_at[(spread >> 32) as usize % REMEMBERED];
+        // Zero is for never.
+        let next = |at: u64| (at == 0 || self.rule.may_move_again(Nanos(at), now)).then_some(now.0.max(1));
+        moved_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok() || planted::is(Bug::MovesUnrested)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks() -> Marks {
+        let devices = [0, 1].map(|n| cygnus_runtime::DeviceInfo {
+            ix: DeviceIx(n),
+            name: format!("d{n}"),
+            size: 0,
+            logical_block: 4096,
+        });
+        Marks::new(Links::resolve(&[], &devices, true).unwrap().0, AutonomicsRule::for_blocks(1 << 30))
+    }
+
+    #[test]
+    fn a_block_rests_after_it_has_moved() {
+        let marks = marks();
+        let moves = |lba, at| marks.may_move(VolumeId(3), Lba(lba), Nanos::millis(at));
+        assert_eq!(
+            [moves(7, 0), moves(7, 999), moves(8, 999), moves(7, 1000), moves(7, 1999)],
+            [true, false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn marks_fade_and_are_explained_once() {
+        let marks = marks();
+        let burden = |at| marks.burden(DeviceIx(1), Nanos::secs(at), || format!("at {at}"));
+        assert_eq!((burden(1), burden(20), burden(49), burden(80)), (true, false, false, true));
+        assert_eq!(marks.why(DeviceIx(1), Nanos::secs(109)).as_deref(), Some("at 80"));
+        assert!(!marks.is_burdened(DeviceIx(1), Nanos::secs(110)) && !marks.is_burdened(DeviceIx(9), Nanos::ZERO));
+        marks.is_found_hot(1, Nanos::secs(5));
+        assert_eq!([5, 6].map(|at| marks.is_hot(1, Nanos::secs(at))), [true, false]);
+    }
+}

@@ -1,0 +1,111 @@
+//! What an array says of contention and of what it did about it.
+
+use cygnus_policy::DecisionCounts;
+use cygnus_types::Nanos;
+
+use crate::autonomics::marks::Marks;
+use crate::counters::read;
+use crate::reactor::Reactor;
+
+/// How data moves out of the way of contention.
+#[derive(Clone, Debug)]
+pub struct AutonomicsStatus {
+    /// Links, and devices that share none.
+    pub clusters: Vec<ClusterStatus>,
+    /// What was decided about blocks that reads had brought.
+    pub decisions: DecisionCounts,
+    /// Blocks that stayed because they had moved a short while ago.
+    pub resting: u64,
+    /// Blocks that stayed because no stripe had room at once.
+    pub no_room: u64,
+    /// Blocks read around members that lag or share a contended link.
+    pub read_around: u64,
+    /// Segments for clients' writes that came from another group than otherwise.
+    pub steered: u64,
+    /// Segments for clients' writes that ended early because their group had become burdened.
+    pub left_early: u64,
+    /// Blocks that the home reactor may still write for the sake of better places, as of the last time it wanted to.
+    pub budget_left: u64,
+    /// Blocks of a hundred that clients write by which the budget grows, and blocks a second besides.
+    pub write_percent: u32,
+    /// See `write_percent`.
+    pub writes_per_second: u64,
+    /// Blocks that each reactor may save up, times the reactors.
+    pub saved_writes: u64,
+}
+
+impl AutonomicsStatus {
+    /// Blocks that were written anew for the sake of better places.
+    pub fn moved(&self) -> u64 {
+        self.decisions.migrated + self.decisions.reshaped + self.decisions.expelled
+    }
+}
+
+/// Devices that share a link, or one that shares none.
+#[derive(Clone, Debug)]
+pub struct ClusterStatus {
+    /// The link's name, or the device's.
+    pub name: String,
+    /// Whether requests meet others on the link.
+    pub hot: bool,
+    /// How many of a hundred did, by the home reactor's last look.
+    pub contended_percent: u32,
+    /// Members behind it.
+    pub members: Vec<LinkedMember>,
+}
+
+impl ClusterStatus {
+    /// Whether it is a link that members share.
+    pub fn is_shared(&self) -> bool {
+        self.members.len() > 1
+    }
+}
+
+/// A member behind a link.
+#[derive(Clone, Debug)]
+pub struct LinkedMember {
+    /// Path.
+    pub name: String,
+    /// Why new writes avoid its group, if they do.
+    pub burdened: Option<String>,
+}
+
+/// The state of autonomics, where they are on.
+pub(crate) fn status(reactor: &Reactor) -> Option<AutonomicsStatus> {
+    let (marks, sight) = (reactor.shared.marks.as_ref()?, reactor.sight.as_ref()?);
+    let now = reactor.rt.now();
+    let (counts, rule, reactors) = (&marks.counts, &marks.rule, reactor.shared.stripes.reactors() as u64);
+    Some(AutonomicsStatus {
+        clusters: clusters(reactor, marks, now),
+        decisions: counts.decisions(),
+        resting: read(&counts.resting),
+        no_room: read(&counts.no_room),
+        read_around: read(&counts.read_around),
+        steered: read(&counts.steered),
+        left_early: read(&counts.left),
+        budget_left: sight.with_budget(0, |budget| budget.left()),
+        write_percent: rule.write_percent * reactors as u32,
+        writes_per_second: rule.writes_per_second * reactors,
+        saved_writes: rule.saved_writes * reactors,
+    })
+}
+
+fn clusters(reactor: &Reactor, marks: &Marks, now: Nanos) -> Vec<ClusterStatus> {
+    let members: Vec<_> =
+        reactor.shared.members.iter().filter_map(|member| Some((member.device()?, member.name()))).collect();
+    let mut all = Vec::new();
+    for (at, cluster) in marks.links.clusters.iter().enumerate() {
+        let heat = reactor.sight.as_ref().map(|sight| sight.heat(marks, at, now)).unwrap_or_default();
+        let named = cluster.devices.iter().filter_map(|dev| members.iter().find(|(of, _)| of == dev));
+        let members = named.map(|(dev, name)| LinkedMember { name: name.clone(), burdened: marks.why(*dev, now) });
+        all.push(ClusterStatus {
+            name: cluster.name.clone(),
+            hot: marks.is_hot(at, now),
+            contended_percent: heat.contended_milli() / 10,
+            members: members.collect(),
+        });
+    }
+    // Spares are behind links too, and do nothing yet.
+    all.retain(|cluster| !cluster.members.is_empty());
+    all
+}

@@ -1,0 +1,244 @@
+//! What one reactor sees of contention: how long its own requests take, and what waits before each device.
+//!
+//! Nothing is asked of a device, so all that is seen is seen of any. Times are compared with those of a *typical* device, the middle
+//! one of all: where all are equally slow nobody is in anybody's way. What a page takes on the link and what in the device cannot be
+//! told apart from outside; half is taken for each.
+
+use std::cell::{Cell, RefCell};
+
+use cygnus_policy::{
+    Answered, AutonomicsRule, ClusterHeat, ClusterTimes, ClusterView, ModuleView, Reason, WriteBudget, typical,
+};
+use cygnus_runtime::{DeviceIo, DeviceIx, DeviceLoad, IoClass};
+use cygnus_types::{BLOCK, Nanos};
+
+use crate::autonomics::marks::Marks;
+
+/// Reads up to this many blocks tell what a page takes; longer ones tell of their length.
+const TELLING_BLOCKS: u64 = 16;
+
+/// Of so many reads of a device whose link is contended one goes there all the same, to see whether it still is.
+const TRIED: u32 = 8;
+
+/// A moving mean that gives the last sample a sixteenth.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    span: u64,
+    samples: u32,
+}
+
+impl Mean {
+    fn note(&mut self, span: u64) {
+        self.span = if self.samples == 0 { span } else { self.span - self.span / 16 + span / 16 };
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    fn known(&self, rule: &AutonomicsRule) -> Option<Nanos> {
+        (self.samples >= rule.few).then_some(Nanos(self.span))
+    }
+}
+
+/// A device, as this reactor's requests see it.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// What a page takes when nothing else is before the device.
+    alone: Mean,
+    /// What a page takes in its turn, whatever is before it.
+    page: Mean,
+    /// What a write takes.
+    write: Mean,
+    /// At how many looks in a row it lagged.
+    lagged: u8,
+}
+
+/// See the module's text.
+pub(crate) struct Sight {
+    devices: RefCell<Vec<Seen>>,
+    heats: RefCell<Vec<ClusterHeat>>,
+    /// What a page takes alone on a typical device; zero while that is not known.
+    quiet: Cell<Nanos>,
+    /// The rule, where a page takes that.
+    rule: Cell<AutonomicsRule>,
+    until_look: Cell<u32>,
+    tries: Cell<u32>,
+    budget: RefCell<WriteBudget>,
+    /// Blocks of clients that the budget has been told of.
+    told: Cell<u64>,
+}
+
+impl Sight {
+    pub(crate) fn new(marks: &Marks, now: Nanos) -> Self {
+        Self {
+            devices: RefCell::new(vec![Seen::default(); marks.links.device_numbers()]),
+            heats: RefCell::new(vec![ClusterHeat::default(); marks.links.clusters.len()]),
+            quiet: Cell::new(Nanos::ZERO),
+            rule: Cell::new(marks.rule),
+            until_look: Cell::new(marks.rule.look_after),
+            tries: Cell::new(0),
+            budget: RefCell::new(WriteBudget::begun(now)),
+            told: Cell::new(0),
+        }
+    }
+
+    /// An operation has ended. Says whether it is time for a look.
+    pub(crate) fn ended(&self, marks: &Marks, io: DeviceIo, took: Nanos, now: Nanos) -> bool {
+        let Some(cluster) = marks.links.cluster_of(io.dev) else { return false };
+        match io.class {
+            IoClass::Read if io.bytes <= TELLING_BLOCKS * BLOCK as u64 => {
+                self.read_ended(marks, cluster, &io, took, now)
+            }
+            IoClass::Write => self.devices.borrow_mut()[usize::from(io.dev.0)].write.note(took.0),
+            _ => return false,
+        }
+        let left = self.until_look.get() - 1;
+        self.until_look.set(if left == 0 { marks.rule.look_after } else { left });
+        left == 0
+    }
+
+    fn read_ended(&self, marks: &Marks, cluster: usize, io: &DeviceIo, took: Nanos, now: Nanos) {
+        let pages = pages(io.bytes).max(1);
+        let module_was_free = io.ahead.requests == 0;
+        {
+            let seen = &mut self.devices.borrow_mut()[usize::from(io.dev.0)];
+            // Whatever came before it had its turn first.
+            seen.page.note(took.0 / (pages + pages_before(&io.ahead)));
+            if module_was_free {
+                seen.alone.note(took.0 / pages);
+            }
+        }
+        let is_known = self.quiet.get() > Nanos::ZERO;
+        if !is_known || !marks.links.clusters[cluster].is_shared() {
+            return;
+        }
+        let answered = Answered { latency: took, pages: pages as u32, module_was_free };
+        let heat = &mut self.heats.borrow_mut()[cluster];
+        heat.count(&marks.rule, &self.times(marks, cluster), &answered, now);
+        if heat.is_hot() {
+            marks.is_found_hot(cluster, now);
+        }
+    }
+
+    /// The rule as it is here and now.
+    pub(crate) fn rule(&self) -> AutonomicsRule {
+        self.rule.get()
+    }
+
+    /// Looks at all devices: what is typical, and whom new writes are to avoid. `found` hears of each one more, with the reason.
+    pub(crate) fn look(
+        &self,
+        marks: &Marks,
+        load: impl Fn(DeviceIx) -> DeviceLoad,
+        now: Nanos,
+        found: impl Fn(DeviceIx, &str),
+    ) {
+        let (mut alone, mut writes): (Vec<Nanos>, Vec<Nanos>) = {
+            let devices = self.devices.borrow();
+            (
+                devices.iter().filter_map(|seen| seen.alone.known(&marks.rule)).collect(),
+                devices.iter().filter_map(|seen| seen.write.known(&marks.rule)).collect(),
+            )
+        };
+        if let Some(quiet) = typical(&mut alone) {
+            self.quiet.set(quiet);
+            self.rule.set(marks.rule.where_a_page_takes(quiet));
+        }
+        let typical_write = typical(&mut writes).unwrap_or(Nanos::MAX);
+        for (at, cluster) in marks.links.clusters.iter().enumerate() {
+            let heat = self.heat(marks, at, now);
+            for &dev in &cluster.devices {
+                let reason = self.burden(dev, heat, typical_write, &load(dev));
+                if let Some(reason) = reason
+                    && marks.burden(dev, now, || reason.clone())
+                {
+                    found(dev, &reason);
+                }
+            }
+        }
+    }
+
+    /// Why new writes should avoid a device, if they should.
+    fn burden(&self, dev: DeviceIx, heat: ClusterHeat, typical_write: Nanos, load: &DeviceLoad) -> Option<String> {
+        let (rule, backlog) = (self.rule.get(), self.backlog(dev, load));
+        let seen = &mut self.devices.borrow_mut()[usize::from(dev.0)];
+        seen.lagged = if backlog > rule.sla { seen.lagged.saturating_add(1) } else { 0 };
+        if heat.is_hot() {
+            let share = heat.contended_milli() / 10;
+            return Some(format!("its link is contended: {share} of 100 requests met others there"));
+        }
+        if seen.lagged >= rule.lags_in_a_row {
+            return Some(Reason::Late { backlog, sla: rule.sla }.to_string());
+        }
+        let own = seen.write.known(&rule).filter(|&own| rule.writes_slowly(own, typical_write))?;
+        // It is judged anew by what it does from now on: who is avoided is hardly written, and would stay slow for ever.
+        seen.write = Mean::default();
+        Some(format!("its writes take {own}, those of a typical device {typical_write}"))
+    }
+
+    /// Whether a device lags by its own reads.
+    pub(crate) fn lags(&self, dev: DeviceIx, load: &DeviceLoad) -> bool {
+        self.backlog(dev, load) > self.rule.get().sla
+    }
+
+    /// What is to be read from a device will take so long: equation 3.
+    fn backlog(&self, dev: DeviceIx, load: &DeviceLoad) -> Nanos {
+        let rule = self.rule.get();
+        let page = self.devices.borrow().get(usize::from(dev.0)).and_then(|seen| seen.page.known(&rule));
+        page.map_or(Nanos::ZERO, |page| page * pages(load.reading))
+    }
+
+    /// Whether reads of a device are better served without it.
+    pub(crate) fn is_burdened(&self, marks: &Marks, dev: DeviceIx, load: &DeviceLoad, now: Nanos) -> bool {
+        let is_hot = marks.links.cluster_of(dev).is_some_and(|cluster| marks.is_hot(cluster, now));
+        is_hot || self.lags(dev, load)
+    }
+
+    /// Whether this read goes to a device although its link is contended, for otherwise nobody would find that it is no more.
+    pub(crate) fn tries(&self) -> bool {
+        self.tries.set(self.tries.get() + 1);
+        self.tries.get().is_multiple_of(TRIED)
+    }
+
+    /// How hot a cluster is, by what this reactor sees.
+    pub(crate) fn heat(&self, marks: &Marks, cluster: usize, now: Nanos) -> ClusterHeat {
+        self.heats.borrow()[cluster].as_of(&marks.rule, now)
+    }
+
+    /// What things take in a cluster when nobody else is there.
+    pub(crate) fn times(&self, marks: &Marks, cluster: usize) -> ClusterTimes {
+        let (quiet, modules) = (self.quiet.get(), marks.links.clusters[cluster].devices.len() as u32);
+        ClusterTimes { dma: quiet / 2, exe: quiet.since(quiet / 2), modules }
+    }
+
+    /// All clusters as the rule sees them; `has_room`: whether this reactor's next blocks go there.
+    pub(crate) fn clusters(&self, marks: &Marks, has_room: impl Fn(DeviceIx) -> bool, now: Nanos) -> Vec<ClusterView> {
+        let view = |(at, cluster): (usize, &crate::autonomics::links::Cluster)| {
+            let heat = self.heat(marks, at, now);
+            let has_room = cluster.devices.iter().any(|&dev| has_room(dev));
+            // Devices on a real machine tell nothing of switches.
+            ClusterView { switch: 0, bus_milli: heat.contended_milli(), heat, has_room }
+        };
+        marks.links.clusters.iter().enumerate().map(view).collect()
+    }
+
+    /// A device as the rule sees it.
+    pub(crate) fn module(&self, dev: DeviceIx, load: &DeviceLoad, has_room: bool) -> ModuleView {
+        let work = self.backlog(dev, load).0.checked_div(self.quiet.get().0).unwrap_or(0);
+        ModuleView { requests: load.requests, pages: work.min(u32::MAX.into()) as u32, has_room }
+    }
+
+    /// What may still be written for the sake of better places, when clients have written so many blocks.
+    pub(crate) fn with_budget<T>(&self, written: u64, act: impl FnOnce(&mut WriteBudget) -> T) -> T {
+        let mut budget = self.budget.borrow_mut();
+        budget.written(&self.rule.get(), written.saturating_sub(self.told.get()));
+        self.told.set(self.told.get().max(written));
+        act(&mut budget)
+    }
+}
+
+fn pages(bytes: u64) -> u64 {
+    bytes / BLOCK as u64
+}
+
+fn pages_before(ahead: &DeviceLoad) -> u64 {
+    pages(ahead.reading + ahead.writing)
+}

@@ -1,0 +1,76 @@
+//! Arrays in which data moves out of the way of contention, and what is true of every move.
+//!
+//! A block rests after it has moved, and what is moved is paid for by what clients wrote and by time. Both are judged by what the
+//! engine says that it moved, and not by what it keeps in mind to obey them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use cygnus_engine::ArrayStatus;
+use cygnus_policy::AutonomicsRule;
+use cygnus_types::{Lba, Nanos, VolumeId};
+
+/// The rule that stories go by: a few requests suffice for everything.
+pub(crate) fn rule() -> AutonomicsRule {
+    AutonomicsRule {
+        look_after: 4,
+        few: 2,
+        rest: Nanos::millis(20),
+        avoid_for: Nanos::millis(4),
+        lags_in_a_row: 1,
+        queue: 8,
+        write_percent: 50,
+        writes_per_second: 20_000,
+        saved_writes: 64,
+        ..AutonomicsRule::for_blocks(0)
+    }
+}
+
+#[derive(Default)]
+struct Moves {
+    /// When each block moved last, since the array was opened.
+    last: BTreeMap<(VolumeId, Lba), Nanos>,
+    count: u64,
+    opened: Nanos,
+    wrong: Option<String>,
+}
+
+thread_local! {
+    static MOVES: RefCell<Moves> = RefCell::default();
+}
+
+/// An array is about to be opened.
+pub(crate) fn begin(now: Nanos) {
+    MOVES.set(Moves { opened: now, ..Moves::default() });
+}
+
+/// A block has moved.
+pub(crate) fn moved(volume: VolumeId, lba: Lba, at: Nanos) {
+    MOVES.with_borrow_mut(|moves| {
+        moves.count += 1;
+        let before = moves.last.insert((volume, lba), at);
+        if let Some(before) = before.filter(|&before| at.since(before) < rule().rest) {
+            let text =
+                format!("{lba} of volume {volume} has moved out of the way at {before} and again at {at}: it rests");
+            moves.wrong.get_or_insert(format!("contention: {text} for {}", rule().rest));
+        }
+    });
+}
+
+/// What has moved since [`begin`], judged.
+pub(crate) fn judge(status: &ArrayStatus, now: Nanos) -> Result<u64, String> {
+    let (count, opened, wrong) = MOVES.with_borrow(|moves| (moves.count, moves.opened, moves.wrong.clone()));
+    if let Some(text) = wrong {
+        return Err(text);
+    }
+    let Some(told) = &status.autonomics else {
+        return if count == 0 { Ok(0) } else { Err(format!("contention: {count} blocks moved, and none should")) };
+    };
+    let earned = u128::from(status.traffic.client_written) * u128::from(told.write_percent) / 100
+        + u128::from(now.since(opened).0) * u128::from(told.writes_per_second) / 1_000_000_000
+        + 1;
+    match u128::from(count) <= earned {
+        true => Ok(count),
+        false => Err(format!("contention: {count} blocks moved, and clients' writes and the time pay for {earned}")),
+    }
+}
