@@ -158,7 +158,7 @@ mod tests {
         let marks = marks();
         let moves = |lba, at| marks.may_move(VolumeId(3), Lba(lba), Nanos::millis(at));
         assert_eq!(
-            [moves(7, 0), moves(7, 999), moves(8, 999), moves(7, 1000), moves(7, 1999)],
+            [moves(7, 1), moves(7, 1000), moves(8, 1000), moves(7, 1001), moves(7, 2000)],
             [true, false, true, true, false]
         );
     }
