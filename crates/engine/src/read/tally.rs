@@ -143,7 +143,8 @@ mod tests {
     fn what_begins_wraps_around_and_is_still_under_way() {
         let tallies = ReadTallies::new(1);
         let reads = &tallies.0[0].groups[0];
-        (reads.begun.store(u32::MAX, Ordering::Relaxed), reads.ended.store(u32::MAX, Ordering::Relaxed));
+        reads.begun.store(u32::MAX, Ordering::Relaxed);
+        reads.ended.store(u32::MAX, Ordering::Relaxed);
         tallies.of(ReactorId(0)).begins(GroupId(0));
         assert_eq!((tallies.begun(GroupId(0)), tallies.under_way(GroupId(0))), (0, 1));
     }

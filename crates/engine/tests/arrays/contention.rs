@@ -108,7 +108,8 @@ async fn clients(
     (times, rt.now().since(begun))
 }
 
-async fn verify(rt: &Runtime, volume: &Volume, versions: &[u64]) {
+async fn verify(rt: &Runtime, volume: &Volume, versions: &RefCell<Vec<u64>>) {
+    let versions = versions.borrow().clone();
     for at in 0..BLOCKS {
         let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
         assert!(data.bytes() == block(at + (versions[at as usize] << 32)), "block {at}");
@@ -136,11 +137,11 @@ fn beside_a_slow_link(options: impl Fn(&Arc<Moves>) -> OpenOptions) -> Outcome {
         let (times, took) = clients(&rt, &volume, &versions, (40_000, 16)).await;
         let status = array.status();
         disks[..3].iter().for_each(|&disk| world.slow_down(disk, 1));
-        verify(&rt, &volume, &versions.borrow()).await;
+        verify(&rt, &volume, &versions).await;
         array.close().await.unwrap();
         // And again as the next opening finds them.
         let array = Array::open(&rt, &devices, &self::options()).await.unwrap();
-        verify(&rt, &array.volume("v").unwrap(), &versions.borrow()).await;
+        verify(&rt, &array.volume("v").unwrap(), &versions).await;
         array.close().await.unwrap();
         (times[times.len() * 999 / 1000], took, status)
     });
@@ -248,7 +249,7 @@ fn reads_go_around_a_contended_link_where_redundancy_allows() {
         let status = array.status();
         let told = told(&status);
         assert!(told.read_around > 0, "{told:#?}");
-        verify(&rt, &volume, &versions.borrow()).await;
+        verify(&rt, &volume, &versions).await;
         array.close().await.unwrap();
     });
 }
