@@ -41,7 +41,7 @@ export PATH=/usr/bin:/usr/sbin:$PATH
 # Servers that are killed leave memory behind. What tests of earlier hours have left goes.
 export CYGNUS_KEPT_IN=/dev/shm/cygnus-tests-$UID
 mkdir -p -m 700 "$CYGNUS_KEPT_IN"
-find "$CYGNUS_KEPT_IN" -type f -mmin +120 -delete
+find "$CYGNUS_KEPT_IN" -ignore_readdir_race -type f -mmin +120 -delete
 
 bytes() { numfmt --from=auto "${1%B}"; }
 
