@@ -11,6 +11,7 @@
 
 pub mod ack;
 pub mod client;
+mod device_status;
 pub mod lines;
 pub mod paint;
 pub mod protocol;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::{Place, StripeCommon};
+use cygnus_format::{MapEntry, Place, StripeCommon};
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
 use crate::reactor::Reactor;
@@ -40,10 +40,7 @@ impl<'a> Origins<'a> {
         else {
             return false;
         };
-        let block = self.reactor.rt.alloc(BLOCK).full();
-        let is_there =
-            self.reactor.read_column(&place, current, &block).await.is_ok() && block.bytes() == &rescue.data[..];
-        is_there && self.is_in_whole_row(&place).await
+        self.is_there(&place, current, rescue).await && self.is_in_whole_row(&place).await
     }
 
     /// Has the map show a block in the torn stripe itself, if it can be read there.
@@ -51,13 +48,17 @@ impl<'a> Origins<'a> {
         let Some(volume) = self.reactor.shared.volume(rescue.volume) else { return false };
         let _look = self.reactor.looks.begin();
         let place = self.reactor.place(rescue.at);
-        let block = self.reactor.rt.alloc(BLOCK).full();
-        let is_there =
-            self.reactor.read_column(&place, rescue.at, &block).await.is_ok() && block.bytes() == &rescue.data[..];
+        let is_there = self.is_there(&place, rescue.at, rescue).await;
         if is_there {
             self.reactor.shared.controllers.replay_write(&volume.controller, rescue.lba, rescue.at);
         }
         is_there
+    }
+
+    /// Whether a place can be read, and holds the block.
+    async fn is_there(&self, place: &Place, entry: MapEntry, rescue: &Rescue) -> bool {
+        let block = self.reactor.rt.alloc(BLOCK).full();
+        self.reactor.read_column(place, entry, &block).await.is_ok() && block.bytes() == &rescue.data[..]
     }
 
     async fn is_in_whole_row(&mut self, place: &Place) -> bool {

@@ -1,0 +1,212 @@
+//! What a member looks like from outside: its state, what was done with it, how it keeps pace, and what went wrong.
+
+use cygnus_types::{GroupId, MemberIx};
+use serde::{Deserialize, Serialize};
+
+/// The state of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceState {
+    /// In use.
+    Online,
+    /// It was away when the array was written to, or is away now.
+    Missing,
+    /// Its medium is not to be believed, or it is too short; another device has to take its place.
+    Failed,
+    /// Gets all writes, while what it lacks is being restored.
+    Rebuilding,
+}
+
+impl DeviceState {
+    /// The word shown to people, the same as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+            Self::Rebuilding => "rebuilding",
+        }
+    }
+}
+
+/// One member of an array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceStatus {
+    /// Its index within the array, from 0; group = index / (k + m).
+    pub index: u32,
+    /// Its R-group.
+    pub group: u32,
+    /// Where it is, or was last seen.
+    pub path: String,
+    /// Whether it works.
+    pub state: DeviceState,
+    /// What it did not do, in words: why it is missing, or in trouble.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    /// For how long it has owed an answer, in milliseconds, if that is a tenth of what it is given or more; as the first
+    /// reactor sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_to_answer_millis: Option<u64>,
+    /// What its device is and what it can do; absent while the array is stopped or the member is away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<DeviceCapabilities>,
+    /// The spare that is being filled to take over from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<String>,
+    /// Its size in bytes; 0 when missing.
+    pub size_bytes: u64,
+    /// What was done with it since the array was opened.
+    pub io: DeviceCounters,
+    /// Bytes per second over the last second.
+    pub rates: DeviceRates,
+    /// How it keeps pace; absent while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<DevicePace>,
+    /// What went wrong with it since it joined the array.
+    #[serde(default)]
+    pub lifetime: LifetimeErrors,
+    /// Why it should be replaced although it works, if it should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<String>,
+}
+
+impl DeviceStatus {
+    /// One of which no more is known than this.
+    pub fn bare(member: MemberIx, group: GroupId, path: String, state: DeviceState) -> Self {
+        Self {
+            index: member.0.into(),
+            group: group.0.into(),
+            path,
+            state,
+            trouble: None,
+            slow_to_answer_millis: None,
+            capabilities: None,
+            successor: None,
+            size_bytes: 0,
+            io: DeviceCounters::default(),
+            rates: DeviceRates::default(),
+            pace: None,
+            lifetime: LifetimeErrors::default(),
+            suspect: None,
+        }
+    }
+
+    /// Whether it is missing by record, but its device is here again. Of an array that is not served.
+    pub fn is_back(&self) -> bool {
+        self.state == DeviceState::Missing && self.size_bytes > 0
+    }
+}
+
+/// What a device is and what it can do, as the system says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCapabilities {
+    /// `flash`, `disk`, `remote` (beyond a network), `memory` or `unknown`.
+    pub class: String,
+    /// Whether discarding gives space back: to the drive's own cleaning, or to the file system.
+    pub trims: bool,
+    /// Whether it computes parity inside.
+    #[serde(default)]
+    pub converts: bool,
+    /// Most bytes that it stores beside each block; 0: none.
+    #[serde(default)]
+    pub oob_bytes: u16,
+}
+
+/// What went wrong with a device since it joined the array; 255 stands for that many or more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifetimeErrors {
+    /// Reads that it answered with an error.
+    pub read: u8,
+    /// Blocks that were not what had been written.
+    pub wrong: u8,
+    /// Times that it became far slower than its peers.
+    pub slow: u8,
+}
+
+/// How a member keeps pace, as the first reactor sees it. Microseconds; 0 before enough is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DevicePace {
+    /// Whether reads leave it alone because it is slow.
+    pub slow: bool,
+    /// Mean of the last reads.
+    pub read_mean_us: u64,
+    /// What 99 of 100 of its last few thousand reads did not exceed.
+    pub read_p99_us: u64,
+    /// The same of its writes.
+    pub write_p99_us: u64,
+    /// A read of it that takes longer is reconstructed from the other columns.
+    pub late_after_us: u64,
+    /// Its writes take far longer than those of its peers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_lag: Option<Lag>,
+    /// Its flushes do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_lag: Option<Lag>,
+}
+
+/// What 99 of 100 did not exceed: of a member, and of its typical peer in the R-group. Microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lag {
+    /// Its own.
+    pub p99_us: u64,
+    /// Its peers'.
+    pub peers_p99_us: u64,
+}
+
+/// A spare.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpareStatus {
+    /// Its identity, as 32 hexadecimal digits with dashes.
+    pub uuid: String,
+    /// Where it is; absent when it was not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+}
+
+/// Ever-growing counters of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Bytes read for clients.
+    pub read_bytes: u64,
+    /// Bytes read for cleaning.
+    pub cleaning_read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes trimmed.
+    pub trimmed_bytes: u64,
+    /// Bytes read for scrubs.
+    #[serde(default)]
+    pub scrub_read_bytes: u64,
+    /// I/Os that failed: reads, writes and flushes.
+    pub errors: u64,
+    /// Reads among them.
+    #[serde(default)]
+    pub read_errors: u64,
+    /// Writes and flushes among them.
+    #[serde(default)]
+    pub write_errors: u64,
+    /// Blocks of data and copies of headers that were not what had been written.
+    pub checksum_errors: u64,
+    /// Parity blocks that were not what their row gives.
+    #[serde(default)]
+    pub parity_errors: u64,
+    /// Blocks of it that were rebuilt and written anew elsewhere.
+    #[serde(default)]
+    pub repaired: u64,
+    /// Times that one of its blocks was asked for and could not be rebuilt.
+    #[serde(default)]
+    pub unrepairable: u64,
+}
+
+/// Bytes per second of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRates {
+    /// Reads for clients.
+    pub read: f64,
+    /// Reads for cleaning.
+    pub cleaning_read: f64,
+    /// Writes.
+    pub written: f64,
+}
