@@ -4,9 +4,9 @@
 
 CARGO ?= cargo
 # Requests of the torture share; ten million are for `cygnus torture --campaign` by hand.
-REQUESTS ?= 1000000
+REQUESTS ?= 600000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1, 2 and 3 lost members.
-ROUNDS ?= 6
+ROUNDS ?= 4
 
 .PHONY: help run test setup lint unit torture operator trouble clients beside-clients beside-trouble hostile siege crash python ray threads bench man clean
 
@@ -36,7 +36,7 @@ run:
 
 test: setup lint unit
 	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse beside-trouble trouble
-	@$(MAKE) --no-print-directory PROGRAMS=made hostile
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse hostile operator
 	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse clients beside-clients
 	@echo 'all tests passed'
 
@@ -46,7 +46,7 @@ beside-trouble:
 
 # What mostly waits, for servers that are killed and start again, while real clients wait too.
 beside-clients:
-	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 operator crash python
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 crash python
 
 setup:
 	@scripts/setup.sh test

@@ -5,10 +5,9 @@
 
 /// A bug that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Bug {
     /// Reads take what the device delivers, whatever its checksum.
-    ChecksumSkipped = 1,
+    ChecksumSkipped,
     /// Victims are freed before what was moved out of them is durable.
     VictimFreedUnflushed,
     /// The last row of a stripe gets no parity.
@@ -58,19 +57,21 @@ pub enum Bug {
 }
 
 #[cfg(debug_assertions)]
-static PLANTED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
+thread_local! {
+    static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
+}
 
-/// Plants a bug in all arrays of this process, or takes it out again.
+/// Plants a bug in all arrays that this thread runs, or takes it out again. In virtual time one thread runs a whole array.
 #[cfg(debug_assertions)]
 pub fn plant(bug: Option<Bug>) {
-    PLANTED.store(bug.map_or(0, |bug| bug as u8), std::sync::atomic::Ordering::Relaxed);
+    PLANTED.set(bug);
 }
 
 /// Whether this bug is planted.
 #[cfg(debug_assertions)]
 #[inline]
 pub(crate) fn is(bug: Bug) -> bool {
-    PLANTED.load(std::sync::atomic::Ordering::Relaxed) == bug as u8
+    PLANTED.get() == Some(bug)
 }
 
 /// Whether this bug is planted: never.

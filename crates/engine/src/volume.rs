@@ -177,6 +177,11 @@ impl Volume {
         if into.is_empty() {
             return Ok(into);
         }
+        // What is rare is boxed, so that the future of each read stays small.
+        Box::pin(self.read_unaligned(offset, into)).await
+    }
+
+    async fn read_unaligned(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
         let first = Lba::containing(offset);
         let blocks = (offset + into.len() as u64).div_ceil(BLOCK as u64) - first.0;
         let bounce = self.reactor.rt.alloc(blocks as usize * BLOCK).full();
@@ -206,21 +211,23 @@ impl Volume {
     /// [`VolumeError::NoSpace`] when the array is full, [`VolumeError::Clogged`] when blocks that cannot be read keep its space,
     /// [`VolumeError::ReadOnly`] when it takes no writes any more.
     /// A prefix may have been written.
-    pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
-        self.check(offset, data.len() as u64)?;
-        let data = data.bytes();
-        let cut = cut(offset, data.len() as u64);
-        let mut at = 0;
-        if let Some((lba, within, len)) = cut.head {
-            self.reactor.write_partial(&self.state, lba, within, &data[..len]).await?;
-            at = len;
-        }
-        let whole = cut.blocks as usize * BLOCK;
-        self.reactor.write_blocks(&self.state, cut.first, &data[at..at + whole]).await?;
-        if let Some((lba, _)) = cut.tail {
-            self.reactor.write_partial(&self.state, lba, 0, &data[at + whole..]).await?;
-        }
-        Ok(())
+    pub fn write(&self, offset: u64, data: BufSlice) -> Work<'_, Result<(), VolumeError>> {
+        Box::pin(async move {
+            self.check(offset, data.len() as u64)?;
+            let data = data.bytes();
+            let cut = cut(offset, data.len() as u64);
+            let mut at = 0;
+            if let Some((lba, within, len)) = cut.head {
+                self.reactor.write_partial(&self.state, lba, within, &data[..len]).await?;
+                at = len;
+            }
+            let whole = cut.blocks as usize * BLOCK;
+            self.reactor.write_blocks(&self.state, cut.first, &data[at..at + whole]).await?;
+            if let Some((lba, _)) = cut.tail {
+                self.reactor.write_partial(&self.state, lba, 0, &data[at + whole..]).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Makes everything acknowledged so far durable, on all volumes and reactors.

@@ -86,34 +86,32 @@ impl PackedPage {
         self.used == 0
     }
 
-    /// Adds an entry, which is not empty; `false` if there is no room.
+    /// Adds entries of a volume, none of them empty, as far as there is room. Returns how many.
     #[must_use]
-    pub fn push(&mut self, volume: VolumeId, lba: Lba, entry: MapEntry) -> bool {
-        debug_assert!(!entry.is_empty());
+    pub fn push(&mut self, volume: VolumeId, entries: &[(Lba, MapEntry)]) -> usize {
+        debug_assert!(entries.iter().all(|(_, entry)| !entry.is_empty()));
         let section = self.section.filter(|&(_, of, _)| of == volume);
-        let needed = if section.is_some() { 1 } else { 2 };
-        if self.used + needed > SLOTS {
-            return false;
+        let head_needed = usize::from(section.is_none());
+        let added = entries.len().min((SLOTS - self.used).saturating_sub(head_needed));
+        if added == 0 {
+            return 0;
         }
         if self.is_empty() {
-            self.first = (volume, lba);
+            self.first = (volume, entries[0].0);
         }
-        let (head, _, entries) = section.unwrap_or((self.used, volume, 0));
-        if section.is_none() {
-            self.used += 1;
+        let (head, _, before) = section.unwrap_or((self.used, volume, 0));
+        let count = before + added as u32;
+        self.section = Some((head, volume, count));
+        let raw = PackedHead { volume: U32::new(volume.0), entries: U32::new(count), reserved: [0; 8] };
+        self.block[head * SLOT..(head + 1) * SLOT].copy_from_slice(raw.as_bytes());
+        let first = self.used + head_needed;
+        self.used = first + added;
+        let slots = self.block[first * SLOT..self.used * SLOT].chunks_exact_mut(SLOT);
+        for (slot, (lba, entry)) in slots.zip(entries) {
+            let raw = PackedEntry { lba: U64::new(lba.0), entry: U64::new(entry.0) };
+            slot.copy_from_slice(raw.as_bytes());
         }
-        self.section = Some((head, volume, entries + 1));
-        let raw = PackedHead { volume: U32::new(volume.0), entries: U32::new(entries + 1), reserved: [0; 8] };
-        self.slot(head).copy_from_slice(raw.as_bytes());
-        let raw = PackedEntry { lba: U64::new(lba.0), entry: U64::new(entry.0) };
-        let at = self.used;
-        self.slot(at).copy_from_slice(raw.as_bytes());
-        self.used += 1;
-        true
-    }
-
-    fn slot(&mut self, n: usize) -> &mut [u8] {
-        &mut self.block[n * SLOT..(n + 1) * SLOT]
+        added
     }
 
     /// The block.
@@ -215,10 +213,14 @@ mod tests {
             blocks.push((Box::new(*page.bytes()), summary));
             page.clear();
         };
-        for &(volume, lba, entry) in entries {
-            if !page.push(volume, lba, entry) {
-                put(&mut page);
-                assert!(page.push(volume, lba, entry));
+        for run in entries.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let mut left: Vec<(Lba, MapEntry)> = run.iter().map(|&(_, lba, entry)| (lba, entry)).collect();
+            while !left.is_empty() {
+                let packed = page.push(run[0].0, &left);
+                left.drain(..packed);
+                if !left.is_empty() {
+                    put(&mut page);
+                }
             }
         }
         if !page.is_empty() {
@@ -282,7 +284,10 @@ mod tests {
     #[test]
     fn a_block_of_one_volume_holds_what_the_constant_says() {
         let mut page = PackedPage::default();
-        let taken = (1..).take_while(|&n| page.push(VolumeId(9), Lba(n), entry(n))).count();
-        assert_eq!(taken, PACKED_ENTRIES);
+        let entries: Vec<(Lba, MapEntry)> = (1..=300).map(|n| (Lba(n), entry(n))).collect();
+        assert_eq!(page.push(VolumeId(9), &entries), PACKED_ENTRIES);
+        assert_eq!(page.push(VolumeId(9), &entries), 0);
+        page.clear();
+        assert_eq!((page.push(VolumeId(8), &entries[..3]), page.push(VolumeId(9), &entries)), (3, PACKED_ENTRIES - 4));
     }
 }

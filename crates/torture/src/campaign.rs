@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Mutex, Once};
 
 use crate::coverage::Coverage;
 use crate::journal;
@@ -78,15 +78,11 @@ thread_local! {
     static TORTURES: RefCell<bool> = const { RefCell::new(false) };
 }
 
-type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
-
-/// Keeps panics of torturing threads from the terminal, since they are results, and puts the old hook back at the end.
-struct QuietPanics(Arc<Hook>);
-
-impl QuietPanics {
-    fn new() -> Self {
-        let old: Arc<Hook> = std::panic::take_hook().into();
-        let others = old.clone();
+/// Keeps panics of torturing threads from the terminal from now on, since they are results. Those of others go where they went.
+fn quiet_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if TORTURES.with_borrow(|tortures| *tortures) {
                 PANIC.set(Some(info.to_string()));
@@ -94,22 +90,12 @@ impl QuietPanics {
                 others(info);
             }
         }));
-        Self(old)
-    }
-}
-
-impl Drop for QuietPanics {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let old = self.0.clone();
-            std::panic::set_hook(Box::new(move |info| old(info)));
-        }
-    }
+    });
 }
 
 /// Runs seeds and reports; `progress` is told how far it is, from any of the threads.
 pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report {
-    let _quiet = QuietPanics::new();
+    quiet_panics();
     let next = AtomicU64::new(options.start);
     let stop = AtomicBool::new(false);
     let report = Mutex::new(Report::default());
@@ -187,7 +173,7 @@ pub struct Replay {
 
 /// Runs one story.
 pub fn replay(story: &Story, plant: Plant) -> Replay {
-    let _quiet = QuietPanics::new();
+    quiet_panics();
     TORTURES.set(true);
     let failure = guarded(story, plant).err();
     TORTURES.set(false);
@@ -207,7 +193,7 @@ pub struct Short {
 
 /// Makes a story that fails shorter; `None` if it does not fail.
 pub fn shorten(story: &Story, plant: Plant, effort: Effort) -> Option<Short> {
-    let _quiet = QuietPanics::new();
+    quiet_panics();
     TORTURES.set(true);
     let failure = guarded(story, plant).err();
     let short = failure.map(|failure| {

@@ -6,11 +6,10 @@
 // Builds without debug assertions have no such bugs.
 #![cfg(debug_assertions)]
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use cygnus_engine::planted::{Bug, plant};
-use cygnus_torture::{Effort, Options, Plant, Story, Tier, replay, run_seeds, shorten};
+use cygnus_torture::{Effort, Plant, Story, Tier, replay, shorten};
 
 /// Seeds after which a bug must have been caught.
 const SEEDS: u64 = 400;
@@ -27,18 +26,16 @@ const SHORT: usize = 120;
 /// The same where a bug shows only after much has been written, or while much goes on at once.
 const LONG: usize = 2000;
 
-/// What is planted is planted for the whole process.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 /// The stories, of the first seeds that catch a bug, that end badly: those with the fewest lines first.
 fn caught(bug: Bug, tier: Tier, batch: u64) -> Vec<Story> {
     for start in (0..SEEDS).step_by(batch as usize) {
-        let report = run_seeds(&Options { start, seeds: batch, jobs: 2, tier, ..Options::default() }, |_| {});
-        let mut stories: Vec<Story> = report.failures.iter().map(|f| Story::about(tier, f.seed)).collect();
-        if let Some(first) = report.failures.first() {
-            eprintln!("{bug:?}: {} of {batch} seeds from {start} on: {}", stories.len(), first.failure);
-            stories.sort_by_key(lines);
-            return stories;
+        let stories = (start..start + batch).map(|seed| Story::about(tier, seed));
+        let mut failed: Vec<_> =
+            stories.filter_map(|story| Some((replay(&story, Plant::Nothing).failure?, story))).collect();
+        if let Some((failure, _)) = failed.first() {
+            eprintln!("{bug:?}: {} of {batch} seeds from {start} on: {failure}", failed.len());
+            failed.sort_by_key(|(_, story)| lines(story));
+            return failed.into_iter().map(|(_, story)| story).collect();
         }
     }
     panic!("{bug:?} is not caught by {SEEDS} seeds of {tier:?}")
@@ -50,7 +47,6 @@ fn lines(story: &Story) -> usize {
 
 /// Plants a bug, and sees it caught by stories of a tier, in one of fewer than `most` lines.
 fn is_caught(bug: Bug, tier: Tier, most: usize) {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = Instant::now();
     plant(Some(bug));
     let stories = caught(bug, tier, if most == SHORT { BATCH } else { FEW });

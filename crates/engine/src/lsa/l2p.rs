@@ -78,6 +78,19 @@ pub(crate) struct Map {
     is_thin: AtomicBool,
 }
 
+/// Adds to `found` what is mapped of entries that follow each other within a page, the first of which is that of `from`. Without
+/// a branch for each entry, since which ones are mapped may be anybody's guess.
+fn push_mapped(from: Lba, entries: &[AtomicU64], found: &mut Vec<(Lba, MapEntry)>) {
+    let mut page = [(Lba(0), MapEntry::EMPTY); PAGE_ENTRIES as usize];
+    let mut mapped = 0;
+    for (lba, entry) in (from.0..).zip(entries) {
+        let entry = MapEntry(entry.load(Ordering::Acquire));
+        page[mapped] = (Lba(lba), entry);
+        mapped += usize::from(!entry.is_empty());
+    }
+    found.extend_from_slice(&page[..mapped]);
+}
+
 fn split(lba: Lba) -> (usize, u64) {
     ((lba.0 / CHUNK_ENTRIES) as usize, lba.0 % CHUNK_ENTRIES)
 }
@@ -409,9 +422,7 @@ impl Map {
                 Chunk::Absent => first + CHUNK_ENTRIES,
                 Chunk::Dense(entries) | Chunk::Frozen(entries) => {
                     let until = end.min((from / PAGE_ENTRIES + 1) * PAGE_ENTRIES);
-                    let page = (at..).zip(&entries[at as usize..(until - first) as usize]);
-                    let page = page.map(|(at, entry)| (Lba(first + at), MapEntry(entry.load(Ordering::Acquire))));
-                    found.extend(page.filter(|(_, entry)| !entry.is_empty()));
+                    push_mapped(Lba(from), &entries[at as usize..(until - first) as usize], found);
                     until
                 }
                 Chunk::Table(table) => {

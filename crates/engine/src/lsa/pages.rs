@@ -62,12 +62,11 @@ impl Iterator for PagesOf<'_> {
                 self.at += entries.len();
                 return Some(whole(self.controller.volume, entries));
             }
-            for &(lba, entry) in entries {
-                if !self.packed.push(self.controller.volume, lba, entry) {
-                    // The entry has its turn again when there is room.
-                    return take_packed(self.packed);
-                }
-                self.at += 1;
+            let (wanted, packed) = (entries.len(), self.packed.push(self.controller.volume, entries));
+            self.at += packed;
+            if packed < wanted {
+                // The rest has its turn when there is room.
+                return take_packed(self.packed);
             }
         }
     }

@@ -16,8 +16,8 @@ pub struct MapRule {
 }
 
 impl Default for MapRule {
-    /// No limits; an array once a table of half its size could be too small.
+    /// No limits; an array once a table of an eighth of its size is full.
     fn default() -> Self {
-        Self { limit: ByteSize(u64::MAX), recovery: ByteSize(u64::MAX), dense_from: 24 << 10 }
+        Self { limit: ByteSize(u64::MAX), recovery: ByteSize(u64::MAX), dense_from: 12 << 10 }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod path;
 pub(crate) mod reconstruct;
+pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod slow;
 pub(crate) mod tally;

@@ -4,65 +4,20 @@ use std::rc::Rc;
 
 use cygnus_format::{MapEntry, Place};
 use cygnus_parity as parity;
-use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
-use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
+use cygnus_runtime::{BufSlice, OneshotReceiver};
+use cygnus_types::{BLOCK, Lba};
 
-use crate::autonomics::rehome::{Asked, Delivered, Rehomer};
 use crate::counters::count;
 use crate::error::VolumeError;
 use crate::lsa::Publish;
 use crate::peers::{Answer, ToOwner};
-use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::read::reconstruct::{ReadMark, RowReads, Rows};
+use crate::read::reconstruct::ReadMark;
+use crate::read::runs::Runs;
 use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::writer::Appended;
-
-/// Blocks that lie one behind the other on one column.
-#[derive(Clone, Copy)]
-struct Run {
-    place: Place,
-    /// First block of the request.
-    first: usize,
-    blocks: usize,
-}
-
-/// A run being read.
-struct Reading {
-    run: Run,
-    from: Source,
-}
-
-/// Where a run is being read from.
-enum Source {
-    /// From the memory of another reactor, since it may not be on the devices yet.
-    Keeper(OneshotReceiver<Answer>),
-    Devices(Devices),
-}
-
-/// From which devices a run is being read.
-enum Devices {
-    /// From its own column, late after so long.
-    Own { op: OpFuture, dev: DeviceIx, late_after: Nanos, asked: Option<Asked>, _mark: ReadMark },
-    /// From the other columns, since its member is out of service, or too slow.
-    Others(RowReads),
-}
-
-/// A run that was read into memory of its own, because a device still has the memory that it was meant for.
-struct Elsewhere {
-    run: Run,
-    data: Buf,
-}
-
-/// Who won.
-enum Hedged {
-    /// The run's own device has ended the read, with or without success.
-    Own(bool),
-    /// The other columns are there; the device still has hold of the memory that the run was meant for.
-    Others(Rows),
-}
 
 /// Why a block did not come from its own column.
 pub(crate) enum Miss {
@@ -84,54 +39,17 @@ impl Reactor {
         into: BufSlice,
     ) -> Result<BufSlice, VolumeError> {
         let _look = self.looks.begin();
-        let blocks = into.len() / BLOCK;
-        self.shared.reads.of(self.rt.id()).asked_for(blocks);
-        let mut reads: Vec<Reading> = Vec::new();
-        let mut open_run: Option<Run> = None;
-        for index in 0..blocks {
-            let entry = volume.controller.locate(lba.plus(index as u64));
-            if volume.controller.reads_as_zeros(entry) {
-                into.zero(index * BLOCK..(index + 1) * BLOCK);
-                continue;
-            }
-            if !entry.is_mapped() {
-                return Err(self.unknown(volume, lba.plus(index as u64)));
-            }
-            let place = self.place(entry);
-            if self.copy_from_memory(&place, index, &into) {
-                continue;
-            }
-            if let Some(run) = &mut open_run {
-                if continues(run, &place, index) {
-                    run.blocks += 1;
-                    continue;
-                }
-                reads.push(self.start_run(open_run.take().expect("just seen"), &into));
-            }
-            open_run = Some(Run { place, first: index, blocks: 1 });
-        }
-        let Some(last) = open_run else { return Ok(into) };
-        let last = self.start_run(last, &into);
+        self.shared.reads.of(self.rt.id()).asked_for(into.len() / BLOCK);
+        let runs = Runs { reactor: self, volume, lba, into: &into };
+        let Some((earlier, mut last)) = runs.start()? else { return Ok(into) };
         let begun = self.rt.now();
         let mut elsewhere = Vec::new();
-        for read in reads {
-            elsewhere.extend(self.finish(volume, lba, &into, read).await?);
+        if !earlier.is_empty() {
+            elsewhere = Box::pin(runs.finish_all(earlier)).await?;
         }
-        elsewhere.extend(self.finish(volume, lba, &into, last).await?);
+        elsewhere.extend(runs.finish(&mut last).await?);
         self.shared.reads.of(self.rt.id()).waited(self.rt.now().since(begun));
-        Ok(if elsewhere.is_empty() { into } else { self.gathered(&into, &elsewhere) })
-    }
-
-    /// The whole of a request in memory that no device has hold of.
-    fn gathered(&self, into: &BufSlice, elsewhere: &[Elsewhere]) -> BufSlice {
-        let whole = self.rt.alloc(into.len()).full();
-        for index in 0..into.len() / BLOCK {
-            let found = elsewhere.iter().find(|e| (e.run.first..e.run.first + e.run.blocks).contains(&index));
-            let range = |at: usize| at * BLOCK..(at + 1) * BLOCK;
-            let block = found.map_or(into.part(range(index)), |e| e.data.part(range(index - e.run.first)));
-            whole.copy_from(index * BLOCK, block);
-        }
-        whole
+        Ok(if elsewhere.is_empty() { into } else { runs.gathered(&elsewhere) })
     }
 
     /// Where a mapped block lies.
@@ -143,7 +61,7 @@ impl Reactor {
         self.shared.segments.index(place.group, place.segment)
     }
 
-    fn copy_from_memory(&self, place: &Place, index: usize, into: &BufSlice) -> bool {
+    pub(super) fn copy_from_memory(&self, place: &Place, index: usize, into: &BufSlice) -> bool {
         let seg = self.seg_at(place);
         if self.shared.segments.keeper(seg, place.row) != Some(self.rt.id()) {
             return false;
@@ -159,7 +77,7 @@ impl Reactor {
 
     /// Asks another reactor for blocks that it may have in memory and not yet on the devices. Their checksums could not
     /// tell: what lies on the device where they will be may have the same 28 bits. `None`: they are on the devices.
-    fn ask_keeper(&self, place: &Place, blocks: usize) -> Option<OneshotReceiver<Answer>> {
+    pub(super) fn ask_keeper(&self, place: &Place, blocks: usize) -> Option<OneshotReceiver<Answer>> {
         let (seg, column, row) = (self.seg_at(place), place.column, place.row);
         let keeper = self.shared.segments.keeper(seg, row).filter(|&keeper| keeper != self.rt.id())?;
         count(&self.shared.totals.asked, 1);
@@ -167,163 +85,9 @@ impl Reactor {
         Some(self.peers.ask(&self.rt, keeper, |ticket| ToOwner::Blocks { ticket, seg, column, row, count }))
     }
 
-    fn start_run(self: &Rc<Self>, run: Run, into: &BufSlice) -> Reading {
-        let from = match self.ask_keeper(&run.place, run.blocks) {
-            Some(answer) => Source::Keeper(answer),
-            None => Source::Devices(self.start_on_devices(&run, into)),
-        };
-        Reading { run, from }
-    }
-
-    fn start_on_devices(self: &Rc<Self>, run: &Run, into: &BufSlice) -> Devices {
-        let group = run.place.group;
-        let (member, _) = self.shared.member(group, run.place.column);
-        let offset = self.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
-        match self.device_to_read(&run.place, member, offset, run.blocks) {
-            Some(dev) => {
-                self.shared.reads.of(self.rt.id()).read_from(member, run.blocks * BLOCK);
-                let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
-                Devices::Own {
-                    // Before it is: what it does not include itself.
-                    asked: Rehomer::of(self).map(|rehomer| rehomer.asks(dev)),
-                    op: self.rt.read(dev, offset, part),
-                    dev,
-                    late_after: self.late_after(group, dev, run.blocks),
-                    _mark: ReadMark::new(self, group),
-                }
-            }
-            None => Devices::Others(self.start_rows(&run.place, run.blocks)),
-        }
-    }
-
-    /// The device of a member, unless it has not the column of the segment or is so slow that it is left alone.
-    fn device_to_read(&self, place: &Place, member: MemberIx, offset: u64, blocks: usize) -> Option<DeviceIx> {
-        let dev = self.device_holding(member, place.segment)?;
-        if !self.leaves_alone(place, member, dev) {
-            return Some(dev);
-        }
-        count(&self.shared.totals.read_around, blocks as u64);
-        self.probe(dev, offset, blocks);
-        None
-    }
-
-    async fn finish(
-        self: &Rc<Self>,
-        volume: &VolumeState,
-        lba: Lba,
-        into: &BufSlice,
-        Reading { run, from }: Reading,
-    ) -> Result<Option<Elsewhere>, VolumeError> {
-        let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
-        let from_lba = lba.plus(run.first as u64);
-        let from = match from {
-            Source::Devices(devices) => devices,
-            Source::Keeper(answer) => match answer.await.and_then(Answer::blocks) {
-                Some(data) => {
-                    part.copy_from(0, &data);
-                    self.verify_run(volume, from_lba, &run, true, &part).await?;
-                    return Ok(None);
-                }
-                None => self.start_on_devices(&run, into),
-            },
-        };
-        let (delivered, asked) = match from {
-            Devices::Others(rows) => {
-                let rows = rows.ended(run.place).await;
-                let restored = self.restore_run(volume, from_lba, &rows, &part).await?;
-                // A slow member that was read around is counted as such, and has lost nothing.
-                let (member, _) = self.shared.member(run.place.group, run.place.column);
-                if self.device_holding(member, run.place.segment).is_none() {
-                    count(&self.shared.totals.reconstructed, restored);
-                }
-                return Ok(None);
-            }
-            Devices::Own { mut op, dev, late_after, asked, _mark } => match op.within(late_after).await {
-                Some(result) => (result.is_ok(), asked),
-                None => match self.hedge(&run, dev, &mut op).await {
-                    Hedged::Own(delivered) => (delivered, asked),
-                    Hedged::Others(rows) => {
-                        let data = self.rt.alloc(part.len());
-                        self.restore_run(volume, from_lba, &rows, &data.full()).await?;
-                        return Ok(Some(Elsewhere { run, data }));
-                    }
-                },
-            },
-        };
-        self.verify_run(volume, from_lba, &run, delivered, &part).await?;
-        if let (Some(rehomer), Some(asked)) = (Rehomer::of(self), asked) {
-            rehomer.delivered(&asked, &Delivered { volume, lba: from_lba, place: run.place, data: &part });
-        }
-        Ok(None)
-    }
-
-    /// Sees to it that what was read for a run is right. What the map has for a block now must be where the run was read,
-    /// and match: had the block moved meanwhile, its old place might hold another one by now. What is not so is read anew.
-    async fn verify_run(
-        self: &Rc<Self>,
-        volume: &VolumeState,
-        lba: Lba,
-        run: &Run,
-        delivered: bool,
-        part: &BufSlice,
-    ) -> Result<(), VolumeError> {
-        for index in 0..run.blocks {
-            let at = lba.plus(index as u64);
-            let range = index * BLOCK..(index + 1) * BLOCK;
-            let good = delivered && {
-                let entry = volume.controller.locate(at);
-                self.lies_at(entry, &run.place, index)
-                    && (entry.matches(parity::checksum::crc32c(part.part(range.clone())))
-                        || planted::is(Bug::ChecksumSkipped))
-            };
-            if !good {
-                self.read_block(volume, at, &part.slice(range)).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Whether a map entry points to the `nth` row from a place on.
     pub(crate) fn lies_at(&self, entry: MapEntry, place: &Place, nth: usize) -> bool {
         entry.is_mapped() && entry.pba().0 == self.shared.layout.pba(*place).0 + nth as u64
-    }
-
-    /// Lets a late read race against the other columns.
-    async fn hedge(self: &Rc<Self>, run: &Run, dev: DeviceIx, op: &mut OpFuture) -> Hedged {
-        self.paces.late(dev, self.rt.now());
-        let (member, _) = self.shared.member(run.place.group, run.place.column);
-        if !self.can_do_without(&run.place, member) || !self.paces.may_hedge() {
-            return Hedged::Own(op.await.is_ok());
-        }
-        count(&self.shared.totals.hedged, run.blocks as u64);
-        let others = self.start_rows(&run.place, run.blocks).ended(run.place);
-        match race(op, others).await {
-            Raced::First(result) => Hedged::Own(result.is_ok()),
-            Raced::Second(rows) => Hedged::Others(rows),
-        }
-    }
-
-    /// Fills `part` with a run restored from its rows; what they do not yield is read one by one. Returns how many blocks
-    /// they did yield.
-    async fn restore_run(
-        self: &Rc<Self>,
-        volume: &VolumeState,
-        lba: Lba,
-        rows: &Rows,
-        part: &BufSlice,
-    ) -> Result<u64, VolumeError> {
-        let mut restored = 0;
-        for index in 0..part.len() / BLOCK {
-            let at = lba.plus(index as u64);
-            let into = part.slice(index * BLOCK..(index + 1) * BLOCK);
-            let entry = volume.controller.locate(at);
-            if self.lies_at(entry, &rows.place, index) && self.restore(rows, index, entry, &into) {
-                restored += 1;
-            } else {
-                self.read_block(volume, at, &into).await?;
-            }
-        }
-        Ok(restored)
     }
 
     /// Reads one block with everything that can be done for it; returns the map entry that it belongs to.
@@ -400,7 +164,7 @@ impl Reactor {
     }
 
     /// A block of a volume in doubt of which nobody knows what it holds.
-    fn unknown(&self, volume: &VolumeState, lba: Lba) -> VolumeError {
+    pub(super) fn unknown(&self, volume: &VolumeState, lba: Lba) -> VolumeError {
         count(&self.shared.totals.unreadable, 1);
         VolumeError::Unknown { volume: volume.id, lba }
     }
@@ -481,9 +245,4 @@ impl Reactor {
             self.shared.log_repeated(what, &name, text);
         }
     }
-}
-
-fn continues(run: &Run, place: &Place, index: usize) -> bool {
-    let next = Place { row: run.place.row + run.blocks as u32, ..run.place };
-    *place == next && index == run.first + run.blocks
 }

@@ -38,8 +38,10 @@ async fn ended(reads: Vec<Option<(Buf, OpFuture)>>) -> Vec<Option<Buf>> {
 }
 
 impl RowReads {
-    pub(crate) async fn ended(self, place: Place) -> Rows {
-        Rows { place, columns: ended(self.columns).await, without_slow: self.without_slow }
+    /// What they bring. Once only: after that there are none.
+    pub(crate) async fn ended(&mut self, place: Place) -> Rows {
+        let reads = std::mem::take(&mut self.columns);
+        Rows { place, columns: ended(reads).await, without_slow: self.without_slow }
     }
 }
 

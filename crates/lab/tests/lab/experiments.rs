@@ -8,7 +8,7 @@ use cygnus_lab::{Laboratory, Provenance, Scale, experiment, experiment_files, pa
 const ID: &str = "swan/fig5";
 
 /// What is run, how many times smaller than the paper's, and with how many seeds.
-const FIGURES: [(&str, f64, u32); 2] = [(ID, 512.0, 2), ("serial/fig7", 64.0, 1)];
+const FIGURES: [(&str, f64, u32); 2] = [(ID, 1024.0, 2), ("serial/fig7", 96.0, 1)];
 
 /// FNV-1a, of 64 bits.
 fn hash(bytes: &[u8]) -> u64 {

@@ -99,7 +99,7 @@ impl MapMemory {
     /// Entries below which a dense chunk becomes a table again; far enough from the other mark that no chunk goes back
     /// and forth.
     pub(super) fn thin_below(&self) -> u32 {
-        self.dense_from / 3
+        self.dense_from / 3 * 2
     }
 
     pub(super) fn take(&self, bytes: usize) {

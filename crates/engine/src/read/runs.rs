@@ -1,0 +1,315 @@
+//! The runs of a read: blocks that lie one behind the other on one column, and are asked for together.
+//!
+//! What is rare is boxed. The future of each read is moved into a task and kept there, so it should not have room for all that may
+//! become of a read.
+
+use std::rc::Rc;
+
+use cygnus_format::Place;
+use cygnus_parity as parity;
+use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
+use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
+
+use crate::autonomics::rehome::{Asked, Delivered, Rehomer};
+use crate::counters::count;
+use crate::error::VolumeError;
+use crate::peers::Answer;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::read::reconstruct::{ReadMark, RowReads, Rows};
+use crate::volume_state::VolumeState;
+
+/// See the module's text.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    place: Place,
+    /// First block of the request.
+    first: usize,
+    blocks: usize,
+}
+
+/// A run being read.
+pub(super) struct Reading {
+    run: Run,
+    from: Source,
+}
+
+/// Where a run is being read from.
+enum Source {
+    /// The memory of another reactor, since it may not be on the devices yet.
+    Keeper(OneshotReceiver<Answer>),
+    /// Its own column.
+    Own(OwnColumn),
+    /// The other columns, since its member is out of service, or too slow.
+    Others(RowReads),
+}
+
+/// A read of a run's own column, late after so long.
+struct OwnColumn {
+    op: OpFuture,
+    dev: DeviceIx,
+    late_after: Nanos,
+    asked: Option<Asked>,
+    _mark: ReadMark,
+}
+
+/// A run that was read into memory of its own, because a device still has the memory that it was meant for.
+pub(super) struct Elsewhere {
+    run: Run,
+    data: Buf,
+}
+
+/// Who won.
+enum Hedged {
+    /// The run's own device has ended the read, with or without success.
+    Own(bool),
+    /// The other columns are there; the device still has hold of the memory that the run was meant for.
+    Others(Rows),
+}
+
+/// A request for whole blocks of a volume from `lba` on, into memory that is block-aligned.
+pub(super) struct Runs<'a> {
+    pub reactor: &'a Rc<Reactor>,
+    pub volume: &'a VolumeState,
+    pub lba: Lba,
+    pub into: &'a BufSlice,
+}
+
+impl Runs<'_> {
+    /// Puts what is in memory where it belongs, and begins to read all else: all runs, and the last one. `None`: that was all.
+    pub(super) fn start(&self) -> Result<Option<(Vec<Reading>, Reading)>, VolumeError> {
+        let Runs { reactor, volume, lba, into } = *self;
+        let mut reads = Vec::new();
+        let mut open_run: Option<Run> = None;
+        for index in 0..into.len() / BLOCK {
+            let entry = volume.controller.locate(lba.plus(index as u64));
+            if volume.controller.reads_as_zeros(entry) {
+                into.zero(index * BLOCK..(index + 1) * BLOCK);
+                continue;
+            }
+            if !entry.is_mapped() {
+                return Err(reactor.unknown(volume, lba.plus(index as u64)));
+            }
+            let place = reactor.place(entry);
+            if reactor.copy_from_memory(&place, index, into) {
+                continue;
+            }
+            if let Some(run) = &mut open_run {
+                if continues(run, &place, index) {
+                    run.blocks += 1;
+                    continue;
+                }
+                reads.push(self.start_run(open_run.take().expect("just seen")));
+            }
+            open_run = Some(Run { place, first: index, blocks: 1 });
+        }
+        Ok(open_run.map(|last| (reads, self.start_run(last))))
+    }
+
+    fn start_run(&self, run: Run) -> Reading {
+        let from = match self.reactor.ask_keeper(&run.place, run.blocks) {
+            Some(answer) => Source::Keeper(answer),
+            None => self.start_on_devices(&run),
+        };
+        Reading { run, from }
+    }
+
+    fn start_on_devices(&self, run: &Run) -> Source {
+        let reactor = self.reactor;
+        let group = run.place.group;
+        let (member, _) = reactor.shared.member(group, run.place.column);
+        let offset = reactor.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
+        match self.device_to_read(&run.place, member, offset, run.blocks) {
+            Some(dev) => {
+                reactor.shared.reads.of(reactor.rt.id()).read_from(member, run.blocks * BLOCK);
+                Source::Own(OwnColumn {
+                    // Before it is: what it does not include itself.
+                    asked: Rehomer::of(reactor).map(|rehomer| rehomer.asks(dev)),
+                    op: reactor.rt.read(dev, offset, self.part(run)),
+                    dev,
+                    late_after: reactor.late_after(group, dev, run.blocks),
+                    _mark: ReadMark::new(reactor, group),
+                })
+            }
+            None => Source::Others(reactor.start_rows(&run.place, run.blocks)),
+        }
+    }
+
+    /// The device of a member, unless it has not the column of the segment or is so slow that it is left alone.
+    fn device_to_read(&self, place: &Place, member: MemberIx, offset: u64, blocks: usize) -> Option<DeviceIx> {
+        let reactor = self.reactor;
+        let dev = reactor.device_holding(member, place.segment)?;
+        if !reactor.leaves_alone(place, member, dev) {
+            return Some(dev);
+        }
+        count(&reactor.shared.totals.read_around, blocks as u64);
+        reactor.probe(dev, offset, blocks);
+        None
+    }
+
+    /// Ends several.
+    pub(super) async fn finish_all(&self, reads: Vec<Reading>) -> Result<Vec<Elsewhere>, VolumeError> {
+        let mut elsewhere = Vec::new();
+        for mut read in reads {
+            elsewhere.extend(self.finish(&mut read).await?);
+        }
+        Ok(elsewhere)
+    }
+
+    /// Ends the read of a run.
+    pub(super) async fn finish(&self, read: &mut Reading) -> Result<Option<Elsewhere>, VolumeError> {
+        let Source::Own(own) = &mut read.from else { return Box::pin(self.finish_otherwise(read)).await };
+        let Some(result) = own.op.within(own.late_after).await else {
+            return Box::pin(self.finish_late(read)).await;
+        };
+        let delivered = result.is_ok();
+        if !self.is_right(&read.run, delivered) {
+            Box::pin(self.mend(&read.run, delivered)).await?;
+        }
+        self.tell_rehomer(read);
+        Ok(None)
+    }
+
+    /// Ends a read that is not of the run's own column.
+    async fn finish_otherwise(&self, read: &mut Reading) -> Result<Option<Elsewhere>, VolumeError> {
+        let run = read.run;
+        match &mut read.from {
+            Source::Own(_) => unreachable!("the caller sees to it"),
+            Source::Keeper(answer) => match answer.await.and_then(Answer::blocks) {
+                Some(data) => {
+                    self.part(&run).copy_from(0, &data);
+                    self.mend(&run, true).await?;
+                }
+                None => {
+                    read.from = self.start_on_devices(&run);
+                    return self.finish(read).await;
+                }
+            },
+            Source::Others(rows) => {
+                let rows = rows.ended(run.place).await;
+                let restored = self.restore(&run, &rows, &self.part(&run)).await?;
+                // A slow member that was read around is counted as such, and has lost nothing.
+                let reactor = self.reactor;
+                let (member, _) = reactor.shared.member(run.place.group, run.place.column);
+                if reactor.device_holding(member, run.place.segment).is_none() {
+                    count(&reactor.shared.totals.reconstructed, restored);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends a read of the run's own column that is late.
+    async fn finish_late(&self, read: &mut Reading) -> Result<Option<Elsewhere>, VolumeError> {
+        let run = read.run;
+        let Source::Own(own) = &mut read.from else { unreachable!("only reads of the own column are late") };
+        match self.hedge(&run, own).await {
+            Hedged::Own(delivered) => {
+                self.mend(&run, delivered).await?;
+                self.tell_rehomer(read);
+                Ok(None)
+            }
+            Hedged::Others(rows) => {
+                let data = self.reactor.rt.alloc(run.blocks * BLOCK);
+                self.restore(&run, &rows, &data.full()).await?;
+                Ok(Some(Elsewhere { run, data }))
+            }
+        }
+    }
+
+    /// Lets a late read race against the other columns.
+    async fn hedge(&self, run: &Run, own: &mut OwnColumn) -> Hedged {
+        let reactor = self.reactor;
+        reactor.paces.late(own.dev, reactor.rt.now());
+        let (member, _) = reactor.shared.member(run.place.group, run.place.column);
+        if !reactor.can_do_without(&run.place, member) || !reactor.paces.may_hedge() {
+            return Hedged::Own((&mut own.op).await.is_ok());
+        }
+        count(&reactor.shared.totals.hedged, run.blocks as u64);
+        let mut others = reactor.start_rows(&run.place, run.blocks);
+        match race(&mut own.op, others.ended(run.place)).await {
+            Raced::First(result) => Hedged::Own(result.is_ok()),
+            Raced::Second(rows) => Hedged::Others(rows),
+        }
+    }
+
+    /// Whether what was read for a run is right.
+    fn is_right(&self, run: &Run, delivered: bool) -> bool {
+        delivered && (0..run.blocks).all(|nth| self.is_block_right(run, nth))
+    }
+
+    /// What the map has for a block now must be where it was read, and match: had the block moved meanwhile, its old place might
+    /// hold another one by now.
+    #[inline]
+    fn is_block_right(&self, run: &Run, nth: usize) -> bool {
+        let entry = self.volume.controller.locate(self.lba_of(run, nth));
+        let at = (run.first + nth) * BLOCK;
+        self.reactor.lies_at(entry, &run.place, nth)
+            && (entry.matches(parity::checksum::crc32c(self.into.part(at..at + BLOCK)))
+                || planted::is(Bug::ChecksumSkipped))
+    }
+
+    /// Sees to it that what was read for a run is right: what is not so is read anew.
+    async fn mend(&self, run: &Run, delivered: bool) -> Result<(), VolumeError> {
+        for nth in 0..run.blocks {
+            if !delivered || !self.is_block_right(run, nth) {
+                let at = (run.first + nth) * BLOCK;
+                let block = self.into.slice(at..at + BLOCK);
+                self.reactor.read_block(self.volume, self.lba_of(run, nth), &block).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `part` with a run restored from its rows; what they do not yield is read block by block. Returns how many blocks
+    /// they did yield.
+    async fn restore(&self, run: &Run, rows: &Rows, part: &BufSlice) -> Result<u64, VolumeError> {
+        let mut restored = 0;
+        for nth in 0..run.blocks {
+            let at = self.lba_of(run, nth);
+            let into = part.slice(nth * BLOCK..(nth + 1) * BLOCK);
+            let entry = self.volume.controller.locate(at);
+            if self.reactor.lies_at(entry, &rows.place, nth) && self.reactor.restore(rows, nth, entry, &into) {
+                restored += 1;
+            } else {
+                self.reactor.read_block(self.volume, at, &into).await?;
+            }
+        }
+        Ok(restored)
+    }
+
+    fn tell_rehomer(&self, read: &Reading) {
+        let Source::Own(OwnColumn { asked: Some(asked), .. }) = &read.from else { return };
+        if let Some(rehomer) = Rehomer::of(self.reactor) {
+            let (volume, lba, place) = (self.volume, self.lba_of(&read.run, 0), read.run.place);
+            rehomer.delivered(asked, &Delivered { volume, lba, place, data: &self.part(&read.run) });
+        }
+    }
+
+    /// The whole of the request in memory that no device has hold of.
+    pub(super) fn gathered(&self, elsewhere: &[Elsewhere]) -> BufSlice {
+        let whole = self.reactor.rt.alloc(self.into.len()).full();
+        for index in 0..self.into.len() / BLOCK {
+            let found = elsewhere.iter().find(|e| (e.run.first..e.run.first + e.run.blocks).contains(&index));
+            let range = |at: usize| at * BLOCK..(at + 1) * BLOCK;
+            let block = found.map_or(self.into.part(range(index)), |e| e.data.part(range(index - e.run.first)));
+            whole.copy_from(index * BLOCK, block);
+        }
+        whole
+    }
+
+    /// The `nth` block of a run.
+    fn lba_of(&self, run: &Run, nth: usize) -> Lba {
+        self.lba.plus((run.first + nth) as u64)
+    }
+
+    /// A run's part of the request's memory.
+    fn part(&self, run: &Run) -> BufSlice {
+        self.into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK)
+    }
+}
+
+fn continues(run: &Run, place: &Place, index: usize) -> bool {
+    let next = Place { row: run.place.row + run.blocks as u32, ..run.place };
+    *place == next && index == run.first + run.blocks
+}
