@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage};
 use cygnus_types::{BLOCK, Lba, VolumeId};
 
+use crate::error::CheckpointError;
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
 use crate::lsa::l2p::PAGE_ENTRIES;
 use crate::lsa::tally::Tally;
@@ -110,7 +111,7 @@ impl PageReader {
 
     /// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
     /// needs its addresses. What is of volumes deleted since is left out.
-    pub(crate) fn take_in(&mut self, layout: &Layout, summary: &Entry, block: &[u8]) -> Result<(), String> {
+    pub(crate) fn take_in(&mut self, layout: &Layout, summary: &Entry, block: &[u8]) -> Result<(), CheckpointError> {
         if summary.kind() == Kind::Meta {
             let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
             let first = summary.lba().0.saturating_mul(PAGE_ENTRIES);
@@ -119,7 +120,7 @@ impl PageReader {
             }
             return Ok(());
         }
-        let entries = PackedPage::decode(block, summary).map_err(|why| why.to_string())?;
+        let entries = PackedPage::decode(block, summary)?;
         for section in entries.chunk_by(|a, b| a.0 == b.0) {
             let here = section.iter().map(|&(_, lba, entry)| (lba, entry));
             if let Some(volume) = self.count(layout, section[0].0, here.clone())? {
@@ -137,16 +138,15 @@ impl PageReader {
         layout: &Layout,
         id: VolumeId,
         entries: impl Iterator<Item = (Lba, MapEntry)>,
-    ) -> Result<Option<&VolumeState>, String> {
+    ) -> Result<Option<&VolumeState>, CheckpointError> {
         let Ok(at) = self.volumes.binary_search_by_key(&id, |volume| volume.id) else { return Ok(None) };
         let (volume, mut held) = (&self.volumes[at], 0);
         for (lba, entry) in entries {
             if lba.0 >= MAX_VOLUME_BLOCKS {
-                return Err(format!("{lba} of {id} is beyond any volume"));
+                return Err(CheckpointError::Beyond { volume: id, lba });
             }
             if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
-                let (lba, name, pba) = (lba.0, &volume.name, entry.pba());
-                return Err(format!("it has block {lba} of volume {name:?} at {pba}, where no R-group is"));
+                return Err(CheckpointError::Nowhere { volume: volume.name.clone(), lba, pba: entry.pba() });
             }
             held += u64::from(entry.is_held());
         }

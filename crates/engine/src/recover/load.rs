@@ -9,6 +9,7 @@ use cygnus_format::{CheckpointRoot, Entry, Kind, MapEntry, Place, Protection, Pr
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, Nanos, VolumeId};
 
+use crate::error::CheckpointError;
 use crate::lsa::PageReader;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
@@ -50,7 +51,7 @@ impl Pages {
 
     /// Takes in what a block of a checkpoint holds, which is part of the maps or of the table of segments; once, as what the
     /// maps get of it is counted.
-    fn take_in(&mut self, shared: &Shared, summary: &Entry, block: &[u8]) -> Result<(), String> {
+    fn take_in(&mut self, shared: &Shared, summary: &Entry, block: &[u8]) -> Result<(), CheckpointError> {
         let layout = &shared.layout;
         if !self.loaded.insert(key_of(summary)) {
             return Ok(());
@@ -58,11 +59,10 @@ impl Pages {
         if summary.kind() != Kind::Protections {
             return self.reader.take_in(layout, summary, block);
         }
-        let said =
-            ProtectionPage::decode(block, summary.lba().0).map_err(|why| format!("in its table of segments: {why}"))?;
+        let said = ProtectionPage::decode(block, summary.lba().0)?;
         for (frame, protection) in said.into_iter().filter(|&(frame, _)| layout.segment_of(frame).is_some()) {
             if shared.protections.shape(protection).is_none() {
-                return Err(format!("it says of a segment that it is {protection:?}, which none of this array can be"));
+                return Err(CheckpointError::Protection(protection));
             }
             self.protections.push((SegIx(frame), protection));
         }
@@ -109,7 +109,7 @@ impl Loader {
         root: &CheckpointRoot,
         volumes: Vec<Arc<VolumeState>>,
         some: bool,
-    ) -> Result<u64, String> {
+    ) -> Result<u64, CheckpointError> {
         let (shared, rt) = (&self.reactor.shared, &self.reactor.rt);
         let segments: Vec<RootSegment> = root.segments.iter().copied().filter(|s| s.use_of == RootUse::Pages).collect();
         let (generation, of) = (root.generation, root.pages);
@@ -123,7 +123,7 @@ impl Loader {
             }
         })
         .await;
-        found.into_iter().collect::<Result<(), String>>()?;
+        found.into_iter().collect::<Result<(), CheckpointError>>()?;
         let Pages { reader, loaded, unread, protections, .. } = pages.take();
         // One that this checkpoint came to lie in since is as its lane has it.
         let is_other = |seg: SegIx| shared.segments.state(seg) != SegState::Meta;
@@ -131,11 +131,11 @@ impl Loader {
             shared.segments.set_protection(seg, protection);
         }
         let found = loaded.len() as u64;
-        if !some && let Some((_, volume, first)) = unread.difference(&loaded).next() {
-            return Err(format!("page {first} of {volume} cannot be read"));
+        if !some && let Some(&(_, volume, page)) = unread.difference(&loaded).next() {
+            return Err(CheckpointError::Unread { volume, page });
         }
         if !some && found != of {
-            return Err(format!("checkpoint {generation} has {of} pages and {found} were found"));
+            return Err(CheckpointError::Incomplete { generation, of, found });
         }
         shared.controllers.has_read(reader).into_iter().for_each(|volume| shared.add_volume(volume));
         Ok(found)
@@ -147,13 +147,13 @@ impl Loader {
         generation: u64,
         of: u64,
         pages: &RefCell<Pages>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CheckpointError> {
         let mut row = 0;
         loop {
             let look = Scanner::of(&self.reactor).look_at(from.group, from.segment, row, Some(from.segment_seq)).await;
             let Some(stripe) = look.stripe else {
                 match look.newer.first() {
-                    Some(copy) => return Err(copy.describe(&self.reactor.shared)),
+                    Some(copy) => return Err(CheckpointError::Newer(copy.describe(&self.reactor.shared))),
                     None => break,
                 }
             };
@@ -166,7 +166,12 @@ impl Loader {
         Ok(())
     }
 
-    async fn load_stripe(&self, stripe: &FoundStripe, generation: u64, pages: &RefCell<Pages>) -> Result<(), String> {
+    async fn load_stripe(
+        &self,
+        stripe: &FoundStripe,
+        generation: u64,
+        pages: &RefCell<Pages>,
+    ) -> Result<(), CheckpointError> {
         let shared = &self.reactor.shared;
         let columns = GoodColumns::of(&self.reactor)
             .foreseen(stripe, StripeReader::of(&self.reactor).read_stripe(&stripe.common).await)

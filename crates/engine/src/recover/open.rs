@@ -23,7 +23,7 @@ use crate::clean::cleaning::Cleaning;
 use crate::clean::evacuate::keep_garbage;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
-use crate::error::ArrayError;
+use crate::error::{ArrayError, CheckpointError};
 use crate::home::Home;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule, Publish};
@@ -440,7 +440,7 @@ pub(crate) async fn load(reactor: &Rc<Reactor>, state: &ArrayState, steps: &mut 
         }
         Err(why) => {
             let (volumes, remedy) = (lost::volume_names(reactor), lost::remedy(reactor));
-            Err(ArrayError::LostCheckpoint { why, volumes, remedy })
+            Err(ArrayError::LostCheckpoint { why: why.to_string(), volumes, remedy })
         }
     }
 }
@@ -463,7 +463,7 @@ pub(crate) async fn load_any(
                 }
                 return Ok(age == 0);
             }
-            Err(error) => why.push(error),
+            Err(error) => why.push(error.to_string()),
         }
     }
     if why.is_empty() { Ok(true) } else { Err(ArrayError::NoCheckpoint(why.join("; "))) }
@@ -473,7 +473,7 @@ pub(crate) async fn load_any(
 /// their maps is not known.
 async fn load_some(reactor: &Rc<Reactor>, state: &ArrayState, why: &ArrayError) -> Result<u64, ArrayError> {
     let Some(root) = &state.roots[0] else { return Ok(0) };
-    let pages = load_root(reactor, state, root, true).await.map_err(ArrayError::NoCheckpoint)?;
+    let pages = load_root(reactor, state, root, true).await.map_err(|why| ArrayError::NoCheckpoint(why.to_string()))?;
     Loader::of(reactor).learn_protections().await;
     reactor.shared.log(format!("open: by force: {why}"));
     GivingUp::of(reactor).doubt_all();
@@ -486,7 +486,7 @@ async fn load_root(
     state: &ArrayState,
     root: &CheckpointRoot,
     some: bool,
-) -> Result<u64, String> {
+) -> Result<u64, CheckpointError> {
     let volumes = fresh_volumes(state, &reactor.shared.controllers);
     Loader::of(reactor).load_checkpoint(root, volumes, some).await
 }
