@@ -77,7 +77,7 @@ scrub "deletion"
 # About to fail: a spare takes over from a member that still works; then nobody misses it.
 cygnus "$DIR" array drain tank 4 >"$DIR/drain.log" 2>&1 || { cat "$DIR/drain.log" >&2 && fail "array drain"; }
 if cygnus "$DIR" array spare remove tank "$DIR/spare" >/dev/null 2>&1; then fail "a spare that takes over can be removed"; fi
-wait_healthy 60
+wait_healthy 120
 jq -e --arg path "$DIR/spare" '.devices[4].path == $path' "$DIR/status.json" >/dev/null || fail "the spare has not taken over"
 jq -e '[.jobs[] | select(.kind == "drain")][0].state == "done"' "$DIR/status.json" >/dev/null || fail "the drain is not done"
 dd if=/dev/urandom of="$DIR/d4" bs=1M count=64 conv=notrunc oflag=direct status=none
@@ -97,7 +97,7 @@ say "fio wrote and verified $(cat "$DIR/passes") times meanwhile"
 kill -TERM "$SERVER"
 wait "$SERVER" || fail "SIGTERM: the server ended with an error"
 start
-wait_healthy 30
+wait_healthy 60
 cygnus "$DIR" array spare list tank | grep -q "$DIR/d4" && fail "the spare is still one"
 
 # Inaccessible: chmod 000 (for anybody but root), and back again with what the member lacks.
@@ -114,7 +114,7 @@ wait "$SERVER" || fail "SIGTERM: the server ended with an error"
 if [[ $(id -u) == 0 ]]; then mv "$DIR/hidden" "$DIR/d8"; fi
 chmod 600 "$DIR/d8"
 start
-wait_healthy 30
+wait_healthy 60
 once 8M 1002 back 16 || fail "fio after the member came back"
 scrub "everything"
 

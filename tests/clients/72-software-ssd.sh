@@ -36,11 +36,11 @@ sleep 2
 for round in 1 2; do
     kill -9 "${DRIVE[1]}"
     wait "${DRIVE[1]}" 2>/dev/null || true
-    wait_for 1 missing 30
+    wait_for 1 missing 60
     say "round $round: killed, missing"
     sleep 1
     drive 1
-    wait_for 1 online 60
+    wait_for 1 online 120
     say "round $round: started again, online"
 done
 wait $FIO || { tail -n 20 "$DIR/fio.out" "$DIR/fio.json" >&2 && fail "fio"; }
