@@ -13,7 +13,7 @@ use crate::testbed::Seat;
 
 /// Bytes of a sequential write.
 const LARGE: usize = 256 << 10;
-/// Requests at once.
+/// Requests at once, if not said otherwise.
 const DEPTH: usize = 32;
 /// Requests between two looks at how far it is.
 const PROGRESS_EVERY: u64 = 1 << 14;
@@ -21,7 +21,7 @@ const PROGRESS_EVERY: u64 = 1 << 14;
 /// Writes at offsets that `next` gives until it gives no more.
 async fn write_all(
     seat: &Seat,
-    len: usize,
+    (depth, len): (usize, usize),
     mut next: impl FnMut() -> Option<u64> + 'static,
 ) -> Result<(), RequestError> {
     let (store, mut ahead) = (seat.store.clone(), next());
@@ -32,8 +32,8 @@ async fn write_all(
     };
     let next = Rc::new(RefCell::new(next));
     let failure = Rc::new(Cell::new(None));
-    let (running, ended) = (Rc::new(Cell::new(DEPTH)), Rc::new(Event::new()));
-    for _ in 0..DEPTH {
+    let (running, ended) = (Rc::new(Cell::new(depth)), Rc::new(Event::new()));
+    for _ in 0..depth {
         let (rt, store) = (seat.rt.clone(), seat.store.clone());
         let (next, failure, running, ended) = (next.clone(), failure.clone(), running.clone(), ended.clone());
         seat.rt.spawn(async move {
@@ -67,6 +67,7 @@ pub(crate) async fn age(seat: &Seat, aging: &AgingSection, progress: Rc<dyn Fn(f
     let size = seat.store.size();
     let fill = (size as f64 * aging.fill.share()) as u64 / LARGE as u64 * LARGE as u64;
     let span = if fill == 0 { size } else { fill };
+    let depth = aging.depth.map_or(DEPTH, |depth| depth as usize);
     let block = aging.overwrite_block.map_or(BLOCK as u64, |size| size.0);
     let blocks = span / block;
     let overwrites = (blocks as f64 * aging.overwrite) as u64;
@@ -80,7 +81,7 @@ pub(crate) async fn age(seat: &Seat, aging: &AgingSection, progress: Rc<dyn Fn(f
         }
         (here < fill).then_some(here)
     };
-    write_all(seat, LARGE, sequential).await?;
+    write_all(seat, (depth, LARGE), sequential).await?;
     let (mut rng, mut done) = (Rng::new(seat.rt.rng_u64()), 0);
     let random = move || {
         if done % PROGRESS_EVERY == 0 {
@@ -89,7 +90,7 @@ pub(crate) async fn age(seat: &Seat, aging: &AgingSection, progress: Rc<dyn Fn(f
         done += 1;
         (done <= overwrites).then(|| rng.below(blocks) * block)
     };
-    write_all(seat, block as usize, random).await?;
+    write_all(seat, (depth, block as usize), random).await?;
     settle(&seat.store).await
 }
 

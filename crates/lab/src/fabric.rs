@@ -72,6 +72,9 @@ impl FabricSection {
 
 #[cfg(test)]
 mod tests {
+    use cygnus_engine::Autonomics;
+    use cygnus_policy::AutonomicsRule;
+
     use crate::{Scenario, ScenarioError};
 
     const SCENARIO: &str = r#"name = "behind"
@@ -115,6 +118,17 @@ sample = "1ms"
         assert!(error("topology = \"1x2x2\"", "file = \"/no/such/file\"").contains("/no/such/file: "));
         let described = error("topology = \"1x2x2\"", "description = \"name = 'x'\\n[root]\\nname = 3\"");
         assert!(described.contains("description:3:"), "{described}");
+    }
+
+    #[test]
+    fn moves_are_paid_for_by_the_flash_that_modules_stand_for() {
+        let flash = with("raid = \"2+0\"", "raid = \"2+0\"\nbudget-of = \"16TiB\"");
+        let scenario = flash.unwrap_or_else(|error| panic!("{error}"));
+        let by = Autonomics::By(AutonomicsRule::for_blocks(4 << 30));
+        assert_eq!(scenario.arrays().next().map(|array| array.autonomics()), Some(by));
+        let stays = with("raid = \"2+0\"", "raid = \"2+0\"\nautonomics = false\nbudget-of = \"16TiB\"");
+        let error = stays.expect_err("nothing is to be paid for").to_string();
+        assert!(error.starts_with("behind.toml:7:") && error.contains("budget-of: data stays"), "{error}");
     }
 
     #[test]

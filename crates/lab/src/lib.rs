@@ -40,10 +40,11 @@ mod swan;
 mod sweep;
 mod tally;
 mod testbed;
+mod triple_a;
 mod unequal;
 
 pub use chart::{
-    Axis, Bars, Better, Body, Cell, Chart, Division, Lead, Line, Map, Mark, Painter, Panel, PictureError,
+    Axis, Bars, Better, Body, Cell, Chart, Division, Heat, Lead, Line, Map, Mark, Painter, Panel, PictureError,
     PictureFormat, Scheme,
 };
 pub use error::{LabError, ScenarioError};
@@ -56,7 +57,7 @@ pub use experiment::{
 pub use files::result_files;
 pub use interval::{Interval, confidence};
 pub use kept::KeptRun;
-pub use outcome::{ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample};
+pub use outcome::{ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Moves, Outcome, RoleRow, Sample};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};
 pub use store::RequestError;

@@ -51,6 +51,9 @@ pub struct Outcome {
     /// stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehomed_milli: Option<u64>,
+    /// What was decided about blocks that are in others' way, aging included; absent where data stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves: Option<Moves>,
     /// Blocks written by users and by cleaning per block written by users, in thousandths, after the aging.
     pub cleaning_amplification_milli: u64,
     /// Flash pages programmed per page that the array wrote, in thousandths, after the aging.
@@ -67,7 +70,7 @@ pub struct Outcome {
     pub cpu_milli: u64,
     /// Totals of the drives, after the aging.
     pub devices: Vec<DeviceTotals>,
-    /// Clusters of the fabric, if there is one, after the aging.
+    /// Clusters of the fabric, if there is one, after the last sample that lies within the ramp.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterRow>,
     /// Smallest and greatest erase count of the flash blocks of each drive at the end, aging included.
@@ -148,6 +151,33 @@ pub struct RoleRow {
     pub p999_ns: u64,
     /// 99.99 %.
     pub p9999_ns: u64,
+}
+
+/// What became of blocks that reads brought from where others were in the way; blocks, if not said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Moves {
+    /// Moved away from a hot cluster.
+    pub migrated: u64,
+    /// Moved to a sibling of a module that lags.
+    pub reshaped: u64,
+    /// Moved to another cluster because all modules of theirs lag.
+    pub expelled: u64,
+    /// Stayed: nowhere is cold.
+    pub nowhere_cold: u64,
+    /// Stayed: no sibling is better off.
+    pub no_sibling: u64,
+    /// Stayed: the budget is spent.
+    pub over_budget: u64,
+    /// Stayed: they had moved a short while ago.
+    pub resting: u64,
+    /// Stayed: no stripe had room at once.
+    pub no_room: u64,
+    /// Read around members that lag or share a contended link.
+    pub read_around: u64,
+    /// Segments for clients' writes that came from another group than otherwise.
+    pub steered: u64,
+    /// Segments for clients' writes that ended early.
+    pub left_early: u64,
 }
 
 /// What a drive did.

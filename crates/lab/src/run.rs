@@ -114,11 +114,11 @@ async fn play(
     for (n, source) in sources.into_iter().enumerate() {
         client::start(&shared, &bed.seats[n % bed.seats.len()], source);
     }
-    sampler.await;
+    let ramp = sampler.await;
     shared.all_ended().await?;
     let after = Snapshot::take(&bed, &shared);
     let samples = samples.take();
-    let ended =
-        Ended { scenario: &scenario, section, seed, bed: &bed, shared: &shared, before: &before, after: &after };
+    let (before, ramp, after) = (&before, &ramp, &after);
+    let ended = Ended { scenario: &scenario, section, seed, bed: &bed, shared: &shared, before, ramp, after };
     Ok(ended.outcome(samples))
 }

@@ -59,15 +59,17 @@ fn figures(counts: &Counts) -> [u64; 4] {
     [counts.requests, counts.bytes, counts.latency.mean().0, counts.latency.quantile(0.99).0]
 }
 
-/// Takes samples until the end of the run, telling `progress` the time since its start.
+/// Takes samples until the end of the run, telling `progress` the time since its start. Gives back how things were at the end of the
+/// last sample that lies within the ramp.
 pub(crate) async fn sample(
     bed: Rc<Testbed>,
     shared: Rc<Shared>,
     interval: Nanos,
     samples: Rc<RefCell<Vec<Sample>>>,
     progress: Rc<dyn Fn(Nanos)>,
-) {
+) -> Snapshot {
     let mut before = Snapshot::take(&bed, &shared);
+    let mut ramp = before.clone();
     while before.at < shared.end {
         let at = shared.start + interval * (samples.borrow().len() as u64 + 1);
         bed.home().rt.sleep_until(at.min(shared.end)).await;
@@ -75,8 +77,12 @@ pub(crate) async fn sample(
         let sample = between(&bed, &shared, &before, &after);
         samples.borrow_mut().push(sample);
         progress(after.at.since(shared.start));
+        if after.at <= shared.measured_from {
+            ramp = after.clone();
+        }
         before = after;
     }
+    ramp
 }
 
 fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) -> Sample {

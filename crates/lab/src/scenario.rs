@@ -3,7 +3,7 @@
 use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError};
 use cygnus_fabric::Topology;
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::{Preset, Victim};
+use cygnus_policy::{AutonomicsRule, Preset, Victim};
 use cygnus_sim::CpuModel;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, Nanos};
 use cygnus_workload::recording::Shipped;
@@ -85,6 +85,9 @@ pub struct ArraySection {
     protection: Option<Protection>,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
     autonomics: Option<bool>,
+    /// The flash that pays for moves, where modelled drives are smaller than those that they stand for: the budget is that of an array of
+    /// so much. The array's own if not given.
+    budget_of: Option<Size>,
     /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
     #[serde(default)]
     links: Vec<String>,
@@ -194,6 +197,9 @@ impl<'de> Deserialize<'de> for VolumeSize {
 pub(crate) struct AgingSection {
     /// Share of the volume that is written once, from its start.
     pub fill: Percent,
+    /// Writes at once, of this and of what is overwritten; 32 if not given. With one at a time a log fills its segments in the order of the
+    /// volume.
+    pub depth: Option<u32>,
     /// Then this multiple of the volume in uniformly random blocks of the filled part (of all of it, if none was filled).
     pub overwrite: f64,
     /// Size of each of these; 4 KiB if not given.
@@ -349,11 +355,15 @@ impl ArraySection {
             || self.cleaning.is_some()
             || self.heat_streams
             || self.autonomics.is_some()
+            || self.budget_of.is_some()
             || !self.links.is_empty()
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
                 Err(format!("{} takes raid = \"K+M\", and no drives = N", self.preset))
+            }
+            ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => {
+                Err("budget-of: data stays in this array; set autonomics = true, or leave it out".into())
             }
             ArrayKind::Log(_) => self.declared_links().map(drop).map_err(|error| error.to_string()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => Err(format!(
@@ -371,18 +381,24 @@ impl ArraySection {
     }
 
     /// Whether data moves out of the way of contention.
+    fn moves_data(&self) -> bool {
+        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.policies().autonomics);
+        self.autonomics.unwrap_or(is_preset)
+    }
+
+    /// The same, and by which rule.
     pub(crate) fn autonomics(&self) -> Autonomics {
-        match self.autonomics {
-            None => Autonomics::AsPreset,
-            Some(true) => Autonomics::On,
-            Some(false) => Autonomics::Off,
+        match (self.autonomics, self.budget_of) {
+            (_, Some(flash)) => Autonomics::By(AutonomicsRule::for_blocks(flash.0 / BLOCK as u64)),
+            (None, None) => Autonomics::AsPreset,
+            (Some(true), None) => Autonomics::On,
+            (Some(false), None) => Autonomics::Off,
         }
     }
 
     /// Which drives share links, where that matters: modules of a cluster do.
     pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
-        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.policies().autonomics);
-        let (Some(topology), true) = (network, self.autonomics.unwrap_or(is_preset)) else {
+        let (Some(topology), true) = (network, self.moves_data()) else {
             return self.declared_links().expect("checked when the scenario was read");
         };
         let drives = self.devices() as u32;
@@ -562,6 +578,14 @@ impl Scenario {
         let fine = |aging: &&Spanned<AgingSection>| (0.0..=1000.0).contains(&aging.as_ref().overwrite);
         if let Some(aging) = self.spec.aging.as_ref().filter(|aging| !fine(aging)) {
             return Err(self.wrong(aging, "overwrite: how often to write the volume over, from 0 to 1000"));
+        }
+        if let Some(aging) = self
+            .spec
+            .aging
+            .as_ref()
+            .filter(|aging| aging.as_ref().depth.is_some_and(|depth| !(1..=1024).contains(&depth)))
+        {
+            return Err(self.wrong(aging, "depth: from 1 to 1024 writes at once"));
         }
         let whole = |size: &Size| (1..=1 << 20).contains(&size.0) && size.0.is_multiple_of(BLOCK as u64);
         let fine = |aging: &&Spanned<AgingSection>| aging.as_ref().overwrite_block.as_ref().is_none_or(whole);

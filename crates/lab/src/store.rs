@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, ByteSize};
 use cygnus_volume::Terms;
 
 use crate::error::Stop;
+use crate::outcome::Moves;
 use crate::scenario::{ArrayKind, ArraySection, VolumeSection, VolumeSize};
 
 /// Name of an array's only volume.
@@ -270,6 +271,26 @@ impl Store {
             }
             Store::InPlace { raid, .. } => Activity { user_blocks: raid.counters().written, ..Activity::default() },
         }
+    }
+
+    /// What was decided about blocks that are in others' way, where data moves.
+    pub fn moves(&self) -> Option<Moves> {
+        let Store::Log { array, .. } = self else { return None };
+        let status = array.status().autonomics?;
+        let decisions = &status.decisions;
+        Some(Moves {
+            migrated: decisions.migrated,
+            reshaped: decisions.reshaped,
+            expelled: decisions.expelled,
+            nowhere_cold: decisions.nowhere_cold,
+            no_sibling: decisions.no_sibling,
+            over_budget: decisions.over_budget,
+            resting: status.resting,
+            no_room: status.no_room,
+            read_around: status.read_around,
+            steered: status.steered,
+            left_early: status.left_early,
+        })
     }
 
     /// How things stand now.

@@ -21,8 +21,9 @@ pub(crate) struct Ended<'a> {
     pub seed: u64,
     pub bed: &'a Testbed,
     pub shared: &'a Shared,
-    /// At the end of the aging, and now.
+    /// At the end of the aging, of the ramp (by the samples), and now.
     pub before: &'a Snapshot,
+    pub ramp: &'a Snapshot,
     pub after: &'a Snapshot,
 }
 
@@ -60,6 +61,7 @@ impl Ended<'_> {
             reads_by_role: role_rows(self.shared),
             array_write_amplification_milli: milli(written_pages, user),
             rehomed_milli: after.rehomed_blocks.zip(before.rehomed_blocks).map(|(all, old)| milli(all - old, user)),
+            moves: self.bed.home().store.moves(),
             cleaning_amplification_milli: milli(user + moved, user),
             drive_write_amplification_milli: milli(programmed, written_pages),
             rotations: after.rotations - before.rotations,
@@ -89,7 +91,7 @@ impl Ended<'_> {
 
     fn clusters(&self) -> Vec<ClusterRow> {
         let Some(network) = &self.scenario.network else { return Vec::new() };
-        let span = self.after.at.since(self.before.at).0;
+        let span = self.after.at.since(self.ramp.at).0;
         let row = |(n, (after, before)): (usize, (&ClusterCounters, &ClusterCounters))| {
             let since = *after - *before;
             let mean = |sum: Nanos| sum.0.checked_div(since.requests).unwrap_or(0);
@@ -106,7 +108,7 @@ impl Ended<'_> {
                 bus_milli: milli(since.bus.0, span),
             }
         };
-        self.after.clusters.iter().zip(&self.before.clusters).enumerate().map(row).collect()
+        self.after.clusters.iter().zip(&self.ramp.clusters).enumerate().map(row).collect()
     }
 
     fn devices(&self) -> Vec<DeviceTotals> {

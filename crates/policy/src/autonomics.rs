@@ -10,7 +10,7 @@
 //!   then anyway: writing it elsewhere is all that it costs (shadow cloning).
 //! * *Storage contention*: requests pile up before one module. It *lags* if they will take longer than was promised (equation 3), or
 //!   if the queue is full and most of it is for this module. What is read from it, or is to be written to it, goes to a sibling in
-//!   the same cluster; if all lag, to a cold cluster.
+//!   the same cluster; if all lag, or none of them has room, to a cold cluster.
 //!
 //! Equation 2 is printed with units that do not go together. What the text says of it is used: the bus must be used less than a
 //! single module uses it, which is `pages * t_dma / (t_exe + pages * t_dma)`. The paper's promise of 3.3 us is shorter than any
@@ -348,7 +348,7 @@ impl fmt::Display for Reason {
 pub enum Obstacle {
     /// No cluster below the same switch is cold, rested and has room.
     NowhereCold,
-    /// No sibling has so much less to do, and not all of them lag.
+    /// Siblings have room, none of them has so much less to do, and not all lag.
     NoSibling,
     /// Too much has been written for such moves already.
     Budget,
@@ -389,7 +389,7 @@ pub struct DecisionCounts {
     pub migrated: u64,
     /// Blocks to a sibling.
     pub reshaped: u64,
-    /// Blocks to another cluster because all modules lag.
+    /// Blocks to another cluster because all modules lag, or no sibling has room.
     pub expelled: u64,
     /// Not moved: nowhere is cold.
     pub nowhere_cold: u64,
@@ -476,13 +476,15 @@ impl AutonomicsRule {
                 && u64::from(other.pages) * 2 < u64::from(modules[module].pages)
                 && self.lags(&around.times, modules, n, queue_is_full).is_none()
         };
+        let no_sibling_has_room = || !modules.iter().enumerate().any(|(n, other)| n != module && other.has_room);
         let sibling = modules.iter().enumerate().filter(is_better).min_by_key(|(n, other)| (other.pages, *n));
         match sibling {
             Some((n, _)) if self.may_write(budget, around.now, pages, carried) => {
                 Decision::ToModule { module: n, reason }
             }
             Some(_) => Decision::Stays { reason, obstacle: Obstacle::Budget },
-            None if self.all_lag(&around.times, modules, queue_is_full) => {
+            // In an array of logs, siblings have room only while the log is there: waiting for that would be to stay for ever.
+            None if self.all_lag(&around.times, modules, queue_is_full) || no_sibling_has_room() => {
                 self.send_away(around, reason, pages, carried, budget)
             }
             None => Decision::Stays { reason, obstacle: Obstacle::NoSibling },

@@ -100,7 +100,7 @@ impl<'a> Rehomer<'a> {
 
     /// The group that blocks would go to now, if there is one that is worth it.
     fn target(&self, now: Nanos) -> Option<GroupId> {
-        let group = self.reactor.writer(Lane::Clients).borrow().group()?;
+        let group = self.reactor.writer(Lane::Clients).borrow_mut().next_group(self.reactor)?;
         (!Steering::of(&self.reactor.shared).is_burdened(group, now)).then_some(group)
     }
 

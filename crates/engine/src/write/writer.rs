@@ -205,10 +205,20 @@ impl Writer {
         Stripe::allocate(&reactor.rt, cell, reactor.shared.protections.tallest(), geometry, place)
     }
 
-    /// The group that the next blocks go to, as far as that is known.
-    pub(crate) fn group(&self) -> Option<GroupId> {
-        let begun = self.segment.as_ref().map(|segment| segment.grant.group);
-        begun.or_else(|| self.spare.map(|spare| spare.group))
+    /// The group that the next blocks go to. Where clients hardly write nobody else asks for the next segment, nor fills the stripe that
+    /// keeps the log in a burdened group: so the one is asked for, and the other ends.
+    pub(crate) fn next_group(&mut self, reactor: &Rc<Reactor>) -> Option<GroupId> {
+        let is_better_left = self.is_better_left(reactor);
+        if is_better_left {
+            self.close_stripe(reactor);
+        }
+        let has_stripe = self.stripe.as_ref().is_some_and(|stripe| !stripe.is_full());
+        let has_rows = |segment: &Rc<OpenSegment>| segment.grant.shape.full_rows_at(self.next_row) > 0;
+        if has_stripe || !is_better_left && self.segment.as_ref().is_some_and(has_rows) {
+            return self.segment.as_ref().map(|segment| segment.grant.group);
+        }
+        self.ask(reactor);
+        self.spare.map(|spare| spare.group)
     }
 
     /// Whether new writes should go to the next segment already, because this one's group is burdened and that one's is not.

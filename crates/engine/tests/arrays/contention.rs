@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use cygnus_engine::{
-    Array, ArrayError, ArrayStatus, Autonomics, AutonomicsStatus, CreateOptions, Link, LinkError, Log, OpenOptions,
-    Volume, create,
+    Array, ArrayError, ArrayStatus, Autonomics, AutonomicsStatus, CreateOptions, GroupRole, Link, LinkError, Log,
+    OpenOptions, Volume, create,
 };
-use cygnus_policy::Preset;
+use cygnus_policy::{AutonomicsRule, Preset};
 use cygnus_runtime::{DeviceInfo, Event, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, GroupId, Lba, Nanos, VolumeId};
@@ -168,6 +168,51 @@ fn a_slow_link_is_hardly_felt_when_data_moves_away_from_it() {
     assert!(link.name == "nic0" && link.members.iter().all(|member| member.burdened.is_some()), "{link:?}");
     assert!(told.clusters[1..].iter().all(|other| !other.hot && other.members[0].burdened.is_none()), "{told:?}");
     assert!(with.took.0 * 10 < without.took.0 * 9, "{} and {}", with.took, without.took);
+}
+
+#[test]
+fn data_moves_where_clients_only_read_too() {
+    let world = World::new(12);
+    let disks = make(&world, 3, 17);
+    let rule = AutonomicsRule { writes_per_second: 10_000, ..AutonomicsRule::for_blocks(1 << 20) };
+    let how = OpenOptions { autonomics: Autonomics::By(rule), ..with(&["nic0:d0,d1,d2"], &Arc::default()) };
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        disks[..3].iter().for_each(|&disk| world.slow_down(disk, 20));
+        let array = Array::open(&rt, &devices, &how).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let versions = Rc::new(RefCell::new(vec![0; BLOCKS as usize]));
+        clients(&rt, &volume, &versions, (20_000, u64::MAX)).await;
+        let status = array.status();
+        assert!(status.traffic.client_written == 0 && told(&status).moved() > 100, "{:#?}", told(&status));
+        disks[..3].iter().for_each(|&disk| world.slow_down(disk, 1));
+        verify(&rt, &volume, &versions).await;
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_stripe_that_nobody_fills_does_not_keep_the_log_behind_a_contended_link() {
+    let world = World::new(13);
+    let disks = make(&world, 3, 17);
+    let rule = AutonomicsRule { writes_per_second: 10_000, ..AutonomicsRule::for_blocks(1 << 20) };
+    let links = ["nic0:d0,d1,d2", "nic1:d3,d4,d5", "nic2:d6,d7,d8"];
+    let how = OpenOptions { autonomics: Autonomics::By(rule), ..with(&links, &Arc::default()) };
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &how).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let versions = Rc::new(RefCell::new(vec![0; BLOCKS as usize]));
+        put(&rt, &volume, 0, 0).await;
+        let front_end = array.status().groups.iter().position(|group| group.role == GroupRole::FrontEnd).unwrap();
+        let behind = &disks[front_end * 3..][..3];
+        behind.iter().for_each(|&disk| world.slow_down(disk, 20));
+        let (_, took) = clients(&rt, &volume, &versions, (4_000, u64::MAX)).await;
+        let status = array.status();
+        // Sooner than the stripe would have ended by itself.
+        assert!(took < Nanos::millis(900) && told(&status).moved() > 50, "{took}: {:#?}", told(&status));
+        behind.iter().for_each(|&disk| world.slow_down(disk, 1));
+        verify(&rt, &volume, &versions).await;
+        array.close().await.unwrap();
+    });
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(super) fn csv(chart: &Chart) -> String {
                     }
                 }
             }
+            Body::Heat(heat) => heat.cells().for_each(|(of, x, y)| row(of, x, y, None)),
             Body::Map(_) => unreachable!("maps are among themselves"),
         }
     }
@@ -45,6 +46,6 @@ pub(super) fn csv(chart: &Chart) -> String {
 fn cells(panel: &Panel) -> String {
     match &panel.body {
         Body::Map(map) => map.table(&panel.title),
-        Body::Lines(_) | Body::Bars { .. } => unreachable!("maps are among themselves"),
+        Body::Lines(_) | Body::Bars { .. } | Body::Heat(_) => unreachable!("maps are among themselves"),
     }
 }

@@ -1,6 +1,7 @@
 //! What a chart is made of.
 
 use super::colour::Scheme;
+use super::heat::Heat;
 use super::map::Map;
 
 /// A figure.
@@ -69,6 +70,8 @@ pub enum Body {
     },
     /// Cells that somebody leads in.
     Map(Map),
+    /// Cells whose colour says how much.
+    Heat(Heat),
 }
 
 /// A curve.
@@ -162,6 +165,11 @@ impl Panel {
         Self { title: String::new(), x, y, body: Body::Map(map), marks: Vec::new() }
     }
 
+    /// A heat map without a title.
+    pub fn heat(x: Axis, y: Axis, heat: Heat) -> Self {
+        Self { title: String::new(), x, y, body: Body::Heat(heat), marks: Vec::new() }
+    }
+
     /// The same with a title.
     pub fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
@@ -178,6 +186,7 @@ impl Panel {
             Body::Lines(lines) => lines.iter().map(|line| (line.name.as_str(), line.scheme)).collect(),
             Body::Bars { series, .. } => series.iter().map(|bars| (bars.name.as_str(), bars.scheme)).collect(),
             Body::Map(map) => map.contenders.iter().map(|(name, scheme)| (name.as_str(), *scheme)).collect(),
+            Body::Heat(_) => Vec::new(),
         }
     }
 }

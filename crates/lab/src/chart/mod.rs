@@ -9,6 +9,7 @@ mod colour;
 mod csv;
 mod draw;
 mod figure;
+mod heat;
 mod legend;
 mod map;
 #[cfg(feature = "pictures")]
@@ -22,6 +23,7 @@ mod write;
 
 pub use colour::Scheme;
 pub use figure::{Axis, Bars, Body, Chart, Division, Line, Mark, Panel};
+pub use heat::Heat;
 pub use map::{Better, Cell, Lead, Map};
 #[cfg(feature = "pictures")]
 pub use paint::Painter;

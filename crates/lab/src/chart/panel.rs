@@ -1,10 +1,10 @@
 //! One panel: axes, what was published, and the data.
 
 use super::axis::Placed;
-use super::cells;
 use super::figure::{Bars, Body, Line, Mark, Panel};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
 use super::room::{BELOW, LEFT};
+use super::{cells, heat};
 
 /// Pixels from one tick to the next, about.
 const TICK_X: f64 = 80.0;
@@ -33,6 +33,7 @@ pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f
     let frame = Frame { left, top, width, height };
     match &panel.body {
         Body::Map(map) => cells::draw(pen, panel, map, &frame),
+        Body::Heat(cells) => heat::draw(pen, cells, &frame),
         Body::Lines(_) | Body::Bars { .. } => data(pen, panel, id, &frame),
     }
     let style = format!("fill=\"{INK}\" font-weight=\"bold\"");
@@ -55,7 +56,7 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
             let highest = |bars: &Bars| bars.spread.iter().map(|spread| spread.1).collect::<Vec<_>>();
             series.iter().flat_map(|bars| bars.heights.iter().copied().chain(highest(bars))).collect()
         }
-        Body::Map(_) => Vec::new(),
+        Body::Map(_) | Body::Heat(_) => Vec::new(),
     };
     let y = Placed::new(&panel.y, heights.into_iter().chain(marked), (frame.bottom(), frame.top));
     vertical_axis(pen, panel, frame, &y);
@@ -66,7 +67,7 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
             let axis = super::Axis { range, ..panel.x.clone() };
             Some(Placed::new(&axis, along, (frame.left, frame.right())))
         }
-        Body::Bars { .. } | Body::Map(_) => None,
+        Body::Bars { .. } | Body::Map(_) | Body::Heat(_) => None,
     };
     if let Some(x) = &x {
         horizontal_axis(pen, frame, x);
@@ -77,7 +78,7 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
         (Body::Lines(lines), Some(x)) => lines.iter().for_each(|line| curve(pen, line, x, &y)),
         (Body::Bars { groups, series }, _) => bars(pen, series, groups.len(), frame, &y),
         (Body::Lines(_), None) => unreachable!("curves have a horizontal axis"),
-        (Body::Map(_), _) => unreachable!("maps are drawn by themselves"),
+        (Body::Map(_) | Body::Heat(_), _) => unreachable!("maps are drawn by themselves"),
     }
     pen.leave();
     if let Body::Bars { groups, series } = &panel.body {

@@ -6,7 +6,7 @@ use crate::interval::Interval;
 
 impl Chart {
     /// Of the charts of each seed: bars are as high as the median, with the interval around it ([`Bars::spread`]), and so
-    /// are the numbers of maps; curves are the first seed's.
+    /// are the numbers of maps; curves and heat maps are the first seed's.
     pub(crate) fn over_seeds<'a>(by_seed: impl Iterator<Item = &'a [Chart]>) -> Vec<Chart> {
         let by_seed: Vec<&[Chart]> = by_seed.collect();
         let Some((first, _)) = by_seed.split_first() else { return Vec::new() };
@@ -21,13 +21,13 @@ impl Chart {
 fn panel(by_seed: &[&Panel]) -> Panel {
     let first = by_seed[0];
     let (groups, series) = match &first.body {
-        Body::Lines(_) => return first.clone(),
+        Body::Lines(_) | Body::Heat(_) => return first.clone(),
         Body::Map(_) => return Panel { body: Body::Map(map(by_seed)), ..first.clone() },
         Body::Bars { groups, series } => (groups, series),
     };
     let of = |panel: &'_ &Panel, s: usize, g: usize| match &panel.body {
         Body::Bars { series, .. } => series[s].heights[g],
-        Body::Lines(_) | Body::Map(_) => unreachable!("an experiment draws the same with each seed"),
+        Body::Lines(_) | Body::Map(_) | Body::Heat(_) => unreachable!("an experiment draws the same with each seed"),
     };
     let bars = |(s, bars): (usize, &Bars)| {
         let values = |g: usize| by_seed.iter().map(|panel| of(panel, s, g)).collect::<Vec<_>>();
@@ -45,7 +45,9 @@ fn panel(by_seed: &[&Panel]) -> Panel {
 fn map(by_seed: &[&Panel]) -> Map {
     let of = |panel: &&'_ Panel| match &panel.body {
         Body::Map(map) => map.clone(),
-        Body::Lines(_) | Body::Bars { .. } => unreachable!("an experiment draws the same with each seed"),
+        Body::Lines(_) | Body::Bars { .. } | Body::Heat(_) => {
+            unreachable!("an experiment draws the same with each seed")
+        }
     };
     Map::over_seeds(&by_seed.iter().map(of).collect::<Vec<_>>())
 }

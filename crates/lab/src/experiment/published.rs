@@ -170,10 +170,11 @@ struct File {
 }
 
 /// The files.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("swan.toml", include_str!("../../published/swan.toml")),
     ("serial.toml", include_str!("../../published/serial.toml")),
     ("scala-afa.toml", include_str!("../../published/scala-afa.toml")),
+    ("triple-a.toml", include_str!("../../published/triple-a.toml")),
     ("beyond.toml", include_str!("../../published/beyond.toml")),
 ];
 

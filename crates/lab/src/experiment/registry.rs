@@ -1,7 +1,7 @@
 //! All experiments, in the order of the papers.
 
 use super::Experiment;
-use crate::{beyond, scala_afa, serial, swan};
+use crate::{beyond, scala_afa, serial, swan, triple_a};
 
 /// See the module's text.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
@@ -31,6 +31,15 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &scala_afa::Fig15,
     &scala_afa::Memory,
     &scala_afa::Amplification,
+    &triple_a::Fig1,
+    &triple_a::Table2,
+    &triple_a::Fig9,
+    &triple_a::Fig10,
+    &triple_a::Fig11,
+    &triple_a::Fig12,
+    &triple_a::Fig13,
+    &triple_a::Fig14,
+    &triple_a::Fig15,
     &beyond::Nvme,
     &beyond::Qlc,
     &beyond::Utilisation,

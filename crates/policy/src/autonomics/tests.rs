@@ -180,6 +180,20 @@ fn if_all_lag_data_leaves_the_cluster() {
 }
 
 #[test]
+fn if_no_sibling_has_room_data_leaves_the_cluster() {
+    let full = modules([0, 50, 0, 0]).map(|view| ModuleView { has_room: false, ..view });
+    let decide = |clusters: &[ClusterView], views: &[ModuleView]| {
+        let here = around(clusters, Nanos::secs(5));
+        rule().before_module(&here, views, (1, 1, Carried::Read), false, &mut plenty())
+    };
+    assert!(matches!(decide(&[COLD, COLD], &full), Decision::ToCluster { cluster: 1, reason: Reason::Late { .. } }));
+    assert!(matches!(decide(&[COLD], &full), Decision::Stays { obstacle: Obstacle::NowhereCold, .. }));
+    // One that has room and no less to do may have less in a moment.
+    let busy = [ModuleView { has_room: true, requests: 30, pages: 30 }, full[1], full[2], full[3]];
+    assert!(matches!(decide(&[COLD, COLD], &busy), Decision::Stays { obstacle: Obstacle::NoSibling, .. }));
+}
+
+#[test]
 fn writes_are_redirected_without_a_budget_and_reads_are_not() {
     let here = around(&[COLD], Nanos::ZERO);
     let decide = |carried| {
@@ -332,7 +346,8 @@ proptest! {
                 prop_assert_eq!(rule.lags(&TIMES, &views, to, full), None);
             }
             Decision::ToCluster { .. } => {
-                prop_assert!((0..views.len()).all(|n| rule.lags(&TIMES, &views, n, full).is_some()));
+                let all_lag = (0..views.len()).all(|n| rule.lags(&TIMES, &views, n, full).is_some());
+                prop_assert!(all_lag || (0..views.len()).all(|n| n == module || !views[n].has_room));
             }
             Decision::Stays { obstacle, .. } => prop_assert_eq!(obstacle, Obstacle::NoSibling),
         }

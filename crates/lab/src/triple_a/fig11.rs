@@ -1,0 +1,90 @@
+//! Figure 11: how latencies are distributed.
+
+use super::common::{
+    Case, DIVISOR, FEWER, Load, Look, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, latency, with_cause,
+};
+use super::fig9::cases;
+use crate::chart::{Axis, Chart, Line, Panel};
+use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::Outcome;
+use crate::series::mean;
+
+/// See the module's text.
+pub struct Fig11;
+
+/// The workloads of the figure that the text names.
+const NAMED: [&str; 4] = ["msnfs", "proj", "websql", "g-eigen"];
+
+impl Experiment for Fig11 {
+    fn about(&self) -> About {
+        About {
+            id: "triple-a/fig11",
+            title: "Distribution of latencies with data that moves out of the way and without",
+            published: "Figure 11 and section 6.3: the long tail is much shorter; msnfs gains little although it has four hot clusters, proj much.",
+            divisor: DIVISOR,
+            seeds: FEWER,
+        }
+    }
+
+    fn setup(&self, scale: Scale) -> Vec<Trial> {
+        with_cause(&cases(), scale)
+    }
+
+    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
+        let results = Results(trials);
+        let panel = |name: &&str, slowly: bool| {
+            let line = |case: Case| {
+                let case = if slowly { case.one_at_a_time() } else { case };
+                let name = if case.who == Who::Moves { "Triple-A" } else { "non-autonomic" };
+                Line::new(name, case.who.scheme(), distribution(results.of(&case)))
+            };
+            let lines = both(load(name)).map(line).into();
+            let title = format!("{name}{}", if slowly { ", one command at a time" } else { "" });
+            Panel::lines(Axis::logarithmic("latency (us)"), Axis::linear("% of requests"), lines).titled(title)
+        };
+        let panels = NAMED.iter().flat_map(|name| [panel(name, false), panel(name, true)]).collect();
+        let chart = Chart::grid("latencies", self.about().title, 2, (420.0, 200.0), panels);
+        let mut found = Findings::new(vec![chart], vec![SYNTHESISED.into()]);
+        for (panel, name) in [("msnfs gains less", "msnfs"), ("proj gains more", "proj")] {
+            let line = (panel, "its latency ratio / mean of the other hot ones");
+            results.line(&mut found, line, &cases(), |look| beside_others(look, name));
+        }
+        for name in NAMED {
+            let series = format!("{name}, 99 %");
+            let tail = |look: &Look| effect(look, load(name), |outcome| percentile(outcome, 99.0));
+            results.line(&mut found, ("long tail", &series), &both(load(name)), tail);
+        }
+        found
+    }
+}
+
+fn load(name: &str) -> Load {
+    Load::Table(Workload::called(name))
+}
+
+/// The effect on one workload by the mean effect on the others that have hot clusters.
+fn beside_others(look: &Look, name: &str) -> f64 {
+    let others = WORKLOADS.into_iter().filter(|workload| workload.is_hot && workload.name != name);
+    let others: Vec<f64> = others.map(|workload| effect(look, Load::Table(workload), latency)).collect();
+    effect(look, load(name), latency) / mean(others)
+}
+
+/// Percent of all requests, reads and writes, that took at most so many microseconds.
+fn distribution(outcome: &Outcome) -> Vec<(f64, f64)> {
+    let mut buckets: Vec<(u64, u64)> =
+        outcome.latency.iter().flat_map(|row| row.buckets.iter().map(|&(bound, count)| (bound.0, count))).collect();
+    buckets.sort_unstable();
+    let mut seen = 0;
+    let all = outcome.requests.max(1) as f64;
+    let point = |(bound, count): (u64, u64)| {
+        seen += count;
+        // What is answered from memory takes no time, which no logarithm has.
+        ((bound as f64 / 1e3).max(1.0), seen as f64 * 100.0 / all)
+    };
+    buckets.into_iter().map(point).collect()
+}
+
+/// In microseconds.
+fn percentile(outcome: &Outcome, percent: f64) -> f64 {
+    distribution(outcome).into_iter().find(|point| point.1 >= percent).map_or(0.0, |point| point.0)
+}
