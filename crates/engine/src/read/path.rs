@@ -18,6 +18,7 @@ use crate::read::reconstruct::{ReadMark, RowReads, Rows};
 use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
+use crate::write::streams;
 use crate::write::writer::Appended;
 
 /// Blocks that lie one behind the other on one column.
@@ -185,7 +186,7 @@ impl Reactor {
                 let part = into.slice(run.first * BLOCK..(run.first + run.blocks) * BLOCK);
                 Devices::Own {
                     // Before it is: what it does not include itself.
-                    asked: Rehomer::of(self).map(|rehomer| rehomer.asks(dev)),
+                    asked: Rehomer::of(self).map(|rehomer| rehomer.asks(dev, self.shared.medium(group))),
                     op: self.rt.read(dev, offset, part),
                     dev,
                     late_after: self.late_after(group, dev, run.blocks),
@@ -470,7 +471,8 @@ impl Reactor {
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
-        let mut writer = self.writer(Lane::Clients).borrow_mut();
+        let lane = streams::lane_of_moved(self, volume, self.shared.medium(place.group));
+        let mut writer = self.writer(lane).borrow_mut();
         // Without room it stays where it is: the next read will find it bad again.
         if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == Appended::Done {
             count(&self.shared.totals.repaired, 1);
