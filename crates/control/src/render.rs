@@ -4,7 +4,7 @@ use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, ParityInside,
+    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus, MemoryStatus, ParityInside,
     Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
@@ -240,7 +240,7 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     }
     out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
     if !status.media.is_empty() {
-        out.push_str(&media(status));
+        out.push_str(&format!("{}{}\n", label("media"), media(status)));
     }
     match &status.in_place {
         None => {
@@ -416,7 +416,7 @@ fn media(status: &ArrayStatus) -> String {
         0 => String::new(),
         bytes => format!("; {} written to another medium than their volume prefers", ByteSize(bytes)),
     };
-    format!("{}{}{fell_back}\n", label("media"), all.join(", "))
+    all.join(", ") + &fell_back
 }
 
 /// The table of R-groups. What they store on is told if it differs.

@@ -416,14 +416,14 @@ fn a_volume_in_doubt_is_told_with_what_to_do() {
 #[test]
 fn media_are_told_where_there_are_several() {
     let mut status = tank(&[]);
-    let plain = super::status(&status, Paint::Plain);
+    let plain = array(&status, Paint::Plain);
     assert!(!plain.contains("MEDIUM") && !plain.contains("flash") && !plain.contains("MEDIA"), "{plain}");
     status.groups[1].medium = Some(MediumName(Medium::Disk));
     let on = |medium| MediumStatus { medium: MediumName(medium), capacity_bytes: 2 << 30, live_bytes: 1 << 30 };
     status.media = Medium::ALL.map(on).into();
     status.writes.as_mut().unwrap().fell_back_bytes = 8 << 20;
     status.volumes[0].media = Media::Only(MediumName(Medium::Flash));
-    let text = super::status(&status, Paint::Plain);
+    let text = array(&status, Paint::Plain);
     assert!(text.contains("1GiB live of 2GiB on flash, 1GiB live of 2GiB on disk"), "{text}");
     assert!(text.contains("8MiB written to another medium than their volume prefers"), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");

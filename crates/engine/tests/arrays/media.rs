@@ -260,7 +260,8 @@ fn members_say_what_a_group_is_on_and_must_agree() {
         let model = Model::new(ModelConfig::Disk(arms.clone())).unwrap();
         disks.push(world.add_modelled(DiskConfig::new(format!("arm{n}"), 24 * MIB), model));
     }
-    let pairs = |media: &[Medium]| CreateOptions { data: 1, ..salsa(3, media) };
+    let segment = Some(ByteSize(512 << 10));
+    let pairs = |media: &[Medium]| CreateOptions { data: 1, segment, ..salsa(3, media) };
     session(&world, &disks, |rt, devices| async move {
         create(&rt, &devices, &pairs(&[])).await.unwrap();
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
