@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, VolumeOptions, create};
+use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
 use cygnus_fabric::Topology;
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
@@ -129,7 +129,7 @@ impl Store {
                         .create_volume_with(
                             VOLUME,
                             size,
-                            VolumeOptions { acknowledged: wanted.ack, ..Default::default() },
+                            wanted.options(),
                             0,
                         )
                         .await?,

@@ -116,7 +116,7 @@ impl Constraint {
 impl fmt::Display for Constraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::None => f.pad("any medium"),
+            Self::None => f.pad("any"),
             Self::Only(medium) => f.pad(&format!("only {medium}")),
             Self::Prefers(medium) => f.pad(&format!("prefers {medium}")),
         }

@@ -72,7 +72,7 @@ fn blocks_are_where_their_volume_wants_them_whatever_happens_to_them() {
         let names = array.volume_names();
         let mut rng = Rng::new(1);
         // Many times over, so that all of it is cleaned and moved.
-        for n in 0..40_000_u64 {
+        for n in 0..25_000_u64 {
             let volume = array.volume(&names[n as usize % names.len()]).unwrap();
             let at = if rng.chance(3, 4) { rng.below(64) } else { rng.below(1024) };
             put(&rt, &volume, at, n).await;
@@ -124,7 +124,7 @@ fn a_full_medium_is_full_for_who_may_be_nowhere_else() {
         assert!(flash == 0 && disk > 1000, "{flash}, {disk}");
         assert_eq!(spread(&array, "only-flash", written).await, [written, 0]);
         // What is there can be overwritten as often as anybody likes.
-        for at in 0..3 * written {
+        for at in 0..2 * written {
             put(&rt, &only, at % written, at).await;
         }
         // Who only prefers it goes to the other one, and that is counted.
@@ -170,7 +170,7 @@ fn who_may_be_anywhere_takes_nothing_from_who_may_not() {
         assert_eq!(room(&array), [0, 0], "both are full at the same time");
         // Overwrites of all volumes go on for ever: each medium has its own reserve.
         let mut rng = Rng::new(3);
-        for n in 0..4 * written {
+        for n in 0..2 * written {
             put(&rt, &any, rng.below(written), n).await;
             put(&rt, &only, rng.below(500), n).await;
         }
@@ -191,7 +191,7 @@ fn crashed(seed: u64) {
         session(&world, &disks, |rt, devices| async move {
             let array = Array::open(&rt, &devices, &options()).await.unwrap();
             let names = array.volume_names();
-            for n in 0..3000 + rng.below(3000) {
+            for n in 0..1000 + rng.below(2000) {
                 let volume = array.volume(&names[n as usize % names.len()]).unwrap();
                 put(&rt, &volume, rng.below(1024), n).await;
                 if rng.chance(1, 400) {
@@ -216,7 +216,7 @@ fn crashed(seed: u64) {
 
 #[test]
 fn recovery_keeps_to_constraints() {
-    (0..6).for_each(crashed);
+    (0..4).for_each(crashed);
 }
 
 #[test]
