@@ -4,8 +4,8 @@ use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus, MemoryStatus, ParityInside,
-    Patience, RepairCounters, SuspendedStatus, VolumeStatus,
+    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus, MemoryStatus,
+    ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Constraint, Nanos, counted};

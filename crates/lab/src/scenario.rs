@@ -634,7 +634,9 @@ impl Scenario {
     pub(crate) fn disk(&self) -> Result<Option<Drive>, ScenarioError> {
         let Some(part) = &self.spec.disks else { return Ok(None) };
         if self.network.is_some() {
-            return Err(self.wrong(part, "only modelled drives of flash can be behind a fabric: leave [fabric] out, or this"));
+            return Err(
+                self.wrong(part, "only modelled drives of flash can be behind a fabric: leave [fabric] out, or this")
+            );
         }
         part.as_ref().drive().map(Some).map_err(|why| self.wrong(part, why))
     }
