@@ -89,7 +89,7 @@ impl Reactor {
                 return Err(self.no_space());
             }
             if !streams::is_room(self, volume, lba) {
-                return Err(self.no_space_on_medium(volume));
+                return Err(streams::no_space(self, volume));
             }
             let segments = self.shared.clogged();
             if segments > 0 {
@@ -113,12 +113,6 @@ impl Reactor {
             true => VolumeError::NoSpace { usable: ByteSize(self.shared.held.usable() * BLOCK as u64) },
             false => VolumeError::MapMemory { limit: ByteSize(memory.limit()) },
         }
-    }
-
-    fn no_space_on_medium(&self, volume: &VolumeState) -> VolumeError {
-        let Some(medium) = volume.constraint.medium() else { return self.no_space() };
-        let usable = ByteSize::of_blocks(self.shared.held.usable_on(medium));
-        VolumeError::NoSpaceOn { medium, volume: volume.name.clone(), usable }
     }
 
     /// Changes part of a block: reads it, merges, and writes it back if it is still what was read.

@@ -5,9 +5,10 @@
 
 use std::rc::Rc;
 
-use cygnus_types::{Constraint, Lba, Medium};
+use cygnus_types::{ByteSize, Constraint, Lba, Medium};
 
 use crate::counters::{count, read};
+use crate::error::VolumeError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
@@ -60,6 +61,18 @@ fn is_choosy(reactor: &Reactor, volume: &VolumeState) -> bool {
 pub(crate) fn is_room(reactor: &Reactor, volume: &VolumeState, lba: Lba) -> bool {
     let may = |&medium: &Medium| volume.constraint.allows(medium) && takes(reactor, volume, lba, medium);
     !is_choosy(reactor, volume) || Medium::ALL.iter().any(may)
+}
+
+/// What a client is told who writes a block for which there is none.
+pub(crate) fn no_space(reactor: &Reactor, volume: &VolumeState) -> VolumeError {
+    let held = &reactor.shared.held;
+    match volume.constraint.medium() {
+        None => VolumeError::NoSpace { usable: ByteSize::of_blocks(held.usable()) },
+        Some(medium) => {
+            let usable = ByteSize::of_blocks(held.usable_on(medium));
+            VolumeError::NoSpaceOn { medium, volume: volume.name.clone(), usable }
+        }
+    }
 }
 
 /// Whether so many blocks have room where a lane writes, whichever they are.
