@@ -15,7 +15,8 @@ use crate::write::lane::Lane;
 pub(crate) const PATIENCE: Nanos = Nanos::millis(50);
 
 impl Reactor {
-    /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes.
+    /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes, or has no group on the lane's
+    /// medium any more.
     pub(crate) async fn grant_here(self: &Rc<Self>, lane: Lane, owner: ReactorId) -> Option<Grant> {
         let home = self.home();
         let mut counted = false;
@@ -24,8 +25,9 @@ impl Reactor {
             let changed = home.space_changed.wait();
             let urgent = self.rt.now() >= urgent_at;
             let granted = home.space.borrow_mut().try_grant(&self.shared, lane, (owner, self.rt.now()), urgent);
-            // Closing still takes a last checkpoint.
-            let refused = self.shared.is_closed() && lane != Lane::Meta;
+            // Closing still takes a last checkpoint. Of a medium whose last group retires nobody waits for anything.
+            let has_left = lane.medium().is_some_and(|medium| !self.shared.held.has_medium(medium));
+            let refused = self.shared.is_closed() && lane != Lane::Meta || has_left;
             if granted.is_some() || refused {
                 if matches!(lane, Lane::Clients(_)) && !home.space.borrow().clogged {
                     home.cleaning.damage.gives_room();
