@@ -34,6 +34,7 @@ use crate::args::serve::ServeArgs;
 use crate::args::values::{
     Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks,
 };
+use cygnus_control::media::MediumName;
 use cygnus_host::{ArrayName, place};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
@@ -86,6 +87,8 @@ struct ArrayConfig {
     parity: Option<Parity>,
     cleaning: Option<Cleaning>,
     heat_streams: Option<bool>,
+    #[serde(default)]
+    media: Vec<MediumName>,
     protection: Option<Protection>,
     transient: Option<Size>,
     #[serde(default)]
@@ -166,6 +169,9 @@ impl Config {
         args.parity = args.parity.or(file.parity);
         args.cleaning = args.cleaning.or(file.cleaning);
         args.heat_streams |= file.heat_streams.unwrap_or(false);
+        if args.media.is_empty() {
+            args.media = file.media.iter().map(|name| name.0).collect();
+        }
         args.protection = args.protection.or(file.protection);
         args.transient = args.transient.or(file.transient);
         if args.members.is_empty() {
@@ -264,6 +270,7 @@ mod tests {
             ("[array.tank]\ncreate = '5 apples'", "is not a unit"),
             ("[array.'a/b']\n", "an array's name is"),
             ("[array.tank]\ngroups = 0", "at least 1"),
+            ("[array.tank]\nmedia = ['tape']", "use flash or disk"),
             ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
             ("[array.tank.serve]\nscrub-every = '30 days'", "such as 90s"),
             ("[array.tank", "TOML parse error at line 1"),

@@ -10,7 +10,7 @@ use cygnus_control::table::{Align, Table};
 use cygnus_engine::SegmentInfo;
 use cygnus_format::{Discard, Entry, Kind, Layout, Role, Stream};
 use cygnus_host::members::{Assembly, Member};
-use cygnus_types::{BLOCK, ByteSize, GroupId, SegmentId};
+use cygnus_types::{BLOCK, ByteSize, Constraint, GroupId, SegmentId};
 use serde::Serialize;
 
 /// The superblocks.
@@ -46,6 +46,9 @@ struct VolumeDump {
     name: String,
     size_bytes: u64,
     created_unix: u64,
+    /// On which media its blocks may be, if not on any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -171,6 +174,7 @@ pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) ->
         name: volume.name.clone(),
         size_bytes: volume.size_bytes,
         created_unix: volume.created_unix,
+        media: (volume.constraint != Constraint::None).then(|| volume.constraint.to_string()),
     };
     Ok(ArrayDump {
         name: state.name.clone(),
@@ -363,7 +367,8 @@ impl ArrayDump {
         }
         for volume in &self.volumes {
             let size = ByteSize(volume.size_bytes);
-            out.push_str(&format!("  volume {} '{}', {size}\n", volume.id, volume.name));
+            let media = volume.media.as_ref().map_or(String::new(), |media| format!(", {media}"));
+            out.push_str(&format!("  volume {} '{}', {size}{media}\n", volume.id, volume.name));
         }
         for checkpoint in &self.checkpoints {
             let segments: Vec<String> = checkpoint.segments.iter().map(|(g, s)| format!("{g}/{s}")).collect();

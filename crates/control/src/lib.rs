@@ -13,6 +13,7 @@ pub mod ack;
 pub mod client;
 mod device_status;
 pub mod lines;
+pub mod media;
 pub mod paint;
 pub mod protocol;
 pub mod rates;

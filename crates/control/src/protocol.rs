@@ -10,6 +10,7 @@
 
 use crate::SCHEMA;
 use crate::ack::Ack;
+use crate::media::{Media, MediumName};
 use crate::stats::Stats;
 use crate::status::{ArrayStatus, Growth, JobStatus, VolumeStatus};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub enum Request {
         /// Where a write is when it is answered, if not what is usual for arrays of this kind.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ack: Option<Ack>,
+        /// On which media its blocks may be.
+        #[serde(default, skip_serializing_if = "Media::is_any")]
+        media: Media,
     },
     /// Change where a write of a volume is when it is answered.
     VolumeSet {
@@ -93,6 +97,9 @@ pub enum Request {
     GroupAdd {
         /// Their absolute paths, group by group.
         devices: Vec<String>,
+        /// What the groups store on: of all of them, or of each; empty: as the devices say.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        media: Vec<MediumName>,
         /// Use them although they hold something.
         #[serde(default)]
         force: bool,
@@ -244,12 +251,12 @@ pub fn decode_response(line: &str) -> Result<Response, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cygnus_types::Acknowledged;
+    use cygnus_types::{Acknowledged, Medium};
     use proptest::prelude::*;
 
     #[test]
     fn the_line_is_the_documented_one() {
-        let request = Request::VolumeCreate { name: "vol0".into(), size: 4 << 30, ack: None };
+        let request = Request::VolumeCreate { name: "vol0".into(), size: 4 << 30, ack: None, media: Media::Any };
         assert_eq!(
             encode_request(&request),
             "{\"schema\":1,\"request\":\"volume-create\",\"name\":\"vol0\",\"size\":4294967296}\n"
@@ -292,6 +299,10 @@ mod tests {
         prop::sample::select(&Acknowledged::ALL[..]).prop_map(Ack)
     }
 
+    fn media() -> impl Strategy<Value = Medium> {
+        prop::sample::select(&Medium::ALL[..])
+    }
+
     fn requests() -> impl Strategy<Value = Request> {
         prop_oneof![
             Just(Request::Ping),
@@ -306,16 +317,24 @@ mod tests {
                 device,
                 force
             }),
-            (prop::collection::vec(".{0,40}", 0..4), any::<bool>())
-                .prop_map(|(devices, force)| Request::GroupAdd { devices, force }),
+            (prop::collection::vec(".{0,40}", 0..4), prop::collection::vec(media(), 0..3), any::<bool>()).prop_map(
+                |(devices, media, force)| Request::GroupAdd {
+                    devices,
+                    media: media.into_iter().map(MediumName).collect(),
+                    force
+                }
+            ),
             ".{0,40}".prop_map(|group| Request::GroupRetire { group }),
             ".{0,40}".prop_map(|member| Request::Drain { member }),
             any::<u64>().prop_map(|id| Request::CancelJob { id }),
-            (".{0,40}", any::<u64>(), prop::option::of(levels())).prop_map(|(name, size, ack)| Request::VolumeCreate {
-                name,
-                size,
-                ack
-            }),
+            (".{0,40}", any::<u64>(), prop::option::of(levels()), prop::option::of(media())).prop_map(
+                |(name, size, ack, only)| Request::VolumeCreate {
+                    name,
+                    size,
+                    ack,
+                    media: only.map_or(Media::Any, |medium| Media::Only(MediumName(medium)))
+                }
+            ),
             (".{0,40}", levels()).prop_map(|(name, ack)| Request::VolumeSet { name, ack }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),
             (".{0,40}", any::<u64>(), any::<bool>()).prop_map(|(name, size, shrink)| Request::VolumeResize {

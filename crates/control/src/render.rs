@@ -4,11 +4,11 @@ use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MemoryPartStatus, MemoryStatus, ParityInside,
-    Patience, RepairCounters, SuspendedStatus, VolumeStatus,
+    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus, MemoryStatus,
+    ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
-use cygnus_types::{ByteSize, Nanos, counted};
+use cygnus_types::{ByteSize, Constraint, Nanos, counted};
 
 /// The whole of `array status`.
 pub fn array(status: &ArrayStatus, paint: Paint) -> String {
@@ -239,6 +239,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&format!("{} usable{live}; ", ByteSize(capacity)));
     }
     out.push_str(&format!("volumes promise {}\n", ByteSize(provisioned)));
+    if !status.media.is_empty() {
+        out.push_str(&format!("{}{}\n", label("media"), media(status)));
+    }
     match &status.in_place {
         None => {
             let cleaning = status.cleaning.as_ref().map_or(String::new(), |rule| format!("; cleaned by rule {rule}"));
@@ -402,25 +405,46 @@ fn size_or_unknown(bytes: Option<u64>) -> String {
     bytes.map_or(UNKNOWN.into(), |bytes| ByteSize(bytes).to_string())
 }
 
-/// The table of R-groups.
+/// What lies on each medium.
+fn media(status: &ArrayStatus) -> String {
+    let on = |of: &MediumStatus| {
+        let (live, capacity) = (ByteSize(of.live_bytes), ByteSize(of.capacity_bytes));
+        format!("{live} live of {capacity} on {}", of.medium.0)
+    };
+    let all: Vec<String> = status.media.iter().map(on).collect();
+    let fell_back = match status.writes.map_or(0, |writes| writes.fell_back_bytes) {
+        0 => String::new(),
+        bytes => format!("; {} written to another medium than their volume prefers", ByteSize(bytes)),
+    };
+    all.join(", ") + &fell_back
+}
+
+/// The table of R-groups. What they store on is told if it differs.
 pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
-    let mut table = Table::new(&[
-        ("R-GROUP", Align::Right),
-        ("ROLE", Align::Left),
-        ("SEGMENTS", Align::Right),
-        ("FREE", Align::Right),
-        ("OPEN", Align::Right),
-        ("SEALED", Align::Right),
-        ("LIVE", Align::Right),
-        ("OF", Align::Right),
-    ]);
+    let differ = groups.windows(2).any(|pair| pair[0].medium != pair[1].medium);
+    let medium = differ.then_some(("MEDIUM", Align::Left));
+    let before = [("R-GROUP", Align::Right)].into_iter().chain(medium);
+    let columns: Vec<(&str, Align)> = before
+        .chain([
+            ("ROLE", Align::Left),
+            ("SEGMENTS", Align::Right),
+            ("FREE", Align::Right),
+            ("OPEN", Align::Right),
+            ("SEALED", Align::Right),
+            ("LIVE", Align::Right),
+            ("OF", Align::Right),
+        ])
+        .collect();
+    let mut table = Table::new(&columns);
     for group in groups {
         let activity = group.activity.as_ref();
         let count = |pick: fn(&GroupActivity) -> u32| {
             (Tone::Normal, activity.map_or(UNKNOWN.into(), |activity| pick(activity).to_string()))
         };
-        table.row(vec![
-            (Tone::Normal, group.index.to_string()),
+        let medium = medium.map(|_| (Tone::Normal, group.medium.map_or(UNKNOWN.into(), |name| name.0.to_string())));
+        let mut row = vec![(Tone::Normal, group.index.to_string())];
+        row.extend(medium);
+        row.extend([
             activity.map_or((Tone::Faint, UNKNOWN.into()), |it| (role_tone(it.role), it.role.word().into())),
             (Tone::Normal, group.segments.to_string()),
             count(|it| it.free_segments),
@@ -429,6 +453,7 @@ pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
             (Tone::Normal, size_or_unknown(activity.map(|it| it.live_bytes))),
             (Tone::Faint, ByteSize(group.capacity_bytes).to_string()),
         ]);
+        table.row(row);
     }
     table.render(paint)
 }
@@ -523,21 +548,27 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
     if volumes.is_empty() {
         return format!("No volumes yet: cygnus volume create {array}/NAME --size SIZE\n");
     }
-    let mut table = Table::new(&[
+    let constrained = volumes.iter().any(|volume| !volume.media.is_any());
+    let media = constrained.then_some(("MEDIA", Align::Left));
+    let columns = [
         ("VOLUME", Align::Left),
         ("SIZE", Align::Right),
         ("USED", Align::Right),
         ("CLIENTS", Align::Right),
         ("ACK", Align::Left),
-    ]);
+    ];
+    let columns: Vec<(&str, Align)> = columns.into_iter().chain(media).collect();
+    let mut table = Table::new(&columns);
     for volume in volumes {
-        table.row(vec![
+        let mut row = vec![
             (Tone::Normal, format!("{array}/{}", volume.name)),
             (Tone::Normal, ByteSize(volume.size_bytes).to_string()),
             (Tone::Normal, size_or_unknown(volume.used_bytes)),
             (Tone::Normal, volume.connections.to_string()),
             (Tone::Normal, volume.ack.0.to_string()),
-        ]);
+        ];
+        row.extend(media.map(|_| (Tone::Normal, Constraint::from(volume.media).to_string())));
+        table.row(row);
     }
     let mut out = table.render(paint);
     for volume in volumes.iter().filter(|volume| volume.lost_blocks > 0) {

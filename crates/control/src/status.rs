@@ -7,6 +7,7 @@ pub use crate::device_status::{
     DeviceCapabilities, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, Lag, LifetimeErrors,
     SpareStatus,
 };
+use crate::media::{Media, MediumName};
 use crate::scrub::ScrubStatus;
 use cygnus_types::{Acknowledged, ByteSize, Uuid, VolumeId};
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub struct ArrayStatus {
     /// Bytes of data the volumes hold now; unknown after a stop that was not clean, until the array is opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
+    /// The same of each medium, where R-groups are on several; absent while the array is stopped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediumStatus>,
     /// Bytes that clients have written and that were moved by cleaning since the array was opened; absent while it is
     /// stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +143,7 @@ impl ArrayStatus {
             parity_inside: None,
             capacity_bytes: None,
             live_bytes: None,
+            media: Vec::new(),
             writes: None,
             clean: false,
             repairs: None,
@@ -382,6 +387,9 @@ pub struct WriteCounters {
     pub cleaned_bytes: u64,
     /// Everything written to the devices: data, parity, headers, padding, checkpoints.
     pub device_bytes: u64,
+    /// Of what clients wrote to volumes that prefer a medium, what went to another one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fell_back_bytes: u64,
 }
 
 impl WriteCounters {
@@ -479,9 +487,23 @@ pub struct GroupStatus {
     pub capacity_bytes: u64,
     /// Members of it that are missing or failed.
     pub missing_devices: u32,
+    /// What it stores on; absent where that does not matter, in arrays that update in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium: Option<MediumName>,
     /// What it does and holds; absent while the array is stopped.
     #[serde(flatten)]
     pub activity: Option<GroupActivity>,
+}
+
+/// What lies on a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MediumStatus {
+    /// The medium.
+    pub medium: MediumName,
+    /// Bytes of data that volumes can hold there.
+    pub capacity_bytes: u64,
+    /// Bytes that they hold there.
+    pub live_bytes: u64,
 }
 
 /// What was added to an array.
@@ -543,6 +565,9 @@ pub struct VolumeStatus {
     /// Where a write is when it is answered.
     #[serde(default)]
     pub ack: Ack,
+    /// On which media its blocks may be. Left out if on any.
+    #[serde(default, skip_serializing_if = "Media::is_any")]
+    pub media: Media,
     /// Blocks that were written to it and lost with the caches of devices that lost power before a flush had covered them,
     /// since the array was opened. Left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -570,6 +595,7 @@ impl VolumeStatus {
             used_bytes: None,
             connections: 0,
             ack: Ack(acknowledged),
+            media: Media::Any,
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,

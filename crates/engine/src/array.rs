@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Lba, Nanos, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Nanos, VolumeId};
 use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
@@ -26,7 +26,7 @@ use crate::space::role::GroupRole;
 use crate::status::{ArrayStatus, Overview, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo, Surveyor};
 use crate::volume::Volume;
-use crate::volume_state::VolumeState;
+use crate::volume_state::{VolumeOptions, VolumeState};
 use crate::work::Work;
 
 /// An open array, on its home reactor.
@@ -227,18 +227,18 @@ impl Array {
         size: ByteSize,
         now_unix: u64,
     ) -> Work<'a, Result<Volume, VolumeAdminError>> {
-        self.create_volume_with(name, size, Acknowledged::Memory, now_unix)
+        self.create_volume_with(name, size, VolumeOptions::default(), now_unix)
     }
 
-    /// The same with another level of acknowledgement.
+    /// The same with another level of acknowledgement, or constrained to a medium.
     ///
     /// # Errors
-    /// As [`Array::create_volume`].
+    /// As [`Array::create_volume`], and when no group is on the medium on which alone the volume may be.
     pub fn create_volume_with<'a>(
         &'a self,
         name: &'a str,
         size: ByteSize,
-        acknowledged: Acknowledged,
+        options: VolumeOptions,
         now_unix: u64,
     ) -> Work<'a, Result<Volume, VolumeAdminError>> {
         let (array, name) = (self.clone(), name.to_owned());
@@ -247,7 +247,12 @@ impl Array {
                 return Err(VolumeAdminError::BadName(name));
             }
             check_size(size)?;
-            let id = {
+            if let Constraint::Only(medium) = options.constraint
+                && !array.reactor.shared.held.has_medium(medium)
+            {
+                return Err(VolumeAdminError::NoSuchMedium { volume: name, medium });
+            }
+            let desc = {
                 let mut state = array.reactor.home().state.borrow_mut();
                 if state.volumes.iter().any(|v| v.name == name) {
                     return Err(VolumeAdminError::Exists(name));
@@ -255,23 +260,23 @@ impl Array {
                 if state.volumes.len() >= MAX_VOLUMES {
                     return Err(VolumeAdminError::TooMany(MAX_VOLUMES));
                 }
-                let id = VolumeId(state.next_volume_id);
-                state.next_volume_id += 1;
-                let name = name.clone();
-                state.volumes.push(VolumeDesc {
-                    id,
+                let desc = VolumeDesc {
+                    id: VolumeId(state.next_volume_id),
                     name,
                     size_bytes: size.0,
                     created_unix: now_unix,
                     start_mib: 0,
                     in_doubt: false,
-                    acknowledged,
-                });
-                id
+                    acknowledged: options.acknowledged,
+                    constraint: options.constraint,
+                };
+                state.next_volume_id += 1;
+                state.volumes.push(desc.clone());
+                desc
             };
             array.commit().await?;
-            let controller = array.reactor.shared.controllers.controller(id, false);
-            let volume = Arc::new(VolumeState::new(id, name, size, acknowledged, controller));
+            let controller = array.reactor.shared.controllers.controller(desc.id, false);
+            let volume = Arc::new(VolumeState::new(&desc, controller));
             array.reactor.shared.add_volume(volume.clone());
             Ok(Volume::new(array.reactor.clone(), volume))
         })

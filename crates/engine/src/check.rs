@@ -98,6 +98,7 @@ fn check_all<'a>(
         if opened {
             maps::check_unmatched(&reactor, &scanned.suspects, &mut findings).await;
             maps::report_lost(&reactor, &mut findings);
+            maps::report_misplaced(&reactor, &mut findings);
         }
         Ok(CheckReport {
             name: state.name.clone(),

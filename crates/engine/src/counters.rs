@@ -49,6 +49,8 @@ impl MemberCounters {
 pub(crate) struct Totals {
     pub client_written: AtomicU64,
     pub relocated: AtomicU64,
+    /// Of volumes that prefer a medium, written to the other one.
+    pub fell_back: AtomicU64,
     /// Written anew out of the way of contention.
     pub rehomed: AtomicU64,
     pub checkpoint_written: AtomicU64,

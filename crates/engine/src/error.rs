@@ -2,7 +2,7 @@
 
 use cygnus_format::{LayoutError, PackedError, Protection, UnknownProtection};
 use cygnus_runtime::IoError;
-use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, MemberIx, Pba, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, Pba, VolumeId};
 
 use crate::autonomics::links::LinkError;
 
@@ -29,6 +29,19 @@ pub enum VolumeError {
     #[error("the array is full ({usable} usable): trim or delete data, or add devices")]
     NoSpace {
         /// What the array can hold.
+        usable: ByteSize,
+    },
+    /// The same where there may be room, but not on the only medium on which the volume may be.
+    #[error(
+        "no room is left on {medium} ({usable} usable there), and volume {volume} may be nowhere else: trim or delete data, or add \
+         an R-group on {medium}"
+    )]
+    NoSpaceOn {
+        /// The medium.
+        medium: Medium,
+        /// Name of the volume.
+        volume: String,
+        /// What the array can hold there.
         usable: ByteSize,
     },
     /// The maps of the volumes have all the memory that they may take, so no block can be mapped that is not; reads,
@@ -110,6 +123,19 @@ pub enum VolumeAdminError {
     /// The superblock has no room for another volume.
     #[error("the array has {0} volumes, the most that its superblock holds: delete one first")]
     TooMany(usize),
+    /// No group is on the medium on which the volume is to be.
+    #[error(
+        "volume {volume} is to be only on {medium}, and no R-group is: 'cygnus array status' shows what they store on"
+    )]
+    NoSuchMedium {
+        /// Name of the volume.
+        volume: String,
+        /// The medium.
+        medium: Medium,
+    },
+    /// An array that updates in place knows no media.
+    #[error("an array that updates in place has all volumes on all members: leave the medium out, or use preset salsa")]
+    NoMedia,
     /// An array that updates in place answers a write when the members have taken it.
     #[error(
         "'{0}' is not possible here: an array that updates in place answers a write when the members have taken it, so all its \
@@ -288,6 +314,39 @@ pub enum GroupError {
         room: ByteSize,
         /// The difference.
         over: ByteSize,
+    },
+    /// Volumes may be on a medium only that no other group is on.
+    #[error(
+        "R-group {} is the last one on {medium}, and {} may be nowhere else: add another group on {medium} first, or delete {}",
+        group.0,
+        volumes.join(", "),
+        if volumes.len() == 1 { "it" } else { "them" }
+    )]
+    LastOfMedium {
+        /// The group.
+        group: GroupId,
+        /// What it stores on.
+        medium: Medium,
+        /// The volumes that are to be on that only.
+        volumes: Vec<String>,
+    },
+    /// The other groups on the medium have no room for what may be nowhere else.
+    #[error(
+        "without R-group {} there is room for {room} on {medium}, and {needed} would stay there, what {} hold among it: trim or          delete data of these, or add a group on {medium} first",
+        group.0,
+        volumes.join(", ")
+    )]
+    DoesNotFitMedium {
+        /// The group.
+        group: GroupId,
+        /// What it stores on.
+        medium: Medium,
+        /// What would be on the medium, at least.
+        needed: ByteSize,
+        /// What could be there.
+        room: ByteSize,
+        /// The volumes that are to be on it only.
+        volumes: Vec<String>,
     },
     /// Groups are being changed.
     #[error("groups are being changed, or the array is being closed: wait until that is done")]

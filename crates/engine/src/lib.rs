@@ -71,8 +71,11 @@ pub use resize::grow::{Added, AddedGroup};
 pub use served::Volumes;
 pub use space::role::GroupRole;
 pub use space::usable::{policies_of, usable_bytes};
-pub use status::{ArrayStatus, ErrorCounts, GroupStatus, MemberStatus, SpareStatus, Traffic, VolumeStatus};
+pub use status::{
+    ArrayStatus, ErrorCounts, GroupStatus, MediumStatus, MemberStatus, SpareStatus, Traffic, VolumeStatus,
+};
 pub use survey::{BlockLocation, BlockSummary, SegmentInfo};
 pub use volume::Volume;
+pub use volume_state::VolumeOptions;
 pub use work::Work;
 pub use write::kept::KeptStatus;

@@ -54,6 +54,8 @@ pub enum Bug {
     ConvertedUncopied,
     /// Blocks move out of the way of contention as often as reads bring them.
     MovesUnrested,
+    /// What is to be on one medium only goes where there is most room.
+    ConstraintIgnored,
 }
 
 #[cfg(debug_assertions)]

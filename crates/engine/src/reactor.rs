@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cygnus_format::{Geometry, Place, Rotation};
 use cygnus_policy::{LatencyRule, ParityPlacement};
 use cygnus_runtime::{DeviceIx, Event, Rounds, Runtime};
-use cygnus_types::{GroupId, MemberIx, Nanos, SegmentId};
+use cygnus_types::{GroupId, Medium, MemberIx, Nanos, SegmentId};
 
 use crate::autonomics::sight::Sight;
 use crate::care::member::Departure;
@@ -46,6 +46,8 @@ pub(crate) struct Reactor {
     pub hold: Cell<bool>,
     /// Whether a destage is on its way.
     destaging: Cell<bool>,
+    /// The medium to which a volume was last written that may be on any.
+    pub last_medium: Cell<Medium>,
     writers: [RefCell<Writer>; Lane::ALL.len()],
     /// Stripes closed and not yet on the devices.
     outstanding: RefCell<BTreeMap<u64, Lane>>,
@@ -85,6 +87,7 @@ impl Reactor {
             answers: Event::new(),
             hold: Cell::new(false),
             destaging: Cell::new(false),
+            last_medium: Cell::default(),
             writers: writers(),
             outstanding: RefCell::default(),
             unflushed: RefCell::default(),

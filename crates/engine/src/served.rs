@@ -18,7 +18,9 @@ impl From<VolumeError> for Neutral {
                 Neutral::Io { volume, lba }
             }
             VolumeError::Lost { .. } => Neutral::Lost,
-            VolumeError::NoSpace { .. } | VolumeError::Clogged { .. } => Neutral::NoSpace,
+            VolumeError::NoSpace { .. } | VolumeError::NoSpaceOn { .. } | VolumeError::Clogged { .. } => {
+                Neutral::NoSpace
+            }
             VolumeError::MapMemory { .. } => Neutral::MapMemory,
             VolumeError::Suspended { .. } => Neutral::Suspended,
             VolumeError::ReadOnly(_) => Neutral::ReadOnly,

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
-use cygnus_format::{Extent, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
+use cygnus_format::{GroupDesc, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
 use cygnus_policy::Policies;
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{GroupId, Lba, MemberIx, Nanos, SegmentId, VolumeId};
+use cygnus_types::{GroupId, Lba, Medium, MemberIx, Nanos, SegmentId, VolumeId};
 
 use crate::autonomics::marks::Marks;
 use crate::care::member::MemberShared;
@@ -21,7 +21,7 @@ use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
 use crate::read::tally::ReadTallies;
 use crate::space::grown::Grown;
-use crate::space::held::Held;
+use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
 use crate::space::protections::Protections;
 use crate::space::segments::SegmentTable;
@@ -29,16 +29,18 @@ use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
 use crate::write::heat::HeatTable;
 use crate::write::kept::Kept;
+use crate::write::lane::Lane;
 use crate::write::numbers::StripeNumbers;
 
 /// An R-group as the reactors see it.
 pub(crate) struct GroupShared {
     state: AtomicU8,
+    medium: AtomicU8,
 }
 
 impl GroupShared {
-    fn new(state: GroupState) -> Self {
-        Self { state: AtomicU8::new(state as u8) }
+    fn new((state, medium): (GroupState, Medium)) -> Self {
+        Self { state: AtomicU8::new(state as u8), medium: AtomicU8::new(medium as u8) }
     }
 }
 
@@ -97,13 +99,13 @@ pub(crate) struct SharedParts {
     pub layout: Layout,
     pub protections: Protections,
     /// One for each group of the layout.
-    pub groups: Vec<GroupState>,
+    pub groups: Vec<(GroupState, Medium)>,
     pub policies: Policies,
     pub members: Vec<MemberShared>,
     pub array_tag: u64,
     pub converts_inside: bool,
     pub session: u64,
-    pub usable: u64,
+    pub usable: Usable,
     pub map: MapRule,
     pub first_write_seq: u64,
     pub first_stripe_seq: u64,
@@ -117,6 +119,11 @@ impl Shared {
         let layout = Arc::new(NewestLayout::new(parts.layout));
         let segments = Arc::new(SegmentTable::new(layout.clone()));
         let held = Arc::new(Held::new(parts.usable));
+        for (group, &(_, medium)) in parts.groups.iter().enumerate().filter(|(_, (_, medium))| *medium == Medium::Disk)
+        {
+            held.has_disks();
+            segments.set_medium(GroupId(group as u16), medium);
+        }
         Self {
             controllers: Controllers::new(parts.map, parts.first_write_seq, segments.clone(), held.clone()),
             held,
@@ -135,7 +142,7 @@ impl Shared {
             two_phase: AtomicBool::new(false),
             converts_inside: parts.converts_inside,
             durable: AtomicU64::new(parts.first_stripe_seq),
-            heat: HeatTable::new(parts.policies.streams, parts.usable),
+            heat: HeatTable::new(parts.policies.streams, parts.usable.total()),
             marks: parts.marks,
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
@@ -211,11 +218,14 @@ impl Shared {
 
     /// Takes in a group that was added, with the devices of its members: under a number that no group has any more, or
     /// the next one.
-    pub(crate) fn add_group(&self, group: GroupId, extents: &[Extent], devices: &[DeviceInfo]) {
-        let layout = self.layout.with(group, extents).expect("the state was valid with this group");
+    pub(crate) fn add_group(&self, group: GroupId, desc: &GroupDesc, devices: &[DeviceInfo]) {
+        let layout = self.layout.with(group, &desc.extents).expect("the state was valid with this group");
         let (segments, durable) = (layout.segments(group), self.durable());
         // From the inside out: whoever finds the group in the layout finds all that belongs to it.
-        self.segments.take_in(layout.frames_of(group));
+        if desc.medium == Medium::Disk {
+            self.held.has_disks();
+        }
+        self.segments.take_in(layout.frames_of(group), desc.medium);
         for (column, device) in (0..).zip(devices) {
             let ix = layout.member(group, column).index();
             match ix < self.members.len() {
@@ -228,8 +238,9 @@ impl Shared {
             }
         }
         if group.index() == self.groups.len() {
-            self.groups.push(GroupShared::new(GroupState::InService));
+            self.groups.push(GroupShared::new((GroupState::InService, desc.medium)));
         }
+        self.groups[group.index()].medium.store(desc.medium as u8, Ordering::Release);
         self.layout.becomes(layout);
         self.set_group_state(group, GroupState::InService);
     }
@@ -243,6 +254,17 @@ impl Shared {
     pub(crate) fn group_state(&self, group: GroupId) -> GroupState {
         let byte = self.groups[group.index()].state.load(Ordering::Acquire);
         GroupState::from_byte(byte).expect("only states are stored")
+    }
+
+    /// What a group stores on.
+    pub(crate) fn medium(&self, group: GroupId) -> Medium {
+        let byte = self.groups[group.index()].medium.load(Ordering::Acquire);
+        Medium::from_byte(byte).expect("only media are stored")
+    }
+
+    /// The lane of clients' writes in an array that is on one medium only.
+    pub(crate) fn clients_lane(&self) -> Lane {
+        Lane::Clients(self.held.only_medium().unwrap_or_default())
     }
 
     pub(crate) fn set_group_state(&self, group: GroupId, state: GroupState) {

@@ -3,7 +3,7 @@
 use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::{Streams, Suspicion, Victim};
 use cygnus_runtime::Capabilities;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, Lba, MemberIx, Nanos, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Uuid, VolumeId};
 
 use crate::autonomics::report::{self, AutonomicsStatus};
 use crate::care::member::Departure;
@@ -50,6 +50,8 @@ pub struct ArrayStatus {
     pub usable: ByteSize,
     /// What volumes hold.
     pub mapped: ByteSize,
+    /// The same of each medium that some group is on which takes part.
+    pub media: Vec<MediumStatus>,
     /// Why the array takes no writes, if so.
     pub fault: Option<String>,
     /// Segments kept by blocks that cannot be read, if these are why there is no room for writes; else 0.
@@ -93,6 +95,8 @@ pub struct GroupStatus {
     pub id: GroupId,
     /// Whether it takes part.
     pub state: GroupState,
+    /// What its members store on.
+    pub medium: Medium,
     /// What it does.
     pub role: GroupRole,
     /// Segments by state.
@@ -215,11 +219,24 @@ pub struct VolumeStatus {
     pub mapped: ByteSize,
     /// Where a write is when it is answered.
     pub acknowledged: Acknowledged,
+    /// On which media its blocks may be.
+    pub constraint: Constraint,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
     pub lost: u64,
     /// Of a volume in doubt: what nobody knows the contents of, since parts of it were given up by force. It is unreadable
     /// until it is written anew or discarded.
     pub unknown: Option<ByteSize>,
+}
+
+/// What lies on a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediumStatus {
+    /// The medium.
+    pub medium: Medium,
+    /// What volumes may hold there.
+    pub usable: ByteSize,
+    /// What they hold there; blocks whose data is lost count as on flash.
+    pub mapped: ByteSize,
 }
 
 /// Counts since the array was opened. Blocks of 4 KiB where not said otherwise.
@@ -233,6 +250,8 @@ pub struct Traffic {
     pub relocated: u64,
     /// Moved out of the way of contention.
     pub rehomed: u64,
+    /// Of what clients wrote to volumes that prefer a medium, what went to the other one.
+    pub fell_back: u64,
     /// Pages of checkpoints.
     pub checkpoint_written: u64,
     /// Parity.
@@ -316,6 +335,7 @@ impl<'a> Overview<'a> {
             user_read: self.reactor.shared.reads.blocks(),
             relocated: read(&t.relocated),
             rehomed: read(&t.rehomed),
+            fell_back: read(&t.fell_back),
             checkpoint_written: read(&t.checkpoint_written),
             parity_written: read(&t.parity_written),
             header_written: read(&t.header_written),
@@ -379,6 +399,7 @@ impl<'a> Overview<'a> {
             converts_inside: shared.converts_inside,
             usable: blocks(shared.held.usable()),
             mapped: blocks(shared.held.blocks()),
+            media: shared.held.media().map(|medium| self.medium_status(medium)).collect(),
             fault: shared.fault().map(|fault| fault.to_string()),
             clogged: shared.clogged(),
             pressure_ns: shared.admission.delay().max(shared.admission.interval()),
@@ -395,6 +416,7 @@ impl<'a> Overview<'a> {
                     size: v.size(),
                     mapped: blocks(v.controller.held()),
                     acknowledged: v.acknowledged(),
+                    constraint: v.constraint,
                     lost: v.lost(),
                     unknown: v
                         .controller
@@ -414,6 +436,12 @@ impl<'a> Overview<'a> {
         entry.is_mapped().then(|| self.reactor.home().space.borrow().role(self.reactor.place(entry).group.index()))
     }
 
+    fn medium_status(&self, medium: Medium) -> MediumStatus {
+        let held = &self.reactor.shared.held;
+        let (usable, mapped) = (ByteSize::of_blocks(held.usable_on(medium)), ByteSize::of_blocks(held.on(medium)));
+        MediumStatus { medium, usable, mapped }
+    }
+
     fn group_status(&self, group: usize) -> GroupStatus {
         let (shared, space) = (&self.reactor.shared, self.reactor.home().space.borrow());
         let id = GroupId(group as u16);
@@ -422,6 +450,7 @@ impl<'a> Overview<'a> {
         GroupStatus {
             id,
             state: shared.group_state(id),
+            medium: shared.medium(id),
             role: space.role(group),
             free: count(SegState::Free),
             open: count(SegState::Open),

@@ -2,9 +2,19 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, VolumeId};
+use cygnus_format::VolumeDesc;
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, VolumeId};
 
 use crate::lsa::Controller;
+
+/// What a volume may be made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeOptions {
+    /// Where a write is when it is answered.
+    pub acknowledged: Acknowledged,
+    /// On which media its blocks may be.
+    pub constraint: Constraint,
+}
 
 /// A volume as the reactors see it.
 pub(crate) struct VolumeState {
@@ -13,6 +23,8 @@ pub(crate) struct VolumeState {
     blocks: AtomicU64,
     gone: AtomicBool,
     acknowledged: AtomicU8,
+    /// On which media its blocks may be.
+    pub constraint: Constraint,
     /// Where its blocks are.
     pub controller: Controller,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
@@ -22,13 +34,14 @@ pub(crate) struct VolumeState {
 }
 
 impl VolumeState {
-    pub(crate) fn new(id: VolumeId, name: String, size: ByteSize, level: Acknowledged, controller: Controller) -> Self {
+    pub(crate) fn new(desc: &VolumeDesc, controller: Controller) -> Self {
         Self {
-            id,
-            name,
-            blocks: AtomicU64::new(size.0 / BLOCK as u64),
+            id: desc.id,
+            name: desc.name.clone(),
+            blocks: AtomicU64::new(desc.size_bytes / BLOCK as u64),
             gone: AtomicBool::new(false),
-            acknowledged: AtomicU8::new(level as u8),
+            acknowledged: AtomicU8::new(desc.acknowledged as u8),
+            constraint: desc.constraint,
             controller,
             lost: AtomicU64::new(0),
             told: AtomicU64::new(0),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cygnus_types::{Acknowledged, GroupId, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, Constraint, GroupId, Medium, MemberIx, SegmentId, Uuid, VolumeId};
 
 use crate::constants::{
     MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
@@ -75,6 +75,8 @@ pub struct GroupDesc {
     pub extents: Vec<Extent>,
     /// Whether it takes part.
     pub state: GroupState,
+    /// What its members store on, as they said when it was made, or as somebody said for them.
+    pub medium: Medium,
     /// Members in column order, exactly k + m. Those of a retired group are listed until another one gets its number: so
     /// their devices are known when they come back.
     pub members: Vec<MemberDesc>,
@@ -255,6 +257,8 @@ pub struct VolumeDesc {
     pub in_doubt: bool,
     /// When it answers what changes it. Arrays that update in place know only [`Acknowledged::Written`].
     pub acknowledged: Acknowledged,
+    /// On which media its blocks may be.
+    pub constraint: Constraint,
 }
 
 /// Where a checkpoint lies and what it covers.
@@ -435,12 +439,13 @@ impl ArrayState {
     pub fn admit(
         &mut self,
         segments: u32,
+        medium: Medium,
         members: Vec<MemberDesc>,
         state: GroupState,
     ) -> Result<GroupId, LayoutError> {
         let taken = self.groups.iter().flat_map(|group| group.extents.iter().copied());
         let extents = allocate(&self.geometry, taken, segments)?;
-        let group = GroupDesc { extents, state, members };
+        let group = GroupDesc { extents, state, medium, members };
         let number = self.vacant().unwrap_or(self.groups.len());
         match self.groups.get_mut(number) {
             Some(retired) => *retired = group,

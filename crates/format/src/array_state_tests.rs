@@ -35,7 +35,7 @@ pub(crate) fn tank() -> ArrayState {
         let extents: Vec<Extent> = extents.iter().map(|&(first, frames)| Extent { first, frames }).collect();
         let segments = extents.iter().map(|extent| extent.frames).sum();
         let members = (first..first + 3).map(|n| member(n, &geometry, segments)).collect();
-        GroupDesc { extents, state: GroupState::InService, members }
+        GroupDesc { extents, state: GroupState::InService, medium: Medium::Flash, members }
     };
     let volume = |id, name: &str| VolumeDesc {
         id: VolumeId(id),
@@ -45,6 +45,7 @@ pub(crate) fn tank() -> ArrayState {
         start_mib: 0,
         in_doubt: false,
         acknowledged: Acknowledged::Memory,
+        constraint: Constraint::None,
     };
     let at = |group, segment| RootSegment {
         group: GroupId(group),
@@ -114,8 +115,9 @@ fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
             let group_state = GroupState::from_byte(group_state).filter(|&s| ix > 0 || s != GroupState::Retired);
             let group_state = group_state.unwrap_or_default();
             let members = (0..geometry.width()).map(describe_member).collect();
+            let medium = Medium::ALL[ix % 2];
             let extents = if group_state == GroupState::Retired { Vec::new() } else { extents(segments) };
-            GroupDesc { extents, state: group_state, members }
+            GroupDesc { extents, state: group_state, medium, members }
         };
         groups.into_iter().enumerate().map(describe).collect()
     })
@@ -133,6 +135,7 @@ fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
             start_mib: id,
             in_doubt: id % 2 == 1,
             acknowledged: Acknowledged::ALL[id as usize % 3],
+            constraint: Constraint::from_byte((id % 5) as u8).unwrap(),
         });
         described.filter(|v| names.insert(v.name.clone())).collect()
     })
@@ -280,14 +283,18 @@ fn a_group_that_comes_gets_the_number_and_the_addresses_of_one_that_left() {
     state.validate().unwrap();
     let (geometry, gone) = (state.geometry, state.groups[0].members[0].uuid);
     let new = |first: u64, segments| (first..first + 3).map(|n| member(n, &geometry, segments)).collect::<Vec<_>>();
-    assert_eq!(state.admit(10, new(40, 10), GroupState::InService), Ok(GroupId(0)));
+    assert_eq!(state.admit(10, Medium::Flash, new(40, 10), GroupState::InService), Ok(GroupId(0)));
     assert_eq!(state.groups[0].extents, [Extent { first: 0, frames: 8 }, Extent { first: 12, frames: 2 }]);
-    assert_eq!(state.admit(5, new(50, 5), GroupState::Joining), Ok(GroupId(2)), "no other number is vacant");
+    assert_eq!(
+        state.admit(5, Medium::Disk, new(50, 5), GroupState::Joining),
+        Ok(GroupId(2)),
+        "no other number is vacant"
+    );
     assert_eq!(state.groups[2].extents, [Extent { first: 14, frames: 5 }]);
     state.validate().unwrap();
     assert!(!(0..9).any(|ix| state.lists(MemberIx(ix), gone)), "whoever had the number is a stranger now");
     let before = state.clone();
-    let too_many = state.admit(u32::MAX, new(60, 1), GroupState::InService);
+    let too_many = state.admit(u32::MAX, Medium::Flash, new(60, 1), GroupState::InService);
     assert!(matches!(too_many, Err(LayoutError::Segments(_))));
     assert_eq!(state, before);
 }

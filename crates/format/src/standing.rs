@@ -76,7 +76,7 @@ impl ArrayState {
 
 #[cfg(test)]
 mod tests {
-    use cygnus_types::Uuid;
+    use cygnus_types::{Medium, Uuid};
 
     use super::*;
     use crate::array_state::tests::tank;
@@ -111,13 +111,13 @@ mod tests {
         assert_eq!(now.standing(&of(3, &old)), Standing::Left, "listed still");
         let new = (80..83)
             .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
-        now.admit(4, new.collect(), GroupState::InService).unwrap();
+        now.admit(4, Medium::Flash, new.collect(), GroupState::InService).unwrap();
         assert_eq!(now.standing(&of(3, &old)), Standing::Left, "another group has its number");
         assert_eq!(now.standing(&of(3, &now)), Standing::Member(MemberIx(3)));
         let mut joining = now.clone();
         let more = (90..93)
             .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
-        joining.admit(4, more.collect(), GroupState::Joining).unwrap();
+        joining.admit(4, Medium::Flash, more.collect(), GroupState::Joining).unwrap();
         assert_eq!(now.standing(&of(6, &joining)), Standing::Joining);
     }
 }

@@ -7,7 +7,7 @@
 //! The first block has the fixed header; tables of fixed-size records follow it without gaps, in the order of the
 //! counts in the header. The checksum covers the header and all tables, to the end of the last block.
 
-use cygnus_types::{Acknowledged, BLOCK, GroupId, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, Constraint, GroupId, Medium, MemberIx, SegmentId, Uuid, VolumeId};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -27,7 +27,7 @@ use crate::layout::Extent;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -38,6 +38,9 @@ pub const TRANSIENT: u64 = 4;
 /// Incompat feature: members compute parity from what lies in their transient areas ([`crate::CONVERTS_INSIDE`]). A program that
 /// does not know of this would look for copies elsewhere.
 pub const CONVERTED_INSIDE: u64 = 8;
+/// Incompat feature: some R-group is not on flash, or a volume is constrained to a medium. A program that does not know of this
+/// would put blocks where they must not be.
+pub const MEDIA: u64 = 16;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -135,8 +138,10 @@ on_disk! {
         extents: U32,
         /// 0 in service, 1 joining, 2 retiring, 3 retired; others than 0 only with incompat bit 0
         state: u8,
+        /// what it stores on: 0 flash, 1 disks; other than 0 only with incompat bit 4
+        medium: u8,
         /// zero
-        reserved: [u8; 3],
+        reserved: [u8; 2],
     }
 }
 
@@ -205,8 +210,11 @@ on_disk! {
         in_doubt: u8,
         /// a write is answered when it is: 0 in memory, 1 on the members, 2 durable there
         acknowledged: u8,
+        /// where its blocks may be: 0 anywhere, 1 only on flash, 2 only on disks, 3 on flash if there is room, 4 on disks if there
+        /// is room; other than 0 only with incompat bit 4
+        constraint: u8,
         /// zero
-        reserved: [u8; 6],
+        reserved: [u8; 5],
         /// name: length byte, then text
         name: NameField<{ MAX_VOLUME_NAME + 1 }>,
     }
@@ -425,7 +433,8 @@ impl Superblock {
         append(bytes, &state.groups, |g| RawGroup {
             extents: U32::new(g.extents.len() as u32),
             state: g.state as u8,
-            reserved: [0; 3],
+            medium: g.medium as u8,
+            reserved: [0; 2],
         });
         append(bytes, state.groups.iter().flat_map(|g| &g.extents), |e| RawExtent {
             first: U32::new(e.first),
@@ -456,7 +465,8 @@ impl Superblock {
             created_unix: U64::new(v.created_unix),
             in_doubt: u8::from(v.in_doubt),
             acknowledged: v.acknowledged as u8,
-            reserved: [0; 6],
+            constraint: v.constraint.to_byte(),
+            reserved: [0; 5],
             name: pack(&v.name),
         });
         append(bytes, state.roots.iter().flatten(), |r| RawRoot {
@@ -488,7 +498,10 @@ impl ArrayState {
         let in_place = if self.in_place.is_some() { IN_PLACE } else { 0 };
         let transient = if self.geometry.transient_blocks > 0 { TRANSIENT } else { 0 };
         let inside = if self.converts_inside() { CONVERTED_INSIDE } else { 0 };
-        group_states | in_place | transient | inside
+        let on_flash = self.groups.iter().all(|group| group.medium == Medium::Flash);
+        let anywhere = self.volumes.iter().all(|volume| volume.constraint == Constraint::None);
+        let media = if on_flash && anywhere { 0 } else { MEDIA };
+        group_states | in_place | transient | inside | media
     }
 }
 
@@ -596,9 +609,10 @@ impl RawSuperblock {
         let described = groups.iter().zip(members.chunks_exact(width)).map(|(group, members)| {
             let members = members.iter().map(RawMember::member).collect::<Result<_, _>>()?;
             let state = GroupState::from_byte(group.state).ok_or(SuperblockError::Malformed("group state"))?;
+            let medium = Medium::from_byte(group.medium).ok_or(SuperblockError::Malformed("medium of a group"))?;
             let extents = extents.by_ref().take(group.extents.get() as usize);
             let extents = extents.map(|raw| Extent { first: raw.first.get(), frames: raw.frames.get() }).collect();
-            Ok(GroupDesc { extents, state, members })
+            Ok(GroupDesc { extents, state, medium, members })
         });
         described.collect()
     }
@@ -643,6 +657,7 @@ impl RawVolume {
             in_doubt: self.in_doubt == 1,
             acknowledged: Acknowledged::from_byte(self.acknowledged)
                 .ok_or(SuperblockError::Malformed("level of acknowledgement"))?,
+            constraint: Constraint::from_byte(self.constraint).ok_or(SuperblockError::Malformed("constraint"))?,
         })
     }
 }

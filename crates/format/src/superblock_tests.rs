@@ -1,7 +1,7 @@
 use super::*;
 use crate::SPARE;
 use crate::array_state::tests::any_state;
-use cygnus_types::Acknowledged;
+use cygnus_types::{Acknowledged, Constraint, Medium};
 use proptest::prelude::*;
 
 fn any_superblock() -> impl Strategy<Value = Superblock> {
@@ -87,6 +87,22 @@ fn group_states_are_a_feature_that_old_programs_refuse() {
 }
 
 #[test]
+fn media_are_a_feature_that_old_programs_refuse() {
+    let at = std::mem::offset_of!(RawSuperblock, incompat);
+    let bits = |superblock: &Superblock| superblock.encode().unwrap()[at];
+    let plain = sample();
+    let (mut on_disks, mut constrained) = (plain.clone(), plain.clone());
+    on_disks.state.groups[0].medium = Medium::Disk;
+    constrained.state.volumes[0].constraint = Constraint::Only(Medium::Flash);
+    assert_eq!([&plain, &on_disks, &constrained].map(bits), [0, MEDIA as u8, MEDIA as u8]);
+    let mut bytes = on_disks.encode().unwrap();
+    assert_eq!(decode(&bytes), Ok(on_disks));
+    bytes[at] = 0;
+    checksum::seal(&mut bytes);
+    assert!(decode(&bytes).is_err());
+}
+
+#[test]
 fn the_fullest_array_fits_in_its_slot() {
     let mut superblock = sample();
     let state = &mut superblock.state;
@@ -102,6 +118,7 @@ fn the_fullest_array_fits_in_its_slot() {
             start_mib: u32::MAX,
             in_doubt: false,
             acknowledged: Acknowledged::Durable,
+            constraint: Constraint::Prefers(Medium::Disk),
         })
         .collect();
     state.next_volume_id = MAX_VOLUMES as u32;
@@ -131,8 +148,8 @@ fn with_field(offset: usize, value: &[u8]) -> Result<Superblock, SuperblockError
 #[test]
 fn features_decide_about_access() {
     use std::mem::offset_of;
-    let incompat = with_field(offset_of!(RawSuperblock, incompat), &[16]);
-    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(16)));
+    let incompat = with_field(offset_of!(RawSuperblock, incompat), &[32]);
+    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(32)));
     assert!(with_field(offset_of!(RawSuperblock, ro_compat), &[1]).unwrap().read_only);
     assert_eq!(with_field(offset_of!(RawSuperblock, compat), &[1]), Ok(sample()));
 }

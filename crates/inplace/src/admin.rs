@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use cygnus_engine::{ArrayError, VolumeAdminError, Work};
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, VolumeId};
 
 use crate::array::Array;
 use crate::inner::{Inner, faulted};
@@ -121,6 +121,7 @@ impl Array {
                     start_mib,
                     in_doubt: false,
                     acknowledged: Acknowledged::Written,
+                    constraint: Constraint::None,
                 };
                 state.volumes.push(desc.clone());
                 desc

@@ -8,7 +8,7 @@ use cygnus_format::{
     Superblock,
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
+use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
 
 use crate::layout::{Layout, Level};
 
@@ -134,7 +134,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { (blocks * BLOCK as u64) >> 20 } }),
     };
     for devices in devices.chunks(devices.len() / groups) {
-        let admitted = state.admit(segments, describe_members(rt, devices), GroupState::InService);
+        let admitted = state.admit(segments, Medium::Flash, describe_members(rt, devices), GroupState::InService);
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;

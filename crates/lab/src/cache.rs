@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::scenario::Scenario;
-    use crate::testbed::{Bench, Testbed};
+    use crate::testbed::{Bench, Kind, Testbed};
 
     const BLOCK: u32 = 4096;
     /// A tenth of the memory is ten blocks, a fifth are twenty.
@@ -127,7 +127,8 @@ mod tests {
         let scenario = Scenario::parse("cache.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
         let section = &scenario.spec.devices;
         let drive = scenario.drive().unwrap_or_else(|error| panic!("{error}"));
-        let bench = Rc::new(Bench::new(drive, section.as_ref(), 2, 1, None, None));
+        let kind = Kind { drive: &drive, section: section.as_ref() };
+        let bench = Rc::new(Bench::new(&[kind; 2], 1, None, None));
         let inside = bench.clone();
         let ended = bench.cores.reactor(0).run(async move {
             let array = scenario.spec.array[0].as_ref();

@@ -16,7 +16,7 @@ macro_rules! example {
 }
 
 /// All of them.
-pub const EXAMPLES: [Example; 7] = [
+pub const EXAMPLES: [Example; 8] = [
     example!("example"),
     example!("tiny"),
     example!("swan-vs-log-raid"),
@@ -24,6 +24,7 @@ pub const EXAMPLES: [Example; 7] = [
     example!("steady-state"),
     example!("log-on-log"),
     example!("triple-a"),
+    example!("salsa"),
 ];
 
 #[cfg(test)]

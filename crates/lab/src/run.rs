@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cygnus_types::Nanos;
+use cygnus_types::{Medium, Nanos};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::trace::ReplayConfig;
 use toml::Spanned;
@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::sampler::{Snapshot, sample};
 use crate::scenario::{REPLAY_DEPTH, Scenario};
 use crate::summary::Ended;
-use crate::testbed::{Bench, Testbed};
+use crate::testbed::{Bench, Kind, Testbed};
 
 /// Longer than any run: what ends by itself has no other end.
 const FOR_EVER: Nanos = Nanos::secs(1 << 30);
@@ -47,9 +47,16 @@ pub fn run(
     let part = &scenario.spec.array[which];
     let spec = &scenario.spec;
     let cpu = spec.cpu.as_ref().map(Spanned::as_ref);
-    let devices = part.as_ref().devices();
+    let (drive, disk) = (scenario.drive()?, scenario.disk()?);
+    let usual = Kind { drive: &drive, section: spec.devices.as_ref() };
+    let on_disks = disk.iter().zip(&spec.disks).map(|(drive, part)| Kind { drive, section: part.as_ref() }).next();
+    let kind = |n: usize| match part.as_ref().medium_of(n) {
+        Some(Medium::Disk) => on_disks.unwrap_or(usual),
+        Some(Medium::Flash) | None => usual,
+    };
+    let drives: Vec<Kind<'_>> = (0..part.as_ref().devices()).map(kind).collect();
     let fabric = scenario.network.as_ref().map(|network| &network.topology);
-    let bench = Rc::new(Bench::new(scenario.drive()?, spec.devices.as_ref(), devices, seed, cpu, fabric));
+    let bench = Rc::new(Bench::new(&drives, seed, cpu, fabric));
     let playing = play(bench.clone(), scenario.clone(), which, seed, Rc::new(progress));
     let ended = match bench.cores.len() {
         // The same, with less ado.

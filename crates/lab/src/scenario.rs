@@ -1,11 +1,11 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
-use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError};
+use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError, VolumeOptions};
 use cygnus_fabric::Topology;
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Victim};
 use cygnus_sim::CpuModel;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
@@ -42,6 +42,8 @@ pub(crate) struct Spec {
     #[serde(default = "one")]
     pub seed: u64,
     pub devices: Spanned<DevicesSection>,
+    /// The drives of R-groups on disks, of arrays that have some; the others if not given.
+    pub disks: Option<Spanned<DevicesSection>>,
     pub fabric: Option<Spanned<FabricSection>>,
     pub array: Vec<Spanned<ArraySection>>,
     #[serde(default)]
@@ -81,6 +83,9 @@ pub struct ArraySection {
     /// Whether what is written often is kept apart.
     #[serde(default)]
     heat_streams: bool,
+    /// What the R-groups store on, of all of them or of each; as their drives say if not given.
+    #[serde(default, deserialize_with = "media")]
+    media: Vec<Medium>,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     protection: Option<Protection>,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
@@ -107,6 +112,11 @@ enum Protection {
 
 fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+fn media<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Medium>, D::Error> {
+    let words = Vec::<String>::deserialize(deserializer)?;
+    words.iter().map(|word| word.parse().map_err(de::Error::custom)).collect()
 }
 
 fn one_group() -> u16 {
@@ -151,6 +161,25 @@ pub(crate) struct VolumeSection {
     /// Of arrays that write logs. Those in place have written what they answer, whatever this says.
     #[serde(default, deserialize_with = "level")]
     pub ack: Acknowledged,
+    /// The only medium on which it may be, of arrays that write logs.
+    #[serde(default, deserialize_with = "medium")]
+    media: Option<Medium>,
+    /// The medium on which it is while there is room.
+    #[serde(default, deserialize_with = "medium")]
+    prefer: Option<Medium>,
+}
+
+impl VolumeSection {
+    /// What its volume is made with.
+    pub fn options(&self) -> VolumeOptions {
+        let only = self.media.map(Constraint::Only);
+        let constraint = only.or(self.prefer.map(Constraint::Prefers)).unwrap_or_default();
+        VolumeOptions { acknowledged: self.ack, constraint }
+    }
+}
+
+fn medium<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Medium>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Acknowledged, D::Error> {
@@ -306,6 +335,12 @@ impl ArraySection {
         }
     }
 
+    /// What a device of that number is to be, as far as the section says.
+    pub(crate) fn medium_of(&self, device: usize) -> Option<Medium> {
+        let group = device / self.raid?.width();
+        self.media.get(if self.media.len() == 1 { 0 } else { group }).copied()
+    }
+
     /// Share of its devices that holds data, as a fraction.
     pub(crate) fn data_share(&self) -> (u64, u64) {
         match self.kind() {
@@ -354,6 +389,7 @@ impl ArraySection {
             || self.protection.is_some()
             || self.cleaning.is_some()
             || self.heat_streams
+            || !self.media.is_empty()
             || self.autonomics.is_some()
             || self.budget_of.is_some()
             || !self.links.is_empty()
@@ -418,6 +454,7 @@ impl ArraySection {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
             victim: self.cleaning,
             heat_streams: self.heat_streams,
+            media: self.media.clone(),
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
@@ -547,6 +584,7 @@ impl Scenario {
 
     fn check(&self) -> Result<(), ScenarioError> {
         self.drive().map(drop)?;
+        self.disk().map(drop)?;
         self.check_fabric()?;
         if self.spec.array.is_empty() {
             return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
@@ -614,6 +652,17 @@ impl Scenario {
     pub(crate) fn drive(&self) -> Result<Drive, ScenarioError> {
         let part = &self.spec.devices;
         part.as_ref().drive().map_err(|why| self.wrong(part, why))
+    }
+
+    /// The drive that is meant where R-groups are on disks, if that is another one.
+    pub(crate) fn disk(&self) -> Result<Option<Drive>, ScenarioError> {
+        let Some(part) = &self.spec.disks else { return Ok(None) };
+        if self.network.is_some() {
+            return Err(
+                self.wrong(part, "only modelled drives of flash can be behind a fabric: leave [fabric] out, or this")
+            );
+        }
+        part.as_ref().drive().map(Some).map_err(|why| self.wrong(part, why))
     }
 
     /// What is written before the clock starts; nothing if the file does not say.

@@ -125,7 +125,7 @@ impl Store {
                 let array = Array::open(rt, devices, &open).await?;
                 let peers = attach(&array, cores);
                 let size = volume_size(wanted.size, array.status().usable, data)?;
-                let mut volumes = vec![array.create_volume_with(VOLUME, size, wanted.ack, 0).await?];
+                let mut volumes = vec![array.create_volume_with(VOLUME, size, wanted.options(), 0).await?];
                 let shared = |peer: &ArrayPeer| peer.volume(VOLUME).expect("it was just made, and the map is shared");
                 volumes.extend(peers.iter().map(shared));
                 Ok(volumes.into_iter().map(|volume| Store::Log { array: array.clone(), volume }).collect())

@@ -12,6 +12,13 @@ use crate::error::Stop;
 use crate::scenario::{ArraySection, CpuSection, Scenario};
 use crate::store::Store;
 
+/// What a drive is: the section that describes it, and what that comes to.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind<'a> {
+    pub drive: &'a Drive,
+    pub section: &'a DevicesSection,
+}
+
 /// Drives, and the cores that see them.
 pub(crate) struct Bench {
     pub world: World,
@@ -21,22 +28,15 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Drives for an array behind a fabric, if there is one, and the array's cores. `drive` is the one that the section describes.
-    pub fn new(
-        drive: Drive,
-        section: &DevicesSection,
-        count: usize,
-        seed: u64,
-        cpu: Option<&CpuSection>,
-        fabric: Option<&Topology>,
-    ) -> Self {
+    /// Drives for an array behind a fabric, if there is one, and the array's cores.
+    pub fn new(drives: &[Kind<'_>], seed: u64, cpu: Option<&CpuSection>, fabric: Option<&Topology>) -> Self {
         let world = World::new(seed);
-        let drive = &if fabric.is_some() { drive.bare() } else { drive };
-        let plug_in = |n: usize| {
-            let (size, model) = section.build(drive, n, seed);
+        let plug_in = |(n, kind): (usize, &Kind<'_>)| {
+            let drive = if fabric.is_some() { &kind.drive.clone().bare() } else { kind.drive };
+            let (size, model) = kind.section.build(drive, n, seed);
             world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
         };
-        let disks: Vec<DiskId> = (0..count).map(plug_in).collect();
+        let disks: Vec<DiskId> = drives.iter().enumerate().map(plug_in).collect();
         if let Some(topology) = fabric {
             world.attach(topology.clone(), &disks);
         }

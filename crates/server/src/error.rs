@@ -175,9 +175,11 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
     match error {
         VolumeAdminError::Unknown(_) => ErrorKind::NotFound,
         VolumeAdminError::Exists(_) => ErrorKind::Exists,
-        VolumeAdminError::BadName(_) | VolumeAdminError::BadSize { .. } | VolumeAdminError::OnlyWritten(_) => {
-            ErrorKind::Invalid
-        }
+        VolumeAdminError::BadName(_)
+        | VolumeAdminError::BadSize { .. }
+        | VolumeAdminError::OnlyWritten(_)
+        | VolumeAdminError::NoSuchMedium { .. }
+        | VolumeAdminError::NoMedia => ErrorKind::Invalid,
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
         VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,
         VolumeAdminError::Array(_) => ErrorKind::Failed,

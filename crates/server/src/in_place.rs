@@ -16,7 +16,7 @@ use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos};
 use cygnus_uring::Reactor;
 use std::rc::Rc;
 
@@ -63,7 +63,11 @@ impl Served for Array {
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
+        constraint: Constraint,
     ) -> Result<(), VolumeAdminError> {
+        if constraint != Constraint::None {
+            return Err(VolumeAdminError::NoMedia);
+        }
         acknowledged.map_or(Ok(()), |level| self.check_acknowledged(level))?;
         self.create_volume(name, size, now_unix()).await.map(drop)
     }

@@ -8,16 +8,19 @@ use crate::plan::Plan;
 use crate::seek::{Seeker, seek};
 use crate::served::Served;
 use crate::status::{self, Serving, log_structured as told};
+use cygnus_control::media::MediumName;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
-use cygnus_engine::{Array, ArrayError, Autonomics, JobStatus, MemberError, OpenOptions, VolumeAdminError, Volumes};
+use cygnus_engine::{
+    Array, ArrayError, Autonomics, JobStatus, MemberError, OpenOptions, VolumeAdminError, VolumeOptions, Volumes,
+};
 use cygnus_format::GroupState;
 use cygnus_host::devices::now_unix;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, GroupId, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Medium, MemberIx, Nanos};
 use cygnus_uring::Reactor;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -83,8 +86,10 @@ impl Served for Array {
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
+        constraint: Constraint,
     ) -> Result<(), VolumeAdminError> {
-        self.create_volume_with(name, size, acknowledged.unwrap_or_default(), now_unix()).await.map(drop)
+        let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint };
+        self.create_volume_with(name, size, options, now_unix()).await.map(drop)
     }
 
     async fn set_acknowledged(&self, name: &str, level: Acknowledged) -> Result<(), VolumeAdminError> {
@@ -175,7 +180,7 @@ impl Served for Array {
                 home.remember_members();
                 Ok(Response::Done)
             }
-            Request::GroupAdd { devices, force } => home.add_groups(&devices, force).await,
+            Request::GroupAdd { devices, media, force } => home.add_groups(&devices, &media, force).await,
             Request::GroupRetire { group } => home.job_response(array.retire(home.group(&group)?).await?),
             Request::Scrub => home.job_response(array.start_scrub(now_unix())),
             Request::CancelJob { id } if array.cancel_job(id) => home.job_response(id),
@@ -199,14 +204,15 @@ async fn scrub_on_schedule(home: Rc<Home<Array>>, every: Duration) {
 }
 
 impl Home<Array> {
-    async fn add_groups(&self, paths: &[String], force: bool) -> Result<Response, RequestError> {
+    async fn add_groups(&self, paths: &[String], media: &[MediumName], force: bool) -> Result<Response, RequestError> {
         let mut devices = Vec::new();
         for path in paths {
             devices.push(self.device(path).await?);
         }
         // Should this be cut short, the next start finds them here.
         self.remember_spares(paths);
-        let added = self.array.add_groups(&devices, force).await;
+        let media: Vec<Medium> = media.iter().map(|name| name.0).collect();
+        let added = self.array.add_groups_on(&devices, &media, force).await;
         self.remember_members();
         let growth = status::growth(&added?, &self.array.status());
         Ok(Response::Growth { growth: Box::new(growth) })

@@ -33,8 +33,8 @@ impl<A: Served> Home<A> {
                 return self.job_response(self.replace(&member, &device, force).await?);
             }
             Request::Stop => self.stop(),
-            Request::VolumeCreate { name, size, ack } => {
-                self.array.create_volume(&name, ByteSize(size), ack.map(|ack| ack.0)).await?;
+            Request::VolumeCreate { name, size, ack, media } => {
+                self.array.create_volume(&name, ByteSize(size), ack.map(|ack| ack.0), media.into()).await?;
             }
             Request::VolumeSet { name, ack } => self.array.set_acknowledged(&name, ack.0).await?,
             Request::VolumeDelete { name, force } => self.delete_volume(&name, force).await?,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use cygnus_engine::{
     Array as Engine, ArrayPeer, Autonomics, CreateOptions, Link, Log, MapRule, OpenOptions, Readmitted, Volume,
-    VolumeAdminError, VolumeError,
+    VolumeAdminError, VolumeError, VolumeOptions,
 };
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Lba, Nanos, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
 
 use crate::contention;
 use crate::coverage;
@@ -69,6 +69,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         clients_parity: shape.clients_parity,
         victim: shape.cleaning,
         heat_streams: shape.heat,
+        media: shape.media(),
         two_phase: Some(geometry.transient_blocks > 0),
         converts_inside: Some(shape.converts > 0),
         transient: Some(ByteSize::of_blocks(geometry.transient_blocks.into())),
@@ -187,9 +188,9 @@ impl Array {
         Ok(VolumeHandle { volume, array: self.home.clone(), truth: truth.clone() })
     }
 
-    pub(crate) fn create_volume(&self, name: &str, size: u64, level: Acknowledged) -> Change {
+    pub(crate) fn create_volume(&self, name: &str, size: u64, options: VolumeOptions) -> Change {
         let (array, name) = (self.home.clone(), name.to_owned());
-        change(async move { array.create_volume_with(&name, ByteSize(size), level, 0).await.map(|_| ()) })
+        change(async move { array.create_volume_with(&name, ByteSize(size), options, 0).await.map(|_| ()) })
     }
 
     pub(crate) fn delete_volume(&self, name: &str) -> Change {
@@ -255,7 +256,7 @@ pub(crate) struct VolumeHandle {
 
 fn failure(error: VolumeError) -> Failure {
     match error {
-        VolumeError::NoSpace { .. } | VolumeError::MapMemory { .. } => Failure::NoSpace,
+        VolumeError::NoSpace { .. } | VolumeError::NoSpaceOn { .. } | VolumeError::MapMemory { .. } => Failure::NoSpace,
         VolumeError::Clogged { .. } => Failure::Clogged,
         VolumeError::Suspended { .. } => Failure::Suspended,
         VolumeError::Lost { .. } => Failure::Lost,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cygnus_engine::{Array as Engine, ArrayError, GroupError, JobState, MemberError};
 use cygnus_format::{GroupState, MemberState};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{GroupId, MemberIx, Nanos};
+use cygnus_types::{GroupId, Medium, MemberIx, Nanos};
 
 use crate::client::Shared;
 use crate::journal;
@@ -25,6 +25,8 @@ pub(crate) struct Regrouping {
     /// All devices that there are.
     pub(crate) devices: Vec<DeviceInfo>,
     pub(crate) width: usize,
+    /// What sets of devices store on; empty: as they say.
+    pub(crate) media: Vec<Medium>,
     /// Places for members; the devices of higher numbers can be spares.
     pub(crate) places: usize,
     /// Whether what a device holds may be lost.
@@ -159,7 +161,8 @@ impl Regrouping {
             return Ok(());
         }
         let groups = status.groups.len();
-        let added = self.array.add_groups(&devices, self.force).await?;
+        let media: Vec<Medium> = self.media.get(set).copied().into_iter().collect();
+        let added = self.array.add_groups_on(&devices, &media, self.force).await?;
         let reused = added.groups.iter().filter(|added| added.group.index() < groups).count();
         self.shared.reused.set(self.shared.reused.get() + reused as u64);
         Ok(())

@@ -11,6 +11,8 @@ mod state;
 mod verdict;
 mod volumes;
 
+use cygnus_types::Constraint;
+
 use crate::contention;
 use crate::coverage::{self, Coverage};
 use crate::journal;
@@ -20,7 +22,7 @@ use crate::recovery;
 use crate::regroup;
 use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
 use crate::tally::Tally;
-use state::{Run, Session, Trouble};
+use state::{Run, Session, Trouble, Volume};
 
 /// What a run that ended well went through.
 pub(crate) type Outcome = (Tally, Coverage);
@@ -165,11 +167,22 @@ impl Run<'_> {
         }
     }
 
+    /// Whether volumes may fill a medium on which some of them have to be.
+    fn may_fill_a_medium(&self, session: &Session) -> bool {
+        let media = session.array.home().status().media;
+        let constraint = |volume: &Volume| self.story.constraint(&volume.name);
+        media.iter().any(|of| {
+            let is_bound = self.volumes.iter().any(|volume| constraint(volume) == Constraint::Only(of.medium));
+            let come = self.volumes.iter().filter(|volume| constraint(volume).allows(of.medium));
+            is_bound && come.map(|volume| volume.size).sum::<u64>() > of.usable.0
+        })
+    }
+
     /// Lets clients loose on the volumes until they are done or time is up.
     fn torment(&mut self, session: &Session, cycle: &Cycle) -> Result<(), Trouble> {
         let promised: u64 = self.volumes.iter().map(|v| v.size).sum();
         let shrinks = cycle.regroups.iter().any(|(_, what)| matches!(what, Regroup::Retire(_) | Regroup::Refresh(..)));
-        self.shared.may_fill.set(promised > session.array.usable() || shrinks);
+        self.shared.may_fill.set(promised > session.array.usable() || shrinks || self.may_fill_a_medium(session));
         self.regroup(session, cycle);
         self.let_pass(session, cycle);
         self.comes_back(session, cycle);

@@ -14,6 +14,7 @@ mod decay;
 mod draw;
 mod force;
 mod growth;
+mod media;
 mod passing;
 mod regroup;
 mod renewal;
@@ -30,7 +31,7 @@ mod tier;
 
 use cygnus_format::Geometry;
 use cygnus_policy::{ParityPlacement, Preset, Victim};
-use cygnus_types::{Acknowledged, Nanos};
+use cygnus_types::{Acknowledged, Constraint, Medium, Nanos};
 
 pub(crate) use away::{Absent, Force, Passing, Sort};
 pub(crate) use decay::{Beyond, Decay, Part};
@@ -53,6 +54,8 @@ pub struct Story {
     pub(crate) volumes: Vec<(String, u64)>,
     /// Levels of acknowledgement of volumes of these names, whenever they are made. All others answer from memory.
     pub(crate) levels: Vec<(String, Acknowledged)>,
+    /// Media on which volumes of these names may be, whenever they are made. All others may be on any.
+    pub(crate) constraints: Vec<(String, Constraint)>,
     pub(crate) cycles: Vec<Cycle>,
     /// Devices that are gone for good when all is over; what can still be had of the volumes is salvaged. None: it is not.
     pub(crate) salvage: Vec<usize>,
@@ -71,6 +74,8 @@ pub(crate) struct Shape {
     pub(crate) cleaning: Option<Victim>,
     /// Whether hot writes are kept apart.
     pub(crate) heat: bool,
+    /// What groups store on, by the set of their devices, over and over; none: as the devices say.
+    pub(crate) media: Vec<Medium>,
     pub(crate) over_provision_permille: u16,
     /// Segments of each group.
     pub(crate) segments: u32,

@@ -29,6 +29,14 @@ fn data_that_moves_out_of_the_way_ends_well() {
 }
 
 #[test]
+fn arrays_on_two_media_end_well() {
+    let report = run_seeds(&Options { seeds: 40, jobs: 2, tier: Tier::Media, ..Options::default() }, |_| {});
+    let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.journal, f.replay)).collect();
+    assert!(stories.is_empty(), "{}", stories.join("\n\n"));
+    assert!(report.tally.victims > 0 && report.tally.kills > 0 && report.tally.power_cuts > 0, "{:?}", report.tally);
+}
+
+#[test]
 fn devices_that_ignore_flushes_are_noticed() {
     let options = Options { seeds: 20, jobs: 2, plant: Plant::FlushesIgnored, ..Options::default() };
     let report = run_seeds(&options, |_| {});

@@ -181,3 +181,8 @@ fn answers_that_come_too_early() {
 fn blocks_that_move_to_and_fro() {
     is_caught(Bug::MovesUnrested, Tier::Contention, SHORT);
 }
+
+#[test]
+fn a_constraint_that_is_ignored() {
+    is_caught(Bug::ConstraintIgnored, Tier::Media, SHORT);
+}

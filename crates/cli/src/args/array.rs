@@ -5,6 +5,7 @@ use super::values::{
 };
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_host::ArrayName;
+use cygnus_types::Medium;
 use std::path::PathBuf;
 
 /// The verbs of an array.
@@ -134,6 +135,9 @@ Examples:
     cygnus array create tank --preset swan --groups 3 --raid 2+1 /dev/nvme{0..8}n1
   One group of six members that survives the loss of any two, cleaning beside the writes:
     cygnus array create tank --preset log-raid --raid 4+2 /dev/nvme{0..5}n1
+  A pool of three flash drives and three disks, with a volume that is on flash only:
+    cygnus array create tank --preset salsa --raid 2+1 /dev/nvme{0..2}n1 /dev/sd{a..c}
+    cygnus volume create tank/db --size 100GiB --media flash
   A serial array of four drives without redundancy, and one of four mirrored pairs:
     cygnus array create tank --preset serial /dev/nvme{0..3}n1
     cygnus array create tank --preset serial --raid 1+1 /dev/nvme{0..7}n1
@@ -214,7 +218,8 @@ pub struct CreateArgs {
     pub members: Vec<PathBuf>,
     /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group), fusion (one group,
     /// small writes with flushes are copied first and get their parity later), scala-afa (as fusion, and members that can
-    /// compute that parity), triple-a (one log over all groups) or serial (one device takes the writes, full ones are emptied and
+    /// compute that parity), triple-a (one log over all groups), salsa (one pool of R-groups on flash and disks, to which volumes
+    /// can be kept) or serial (one device takes the writes, full ones are emptied and
     /// discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
     /// raid10 (updated in place as Linux md does it, with a write hole) [default: swan]
     #[arg(long, value_name = "PRESET")]
@@ -240,6 +245,12 @@ pub struct CreateArgs {
     /// Share of the space held back for cleaning; more costs capacity and saves writes [default: 20%]
     #[arg(long, value_name = "PERCENT")]
     pub over_provision: Option<Percent>,
+    /// What the R-groups store on: flash or disk, for all of them, or for each in their order as in flash,disk,disk [default: as
+    /// their members say]
+    ///
+    /// Members that say neither count as flash. Only preset salsa takes R-groups on several media.
+    #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
+    pub media: Vec<Medium>,
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
     #[arg(long, value_name = "WHERE")]
     pub parity: Option<Parity>,
@@ -278,6 +289,9 @@ pub struct AddArgs {
     /// The files or block devices, group by group: K+M for each R-group
     #[arg(required = true, value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
     pub devices: Vec<PathBuf>,
+    /// What the new R-groups store on: flash or disk, for all of them, or for each in their order [default: as their members say]
+    #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
+    pub media: Vec<Medium>,
     /// Make devices that do not exist as files of this size, with their space set aside
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,

@@ -90,7 +90,8 @@ fn parse_planned(text: &str) -> Result<Preset, ValueError> {
             cygnus_policy::Preset::LogRaid
             | cygnus_policy::Preset::Fusion
             | cygnus_policy::Preset::ScalaAfa
-            | cygnus_policy::Preset::TripleA,
+            | cygnus_policy::Preset::TripleA
+            | cygnus_policy::Preset::Salsa,
         )
         | Preset::InPlace(_) => Err(ValueError::new("there are plans for swan and serial")),
     }

@@ -3,7 +3,7 @@
 use super::values::{Setting, Size, VolumeName, parse_whole_blocks};
 use clap::Subcommand;
 use cygnus_host::ArrayName;
-use cygnus_types::Acknowledged;
+use cygnus_types::{Acknowledged, Medium};
 
 /// The verbs of a volume.
 #[derive(Debug, Subcommand)]
@@ -26,6 +26,14 @@ pub enum VolumeCommand {
         /// need not flush. 'memory' if left out; arrays that update in place have 'written' only.
         #[arg(long, value_name = "LEVEL")]
         ack: Option<Acknowledged>,
+        /// Have its data on R-groups on this medium only: 'flash' or 'disk'
+        ///
+        /// When these are full its clients get ENOSPC, whatever room there is elsewhere.
+        #[arg(long, value_name = "MEDIUM", conflicts_with = "prefer")]
+        media: Option<Medium>,
+        /// Have its data on R-groups on this medium while there is room, else on the others: 'flash' or 'disk'
+        #[arg(long, value_name = "MEDIUM")]
+        prefer: Option<Medium>,
     },
     /// Change when a volume answers
     ///

@@ -7,14 +7,14 @@ use crate::failure::Failure;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
     Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions,
-    Readmitted, Salvage, ScrubReport, VolumeAdminError,
+    Readmitted, Salvage, ScrubReport, VolumeAdminError, VolumeOptions,
 };
 use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_server::status::growth;
-use cygnus_types::{Acknowledged, ByteSize, Nanos, Uuid};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Uuid};
 use cygnus_uring::{Access, Device};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,18 +95,20 @@ impl Opened<'_> {
         }
     }
 
-    /// Makes a volume, with a level of acknowledgement or the usual one.
+    /// Makes a volume, with a level of acknowledgement or the usual one, on the media on which it may be.
     pub async fn create_volume(
         &self,
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
+        constraint: Constraint,
     ) -> Result<(), VolumeAdminError> {
         match self {
             Self::Log(array) => {
-                let level = acknowledged.unwrap_or_default();
-                array.create_volume_with(name, size, level, now_unix()).await.map(drop)
+                let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint };
+                array.create_volume_with(name, size, options, now_unix()).await.map(drop)
             }
+            Self::InPlace(_) if constraint != Constraint::None => Err(VolumeAdminError::NoMedia),
             Self::InPlace(array) => {
                 acknowledged.map_or(Ok(()), |level| array.check_acknowledged(level))?;
                 array.create_volume(name, size, now_unix()).await.map(drop)
@@ -152,7 +154,13 @@ pub fn with_either<T>(
 }
 
 /// Adds devices to a stopped array as whole R-groups.
-pub fn add_groups(assembly: &Assembly, paths: &[PathBuf], force: bool, log: Arc<dyn Log>) -> Result<Growth, Failure> {
+pub fn add_groups(
+    assembly: &Assembly,
+    paths: &[PathBuf],
+    media: &[Medium],
+    force: bool,
+    log: Arc<dyn Log>,
+) -> Result<Growth, Failure> {
     let options = options(assembly.newest.array, false, log);
     let mut devices = open_members(assembly, Access::Exclusive)?;
     let members = devices.len();
@@ -160,7 +168,7 @@ pub fn add_groups(assembly: &Assembly, paths: &[PathBuf], force: bool, log: Arc<
     on_reactor(devices, async |reactor| {
         let (old, new) = reactor.devices.split_at(members);
         let array = Array::open(&reactor.rt, old, &options).await.map_err(Failure::from)?;
-        let added = array.add_groups(new, force).await;
+        let added = array.add_groups_on(new, media, force).await;
         let status = array.status();
         let closed = array.close().await;
         let growth = growth(&added.map_err(Failure::of)?, &status);

@@ -184,6 +184,7 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     });
     options.victim = args.cleaning.map(|rule| rule.0);
     options.heat_streams = args.heat_streams;
+    options.media = args.media.clone();
     if let Some(chunk) = args.chunk {
         options.chunk = chunk.0;
     }

@@ -8,6 +8,7 @@ use crate::backend;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
+use cygnus_control::media::MediumName;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::status::Growth;
 use cygnus_host::members::Assembly;
@@ -31,7 +32,8 @@ fn grow(args: &AddArgs, record: ArrayRecord, context: &Context) -> Result<Growth
         let paths: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
         return grow_stopped(args, record, &paths, context);
     };
-    let request = Request::GroupAdd { devices, force: args.force };
+    let request =
+        Request::GroupAdd { devices, media: args.media.iter().copied().map(MediumName).collect(), force: args.force };
     let mut serve = serve.with_timeout(CHANGE_TIMEOUT);
     match context.change(&mut serve, &request, &args.name)? {
         Response::Growth { growth } => Ok(*growth),
@@ -50,7 +52,8 @@ fn grow_stopped(
     // Should this be cut short, the next opening finds them here.
     record.add_spares(paths);
     context.state.save(&record)?;
-    let added = backend::add_groups(&assembly, paths, args.force, Arc::new(LogLines::details(context.output)));
+    let log = Arc::new(LogLines::details(context.output));
+    let added = backend::add_groups(&assembly, paths, &args.media, args.force, log);
     // After a failure, what was written to may have become members all the same.
     record.spares.retain(|path| !paths.contains(path) || (added.is_err() && new_files::is_written(path)));
     if added.is_ok() {

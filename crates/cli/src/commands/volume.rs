@@ -8,6 +8,7 @@ use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::output::LogLines;
 use cygnus_control::ack::Ack;
+use cygnus_control::media::Media;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
 use cygnus_control::status::VolumeStatus;
@@ -15,7 +16,7 @@ use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
 use cygnus_server::check_shrink;
 use cygnus_server::status::stopped;
-use cygnus_types::{Acknowledged, ByteSize};
+use cygnus_types::{Acknowledged, ByteSize, Constraint};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -23,7 +24,10 @@ use std::sync::Arc;
 pub fn run(command: VolumeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         VolumeCommand::List { name } => list(&name, context),
-        VolumeCommand::Create { volume, size, ack } => create(&volume, size.0, ack, context),
+        VolumeCommand::Create { volume, size, ack, media, prefer } => {
+            let only = media.map(Constraint::Only);
+            create(&volume, size.0, ack, only.or(prefer.map(Constraint::Prefers)).unwrap_or_default(), context)
+        }
         VolumeCommand::Set { volume, setting: Setting::Ack(level) } => set(&volume, level, context),
         VolumeCommand::Resize { volume, size, shrink, yes } => resize(&volume, size.0, shrink, yes, context),
         VolumeCommand::Delete { volume, yes, force } => delete(&volume, yes, force, context),
@@ -51,6 +55,9 @@ struct Changed {
     /// Where a write is when it is answered, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     ack: Option<Ack>,
+    /// On which media its blocks may be, if not on any.
+    #[serde(skip_serializing_if = "Media::is_any")]
+    media: Media,
 }
 
 impl Changed {
@@ -61,6 +68,7 @@ impl Changed {
             size_before_bytes: before.map(ByteSize::bytes),
             size_bytes: now.map(ByteSize::bytes),
             ack: None,
+            media: Media::Any,
         }
     }
 }
@@ -108,13 +116,20 @@ fn change(
     backend::with_either(&assembly, Arc::new(LogLines::details(context.output)), work)
 }
 
-fn create(volume: &VolumeName, size: ByteSize, level: Option<Acknowledged>, context: &Context) -> Result<(), Failure> {
-    let (name, ack) = (volume.volume.clone(), level.map(Ack));
-    let request = Request::VolumeCreate { name: name.clone(), size: size.0, ack };
-    change(context, &volume.array, request, async |array| Ok(array.create_volume(&name, size, level).await?))?;
+fn create(
+    volume: &VolumeName,
+    size: ByteSize,
+    level: Option<Acknowledged>,
+    constraint: Constraint,
+    context: &Context,
+) -> Result<(), Failure> {
+    let (name, ack, media) = (volume.volume.clone(), level.map(Ack), Media::from(constraint));
+    let request = Request::VolumeCreate { name: name.clone(), size: size.0, ack, media };
+    let create = async |array: Opened<'_>| Ok(array.create_volume(&name, size, level, constraint).await?);
+    change(context, &volume.array, request, create)?;
     warn_of_size(volume, size, context);
     let sentence = format!("Created volume {volume} of {size}; its NBD export name is '{name}'.");
-    context.output.done(&Changed { ack, ..Changed::new(volume, None, Some(size)) }, &sentence)
+    context.output.done(&Changed { ack, media, ..Changed::new(volume, None, Some(size)) }, &sentence)
 }
 
 fn set(volume: &VolumeName, level: Acknowledged, context: &Context) -> Result<(), Failure> {

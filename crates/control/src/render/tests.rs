@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::ack::Ack;
+use crate::media::{Media, MediumName};
 use crate::scrub::ScrubStatus;
 use crate::status::*;
-use cygnus_types::Acknowledged;
+use cygnus_types::{Acknowledged, Medium};
 
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
@@ -31,6 +32,7 @@ fn group(index: u32, role: GroupRole, missing_devices: u32) -> GroupStatus {
         segments: 121,
         capacity_bytes: 2 << 30,
         missing_devices,
+        medium: Some(MediumName(Medium::Flash)),
         activity: Some(GroupActivity {
             role,
             free_segments: 100,
@@ -60,7 +62,13 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         parity_inside: None,
         capacity_bytes: Some(4 << 30),
         live_bytes: Some(80 << 20),
-        writes: Some(WriteCounters { client_bytes: 400 << 20, cleaned_bytes: 100 << 20, device_bytes: 800 << 20 }),
+        media: Vec::new(),
+        writes: Some(WriteCounters {
+            client_bytes: 400 << 20,
+            cleaned_bytes: 100 << 20,
+            device_bytes: 800 << 20,
+            fell_back_bytes: 0,
+        }),
         clean: true,
         repairs: None,
         patience: None,
@@ -84,6 +92,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             used_bytes: Some(80 << 20),
             connections: 2,
             ack: Ack(Acknowledged::Written),
+            media: Media::Any,
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,
@@ -107,6 +116,7 @@ fn blocks_that_are_lost_are_told_of() {
         used_bytes: None,
         connections: 0,
         ack: Ack::default(),
+        media: Media::Any,
         lost_blocks: 3,
         in_doubt: false,
         unreadable_bytes: None,
@@ -401,4 +411,21 @@ fn a_volume_in_doubt_is_told_with_what_to_do() {
     status.volumes[0].unreadable_bytes = Some(0);
     assert!(!array(&status, Paint::Plain).contains("in doubt"));
     assert_eq!(status.condition(), Condition::Well);
+}
+
+#[test]
+fn media_are_told_where_there_are_several() {
+    let mut status = tank(&[]);
+    let plain = array(&status, Paint::Plain);
+    assert!(!plain.contains("MEDIUM") && !plain.contains("flash") && !plain.contains("MEDIA"), "{plain}");
+    status.groups[1].medium = Some(MediumName(Medium::Disk));
+    let on = |medium| MediumStatus { medium: MediumName(medium), capacity_bytes: 2 << 30, live_bytes: 1 << 30 };
+    status.media = Medium::ALL.map(on).into();
+    status.writes.as_mut().unwrap().fell_back_bytes = 8 << 20;
+    status.volumes[0].media = Media::Only(MediumName(Medium::Flash));
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("1GiB live of 2GiB on flash, 1GiB live of 2GiB on disk"), "{text}");
+    assert!(text.contains("8MiB written to another medium than their volume prefers"), "{text}");
+    assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
+    assert!(text.lines().any(|line| line.contains("cleaning") && line.contains("disk")), "{text}");
 }

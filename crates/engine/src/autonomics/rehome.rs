@@ -8,7 +8,7 @@ use cygnus_format::Place;
 use cygnus_parity as parity;
 use cygnus_policy::{Answered, Carried, ClusterView, Decision, ModuleView, Surroundings};
 use cygnus_runtime::{BufSlice, DeviceIx, DeviceLoad};
-use cygnus_types::{BLOCK, GroupId, Lba, Nanos};
+use cygnus_types::{BLOCK, GroupId, Lba, Medium, Nanos};
 
 use crate::autonomics::marks::Marks;
 use crate::autonomics::sight::Sight;
@@ -23,6 +23,7 @@ use crate::write::writer::Appended;
 /// How a device stood when it was asked for blocks.
 pub(crate) struct Asked {
     dev: DeviceIx,
+    from: Medium,
     at: Nanos,
     ahead: DeviceLoad,
 }
@@ -50,9 +51,9 @@ impl<'a> Rehomer<'a> {
         Some(Self { reactor, marks: reactor.shared.marks.as_ref()?, sight })
     }
 
-    /// A device is about to be asked for blocks.
-    pub(crate) fn asks(&self, dev: DeviceIx) -> Asked {
-        Asked { dev, at: self.reactor.rt.now(), ahead: self.reactor.rt.load(dev) }
+    /// A device of a group on this medium is about to be asked for blocks.
+    pub(crate) fn asks(&self, dev: DeviceIx, from: Medium) -> Asked {
+        Asked { dev, from, at: self.reactor.rt.now(), ahead: self.reactor.rt.load(dev) }
     }
 
     /// It has delivered them.
@@ -78,7 +79,7 @@ impl<'a> Rehomer<'a> {
     }
 
     fn decide(&self, asked: &Asked, cluster: usize, answered: &Answered, is_full: bool, now: Nanos) -> Decision {
-        let target = self.target(now);
+        let target = self.target(asked.from, now);
         let has_room = |dev| self.is_in(target, dev);
         let clusters: Vec<ClusterView> = self.sight.clusters(self.marks, has_room, now);
         let around =
@@ -98,9 +99,9 @@ impl<'a> Rehomer<'a> {
         })
     }
 
-    /// The group that blocks would go to now, if there is one that is worth it.
-    fn target(&self, now: Nanos) -> Option<GroupId> {
-        let group = self.reactor.writer(Lane::Clients).borrow_mut().next_group(self.reactor)?;
+    /// The group that blocks of a medium would go to now, if there is one that is worth it.
+    fn target(&self, from: Medium, now: Nanos) -> Option<GroupId> {
+        let group = self.reactor.writer(Lane::Clients(from)).borrow_mut().next_group(self.reactor)?;
         (!Steering::of(&self.reactor.shared).is_burdened(group, now)).then_some(group)
     }
 
@@ -143,7 +144,8 @@ impl<'a> Rehomer<'a> {
             count(&counts.resting, 1);
             return false;
         }
-        let mut writer = reactor.writer(Lane::Clients).borrow_mut();
+        // It does not change its medium.
+        let mut writer = reactor.writer(Lane::Clients(shared.medium(blocks.place.group))).borrow_mut();
         match writer.append(reactor, volume, lba, data, Publish::Rehome(entry)) {
             Appended::Done => {
                 shared.rehomed(volume.id, lba, now);

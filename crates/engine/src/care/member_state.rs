@@ -146,7 +146,12 @@ mod tests {
     #[should_panic(expected = "retired after in service")]
     fn no_group_leaves_with_its_data() {
         change_group(
-            &mut GroupDesc { extents: vec![], state: GroupState::InService, members: vec![] },
+            &mut GroupDesc {
+                extents: vec![],
+                state: GroupState::InService,
+                medium: cygnus_types::Medium::Flash,
+                members: vec![],
+            },
             GroupState::Retired,
         );
     }

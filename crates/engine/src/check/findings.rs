@@ -77,6 +77,7 @@ impl FindingKind {
             | Self::Map
             | Self::Count
             | Self::Unaccounted
+            | Self::Misplaced
             | Self::Readmittable => Verdict::BeyondRedundancy,
         }
     }
@@ -150,6 +151,8 @@ pub enum FindingKind {
     Count,
     /// A segment holds stripes that nothing accounts for.
     Unaccounted,
+    /// A block lies on a medium on which its volume must not be.
+    Misplaced,
     /// After a crash: what the next opening will recover.
     Unclean,
     /// A group lacks too many members: what would come of re-admitting others by force.
@@ -178,6 +181,7 @@ impl FindingKind {
             Self::Map => "map",
             Self::Count => "count",
             Self::Unaccounted => "unaccounted",
+            Self::Misplaced => "misplaced",
             Self::Unclean => "unclean",
             Self::Readmittable => "readmittable",
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cygnus_format::{Geometry, MapEntry, Place};
 use cygnus_parity as parity;
-use cygnus_types::{BLOCK, Lba};
+use cygnus_types::{BLOCK, Constraint, Lba, counted};
 
 use crate::check::checker::block_name;
 use crate::check::findings::{Finding, FindingKind};
@@ -67,6 +67,29 @@ pub(crate) fn report_lost(reactor: &Reactor, findings: &mut Vec<Finding>) {
         let text =
             format!("{block} was lost when the array was opened by force: write it anew from a backup, or discard it");
         findings.push(Finding::new(FindingKind::Lost, text).of_block(volume.id, lba));
+    }
+}
+
+/// Reports volumes that have blocks on a medium on which they must not be: how many, and the first of them.
+pub(crate) fn report_misplaced(reactor: &Reactor, findings: &mut Vec<Finding>) {
+    let segments = &reactor.shared.segments;
+    for volume in reactor.shared.volumes() {
+        let Constraint::Only(medium) = volume.constraint else { continue };
+        let (mut misplaced, mut first) = (0_u64, None);
+        volume.controller.for_each_mapped(|lba, entry| {
+            if segments.medium(segments.of(entry.pba())) != medium {
+                misplaced += 1;
+                first.get_or_insert(lba);
+            }
+        });
+        if let Some(lba) = first {
+            let (block, blocks) = (block_name(reactor, volume.id, lba), counted(misplaced, "block"));
+            let text = format!(
+                "{block} lies on {}, and its volume is to be only on {medium}; {blocks} in all: write them anew",
+                medium.other()
+            );
+            findings.push(Finding::new(FindingKind::Misplaced, text).of_block(volume.id, lba));
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::read::path::Miss;
 use crate::read::scan::FoundStripe;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
+use crate::write::streams;
 use crate::write::writer::Appended;
 
 /// Blocks of a run that is read while clients' reads go first: what they may have to wait behind.
@@ -30,8 +31,8 @@ const SHORT_RUN: usize = 16;
 
 /// How blocks are to be moved.
 pub(crate) struct Moving {
-    /// The lane that takes them.
-    lane: Lane,
+    /// The lane that takes them; `None`: one where clients' writes go, by the media that each block's volume may be on.
+    lane: Option<Lane>,
     /// How long to wait for room before a block is left where it is; `None`: until there is some. Whoever has waited in
     /// vain does not wait again.
     patience: Cell<Option<Nanos>>,
@@ -52,7 +53,7 @@ impl Moving {
     /// Into the segment of the group being cleaned; nothing goes on until the victim is empty.
     pub(crate) fn cleaning() -> Self {
         Self {
-            lane: Lane::Cleaning,
+            lane: Some(Lane::Cleaning),
             patience: Cell::new(None),
             is_news: true,
             is_at_ease: Cell::new(false),
@@ -74,7 +75,7 @@ impl Moving {
     /// As `cleaning`, beside a victim that is, in its group or in another one: a block that finds no room for so long is
     /// left where it is.
     pub(crate) fn cleaning_beside(lane: Lane, patience: Nanos) -> Self {
-        Self { lane, patience: Cell::new(Some(patience)), ..Self::cleaning() }
+        Self { lane: Some(lane), patience: Cell::new(Some(patience)), ..Self::cleaning() }
     }
 
     /// Whether a stripe is left at the first block that cannot be read.
@@ -90,13 +91,13 @@ impl Moving {
     /// Out of a group that retires, where clients' writes go. It is tried again until there is room: in between it may
     /// be cancelled.
     pub(crate) fn evacuating() -> Self {
-        Self { lane: Lane::Clients, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
+        Self { lane: None, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
     }
 
     /// Beside the clients' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
     /// the pool is full, the rest is verified all the same.
     pub(crate) fn mending() -> Self {
-        Self { lane: Lane::Clients, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
+        Self { lane: None, patience: Cell::new(Some(PATIENCE)), is_news: false, ..Self::cleaning() }
     }
 }
 
@@ -317,7 +318,9 @@ impl Mover {
                 return None;
             }
             if !self.reactor.hold.get() {
-                let mut writer = self.reactor.writer(how.lane).borrow_mut();
+                let medium = self.reactor.shared.medium(from.group);
+                let lane = how.lane.unwrap_or_else(|| streams::lane_of_moved(&self.reactor, volume, medium));
+                let mut writer = self.reactor.writer(lane).borrow_mut();
                 let appended = writer.append(&self.reactor, volume, lba, data, publish);
                 if appended != Appended::NoRoom {
                     return Some(appended);

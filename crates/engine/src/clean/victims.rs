@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim, Worth};
-use cygnus_types::GroupId;
+use cygnus_types::{GroupId, Medium};
 
 use crate::clean::evacuate::Evacuator;
 use crate::clean::haste::Haste;
 use crate::reactor::Reactor;
+use crate::space::manager::on_medium;
 use crate::space::segments::SegIx;
 
 /// What is to be emptied now.
@@ -34,11 +35,21 @@ impl Choice {
             let victims = self.best(group, self.reactor.shared.policies.victim, Worth::ANY);
             return Some(self.chosen(group, victims));
         }
+        let (starving, medium) = {
+            let space = self.reactor.home().space.borrow();
+            (space.is_starving(), space.starving_medium(&self.reactor.shared))
+        };
+        // What is freed on another medium gives those who wait nothing.
+        let for_them = medium.and_then(|_| self.choose_on(medium, starving));
+        for_them.or_else(|| self.choose_on(None, starving))
+    }
+
+    /// The victims to empty now in groups on one medium, or on any.
+    fn choose_on(&self, medium: Option<Medium>, starving: bool) -> Option<Chosen> {
         let policies = &self.reactor.shared.policies;
-        let starving = self.reactor.home().space.borrow().is_starving();
-        let chosen = self.choose_among(policies.victim, starving, policies.cleaning.worth(starving));
+        let chosen = self.choose_among(medium, policies.victim, starving, policies.cleaning.worth(starving));
         // While writers wait any gain will do, the greatest first.
-        chosen.or_else(|| starving.then(|| self.choose_among(Victim::Greedy, starving, Worth::ANY))?)
+        chosen.or_else(|| starving.then(|| self.choose_among(medium, Victim::Greedy, starving, Worth::ANY))?)
     }
 
     /// Victims in a second group, to be emptied beside those of the first one, if one group at a time might be too slow.
@@ -72,9 +83,13 @@ impl Choice {
         Chosen { group, victims: victims.into_iter().map(index).collect() }
     }
 
-    fn choose_among(&self, rule: Victim, starving: bool, worth: Worth) -> Option<Chosen> {
+    fn choose_among(&self, medium: Option<Medium>, rule: Victim, starving: bool, worth: Worth) -> Option<Chosen> {
         let (reactor, policies) = (&self.reactor, &self.reactor.shared.policies);
-        let groups = reactor.home().space.borrow().views(&reactor.shared);
+        let views = reactor.home().space.borrow().views(&reactor.shared);
+        let groups = match medium {
+            Some(medium) => on_medium(&reactor.shared, &views, medium),
+            None => views,
+        };
         let (candidates, busy) = (reactor.home().candidates(&reactor.shared), self.busy_segments());
         let best = |g: usize| {
             let mut best = candidates.best(&reactor.shared.segments, GroupId(g as u16), rule, worth, &busy);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{Kind, Layout, MapEntry};
-use cygnus_types::{Lba, Pba, VolumeId};
+use cygnus_types::{Lba, Medium, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
 use crate::lsa::l2p::MapMemory;
@@ -80,7 +80,7 @@ impl Controllers {
             }
         };
         drop(turn);
-        self.replaced(of, old, true);
+        self.replaced(of, old, entry);
         Some(Published { kind, seq, old })
     }
 
@@ -91,7 +91,7 @@ impl Controllers {
         let mut any = false;
         of.clear(from, blocks, |old| {
             any |= old != MapEntry::ZEROS;
-            self.replaced(of, old, false);
+            self.replaced(of, old, MapEntry::EMPTY);
         });
         if any {
             record(turn.seq());
@@ -103,14 +103,14 @@ impl Controllers {
         const AT_A_TIME: u64 = 1 << 16;
         let end = Lba(MAX_VOLUME_BLOCKS);
         let from = Some(of.map.skip_holes(from, end)).filter(|&from| from < end)?;
-        of.map.clear_mapped(from, AT_A_TIME, |old| self.replaced(of, old, false));
+        of.map.clear_mapped(from, AT_A_TIME, |old| self.replaced(of, old, MapEntry::EMPTY));
         Some(from.plus(AT_A_TIME))
     }
 
     /// Has a block unreadable until it is written anew or discarded: what it held is lost. While an array is opened.
     pub(crate) fn lose(&self, of: &Controller, lba: Lba) {
         let old = of.map.swap(lba, MapEntry::LOST);
-        self.replaced(of, old, true);
+        self.replaced(of, old, MapEntry::LOST);
     }
 
     /// A block whose copy at `at` is lost is current again where it was copied from, which `origin` says, unless it was written
@@ -120,6 +120,9 @@ impl Controllers {
         self.segments.add_live(self.segments.of(origin.pba()), 1);
         let is_back = of.map.replace(lba, current, origin);
         self.segments.drop_live(if is_back { at } else { origin.pba() });
+        if is_back {
+            self.lies_elsewhere(current, origin);
+        }
         is_back
     }
 
@@ -133,13 +136,14 @@ impl Controllers {
         self.memory.end_round(all.map(|controller| &controller.map));
     }
 
-    /// Accounts for an entry that has changed from `old` to something, or to nothing.
+    /// Accounts for an entry that has changed.
     #[inline]
-    fn replaced(&self, of: &Controller, old: MapEntry, held_now: bool) {
+    fn replaced(&self, of: &Controller, old: MapEntry, now: MapEntry) {
         if old.is_mapped() {
             self.segments.drop_live(old.pba());
         }
-        match (old.is_held(), held_now) {
+        self.lies_elsewhere(old, now);
+        match (old.is_held(), now.is_held()) {
             (false, true) => {
                 self.held.add(1);
                 of.held.fetch_add(1, Ordering::Relaxed);
@@ -153,12 +157,31 @@ impl Controllers {
     }
 }
 
+impl Controllers {
+    /// Accounts for the media that a block has left and come to.
+    #[inline]
+    fn lies_elsewhere(&self, old: MapEntry, now: MapEntry) {
+        if !self.held.is_told_of_media() {
+            return;
+        }
+        let medium = |entry: MapEntry| entry.is_mapped().then(|| self.segments.medium(self.segments.of(entry.pba())));
+        let (left, come_to) = (medium(old), medium(now));
+        if left != come_to {
+            come_to.into_iter().for_each(|medium| self.held.come_to(medium, 1));
+            left.into_iter().for_each(|medium| self.held.one_leaves(medium));
+        }
+    }
+}
+
 /// What recovery does before anybody else uses the maps. The counts follow it from the first page on, as they follow clients.
 impl Controllers {
     /// A checkpoint's pages are in the maps. Returns the volumes.
     pub(crate) fn has_read(&self, pages: PageReader) -> Vec<Arc<VolumeState>> {
         let (volumes, tally) = pages.into_parts();
-        tally.counted().for_each(|(seg, live)| self.segments.add_live(seg, live));
+        for (seg, live) in tally.counted() {
+            self.segments.add_live(seg, live);
+            self.held.come_to(self.segments.medium(seg), live.into());
+        }
         self.held.add(volumes.iter().map(|volume| volume.controller.held()).sum());
         volumes
     }
@@ -168,13 +191,13 @@ impl Controllers {
         self.segments.add_live(self.segments.of(entry.pba()), 1);
         let old = of.map.swap(lba, entry);
         if !planted::is(Bug::ReplacedCountsOn) {
-            self.replaced(of, old, true);
+            self.replaced(of, old, entry);
         }
     }
 
     /// A discard that a stripe tells of. Writes that are newer are replayed after it.
     pub(crate) fn replay_discard(&self, of: &Controller, from: Lba, blocks: u64) {
-        of.clear(from, blocks, |old| self.replaced(of, old, false));
+        of.clear(from, blocks, |old| self.replaced(of, old, MapEntry::EMPTY));
     }
 
     /// Forgets every block for which `is_gone` says so; returns these, and what was said of each.
@@ -190,25 +213,34 @@ impl Controllers {
             }
         });
         for &(lba, _) in &gone {
-            self.replaced(of, of.map.clear(lba), false);
+            self.replaced(of, of.map.clear(lba), MapEntry::EMPTY);
         }
         gone
     }
 
-    /// Counts afresh, by a walk of all maps, and says where the counts that have followed them are others.
+    /// Counts afresh, by a walk of all maps, and says where the counts that have followed them are others, or a block lies on a
+    /// medium on which its volume must not be.
     ///
     /// # Errors
     /// When they are.
     pub(crate) fn recount(&self, layout: &Layout, volumes: &[Arc<VolumeState>]) -> Result<(), String> {
-        let (mut tally, mut all) = (Tally::default(), 0);
-        for VolumeState { name, controller, .. } in volumes.iter().map(|volume| &**volume) {
-            let mut held = 0;
-            controller.for_each_held(MAX_VOLUME_BLOCKS, |_, entry| {
+        let (mut tally, mut all, mut on) = (Tally::default(), 0, [0; Medium::ALL.len()]);
+        for VolumeState { name, controller, constraint, .. } in volumes.iter().map(|volume| &**volume) {
+            let (mut held, mut misplaced) = (0, None);
+            controller.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
                 held += 1;
                 if entry.is_mapped() {
                     tally.add(layout, entry.pba());
+                    let medium = self.segments.medium(self.segments.of(entry.pba()));
+                    on[medium.index()] += 1;
+                    if !constraint.allows(medium) {
+                        misplaced = Some((lba, medium));
+                    }
                 }
             });
+            if let Some((lba, medium)) = misplaced {
+                return Err(format!("{lba} of volume {name:?}, which is to be on {constraint}, lies on {medium}"));
+            }
             if held != controller.held() {
                 return Err(format!("volume {name:?} holds {held} blocks, and {} are counted", controller.held()));
             }
@@ -216,6 +248,10 @@ impl Controllers {
         }
         if all != self.held.blocks() {
             return Err(format!("all volumes hold {all} blocks, and {} are counted", self.held.blocks()));
+        }
+        let (counted, on_disk) = (self.held.on(Medium::Disk), on[Medium::Disk.index()]);
+        if counted != on_disk {
+            return Err(format!("{on_disk} blocks lie on disks, and {counted} are counted"));
         }
         let differs = |&seg: &SegIx| tally.of(seg) != self.segments.live(seg);
         self.segments.all().find(differs).map_or(Ok(()), |seg| {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Place};
+use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Place, VolumeDesc};
 use cygnus_parity::checksum::crc32c;
-use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Pba, SegmentId, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Pba, SegmentId, VolumeId};
 
 use super::{Controllers, MapRule, PageReader, PageWriter, Publish};
-use crate::space::held::Held;
+use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
 use crate::space::segments::{SegIx, SegmentTable};
 use crate::volume_state::VolumeState;
@@ -28,20 +28,25 @@ impl Ground {
             Geometry { data: 3, parity: 1, chunk_blocks: 1, stripe_rows: 8, segment_blocks: 256, transient_blocks: 0 };
         let layout = Layout::new(geometry, [[Extent { first: 0, frames: 64 }]]).expect("it is sound");
         let layout = Arc::new(NewestLayout::new(layout));
-        let (segments, held) = (Arc::new(SegmentTable::new(layout.clone())), Arc::new(Held::new(BLOCKS)));
+        let (segments, held) =
+            (Arc::new(SegmentTable::new(layout.clone())), Arc::new(Held::new(Usable([Some(BLOCKS), None]))));
         let controllers = Controllers::new(MapRule::default(), 1, segments.clone(), held.clone());
         Self { layout, segments, held, controllers }
     }
 
     fn volume(&self) -> VolumeState {
         let id = VolumeId(7);
-        VolumeState::new(
+        let desc = VolumeDesc {
             id,
-            "v".into(),
-            ByteSize::of_blocks(BLOCKS),
-            Acknowledged::Memory,
-            self.controllers.controller(id, false),
-        )
+            name: "v".into(),
+            size_bytes: ByteSize::of_blocks(BLOCKS).0,
+            created_unix: 0,
+            start_mib: 0,
+            in_doubt: false,
+            acknowledged: Acknowledged::Memory,
+            constraint: Constraint::None,
+        };
+        VolumeState::new(&desc, self.controllers.controller(id, false))
     }
 
     /// A block in the nth segment, which the pool counts when a stripe is closed.

@@ -17,6 +17,7 @@ use crate::read::runs::Runs;
 use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
+use crate::write::streams;
 use crate::write::writer::Appended;
 
 /// Why a block did not come from its own column.
@@ -234,7 +235,8 @@ impl Reactor {
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
-        let mut writer = self.writer(Lane::Clients).borrow_mut();
+        let lane = streams::lane_of_moved(self, volume, self.shared.medium(place.group));
+        let mut writer = self.writer(lane).borrow_mut();
         // Without room it stays where it is: the next read will find it bad again.
         if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == Appended::Done {
             count(&self.shared.totals.repaired, 1);

@@ -6,10 +6,11 @@ use cygnus_format::{
 };
 use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
-use cygnus_types::{BLOCK, ByteSize, MemberIx, Uuid};
+use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
 
 use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
+use crate::recover::media::{check_mix, media};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
 use crate::space::usable::{CLEANING, HEAT_STREAMS, PARITY_FIXED, policies_of, usable_blocks};
@@ -43,6 +44,8 @@ pub struct CreateOptions {
     pub heat_streams: bool,
     /// Size of a segment column; `None`: chosen by the size of the devices.
     pub segment: Option<ByteSize>,
+    /// What the groups store on: of all of them, or of each; empty: as the members say.
+    pub media: Vec<Medium>,
     /// Share of the capacity kept from volumes so that cleaning stays cheap, in thousandths.
     pub over_provision_permille: u16,
     /// Parity columns of the segments that clients' writes fill, if they are to be more than m: they are moved to segments
@@ -74,6 +77,7 @@ impl CreateOptions {
             chunk: ByteSize(64 << 10),
             stripe_rows: None,
             segment: None,
+            media: Vec::new(),
             over_provision_permille: 200,
             clients_parity: None,
             two_phase: None,
@@ -230,14 +234,19 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         roots: [None, None],
         in_place: None,
     };
-    for devices in devices.chunks(width) {
-        let admitted =
-            state.admit(segments_on(devices, &geometry), describe_members(rt, devices), GroupState::InService);
+    let media = media(rt, devices, width, &options.media)?;
+    for (devices, medium) in devices.chunks(width).zip(media) {
+        let members = describe_members(rt, devices);
+        let admitted = state.admit(segments_on(devices, &geometry), medium, members, GroupState::InService);
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    if usable_blocks(&state, &policies_of(&state)?, 1)? == 0 {
-        let segments: u32 = state.groups.iter().map(GroupDesc::segments).sum();
+    let policies = policies_of(&state)?;
+    check_mix(&state, &policies)?;
+    let usable = usable_blocks(&state, &policies, 1)?;
+    if let Some(medium) = Medium::ALL.into_iter().find(|medium| usable.0[medium.index()] == Some(0)) {
+        let on_it = state.groups.iter().filter(|group| group.medium == medium);
+        let segments: u32 = on_it.map(GroupDesc::segments).sum();
         return invalid(format!(
             "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"
         ));

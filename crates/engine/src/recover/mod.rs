@@ -8,6 +8,7 @@ pub(crate) mod gone;
 pub(crate) mod load;
 pub(crate) mod lost;
 pub(crate) mod made_good;
+pub(crate) mod media;
 pub(crate) mod open;
 pub(crate) mod origins;
 pub(crate) mod readmit;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::{LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx, Nanos, Uuid, counted};
+use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, Uuid, counted};
 
 use crate::autonomics::links::{Link, LinkError, Links};
 use crate::autonomics::marks::Marks;
@@ -48,6 +48,7 @@ use crate::space::usable::{policies_of, usable_blocks};
 use crate::volume_state::VolumeState;
 use crate::write::kept::{Kept, shape_of};
 use crate::write::lane::Lane;
+use crate::write::streams;
 use crate::write::writer::Appended;
 
 /// Sequences skipped at each opening after a crash. Those that the crashed session gave out and that left no trace
@@ -296,7 +297,7 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     let shared = &reactor.shared;
     let shape = shape_of(shared.layout.geometry(), &shared.protections);
     let (array, next) = (reactor.home().uuid, shared.stripes.next());
-    let lanes = Lane::ALL.iter().filter(|&&lane| lane != Lane::Hot || shared.heat.is_some()).count();
+    let lanes = Lane::ALL.iter().filter(|lane| may_be_used(shared, **lane)).count();
     match Kept::begin(keeper.clone(), array, shared.session, shape, options.reactors, lanes, next) {
         Ok(kept) => drop(shared.kept.set(Arc::new(kept))),
         Err(error) => options.log.line(&format!(
@@ -305,6 +306,12 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
             keeper.place()
         )),
     }
+}
+
+/// Whether a lane may be written to before the array is opened again.
+fn may_be_used(shared: &Shared, lane: Lane) -> bool {
+    let is_there = |medium| shared.policies.mixes_media || shared.held.has_medium(medium);
+    (!lane.is_hot() || shared.heat.is_some()) && lane.medium().is_none_or(is_there)
 }
 
 /// Members that fell silent while they were being read leave before anything is written, if their groups can do without
@@ -371,7 +378,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         usable: usable_blocks(state, &policies, options.reactors)?,
         layout,
         protections: Protections::of(state)?,
-        groups: state.groups.iter().map(|group| group.state).collect(),
+        groups: state.groups.iter().map(|group| (group.state, group.medium)).collect(),
         policies,
         members,
         array_tag: array.tag(),
@@ -418,7 +425,7 @@ fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Res
 fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {
     let make = |v: &cygnus_format::VolumeDesc| {
         let controller = controllers.controller(v.id, v.in_doubt);
-        Arc::new(VolumeState::new(v.id, v.name.clone(), ByteSize(v.size_bytes), v.acknowledged, controller))
+        Arc::new(VolumeState::new(v, controller))
     };
     state.volumes.iter().map(make).collect()
 }
@@ -666,9 +673,11 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError
     loop {
         let progress = reactor.progress.wait();
         reactor.shared.check_fault()?;
-        let publish = Publish::Move(volume.controller.locate(rescue.lba), rescue.seq);
+        let entry = volume.controller.locate(rescue.lba);
+        let publish = Publish::Move(entry, rescue.seq);
+        let from = reactor.shared.segments.medium(rescue.from);
         let appended = {
-            let mut writer = reactor.writer(Lane::Clients).borrow_mut();
+            let mut writer = reactor.writer(streams::lane_of_moved(reactor, &volume, from)).borrow_mut();
             writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
         };
         match appended {

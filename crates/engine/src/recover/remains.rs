@@ -188,7 +188,7 @@ impl Restorer {
             columns: place.rotation,
             opened: place.opened,
             lane: match place.stream {
-                Stream::Clients => Lane::Clients,
+                Stream::Clients => Lane::Clients(shared.medium(place.group)),
                 Stream::Relocation => Lane::Cleaning,
                 Stream::Meta => Lane::Meta,
             },

@@ -10,7 +10,7 @@
 
 use cygnus_format::{ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, Superblock};
 use cygnus_runtime::DeviceInfo;
-use cygnus_types::{ByteSize, GroupId, MemberIx, counted};
+use cygnus_types::{ByteSize, GroupId, Medium, MemberIx, counted};
 
 use crate::array::Array;
 use crate::care::member_state;
@@ -21,6 +21,7 @@ use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::create::{check_sizes, describe_members, refuse_zoned, segments_on};
+use crate::recover::media::{check_mix, media};
 use crate::recover::slots::write_superblock;
 use crate::resize::turn::{Turn, recompute_usable};
 use crate::work::Work;
@@ -49,7 +50,7 @@ pub struct AddedGroup {
 
 impl Array {
     /// Adds the devices as whole R-groups, in this order: all of them, or none. All reactors must have the devices under
-    /// their numbers. The first new group is the next to take the clients' writes.
+    /// their numbers. The first new group is the next to take the clients' writes. What the groups store on, the devices say.
     ///
     /// With `force` the devices may hold something, which is lost.
     ///
@@ -57,7 +58,20 @@ impl Array {
     /// See [`GroupError`]. The array is as it was then, except when it is faulted: the next opening finds either all the
     /// groups or none.
     pub fn add_groups<'a>(&'a self, devices: &'a [DeviceInfo], force: bool) -> Work<'a, Result<Added, GroupError>> {
-        let (array, devices) = (self.clone(), devices.to_vec());
+        self.add_groups_on(devices, &[], force)
+    }
+
+    /// The same with what the groups store on: of all of them, or of each.
+    ///
+    /// # Errors
+    /// As [`Array::add_groups`].
+    pub fn add_groups_on<'a>(
+        &'a self,
+        devices: &'a [DeviceInfo],
+        media: &'a [Medium],
+        force: bool,
+    ) -> Work<'a, Result<Added, GroupError>> {
+        let (array, devices, media) = (self.clone(), devices.to_vec(), media.to_vec());
         self.carry_out(async move {
             let reactor = &array.reactor;
             reactor.shared.check_fault()?;
@@ -68,7 +82,7 @@ impl Array {
             if !force {
                 array.refuse_used_by_others(&devices).await?;
             }
-            let (planned, groups) = array.plan(&devices, width)?;
+            let (planned, groups) = array.plan(&devices, width, &media)?;
             let added = groups.iter().map(|&group| {
                 let desc = &planned.groups[group.index()];
                 AddedGroup { group, segments: desc.segments(), unused: ByteSize(desc.unused_bytes()) }
@@ -97,15 +111,22 @@ impl Array {
 
     /// The state with groups of these devices, joining, and their numbers. Numbers and addresses that it gives them stay
     /// theirs: nobody but who has the turn gives out any.
-    fn plan(&self, devices: &[DeviceInfo], width: usize) -> Result<(ArrayState, Vec<GroupId>), GroupError> {
+    fn plan(
+        &self,
+        devices: &[DeviceInfo],
+        width: usize,
+        said: &[Medium],
+    ) -> Result<(ArrayState, Vec<GroupId>), GroupError> {
         let reactor = &self.reactor;
         let mut state = reactor.home().state.borrow().clone();
         let mut groups = Vec::new();
-        for devices in devices.chunks(width) {
+        let media = media(&reactor.rt, devices, width, said)?;
+        for (devices, medium) in devices.chunks(width).zip(media) {
             let (segments, members) = (segments_on(devices, &state.geometry), describe_members(&reactor.rt, devices));
-            let admitted = state.admit(segments, members, GroupState::Joining);
+            let admitted = state.admit(segments, medium, members, GroupState::Joining);
             groups.push(admitted.map_err(GroupError::NoAddresses)?);
         }
+        check_mix(&state, &reactor.shared.policies)?;
         match state.validate() {
             Ok(()) => Ok((state, groups)),
             Err(InvalidState::Layout(error)) => Err(GroupError::NoAddresses(error)),
@@ -191,7 +212,7 @@ impl Array {
         for (&group, devices) in groups.iter().zip(devices.chunks(usize::from(planned.geometry.width()))) {
             let mut desc = planned.groups[group.index()].clone();
             member_state::change_group(&mut desc, GroupState::InService);
-            shared.add_group(group, &desc.extents, devices);
+            shared.add_group(group, &desc, devices);
             for column in 0..planned.geometry.width() {
                 home.forget_member(shared.layout.member(group, column));
             }

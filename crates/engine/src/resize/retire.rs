@@ -115,7 +115,7 @@ impl Retirement {
     }
 
     /// Bytes of current data in a group.
-    fn left_in(&self, group: GroupId) -> u64 {
+    pub(crate) fn left_in(&self, group: GroupId) -> u64 {
         let table = &self.reactor.shared.segments;
         let closed = table.of_group(group).filter(|&seg| table.state(seg) != SegState::Open);
         closed.map(|seg| u64::from(table.live(seg)) * BLOCK as u64).sum()

@@ -1,11 +1,38 @@
-//! Blocks that volumes hold, and how many they may: what the pool has promised to all controllers together.
+//! Blocks that volumes hold, and how many they may: what the pool has promised to all controllers together, in all and on each
+//! medium.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use cygnus_types::Medium;
+
+/// Blocks that may be held on each medium; `None`: no group that takes part is on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usable(pub [Option<u64>; Medium::ALL.len()]);
+
+impl Usable {
+    /// In all.
+    pub(crate) fn total(self) -> u64 {
+        self.0.into_iter().flatten().sum()
+    }
+
+    /// On one medium.
+    pub(crate) fn on(self, medium: Medium) -> u64 {
+        self.0[medium.index()].unwrap_or(0)
+    }
+}
 
 /// See the module's text.
 pub(crate) struct Held {
     /// Blocks that volumes may hold in all.
     usable: AtomicU64,
+    /// The same on each medium.
+    usable_on: [AtomicU64; Medium::ALL.len()],
+    /// The media that some group is on which takes part, a bit each.
+    media: AtomicU8,
+    /// Whether a group was on disks at any time since the array was opened: only then it is looked where blocks lie.
+    any_disk: AtomicBool,
+    /// Blocks on disks. All others count as on flash, those of which the data is lost too.
+    on_disk: AtomicU64,
     /// Those that they hold, those counted of which the data is lost.
     blocks: AtomicU64,
     /// Whether a checkpoint is writing the maps.
@@ -15,13 +42,19 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(crate) fn new(usable: u64) -> Self {
-        Self {
-            usable: AtomicU64::new(usable),
+    pub(crate) fn new(usable: Usable) -> Self {
+        let held = Self {
+            usable: AtomicU64::new(0),
+            usable_on: Default::default(),
+            media: AtomicU8::new(0),
+            any_disk: AtomicBool::new(false),
+            on_disk: AtomicU64::new(0),
             blocks: AtomicU64::new(0),
             map_is_written: AtomicBool::new(false),
             unmapped_meanwhile: AtomicU64::new(0),
-        }
+        };
+        held.set_usable(usable);
+        held
     }
 
     /// Blocks that hold data over all volumes, those counted of which it is lost.
@@ -36,8 +69,89 @@ impl Held {
         self.usable.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_usable(&self, blocks: u64) {
-        self.usable.store(blocks, Ordering::Relaxed);
+    pub(crate) fn set_usable(&self, usable: Usable) {
+        let mut media = 0;
+        for (medium, on) in Medium::ALL.into_iter().zip(usable.0) {
+            media |= u8::from(on.is_some()) << medium.index();
+            self.usable_on[medium.index()].store(on.unwrap_or(0), Ordering::Relaxed);
+        }
+        self.media.store(media, Ordering::Relaxed);
+        self.usable.store(usable.total(), Ordering::Relaxed);
+    }
+
+    /// Whether some group that takes part is on a medium.
+    #[inline]
+    pub(crate) fn has_medium(&self, medium: Medium) -> bool {
+        self.media.load(Ordering::Relaxed) >> medium.index() & 1 == 1
+    }
+
+    /// The medium that all groups are on which take part; `None`: they are on several.
+    #[inline]
+    pub(crate) fn only_medium(&self) -> Option<Medium> {
+        match self.media.load(Ordering::Relaxed) {
+            0b01 => Some(Medium::Flash),
+            0b10 => Some(Medium::Disk),
+            _ => None,
+        }
+    }
+
+    /// The media that groups are on which take part.
+    pub(crate) fn media(&self) -> impl Iterator<Item = Medium> {
+        Medium::ALL.into_iter().filter(|&medium| self.has_medium(medium))
+    }
+
+    /// Blocks that may be held on a medium.
+    #[inline]
+    pub(crate) fn usable_on(&self, medium: Medium) -> u64 {
+        self.usable_on[medium.index()].load(Ordering::Relaxed)
+    }
+
+    /// Blocks that are held on a medium.
+    #[inline]
+    pub(crate) fn on(&self, medium: Medium) -> u64 {
+        let on_disk = self.on_disk.load(Ordering::Relaxed);
+        match medium {
+            Medium::Disk => on_disk,
+            Medium::Flash => self.blocks().saturating_sub(on_disk),
+        }
+    }
+
+    /// Whether so many blocks more can be held on a medium.
+    #[inline]
+    pub(crate) fn has_room_on(&self, medium: Medium, blocks: u64) -> bool {
+        self.on(medium) + blocks <= self.usable_on(medium)
+    }
+
+    /// What is held on a medium, in 256ths of what may be.
+    pub(crate) fn fill(&self, medium: Medium) -> u64 {
+        self.on(medium) * 256 / self.usable_on(medium).max(1)
+    }
+
+    /// Whether it has to be told where blocks come to lie.
+    #[inline]
+    pub(crate) fn is_told_of_media(&self) -> bool {
+        self.any_disk.load(Ordering::Relaxed)
+    }
+
+    /// A group is on disks, and nothing of it has been given out yet.
+    pub(crate) fn has_disks(&self) {
+        self.any_disk.store(true, Ordering::Relaxed);
+    }
+
+    /// So many blocks more lie on a medium.
+    #[inline]
+    pub(crate) fn come_to(&self, medium: Medium, blocks: u64) {
+        if medium == Medium::Disk {
+            self.on_disk.fetch_add(blocks, Ordering::Relaxed);
+        }
+    }
+
+    /// A block lies there no longer.
+    #[inline]
+    pub(crate) fn one_leaves(&self, medium: Medium) {
+        if medium == Medium::Disk {
+            self.on_disk.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether so many blocks more can be held at once.
@@ -90,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_unmapped_while_the_maps_are_written_makes_room_afterwards() {
-        let held = Held::new(3);
+        let held = Held::new(Usable([Some(3), None]));
         held.add(3);
         assert!(!held.has_room(1) && !held.has_room_after_checkpoint());
         held.begin_writing_maps();
@@ -98,5 +212,21 @@ mod tests {
         assert!(!held.has_room(1) && held.has_room_after_checkpoint());
         held.end_writing_maps();
         assert!(held.has_room(1) && !held.has_room(2));
+    }
+
+    #[test]
+    fn each_medium_has_its_own_room() {
+        let held = Held::new(Usable([Some(4), Some(10)]));
+        held.add(5);
+        held.come_to(Medium::Disk, 3);
+        held.come_to(Medium::Flash, 2);
+        assert_eq!(Medium::ALL.map(|medium| held.on(medium)), [2, 3]);
+        assert!(held.has_room_on(Medium::Flash, 2) && !held.has_room_on(Medium::Flash, 3));
+        held.one_leaves(Medium::Disk);
+        assert_eq!(Medium::ALL.map(|medium| (held.on(medium), held.fill(medium))), [(3, 192), (2, 51)]);
+        assert_eq!((held.usable(), held.only_medium()), (14, None));
+        held.set_usable(Usable([None, Some(10)]));
+        assert_eq!((held.usable(), held.only_medium()), (10, Some(Medium::Disk)));
+        assert!(!held.has_room_on(Medium::Flash, 1) && !held.has_medium(Medium::Flash));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages};
 use cygnus_policy::{GroupView, Policies, destination, left_for_writers};
-use cygnus_types::{GroupId, Nanos, ReactorId};
+use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 
 use crate::autonomics::steering::Steering;
 use crate::clean::turn::CleaningTurn;
@@ -46,8 +46,12 @@ pub(crate) struct Space {
     /// The turn of the group that was cleaned last.
     pub turn: CleaningTurn,
     pub next_segment_seq: u64,
+    /// In an array on two media, the group that takes the writes on the medium that `front_end` is not on.
+    front_end_beside: Option<usize>,
     /// Writers that wait for a segment.
     pub starving: u32,
+    /// Of these, clients', by the medium that it is to be on.
+    starving_on: [u32; Medium::ALL.len()],
     /// Damaged segments keep all that could give writers room: only discards get any.
     pub clogged: bool,
     /// Writers wait, and nothing can be cleaned before a checkpoint is taken.
@@ -110,7 +114,9 @@ impl Space {
             by_segments: false,
             turn: CleaningTurn::default(),
             next_segment_seq,
+            front_end_beside: None,
             starving: 0,
+            starving_on: [0; Medium::ALL.len()],
             clogged: false,
             only_checkpoint: false,
         };
@@ -130,6 +136,25 @@ impl Space {
     /// Whether writers wait for what cleaning gives, or were told that it gives nothing.
     pub(crate) fn is_starving(&self) -> bool {
         self.starving > 0 || self.clogged
+    }
+
+    /// A writer waits for a segment.
+    pub(crate) fn starves(&mut self, lane: Lane) {
+        self.starving += 1;
+        lane.medium().into_iter().for_each(|medium| self.starving_on[medium.index()] += 1);
+    }
+
+    /// It waits no longer.
+    pub(crate) fn ends_starving(&mut self, lane: Lane) {
+        self.starving -= 1;
+        lane.medium().into_iter().for_each(|medium| self.starving_on[medium.index()] -= 1);
+    }
+
+    /// The medium on which clients' writers wait for a segment, if there are others on which none do.
+    pub(crate) fn starving_medium(&self, shared: &Shared) -> Option<Medium> {
+        let mut waited_for = Medium::ALL.into_iter().filter(|medium| self.starving_on[medium.index()] > 0);
+        let only = waited_for.next().filter(|_| waited_for.next().is_none());
+        only.filter(|_| shared.held.only_medium().is_none())
     }
 
     fn free_in_all(&self) -> u32 {
@@ -157,8 +182,12 @@ impl Space {
     /// Whether writers who have waited long would get a segment. What is free may be kept from them: a clean group may be the
     /// last one, which others are emptied into.
     pub(crate) fn has_room_for_writers(&self, shared: &Shared) -> bool {
-        let (rule, urgent) = (shared.policies.front_end, self.is_urgent(shared));
-        rule.choose(&self.views(shared), self.front_end, self.fresh, urgent).is_some()
+        let (rule, urgent, views) = (shared.policies.front_end, self.is_urgent(shared), self.views(shared));
+        let has_room = |views: &[GroupView]| rule.choose(views, self.front_end, self.fresh, urgent).is_some();
+        match shared.held.only_medium() {
+            Some(_) => has_room(&views),
+            None => shared.held.media().all(|medium| has_room(&on_medium(shared, &views, medium))),
+        }
     }
 
     /// Whether those who have waited long get what is left. Who waits for a group that is emptied as a whole gets what that gives.
@@ -174,7 +203,7 @@ impl Space {
     /// What a group is doing.
     pub(crate) fn role(&self, group: usize) -> GroupRole {
         match () {
-            () if self.front_end == group => GroupRole::FrontEnd,
+            () if self.front_end == group || self.front_end_beside == Some(group) => GroupRole::FrontEnd,
             () if self.is_cleaned(group) => GroupRole::Cleaning,
             () => GroupRole::BackEnd,
         }
@@ -332,18 +361,23 @@ impl Space {
 
     /// The group with most free segments, if it has more than `reserve`.
     fn emptiest(&self, shared: &Shared, reserve: u32) -> Option<usize> {
-        self.roomiest(shared, None, reserve)
+        self.roomiest(shared, |_| true, reserve)
     }
 
-    /// The same among all groups but one. Where groups are filled one by one, those begun come first, and one that is being
+    /// The same among the groups on one medium.
+    fn emptiest_on(&self, shared: &Shared, medium: Medium, reserve: u32) -> Option<usize> {
+        self.roomiest(shared, |group| shared.medium(group_id(group)) == medium, reserve)
+    }
+
+    /// The same among some groups. Where groups are filled one by one, those begun come first, and one that is being
     /// emptied last.
-    fn roomiest(&self, shared: &Shared, not: Option<usize>, reserve: u32) -> Option<usize> {
+    fn roomiest(&self, shared: &Shared, among: impl Fn(usize) -> bool, reserve: u32) -> Option<usize> {
         let rank = |g: usize| match (shared.policies.front_end.fills_one_by_one(), &self.evacuation) {
             (true, Some(evacuation)) if evacuation.group == g => 0,
             (true, _) if self.is_clean(shared, g) => 1,
             _ => 2,
         };
-        let others = (0..self.free.len()).filter(|&g| Some(g) != not && self.free_in(g) > reserve);
+        let others = (0..self.free.len()).filter(|&g| among(g) && self.free_in(g) > reserve);
         others.max_by_key(|&g| (rank(g), self.free_in(g)))
     }
 
@@ -352,18 +386,34 @@ impl Space {
         let reserve = shared.policies.relocation_reserve;
         let rule = shared.policies.front_end;
         let busy = (rule.is_exclusive() && !rule.fills_one_by_one()).then_some(self.front_end);
-        self.roomiest(shared, busy, reserve).or_else(|| self.emptiest(shared, reserve))
+        self.roomiest(shared, |group| Some(group) != busy, reserve).or_else(|| self.emptiest(shared, reserve))
     }
 
-    /// The group that clients' next segment comes from.
-    fn front_end_for(&self, shared: &Shared, urgent: bool, now: Nanos) -> Option<usize> {
-        let (rule, views, urgent) = (shared.policies.front_end, self.views(shared), urgent && self.is_urgent(shared));
+    /// The group that clients' next segment on a medium comes from.
+    fn front_end_for(&self, shared: &Shared, medium: Medium, urgent: bool, now: Nanos) -> Option<usize> {
+        let (rule, views) = (shared.policies.front_end, on_medium(shared, &self.views(shared), medium));
+        let urgent = urgent && self.is_urgent(shared);
         let usual = rule.choose(&views, self.front_end, self.fresh, urgent);
         let Some(marks) = &shared.marks else { return usual };
         let burdened = Steering::of(shared).burdened(views.len(), now);
         let chosen = rule.choose_unburdened(&views, &burdened, self.front_end, self.fresh, urgent);
         count(&marks.counts.steered, u64::from(chosen != usual));
         chosen
+    }
+
+    /// A group takes clients' writes from now on.
+    fn takes_over(&mut self, shared: &Shared, chosen: usize) {
+        self.by_segments = false;
+        self.fresh.take_if(|fresh| *fresh == chosen);
+        let medium = |group: usize| shared.medium(group_id(group));
+        let before = match medium(self.front_end) == medium(chosen) {
+            true => Some(std::mem::replace(&mut self.front_end, chosen)),
+            false => self.front_end_beside.replace(chosen),
+        };
+        if before.is_some_and(|before| before != chosen) {
+            count(&shared.totals.rotations, 1);
+            shared.step("rotation", true);
+        }
     }
 
     /// A segment for a lane, if the rules allow one now.
@@ -376,34 +426,28 @@ impl Space {
     ) -> Option<Grant> {
         let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
-            Lane::Clients if self.recovering => self
-                .emptiest(shared, shared.policies.relocation_reserve)
+            Lane::Clients(on) if self.recovering => self
+                .emptiest_on(shared, on, shared.policies.relocation_reserve)
                 // What several recoveries that were cut short left behind can take even that.
-                .or_else(|| self.emptiest(shared, 0).filter(|&group| !self.is_cleaned(group)))?,
+                .or_else(|| self.emptiest_on(shared, on, 0).filter(|&group| !self.is_cleaned(group)))?,
             // Only discards are let in. They give room when a checkpoint has covered them.
-            Lane::Clients if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
-            Lane::Clients if self.clogged => self.emptiest(shared, 0)?,
-            Lane::Clients => {
-                let chosen = self.front_end_for(shared, urgent, now)?;
-                self.by_segments = false;
-                self.fresh.take_if(|fresh| *fresh == chosen);
-                if chosen != self.front_end {
-                    count(&shared.totals.rotations, 1);
-                    shared.step("rotation", true);
-                    self.front_end = chosen;
-                }
+            Lane::Clients(_) if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
+            Lane::Clients(on) if self.clogged => self.emptiest_on(shared, on, 0)?,
+            Lane::Clients(on) => {
+                let chosen = self.front_end_for(shared, on, urgent, now)?;
+                self.takes_over(shared, chosen);
                 chosen
             }
             // What is hot goes where the rest goes if it gets nothing: it leaves clients a segment, and whoever waits goes first.
-            Lane::Hot if self.recovering || self.is_starving() => return None,
-            Lane::Hot => {
-                let views = self.views(shared);
+            Lane::Hot(_) if self.recovering || self.is_starving() => return None,
+            Lane::Hot(on) => {
+                let views = on_medium(shared, &self.views(shared), on);
                 let roomy = (0..views.len()).filter(|&group| views[group].left() > 1);
                 let is_free = |group| !Steering::of(shared).is_burdened(group_id(group), now);
                 roomy.max_by_key(|&group| (is_free(group), views[group].left()))?
             }
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
-            // cleaned again, and then another one lends it the first, unless some are just being given back.
+            // cleaned again, and then another one on its medium lends it the first, unless some are just being given back.
             Lane::Cleaning if self.evacuation.is_some() => {
                 let to = destination(&self.views(shared), self.front_end);
                 if to.is_none() {
@@ -415,7 +459,7 @@ impl Space {
             Lane::Cleaning => match self.cleaning? {
                 group if !self.free[group].is_empty() => group,
                 _ if self.releases > 0 => return None,
-                _ => self.emptiest(shared, 0)?,
+                group => self.emptiest_on(shared, shared.medium(group_id(group)), 0)?,
             },
             // Nothing depends on it: it lives on what its own group has.
             Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
@@ -433,6 +477,15 @@ impl Space {
         let (group, segment) = shared.segments.locate(seg);
         Some(Grant { seg, group, segment, segment_seq, shape: shared.segments.shape(seg) })
     }
+}
+
+/// Of these groups only those on one medium.
+pub(crate) fn on_medium(shared: &Shared, views: &[GroupView], medium: Medium) -> Vec<GroupView> {
+    let view = |(group, &view): (usize, &GroupView)| match shared.medium(group_id(group)) == medium {
+        true => view,
+        false => GroupView::ABSENT,
+    };
+    views.iter().enumerate().map(view).collect()
 }
 
 pub(crate) fn group_id(group: usize) -> GroupId {
@@ -458,7 +511,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::space::usable::usable_of;
+    use crate::space::usable::{data_blocks, usable_of};
 
     fn geometries() -> impl Strategy<Value = Geometry> {
         (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {
@@ -490,7 +543,8 @@ mod tests {
             let extents: Vec<_> =
                 ends.zip(&segments).map(|(end, &frames)| [cygnus_format::Extent { first: end - frames, frames }]).collect();
             let layout = Layout::new(geometry, extents).unwrap();
-            let usable = usable_of(&layout, &protections, &segments, over_provisioning, &policies, reactors);
+            let mapped = data_blocks(&protections, &segments, over_provisioning, &policies);
+            let usable = usable_of(&layout, &protections, &segments, mapped, over_provisioning, &policies, reactors);
             if usable == 0 {
                 return Ok(());
             }

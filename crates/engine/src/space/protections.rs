@@ -57,7 +57,7 @@ impl Protections {
     /// What a segment that this lane fills is protected by.
     pub(crate) fn of_lane(&self, lane: Lane) -> Protection {
         match lane {
-            Lane::Clients | Lane::Hot => self.clients.protection(),
+            Lane::Clients(_) | Lane::Hot(_) => self.clients.protection(),
             Lane::Cleaning | Lane::Beside | Lane::Meta => self.all.protection(),
         }
     }

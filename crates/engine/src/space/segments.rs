@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use cygnus_format::{Geometry, MAX_SEGMENTS, Protection};
-use cygnus_types::{GroupId, Pba, ReactorId, SegmentId};
+use cygnus_types::{GroupId, Medium, Pba, ReactorId, SegmentId};
 
 use crate::space::changed::Changed;
 use crate::space::grown::Grown;
@@ -31,6 +31,8 @@ struct Segment {
     rescues: AtomicU32,
     /// What it is protected by, as [`Protection::to_byte`] has it; 0: as the array as a whole.
     protection: AtomicU8,
+    /// What the group stores on that it belongs to: a [`Medium`].
+    medium: AtomicU8,
 }
 
 /// Segments in a page of the table: 32 KiB.
@@ -63,12 +65,13 @@ impl SegmentTable {
         }
     }
 
-    /// Makes frames ready that no group has and a group is to have: free segments, which are withheld for now.
-    pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>) {
+    /// Makes frames ready that no group has and a group on this medium is to have: free segments, which are withheld for now.
+    pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>, on: Medium) {
         for frame in frames {
             self.make_room(frame as usize + 1);
-            let Segment { live, residence, newest, discards, rescues, protection } = self.at(SegIx(frame));
+            let Segment { live, residence, newest, discards, rescues, protection, medium } = self.at(SegIx(frame));
             protection.store(0, Ordering::Release);
+            medium.store(on as u8, Ordering::Release);
             newest.store(0, Ordering::Relaxed);
             live.store(0, Ordering::Relaxed);
             discards.store(0, Ordering::Relaxed);
@@ -121,6 +124,20 @@ impl SegmentTable {
     #[inline]
     pub(crate) fn of(&self, pba: Pba) -> SegIx {
         SegIx((pba.0 / self.span) as u32)
+    }
+
+    /// What a segment's group stores on.
+    #[inline]
+    pub(crate) fn medium(&self, seg: SegIx) -> Medium {
+        match self.at(seg).medium.load(Ordering::Acquire) {
+            0 => Medium::Flash,
+            _ => Medium::Disk,
+        }
+    }
+
+    /// Says what a group stores on; while an array is opened.
+    pub(crate) fn set_medium(&self, group: GroupId, medium: Medium) {
+        self.of_group(group).for_each(|seg| self.at(seg).medium.store(medium as u8, Ordering::Release));
     }
 
     pub(crate) fn state(&self, seg: SegIx) -> SegState {

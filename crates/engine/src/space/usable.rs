@@ -2,10 +2,11 @@
 
 use cygnus_format::{ArrayState, GroupState, Layout};
 use cygnus_policy::{FrontEnd, ParityPlacement, Policies, Preset, Streams, Victim};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Medium};
 
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
+use crate::space::held::Usable;
 use crate::space::manager::checkpoint_segments;
 use crate::space::protections::Protections;
 
@@ -44,7 +45,8 @@ fn chosen_rule(state: &ArrayState) -> Result<Option<Victim>, ArrayError> {
 /// # Errors
 /// When they are to be kept apart where that is not possible.
 fn streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayError> {
-    if !state.policies.iter().any(|p| p.name == HEAT_STREAMS && p.value != 0) {
+    let is_asked = state.policies.iter().any(|p| p.name == HEAT_STREAMS && p.value != 0);
+    if policies.streams == Streams::Together && !is_asked {
         return Ok(Streams::Together);
     }
     let invalid =
@@ -61,35 +63,61 @@ fn streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayErro
 /// # Errors
 /// When they name a preset or a shape that this engine does not know.
 pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
-    usable_blocks(state, &policies_of(state)?, 1).map(ByteSize::of_blocks)
+    usable_blocks(state, &policies_of(state)?, 1).map(|usable| ByteSize::of_blocks(usable.total()))
 }
 
 /// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
-/// at any time for the array to go on, whichever is less.
-pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<u64, ArrayError> {
+/// at any time for the array to go on, whichever is less. Each medium has to have these by itself, all checkpoints among them: what
+/// is to be on it must not depend on what becomes free elsewhere.
+pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<Usable, ArrayError> {
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let in_service = state.groups.iter().filter(|group| group.state == GroupState::InService);
-    let groups: Vec<u32> = in_service.map(|group| group.segments()).collect();
-    Ok(usable_of(&layout, &Protections::of(state)?, &groups, state.over_provisioning_permille, policies, reactors))
+    let protections = Protections::of(state)?;
+    let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
+    let all: Vec<u32> = in_service().map(|group| group.segments()).collect();
+    let permille = state.over_provisioning_permille;
+    let of_all = data_blocks(&protections, &all, permille, policies);
+    let on = |medium| {
+        let groups: Vec<u32> = in_service().filter(|g| g.medium == medium).map(|g| g.segments()).collect();
+        let usable = || usable_of(&layout, &protections, &groups, of_all, permille, policies, reactors);
+        (!groups.is_empty()).then(usable)
+    };
+    Ok(Usable(Medium::ALL.map(on)))
 }
 
-/// The same, of groups of so many segments.
+/// Segments of these groups that data may fill.
+fn data_segments(groups: &[u32], policies: &Policies) -> u64 {
+    let all: u64 = groups.iter().map(|&segments| u64::from(segments)).sum();
+    // A clean group stays in reserve where groups are emptied as a whole.
+    let largest = groups.iter().max().filter(|_| policies.cleaning.is_by_group());
+    all - u64::from(*largest.unwrap_or(&0))
+}
+
+/// Blocks in these, but for what over-provisioning keeps.
+pub(crate) fn data_blocks(
+    protections: &Protections,
+    groups: &[u32],
+    over_provisioning_permille: u16,
+    policies: &Policies,
+) -> u64 {
+    let blocks = data_segments(groups, policies) * u64::from(protections.capacity());
+    blocks * (1000 - u64::from(over_provisioning_permille)) / 1000
+}
+
+/// What volumes may hold in groups of so many segments, where checkpoints are of `mapped` blocks at most.
 pub(crate) fn usable_of(
     layout: &Layout,
     protections: &Protections,
     groups: &[u32],
+    mapped: u64,
     over_provisioning_permille: u16,
     policies: &Policies,
     reactors: usize,
 ) -> u64 {
     let capacity = u64::from(protections.capacity());
-    let all: u64 = groups.iter().map(|&segments| u64::from(segments)).sum();
-    // A clean group stays in reserve where groups are emptied as a whole.
-    let largest = groups.iter().max().filter(|_| policies.cleaning.is_by_group());
-    let segments = all - u64::from(*largest.unwrap_or(&0));
-    let by_rule = segments * capacity * (1000 - u64::from(over_provisioning_permille)) / 1000;
+    let segments = data_segments(groups, policies);
+    let by_rule = data_blocks(protections, groups, over_provisioning_permille, policies);
     let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
-        false => checkpoint_segments(layout, protections, by_rule),
+        false => checkpoint_segments(layout, protections, mapped),
         true => 0,
     };
     let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();

@@ -34,7 +34,11 @@ impl Reactor {
         if !ready || blocks > BLOCKS_PER_TURN as u64 || shared.clogged() > 0 {
             return None;
         }
-        let mut writer = self.writer(streams::lane_of(self, volume, lba)).borrow_mut();
+        let lane = streams::lane_of(self, volume, lba);
+        if !streams::is_room_for(self, volume, lane, blocks) {
+            return None;
+        }
+        let mut writer = self.writer(lane).borrow_mut();
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
                 Appended::Done => {}
@@ -43,7 +47,7 @@ impl Reactor {
             }
         }
         drop(writer);
-        streams::note(self, volume, lba, blocks);
+        streams::note(self, volume, lba, blocks, lane);
         Some(())
     }
 
@@ -54,7 +58,7 @@ impl Reactor {
         lba: Lba,
         data: &[u8],
     ) -> Result<(), VolumeError> {
-        self.wait_to_be_let_in(data.len() / BLOCK).await;
+        self.wait_to_be_let_in(volume, data.len() / BLOCK).await;
         for (index, block) in data.chunks_exact(BLOCK).enumerate() {
             if index > 0 && index % BLOCKS_PER_TURN == 0 {
                 self.rt.yield_now().await;
@@ -84,6 +88,9 @@ impl Reactor {
             if !fits && !self.shared.controllers.waits_for_checkpoint() {
                 return Err(self.no_space());
             }
+            if !streams::is_room(self, volume, lba) {
+                return Err(streams::no_space(self, volume));
+            }
             let segments = self.shared.clogged();
             if segments > 0 {
                 return Err(VolumeError::Clogged { segments });
@@ -92,7 +99,7 @@ impl Reactor {
                 let lane = streams::lane_of(self, volume, lba);
                 let appended = self.writer(lane).borrow_mut().append(self, volume, lba, block, publish());
                 if appended != Appended::NoRoom {
-                    streams::note(self, volume, lba, 1);
+                    streams::note(self, volume, lba, 1, lane);
                     return Ok(appended);
                 }
             }
@@ -116,7 +123,7 @@ impl Reactor {
         within: usize,
         data: &[u8],
     ) -> Result<(), VolumeError> {
-        self.wait_to_be_let_in(1).await;
+        self.wait_to_be_let_in(volume, 1).await;
         let block = self.rt.alloc(BLOCK);
         let view = block.full();
         loop {
@@ -164,8 +171,10 @@ impl Reactor {
                 return Err(self.no_space());
             }
             if !self.hold.get() {
-                let mut writer = self.writer(Lane::Clients).borrow_mut();
-                if writer.has_discard_room(self) {
+                let has_room = |lane: &Lane| self.writer(*lane).borrow_mut().has_discard_room(self);
+                let lane = streams::lanes_of_discards(self, volume).find(has_room);
+                if let Some(lane) = lane {
+                    let mut writer = self.writer(lane).borrow_mut();
                     self.shared.controllers.discard(&volume.controller, from, n, |seq| {
                         writer.discard(Discard::new(volume.id, from, n as u32, seq));
                     });
@@ -184,11 +193,11 @@ impl Reactor {
         Ok(())
     }
 
-    /// Waits until so many blocks may be written.
-    pub(crate) async fn wait_to_be_let_in(&self, blocks: usize) {
+    /// Waits until so many blocks of a volume may be written.
+    pub(crate) async fn wait_to_be_let_in(&self, volume: &VolumeState, blocks: usize) {
         let admission = &self.shared.admission;
         if !admission.is_open() {
-            let wait = admission.wait_for(blocks as u64, self.rt.now());
+            let wait = admission.wait_for(blocks as u64, volume.constraint.medium(), self.rt.now());
             if wait > Nanos::ZERO {
                 self.rt.sleep(wait).await;
             }

@@ -99,7 +99,7 @@ impl Replicator {
             }
             Step::Close => self.close(),
         }
-        self.reactor.until_landed(&[Lane::Clients]).await;
+        self.reactor.until_landed(&Lane::OF_CLIENTS).await;
         self.see_to_room();
     }
 
@@ -131,11 +131,11 @@ impl Replicator {
     }
 
     fn close(&self) {
-        self.reactor.writer(Lane::Clients).borrow_mut().close_stripe(&self.reactor);
+        self.reactor.writer(self.reactor.shared.clients_lane()).borrow_mut().close_stripe(&self.reactor);
     }
 
     fn step(&self) -> Step {
-        let mut writer = self.reactor.writer(Lane::Clients).borrow_mut();
+        let mut writer = self.reactor.writer(self.reactor.shared.clients_lane()).borrow_mut();
         let Some(stripe) = writer.open_stripe_mut() else { return Step::Nothing };
         let done = stripe.backed_up();
         let standing = standing_of(&self.reactor, stripe.place.group);
@@ -327,7 +327,7 @@ impl Replicator {
             return false;
         }
         self.reactor.transient.borrow_mut().is_whole(number);
-        let mut writer = self.reactor.writer(Lane::Clients).borrow_mut();
+        let mut writer = self.reactor.writer(self.reactor.shared.clients_lane()).borrow_mut();
         // It may have been closed meanwhile, being full: then all of it was written.
         let same = |open: &&mut Stripe| (open.place.start_row, open.place.segment_seq) == stripe;
         if let Some(open) = writer.open_stripe_mut().filter(same) {

@@ -18,7 +18,7 @@ impl Room for Reactor {
     async fn destage(self: &Rc<Self>) {
         if self.shared.is_two_phase() {
             // A stripe that fills slowly gets its parity now, and its copies' room is free again.
-            self.writer(Lane::Clients).borrow_mut().close_stripe(self);
+            self.writer(self.shared.clients_lane()).borrow_mut().close_stripe(self);
         }
         // Whoever needs to know whether it worked flushes.
         let _ = self.flush().await;

@@ -1,33 +1,152 @@
-//! Which stream a client's write goes to.
+//! Which stream a block goes to: by the media on which its volume may be, and by its heat (SALSA section 3.1).
+//!
+//! Each medium has lanes of its own, so what a volume wants of media is kept by the choice of the lane, and whatever room a lane
+//! waits for is on its medium. In an array on one medium there is nothing to choose.
 
 use std::rc::Rc;
 
-use cygnus_types::Lba;
+use cygnus_types::{ByteSize, Constraint, Lba, Medium};
 
-use crate::counters::read;
+use crate::counters::{count, read};
+use crate::error::VolumeError;
+use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 
+/// By how much fuller, in 256ths, a medium has to be than the other before volumes that may be on both leave it: what is written one
+/// after the other should lie together.
+const FULLER: u64 = 4;
+
 /// Where a client's write goes: the stream for the heat of its first block's range. While that has no segment it goes to the
 /// other one, which only costs cleaning.
 pub(crate) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Lane {
-    let Some(heat) = &reactor.shared.heat else { return Lane::Clients };
+    let medium = medium_of(reactor, volume, lba);
+    let Some(heat) = &reactor.shared.heat else { return Lane::Clients(medium) };
     let [its, other] = match heat.is_hot(volume.id, lba) {
-        true => [Lane::Hot, Lane::Clients],
-        false => [Lane::Clients, Lane::Hot],
+        true => [Lane::Hot(medium), Lane::Clients(medium)],
+        false => [Lane::Clients(medium), Lane::Hot(medium)],
     };
-    let has_segment = |lane: Lane| reactor.writer(lane).borrow_mut().has_segment(reactor);
-    if has_segment(its) {
+    if has_segment(reactor, its) {
         return its;
     }
     reactor.writer(its).borrow_mut().ask(reactor);
     // Nobody has to give the hot ones any: who waits, waits as a client.
-    if has_segment(other) { other } else { Lane::Clients }
+    if has_segment(reactor, other) { other } else { Lane::Clients(medium) }
 }
 
-/// Notes what a client has written.
-pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64) {
+fn has_segment(reactor: &Rc<Reactor>, lane: Lane) -> bool {
+    reactor.writer(lane).borrow_mut().has_segment(reactor)
+}
+
+/// Whether a block of a volume may come to a medium: its place there is counted already, or there is room for one more.
+fn takes(reactor: &Reactor, volume: &VolumeState, lba: Lba, medium: Medium) -> bool {
+    reactor.shared.held.has_room_on(medium, 1) || lies_on(reactor, volume, lba) == Some(medium)
+}
+
+/// The medium on which a block lies now.
+fn lies_on(reactor: &Reactor, volume: &VolumeState, lba: Lba) -> Option<Medium> {
+    let (entry, segments) = (volume.controller.locate(lba), &reactor.shared.segments);
+    entry.is_mapped().then(|| segments.medium(segments.of(entry.pba())))
+}
+
+/// Whether media matter to a volume at all.
+#[inline]
+fn is_choosy(reactor: &Reactor, volume: &VolumeState) -> bool {
+    reactor.shared.held.only_medium().is_none() || matches!(volume.constraint, Constraint::Only(_))
+}
+
+/// Whether a block can be written on some medium on which its volume may be, as far as the array can hold it at all.
+#[inline]
+pub(crate) fn is_room(reactor: &Reactor, volume: &VolumeState, lba: Lba) -> bool {
+    let may = |&medium: &Medium| volume.constraint.allows(medium) && takes(reactor, volume, lba, medium);
+    !is_choosy(reactor, volume) || Medium::ALL.iter().any(may)
+}
+
+/// What a client is told who writes a block for which there is none.
+pub(crate) fn no_space(reactor: &Reactor, volume: &VolumeState) -> VolumeError {
+    let held = &reactor.shared.held;
+    match volume.constraint.medium() {
+        None => VolumeError::NoSpace { usable: ByteSize::of_blocks(held.usable()) },
+        Some(medium) => {
+            let usable = ByteSize::of_blocks(held.usable_on(medium));
+            VolumeError::NoSpaceOn { medium, volume: volume.name.clone(), usable }
+        }
+    }
+}
+
+/// Whether so many blocks have room where a lane writes, whichever they are.
+#[inline]
+pub(crate) fn is_room_for(reactor: &Reactor, volume: &VolumeState, lane: Lane, blocks: u64) -> bool {
+    let has_room = |medium| reactor.shared.held.has_room_on(medium, blocks);
+    !is_choosy(reactor, volume) || lane.medium().is_some_and(has_room)
+}
+
+/// The medium to which a client's write goes.
+#[inline]
+fn medium_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
+    match (volume.constraint, reactor.shared.held.only_medium()) {
+        (Constraint::Only(_), None) if planted::is(Bug::ConstraintIgnored) => either(reactor, volume, lba),
+        (Constraint::Only(medium), _) => medium,
+        (_, Some(only)) => only,
+        (Constraint::Prefers(medium), None) if takes(reactor, volume, lba, medium) => medium,
+        (Constraint::Prefers(medium), None) => medium.other(),
+        (Constraint::None, None) => either(reactor, volume, lba),
+    }
+}
+
+/// One of both media for a volume that may be on any: they are to become equally full, and nobody waits for a segment on the one
+/// while the other has some.
+fn either(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
+    let (held, last) = (&reactor.shared.held, reactor.last_medium.get());
+    let is_fuller = held.fill(last) > held.fill(last.other()) + FULLER;
+    let first = if is_fuller { last.other() } else { last };
+    let may = |medium| takes(reactor, volume, lba, medium);
+    let is_ready = |medium| {
+        let lane = Lane::Clients(medium);
+        let is_ready = has_segment(reactor, lane);
+        if !is_ready {
+            reactor.writer(lane).borrow_mut().ask(reactor);
+        }
+        is_ready
+    };
+    let order = [first, first.other()];
+    let chosen = order.into_iter().find(|&medium| may(medium) && is_ready(medium));
+    let chosen = chosen.or_else(|| order.into_iter().find(|&medium| may(medium))).unwrap_or(first);
+    reactor.last_medium.set(chosen);
+    chosen
+}
+
+/// Where a block goes that is written anew beside what clients write, since it is to leave its place on a medium: it stays on that if
+/// its volume wants no other, and unless more is there than should be.
+pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, from: Medium) -> Lane {
+    let held = &reactor.shared.held;
+    let wanted = match volume.constraint {
+        Constraint::Only(medium) => return Lane::Clients(medium),
+        Constraint::Prefers(medium) => medium,
+        Constraint::None => from,
+    };
+    let fits = |medium: &Medium| match *medium == from {
+        true => held.has_medium(from) && held.on(from) <= held.usable_on(from),
+        false => held.has_room_on(*medium, 1),
+    };
+    let at_last = if held.has_medium(from) { from } else { from.other() };
+    Lane::Clients([wanted, wanted.other()].into_iter().find(fits).unwrap_or(at_last))
+}
+
+/// The lanes that may take a record of a discard, the best first: records are of no medium.
+pub(crate) fn lanes_of_discards(reactor: &Reactor, volume: &VolumeState) -> impl Iterator<Item = Lane> {
+    let held = &reactor.shared.held;
+    let first = held.only_medium().or(volume.constraint.medium()).unwrap_or(reactor.last_medium.get());
+    [first, first.other()].into_iter().filter(|&medium| held.has_medium(medium)).map(Lane::Clients)
+}
+
+/// Notes what a client has written to a lane.
+pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64, lane: Lane) {
+    if let Constraint::Prefers(medium) = volume.constraint {
+        let fell_back = if lane.medium() == Some(medium) { 0 } else { blocks };
+        count(&reactor.shared.totals.fell_back, fell_back);
+    }
     let Some(heat) = &reactor.shared.heat else { return };
     heat.goes_on(read(&reactor.shared.totals.client_written), reactor.shared.held.blocks());
     heat.note(volume.id, lba, blocks);

@@ -160,6 +160,8 @@ impl Writer {
                 self.ask(reactor);
                 return false;
             };
+            let medium = reactor.shared.medium(grant.group);
+            assert!(self.lane.medium().is_none_or(|on| on == medium), "a lane's segments are on its medium");
             reactor.shared.begin_segment(grant.group, grant.segment);
             self.segment = Some(Rc::new(OpenSegment::new(grant)));
             self.next_row = 0;
@@ -250,13 +252,23 @@ impl Writer {
         let (reactor, lane) = (reactor.clone(), self.lane);
         reactor.clone().rt.spawn(async move {
             let grant = reactor.grant(lane).await;
-            {
+            let unfit = {
                 let mut writer = reactor.writer(lane).borrow_mut();
                 writer.asking = false;
-                writer.spare = grant;
+                let unfit = grant.filter(|grant| !writer.may_go_to(&reactor, grant.group));
+                writer.spare = grant.filter(|_| unfit.is_none());
+                unfit
+            };
+            if let Some(grant) = unfit {
+                reactor.home().space.borrow_mut().put_free(&reactor.shared, grant.seg);
             }
             reactor.progress.notify();
         });
+    }
+
+    /// Whether a segment of a group serves what relocation has come to aim at since it asked: another one on its medium does.
+    fn may_go_to(&self, reactor: &Reactor, group: GroupId) -> bool {
+        self.aim.is_none_or(|aim| reactor.shared.medium(aim) == reactor.shared.medium(group))
     }
 
     /// Appends a block and publishes it in the map; all of it at once, so nobody sees half of it.
@@ -337,7 +349,7 @@ impl Writer {
         stripe.is_converted(reactor.rows_to_convert(&stripe));
         stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
         shared.segments.note_stripe(stripe.place.seg, seq);
-        if self.lane == Lane::Clients {
+        if matches!(self.lane, Lane::Clients(_)) {
             reactor.transient.borrow_mut().stripe_closed(seq);
         }
         self.next_row = stripe.end_row();
@@ -366,7 +378,7 @@ impl Writer {
         let width = u64::from(columns.width());
         let used = u64::from(stripe.used());
         match self.lane {
-            Lane::Clients | Lane::Hot => {
+            Lane::Clients(_) | Lane::Hot(_) => {
                 let rehomed = u64::from(stripe.rehomed());
                 count(&totals.rehomed, rehomed);
                 count(&totals.client_written, used - rehomed);

@@ -14,6 +14,7 @@ mod heat;
 mod hung;
 mod kept;
 mod life;
+mod media;
 mod mixed;
 mod newer;
 mod reactors;

@@ -6,7 +6,7 @@ use cygnus_format::{
     ArrayState, DATA_START, Extent, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
     SUPERBLOCK_OFFSETS, copies_for,
 };
-use cygnus_types::MemberIx;
+use cygnus_types::{Medium, MemberIx};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -32,6 +32,7 @@ fn state(name: &str, array: u64) -> ArrayState {
             .map(|g| GroupDesc {
                 extents: vec![Extent { first: 8 * g as u32, frames: 8 }],
                 state: GroupState::InService,
+                medium: Medium::Flash,
                 members: (3 * g..3 * g + 3).map(member).collect(),
             })
             .collect(),

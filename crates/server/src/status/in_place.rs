@@ -69,6 +69,7 @@ fn groups(array: &Status) -> Vec<GroupStatus> {
         segments: array.regions,
         capacity_bytes: u64::from(array.regions) * array.region.0 * u64::from(array.data),
         missing_devices: lost(members),
+        medium: None,
         activity: None,
     };
     (0..).zip(array.members.chunks(width(array))).map(group).collect()
@@ -126,6 +127,7 @@ fn written(array: &Status) -> WriteCounters {
     WriteCounters {
         client_bytes: array.counters.written * BLOCK as u64,
         cleaned_bytes: 0,
+        fell_back_bytes: 0,
         device_bytes: array.counters.device_written * BLOCK as u64,
     }
 }

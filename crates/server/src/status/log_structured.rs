@@ -1,11 +1,12 @@
 //! Log-structured arrays that are served.
 
 use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended};
+use cygnus_control::media::MediumName;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, KeptStatus, Lag, LinkStatus, ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters,
-    SpareStatus, VolumeStatus, WriteCounters,
+    GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, ParityInside, Patience, RecoveryStatus, RecoveryStep,
+    RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
@@ -40,6 +41,7 @@ pub fn status(
         }),
         capacity_bytes: Some(engine.usable.0),
         live_bytes: Some(engine.mapped.0),
+        media: media(engine),
         writes: Some(writes(&engine.traffic)),
         clean: report.was_clean,
         repairs: Some(RepairCounters {
@@ -70,6 +72,17 @@ pub fn status(
         ..bare
     };
     serving.whole(status)
+}
+
+/// What lies on each medium, where there are several.
+fn media(engine: &cygnus_engine::ArrayStatus) -> Vec<MediumStatus> {
+    let told = engine.media.iter().filter(|_| engine.media.len() > 1);
+    let one = |of: &cygnus_engine::MediumStatus| MediumStatus {
+        medium: MediumName(of.medium),
+        capacity_bytes: of.usable.0,
+        live_bytes: of.mapped.0,
+    };
+    told.map(one).collect()
 }
 
 fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
@@ -109,6 +122,7 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: &dyn Fn(&str) -
         used_bytes: Some(volume.mapped.0),
         connections: connections(&volume.name),
         lost_blocks: volume.lost,
+        media: volume.constraint.into(),
         in_doubt: volume.unknown.is_some(),
         unreadable_bytes: volume.unknown.map(|size| size.0),
         ..VolumeStatus::bare(&volume.name, volume.id, volume.size, volume.acknowledged)
@@ -178,6 +192,7 @@ fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> Gro
         segments: empty + group.open + full,
         capacity_bytes: group.capacity_blocks * BLOCK as u64,
         missing_devices,
+        medium: Some(MediumName(group.medium)),
         activity: Some(GroupActivity {
             role: match group.role {
                 _ if group.state == GroupState::Retiring => GroupRole::Retiring,
@@ -244,5 +259,6 @@ fn writes(traffic: &Traffic) -> WriteCounters {
         client_bytes: bytes(client_written),
         cleaned_bytes: bytes(relocated),
         device_bytes: bytes(client_written + relocated + overhead),
+        fell_back_bytes: bytes(traffic.fell_back),
     }
 }

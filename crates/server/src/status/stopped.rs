@@ -1,6 +1,7 @@
 //! What superblocks tell of an array that nobody serves.
 
 use super::{by_name, lifetime, remembered, scrubs};
+use cygnus_control::media::MediumName;
 use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
 use cygnus_engine::{policies_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
@@ -76,6 +77,7 @@ fn groups(state: &cygnus_format::ArrayState, devices: &[DeviceStatus]) -> Vec<Gr
             segments: group.segments(),
             capacity_bytes: u64::from(group.segments()) * segment_data,
             missing_devices: gone(index),
+            medium: state.in_place.is_none().then_some(MediumName(group.medium)),
             activity: None,
         })
         .collect()
@@ -104,6 +106,7 @@ pub fn volumes(assembly: &Assembly) -> Vec<VolumeStatus> {
     };
     let one = |volume: &VolumeDesc| VolumeStatus {
         in_doubt: volume.in_doubt,
+        media: volume.constraint.into(),
         ..VolumeStatus::bare(&volume.name, volume.id, ByteSize(volume.size_bytes), level(volume))
     };
     by_name(assembly.newest.state.volumes.iter().map(one).collect())

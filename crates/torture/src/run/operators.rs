@@ -31,6 +31,7 @@ impl Run<'_> {
                 shared: self.shared.clone(),
                 devices: session.devices.clone(),
                 width: self.story.shape.width(),
+                media: (0..self.story.shape.sets()).filter_map(|set| self.story.shape.medium(set)).collect(),
                 places: self.story.shape.places(),
                 force,
                 harmed: self.ruined

@@ -57,7 +57,7 @@ impl Run<'_> {
     /// Checks the stopped array from end to end: without harm nothing may be found; with harm within redundancy
     /// nothing that redundancy does not mend.
     pub(super) fn check_at_rest(&mut self) -> Result<(), String> {
-        const NEVER: [&str; 6] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted"];
+        const NEVER: [&str; 7] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted", "misplaced"];
         let disks = self.members.left_without(&[]);
         let cluster = self.cluster(&disks);
         let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&disks));
@@ -65,7 +65,7 @@ impl Run<'_> {
         let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
         self.tally.checks += 1;
         let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
-            (true, _) => kind != "count" && kind != "unaccounted",
+            (true, _) => !matches!(kind, "count" | "unaccounted" | "misplaced"),
             (false, true) => !NEVER.contains(&kind),
             (false, false) => false,
         };

@@ -1,6 +1,6 @@
 //! Volumes that come, go and change their size, also while the power goes.
 
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, Constraint};
 
 use super::state::{Change, Run, Session, Trouble, Volume};
 use crate::journal;
@@ -28,7 +28,7 @@ impl Run<'_> {
         self.tally.administered += 1;
         let work = match &change {
             Change::Create(volume) => {
-                session.array.create_volume(&volume.name, volume.size, self.story.acknowledged(&volume.name))
+                session.array.create_volume(&volume.name, volume.size, self.story.volume_options(&volume.name))
             }
             Change::Delete(volume) => session.array.delete_volume(&volume.name),
             Change::Resize(volume, size) => {
@@ -38,10 +38,23 @@ impl Run<'_> {
         };
         self.unsettled = Some(change.clone());
         let result = self.wait(session, work)?;
+        if let (Change::Create(volume), Err(why)) = (&change, &result)
+            && self.has_no_medium(session, volume)
+        {
+            journal::tell(format!("{change}: {why}"));
+            self.unsettled = None;
+            return Ok(());
+        }
         result.map_err(|why| Trouble::Failure(format!("{change}: {why}")))?;
         self.unsettled = None;
         self.take_note_of(&change);
         self.shared.inspect().map_err(Trouble::Failure)
+    }
+
+    /// Whether no group is on the only medium on which a volume may be.
+    fn has_no_medium(&self, session: &Session, volume: &Volume) -> bool {
+        let Constraint::Only(medium) = self.story.constraint(&volume.name) else { return false };
+        session.array.home().status().media.iter().all(|of| of.medium != medium)
     }
 
     /// The change has happened.

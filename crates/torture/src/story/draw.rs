@@ -194,6 +194,7 @@ impl Shape {
             clients_parity: None,
             cleaning: None,
             heat: false,
+            media: Vec::new(),
             over_provision_permille: pick(rng, &[50, 200, 400]),
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
@@ -273,6 +274,7 @@ impl Story {
             Tier::Force => self.cycles.iter().any(|cycle| cycle.force.is_some()),
             Tier::Beyond => self.cycles.iter().any(|cycle| cycle.beyond.is_some()),
             Tier::Copies => self.shape.geometry.transient_blocks > 0,
+            Tier::Media => !self.shape.media.is_empty(),
             _ => true,
         }
     }
@@ -286,6 +288,7 @@ impl Story {
         shape.back_up(seed, tier);
         shape.be_cleaned_by_rule(seed);
         shape.keep_hot_writes_apart(seed);
+        shape.mix(seed, tier);
         let usable = crate::array::usable_blocks(&shape);
         let parity = shape.geometry.parity;
         let temper = Temper {
@@ -332,6 +335,7 @@ impl Story {
         // Apart from the rest too.
         story.is_killed_at_times(seed);
         super::ack::draw(&mut story, seed);
+        super::media::draw(&mut story, seed);
         super::contention::draw(&mut story, seed, tier);
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story
@@ -392,6 +396,7 @@ impl Draw {
             shape: self.shape,
             volumes,
             levels: Vec::new(),
+            constraints: Vec::new(),
             cycles,
             salvage: Vec::new(),
         }

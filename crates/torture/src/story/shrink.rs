@@ -109,6 +109,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.simplify_shape();
         self.thin(|story| &mut story.volumes);
         self.thin(|story| &mut story.levels);
+        self.thin(|story| &mut story.constraints);
         for n in 0..self.best.story.volumes.len() {
             while self.attempt(|story| story.volumes[n].1 = (story.volumes[n].1 / 2).max(1)) {}
         }
@@ -146,6 +147,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.clients_parity = None);
         self.attempt(|story| story.shape.cleaning = None);
         self.attempt(|story| story.shape.heat = false);
+        self.attempt(|story| (story.shape.media, story.constraints) = (Vec::new(), Vec::new()));
         self.attempt(|story| story.shape.converts = story.shape.converts.min(1));
         self.attempt(|story| story.shape.converts = 0);
         self.attempt(|story| (story.shape.geometry.transient_blocks, story.shape.converts) = (0, 0));

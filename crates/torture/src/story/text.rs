@@ -6,6 +6,7 @@
 //! array swan groups 2 raid 2+1 chunk 2 stripe 8 segment 20 segments 18 parity rotated spare 200 reactors 1
 //! volume v0 blocks 1200
 //! level v0 written
+//! keep v0 only flash
 //! cycle
 //!   rest d3 lost
 //!   open cut 512
@@ -23,7 +24,8 @@
 //! ```
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
-//! with `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
+//! with `media flash,disk` where R-groups store on these, set by set of their devices, with
+//! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
 //! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
@@ -31,7 +33,7 @@ use std::str::{FromStr, SplitWhitespace};
 
 use cygnus_format::Geometry;
 use cygnus_policy::ParityPlacement;
-use cygnus_types::Nanos;
+use cygnus_types::{Constraint, Medium, Nanos, ParseMediumError};
 
 use super::{
     Absent, Admin, Beyond, Cycle, Decay, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request, RequestKind,
@@ -85,6 +87,9 @@ impl Display for Story {
         for (name, level) in &self.levels {
             writeln!(f, "level {name} {level}")?;
         }
+        for (name, constraint) in &self.constraints {
+            writeln!(f, "keep {name} {constraint}")?;
+        }
         self.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
         if self.salvage.is_empty() {
             return Ok(());
@@ -116,6 +121,10 @@ impl Display for Shape {
             write!(f, " cleaning {rule}")?;
         }
         f.write_str(if self.heat { " heat" } else { "" })?;
+        if !self.media.is_empty() {
+            let media: Vec<&str> = self.media.iter().map(|medium| medium.word()).collect();
+            write!(f, " media {}", media.join(","))?;
+        }
         if transient_blocks > 0 {
             write!(f, " transient {transient_blocks}")?;
         }
@@ -301,8 +310,15 @@ impl FromStr for Story {
         let world = world.trim().parse().map_err(|_| StoryError { line, why: "not a number".into() })?;
         let (line, shape) = head("array")?;
         let shape = parse_shape(Words(shape.split_whitespace())).map_err(|why| StoryError { line, why })?;
-        let mut story =
-            Story { world, shape, volumes: Vec::new(), levels: Vec::new(), cycles: Vec::new(), salvage: Vec::new() };
+        let mut story = Story {
+            world,
+            shape,
+            volumes: Vec::new(),
+            levels: Vec::new(),
+            constraints: Vec::new(),
+            cycles: Vec::new(),
+            salvage: Vec::new(),
+        };
         for (line, text) in lines {
             story.add_line(text).map_err(|why| StoryError { line, why })?;
         }
@@ -337,6 +353,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
     let cleaning = (words.peek() == Some("cleaning")).then(|| words.named("cleaning")).transpose()?;
     let heat = words.peek() == Some("heat") && words.0.next().is_some();
+    let media = if words.peek() == Some("media") { parse_media(&mut words)? } else { Vec::new() };
     if words.peek() == Some("transient") {
         geometry.transient_blocks = words.named("transient")?;
         geometry.validate().map_err(|error| error.to_string())?;
@@ -367,6 +384,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         clients_parity,
         cleaning,
         heat,
+        media,
         over_provision_permille,
         segments,
         reactors,
@@ -378,6 +396,11 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         autonomics,
         links,
     })
+}
+
+fn parse_media(words: &mut Words<'_>) -> Result<Vec<Medium>, String> {
+    let media: String = words.named("media")?;
+    media.split(',').map(|word| word.parse().map_err(|error: ParseMediumError| error.to_string())).collect()
 }
 
 impl Story {
@@ -393,6 +416,16 @@ impl Story {
             "level" => {
                 let level = (words.value()?, words.value()?);
                 self.levels.push(level);
+                return words.end();
+            }
+            "keep" => {
+                let name = words.value()?;
+                let constraint = match words.next()? {
+                    "only" => Constraint::Only(words.value()?),
+                    "prefers" => Constraint::Prefers(words.value()?),
+                    other => return Err(format!("{other:?} is nothing that a volume wants")),
+                };
+                self.constraints.push((name, constraint));
                 return words.end();
             }
             "cycle" => {

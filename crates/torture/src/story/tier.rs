@@ -36,6 +36,8 @@ pub enum Tier {
     Beyond,
     /// Data that moves out of the way of contention.
     Contention,
+    /// Everything, each thing now and then, on arrays with groups on flash and on disks.
+    Media,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
@@ -57,6 +59,7 @@ impl Tier {
     pub(super) fn has(self, of: Self, by_chance: bool) -> bool {
         match self {
             Self::All => by_chance,
+            Self::Media => of == Self::Media || by_chance,
             Self::Copies => matches!(of, Self::Copies | Self::Outages),
             _ => self == of,
         }

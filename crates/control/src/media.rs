@@ -1,0 +1,76 @@
+//! Media, and what volumes want of them, in JSON.
+
+use cygnus_types::{Constraint, Medium};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A medium: its word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MediumName(pub Medium);
+
+impl Serialize for MediumName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for MediumName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+/// On which media the blocks of a volume may be: `"any"`, `{"only":"flash"}` or `{"prefers":"flash"}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Media {
+    /// Any.
+    #[default]
+    Any,
+    /// This one only.
+    Only(MediumName),
+    /// This one while there is room.
+    Prefers(MediumName),
+}
+
+impl Media {
+    /// Whether nothing is asked for.
+    pub fn is_any(&self) -> bool {
+        *self == Self::Any
+    }
+}
+
+impl From<Constraint> for Media {
+    fn from(constraint: Constraint) -> Self {
+        match constraint {
+            Constraint::None => Self::Any,
+            Constraint::Only(medium) => Self::Only(MediumName(medium)),
+            Constraint::Prefers(medium) => Self::Prefers(MediumName(medium)),
+        }
+    }
+}
+
+impl From<Media> for Constraint {
+    fn from(media: Media) -> Self {
+        match media {
+            Media::Any => Self::None,
+            Media::Only(MediumName(medium)) => Self::Only(medium),
+            Media::Prefers(MediumName(medium)) => Self::Prefers(medium),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constraints_come_back_from_json() {
+        for constraint in (0..=u8::MAX).filter_map(Constraint::from_byte) {
+            let text = serde_json::to_string(&Media::from(constraint)).unwrap();
+            assert_eq!(Constraint::from(serde_json::from_str::<Media>(&text).unwrap()), constraint, "{text}");
+        }
+        let only = Media::from(Constraint::Only(Medium::Disk));
+        assert_eq!(serde_json::to_string(&only).unwrap(), r#"{"only":"disk"}"#);
+        assert!(serde_json::from_str::<Media>(r#"{"only":"tape"}"#).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! Arrays on two media, and volumes that may be on one of them only, or prefer it. Drawn apart from the rest, so that the other seeds
+//! stay what they were.
+
+use cygnus_engine::VolumeOptions;
+use cygnus_policy::Preset;
+use cygnus_runtime::Rng;
+use cygnus_types::{Constraint, Medium};
+
+use super::{Shape, Story, Tier};
+
+/// Tells the draw of media from those of other things.
+const MEDIA: u64 = 0x6d65_6469;
+/// One array in so many of those that can is on two media.
+const MIXED_ONE_IN: u64 = 4;
+
+impl Shape {
+    /// What the groups at first store on; none: as their members say.
+    pub(crate) fn media(&self) -> Vec<Medium> {
+        (0..usize::from(self.groups)).filter_map(|set| self.medium(set)).collect()
+    }
+
+    /// What a set of devices stores on when it is a group.
+    pub(crate) fn medium(&self, set: usize) -> Option<Medium> {
+        (!self.media.is_empty()).then(|| self.media[set % self.media.len()])
+    }
+
+    /// Groups are on flash and on disks, now and then, where no copies are made and none is emptied as a whole.
+    pub(super) fn mix(&mut self, seed: u64, tier: Tier) {
+        let mut rng = Rng::new(seed ^ MEDIA);
+        let can = self.geometry.transient_blocks == 0 && self.preset != Preset::Serial;
+        if !can || !tier.has(Tier::Media, rng.chance(1, MIXED_ONE_IN)) {
+            return;
+        }
+        let groups = [2, 2, 2, 3, 4][rng.below(5) as usize];
+        let first = rng.below(2) as usize;
+        let medium = |n: usize| Medium::ALL[if n < 2 { (n + first) % 2 } else { rng.below(2) as usize }];
+        let mixed = Self {
+            preset: Preset::Salsa,
+            heat: false,
+            groups,
+            media: (0..usize::from(groups)).map(medium).collect(),
+            // Each medium has to have room for what a single group would.
+            segments: 18 + 14 * u32::from(self.reactors) + self.segments % 14,
+            ..self.clone()
+        };
+        if crate::array::usable_blocks(&mixed) > 0 {
+            *self = mixed;
+        }
+    }
+}
+
+impl Story {
+    /// On which media the blocks of the volume of this name may be.
+    pub(crate) fn constraint(&self, volume: &str) -> Constraint {
+        self.constraints.iter().find(|(name, _)| name == volume).map_or(Constraint::None, |(_, of)| *of)
+    }
+
+    /// What the volume of this name is made with.
+    pub(crate) fn volume_options(&self, volume: &str) -> VolumeOptions {
+        VolumeOptions { acknowledged: self.acknowledged(volume), constraint: self.constraint(volume) }
+    }
+}
+
+/// Most volumes of an array on two media want one of them.
+pub(super) fn draw(story: &mut Story, seed: u64) {
+    if story.shape.media.is_empty() {
+        return;
+    }
+    let mut rng = Rng::new(seed ^ MEDIA ^ 1);
+    for n in 0..3 {
+        let medium = Medium::ALL[rng.below(2) as usize];
+        let constraint = match rng.below(4) {
+            0 => continue,
+            1 => Constraint::Prefers(medium),
+            _ => Constraint::Only(medium),
+        };
+        story.constraints.push((format!("v{n}"), constraint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_arrays_are_on_two_media_and_those_about_media_are() {
+        let mixed = |tier| (0..60).filter(|&seed| !Story::about(tier, seed).shape.media.is_empty()).count();
+        let by_chance = mixed(Tier::All);
+        assert!((4..30).contains(&by_chance), "{by_chance} of 60");
+        assert_eq!(mixed(Tier::Media), 60);
+    }
+}
