@@ -4,7 +4,7 @@
 
 CARGO ?= cargo
 # Requests of the torture share; ten million are for `cygnus torture --campaign` by hand.
-REQUESTS ?= 600000
+REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1, 2 and 3 lost members.
 ROUNDS ?= 4
 
