@@ -201,7 +201,10 @@ fn a_stripe_that_nobody_fills_does_not_keep_the_log_behind_a_contended_link() {
         let array = Array::open(&rt, &devices, &how).await.unwrap();
         let volume = array.volume("v").unwrap();
         let versions = Rc::new(RefCell::new(vec![0; BLOCKS as usize]));
-        put(&rt, &volume, 0, 0).await;
+        // What is asked for most, and a stripe that is not full.
+        for at in 0..BLOCKS / 8 {
+            put(&rt, &volume, at, 0).await;
+        }
         let front_end = array.status().groups.iter().position(|group| group.role == GroupRole::FrontEnd).unwrap();
         let behind = &disks[front_end * 3..][..3];
         behind.iter().for_each(|&disk| world.slow_down(disk, 20));
