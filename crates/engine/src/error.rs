@@ -1,8 +1,8 @@
 //! What can go wrong, one enum per kind of request. Bad devices and bad callers end up here; bugs panic.
 
-use cygnus_format::{LayoutError, PackedError, Protection, UnknownProtection};
+use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
-use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, Pba, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, VolumeId};
 
 use crate::autonomics::links::LinkError;
 
@@ -551,27 +551,4 @@ pub enum ArrayError {
     /// The array can no longer record changes.
     #[error("the array is faulted: {0}")]
     Faulted(String),
-}
-
-/// A checkpoint cannot be taken in. The older one may be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CheckpointError {
-    /// Neither copy of a page can be read or restored.
-    #[error("page {page} of {volume} cannot be read")]
-    Unread { volume: VolumeId, page: u64 },
-    #[error("checkpoint {generation} has {of} pages and {found} were found")]
-    Incomplete { generation: u64, of: u64, found: u64 },
-    /// Where a header should be is one of a later format; which, in words.
-    #[error("{0}")]
-    Newer(String),
-    #[error("in its table of segments: {0}")]
-    Table(#[from] UnknownProtection),
-    #[error("it says of a segment that it is {0:?}, which none of this array can be")]
-    Protection(Protection),
-    #[error(transparent)]
-    Packed(#[from] PackedError),
-    #[error("{lba} of {volume} is beyond any volume")]
-    Beyond { volume: VolumeId, lba: Lba },
-    #[error("it has block {} of volume {volume:?} at {pba}, where no R-group is", lba.0)]
-    Nowhere { volume: String, lba: Lba, pba: Pba },
 }

@@ -16,5 +16,5 @@ mod tests;
 pub(crate) use common::Controllers;
 pub use controller::MAX_VOLUME_BLOCKS;
 pub(crate) use controller::{Controller, Publish, Published, region_of};
-pub(crate) use pages::{PageReader, PageWriter};
+pub(crate) use pages::{PageError, PageReader, PageWriter};
 pub use rule::MapRule;

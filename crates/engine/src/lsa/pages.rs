@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedPage};
-use cygnus_types::{BLOCK, Lba, VolumeId};
+use cygnus_format::{
+    Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedError, PackedPage,
+};
+use cygnus_types::{BLOCK, Lba, Pba, VolumeId};
 
-use crate::error::CheckpointError;
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
 use crate::lsa::l2p::PAGE_ENTRIES;
 use crate::lsa::tally::Tally;
@@ -93,6 +94,17 @@ fn take_packed(packed: &mut PackedPage) -> Option<Page> {
     Some(Page { kind: Kind::Packed, volume, first, bytes })
 }
 
+/// A page of a checkpoint is none of this array's maps.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PageError {
+    #[error(transparent)]
+    Packed(#[from] PackedError),
+    #[error("{lba} of {volume} is beyond any volume")]
+    Beyond { volume: VolumeId, lba: Lba },
+    #[error("it has block {} of volume {volume:?} at {pba}, where no R-group is", lba.0)]
+    Nowhere { volume: String, lba: Lba, pba: Pba },
+}
+
 /// Takes pages of a checkpoint into maps that nobody uses yet, and counts what their entries point to on the way: of what comes
 /// into the maps, and of nothing else, so nobody need walk these to know.
 #[derive(Default)]
@@ -111,7 +123,7 @@ impl PageReader {
 
     /// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
     /// needs its addresses. What is of volumes deleted since is left out.
-    pub(crate) fn take_in(&mut self, layout: &Layout, summary: &Entry, block: &[u8]) -> Result<(), CheckpointError> {
+    pub(crate) fn take_in(&mut self, layout: &Layout, summary: &Entry, block: &[u8]) -> Result<(), PageError> {
         if summary.kind() == Kind::Meta {
             let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
             let first = summary.lba().0.saturating_mul(PAGE_ENTRIES);
@@ -138,15 +150,15 @@ impl PageReader {
         layout: &Layout,
         id: VolumeId,
         entries: impl Iterator<Item = (Lba, MapEntry)>,
-    ) -> Result<Option<&VolumeState>, CheckpointError> {
+    ) -> Result<Option<&VolumeState>, PageError> {
         let Ok(at) = self.volumes.binary_search_by_key(&id, |volume| volume.id) else { return Ok(None) };
         let (volume, mut held) = (&self.volumes[at], 0);
         for (lba, entry) in entries {
             if lba.0 >= MAX_VOLUME_BLOCKS {
-                return Err(CheckpointError::Beyond { volume: id, lba });
+                return Err(PageError::Beyond { volume: id, lba });
             }
             if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
-                return Err(CheckpointError::Nowhere { volume: volume.name.clone(), lba, pba: entry.pba() });
+                return Err(PageError::Nowhere { volume: volume.name.clone(), lba, pba: entry.pba() });
             }
             held += u64::from(entry.is_held());
         }

@@ -6,9 +6,14 @@ use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Pl
 use cygnus_parity::checksum::crc32c;
 use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Pba, SegmentId, VolumeId};
 
+<<<<<<< HEAD
 use super::{Controllers, MapRule, PageReader, PageWriter, Publish};
 use crate::error::CheckpointError;
 use crate::space::held::{Held, Usable};
+=======
+use super::{Controllers, MapRule, PageError, PageReader, PageWriter, Publish};
+use crate::space::held::Held;
+>>>>>>> main
 use crate::space::newest::NewestLayout;
 use crate::space::segments::{SegIx, SegmentTable};
 use crate::volume_state::VolumeState;
@@ -171,7 +176,7 @@ fn a_page_is_refused_if_a_block_of_it_cannot_be_where_it_says() {
     let why = beyond.unwrap_err().to_string();
     assert!(why.contains("block 1031 of volume \"v\"") && why.contains("where no R-group is"), "{why}");
     let nowhere = take_in(7, 1 << 40, here);
-    assert!(matches!(nowhere, Err(CheckpointError::Beyond { .. })));
+    assert!(matches!(nowhere, Err(PageError::Beyond { .. })));
 }
 
 #[test]

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::{CheckpointRoot, Entry, Kind, MapEntry, Place, Protection, ProtectionPage, RootSegment, RootUse};
+use cygnus_format::{
+    CheckpointRoot, Entry, Kind, MapEntry, Place, Protection, ProtectionPage, RootSegment, RootUse, UnknownProtection,
+};
 use cygnus_parity as parity;
 use cygnus_types::{BLOCK, Nanos, VolumeId};
 
-use crate::error::CheckpointError;
-use crate::lsa::PageReader;
+use crate::lsa::{PageError, PageReader};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::{FoundStripe, Scanner};
@@ -57,7 +58,7 @@ impl Pages {
             return Ok(());
         }
         if summary.kind() != Kind::Protections {
-            return self.reader.take_in(layout, summary, block);
+            return Ok(self.reader.take_in(layout, summary, block)?);
         }
         let said = ProtectionPage::decode(block, summary.lba().0)?;
         for (frame, protection) in said.into_iter().filter(|&(frame, _)| layout.segment_of(frame).is_some()) {
@@ -68,6 +69,25 @@ impl Pages {
         }
         Ok(())
     }
+}
+
+/// A checkpoint cannot be taken in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CheckpointError {
+    /// Neither copy of a page can be read or restored.
+    #[error("page {page} of {volume} cannot be read")]
+    Unread { volume: VolumeId, page: u64 },
+    #[error("checkpoint {generation} has {of} pages and {found} were found")]
+    Incomplete { generation: u64, of: u64, found: u64 },
+    /// Where a header should be is one of a later format; which, in words.
+    #[error("{0}")]
+    Newer(String),
+    #[error("in its table of segments: {0}")]
+    Table(#[from] UnknownProtection),
+    #[error("it says of a segment that it is {0:?}, which none of this array can be")]
+    Protection(Protection),
+    #[error(transparent)]
+    Page(#[from] PageError),
 }
 
 /// Loads checkpoints: see the module's text.
