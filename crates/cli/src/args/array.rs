@@ -245,10 +245,8 @@ pub struct CreateArgs {
     /// Share of the space held back for cleaning; more costs capacity and saves writes [default: 20%]
     #[arg(long, value_name = "PERCENT")]
     pub over_provision: Option<Percent>,
-    /// What the R-groups store on: flash or disk, for all of them, or for each in their order as in flash,disk,disk [default: as
-    /// their members say]
-    ///
-    /// Members that say neither count as flash. Only preset salsa takes R-groups on several media.
+    /// What the R-groups store on: flash or disk, for all of them, or for each in their order as in flash,disk,disk; only preset
+    /// salsa takes several [default: as their members say, those that say neither being flash]
     #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
     pub media: Vec<Medium>,
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
@@ -256,11 +254,11 @@ pub struct CreateArgs {
     pub parity: Option<Parity>,
     /// Which segments are cleaned first: greedy (fewest valid blocks), circular (the oldest), cost-benefit, generalised:ALPHA
     /// (invalid share + ALPHA x age / age of the oldest) or d-choices:D (the emptiest of D drawn at random) [default: greedy;
-    /// of swan and serial circular]
+    /// of swan and serial circular, of salsa generalised:0.3]
     #[arg(long, value_name = "RULE")]
     pub cleaning: Option<Cleaning>,
     /// Keep what is written often apart from the rest, by ranges of 128 KiB: less is moved by cleaning if some are overwritten
-    /// much more often than others, and flushes end one more stripe
+    /// much more often than others, and flushes end one more stripe. Preset salsa does so by itself
     #[arg(long)]
     pub heat_streams: bool,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
