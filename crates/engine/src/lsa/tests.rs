@@ -6,14 +6,8 @@ use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Pl
 use cygnus_parity::checksum::crc32c;
 use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Pba, SegmentId, VolumeId};
 
-<<<<<<< HEAD
-use super::{Controllers, MapRule, PageReader, PageWriter, Publish};
-use crate::error::CheckpointError;
-use crate::space::held::{Held, Usable};
-=======
 use super::{Controllers, MapRule, PageError, PageReader, PageWriter, Publish};
-use crate::space::held::Held;
->>>>>>> main
+use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
 use crate::space::segments::{SegIx, SegmentTable};
 use crate::volume_state::VolumeState;
