@@ -193,7 +193,7 @@ fn data_moves_where_clients_only_read_too() {
 #[test]
 fn a_stripe_that_nobody_fills_does_not_keep_the_log_behind_a_contended_link() {
     let world = World::new(13);
-    let disks = make(&world, 3, 17);
+    let disks = make(&world, 3, 24);
     let rule = AutonomicsRule { writes_per_second: 10_000, ..AutonomicsRule::for_blocks(1 << 20) };
     let links = ["nic0:d0,d1,d2", "nic1:d3,d4,d5", "nic2:d6,d7,d8"];
     let how = OpenOptions { autonomics: Autonomics::By(rule), ..with(&links, &Arc::default()) };
@@ -201,8 +201,8 @@ fn a_stripe_that_nobody_fills_does_not_keep_the_log_behind_a_contended_link() {
         let array = Array::open(&rt, &devices, &how).await.unwrap();
         let volume = array.volume("v").unwrap();
         let versions = Rc::new(RefCell::new(vec![0; BLOCKS as usize]));
-        // What is asked for most, and a stripe that is not full.
-        for at in 0..BLOCKS / 8 {
+        // Half of what is asked for most, and a stripe that is not full.
+        for at in 0..BLOCKS / 16 {
             put(&rt, &volume, at, 0).await;
         }
         let front_end = array.status().groups.iter().position(|group| group.role == GroupRole::FrontEnd).unwrap();

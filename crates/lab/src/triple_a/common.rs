@@ -286,7 +286,7 @@ impl Results<'_> {
 }
 
 /// Something of an array that moves data by the same of one that does not.
-pub fn effect(look: &Look, load: Load, of: fn(&Outcome) -> f64) -> f64 {
+pub fn effect(look: &Look, load: Load, of: Measure) -> f64 {
     let [stays, moves] = both(load);
     ratio(of(look(&moves)), of(look(&stays)))
 }
@@ -295,6 +295,11 @@ pub fn effect(look: &Look, load: Load, of: fn(&Outcome) -> f64) -> f64 {
 pub fn ratio(one: f64, other: f64) -> f64 {
     if other > 0.0 { one / other } else { 1.0 }
 }
+
+/// Something of a run.
+pub type Measure = fn(&Outcome) -> f64;
+/// A mean wait of a cluster's requests, in nanoseconds.
+pub type Wait = fn(&ClusterRow) -> u64;
 
 /// Mean latency of all requests in microseconds.
 pub fn latency(outcome: &Outcome) -> f64 {
@@ -308,7 +313,7 @@ pub fn kiops(outcome: &Outcome) -> f64 {
 }
 
 /// Mean of a wait over all requests to modules, in microseconds.
-pub fn wait(outcome: &Outcome, of: fn(&ClusterRow) -> u64) -> f64 {
+pub fn wait(outcome: &Outcome, of: Wait) -> f64 {
     let requests: u64 = outcome.clusters.iter().map(|row| row.requests).sum();
     let sum: f64 = outcome.clusters.iter().map(|row| row.requests as f64 * of(row) as f64).sum();
     sum / 1e3 / (requests as f64).max(1.0)

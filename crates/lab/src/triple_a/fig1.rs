@@ -1,9 +1,10 @@
 //! Figure 1: eighty drives, and more and more regions of them that are hot.
 
-use super::common::{Case, DIVISOR, FEWER, LATE, Load, Look, Results, Who, latency, link, ratio, storage, with_cause};
+use super::common::{
+    Case, DIVISOR, FEWER, LATE, Load, Look, Measure, Results, Who, latency, link, ratio, storage, with_cause,
+};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::outcome::Outcome;
 
 /// See the module's text.
 pub struct Fig1;
@@ -20,7 +21,7 @@ fn case(hot: u32) -> Case {
 }
 
 /// By how much the growth of a wait alone makes latency longer.
-fn factor(look: &Look, hot: u32, wait: fn(&Outcome) -> f64) -> f64 {
+fn factor(look: &Look, hot: u32, wait: Measure) -> f64 {
     let (quiet, busy) = (look(&case(0)), look(&case(hot)));
     1.0 + ratio(wait(busy) - wait(quiet), latency(quiet))
 }
@@ -43,10 +44,8 @@ impl Experiment for Fig1 {
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let results = Results(trials);
-        let measures = [
-            ("link contention", link as fn(&Outcome) -> f64, Scheme::Swan),
-            ("storage contention", storage, Scheme::LogRaid),
-        ];
+        let measures =
+            [("link contention", link as Measure, Scheme::Swan), ("storage contention", storage, Scheme::LogRaid)];
         let panel = |slowly: bool| {
             let look = |case: &Case| results.of(&if slowly { case.one_at_a_time() } else { *case });
             let line = |(name, wait, scheme)| {

@@ -1,6 +1,6 @@
 //! Figure 10: waiting for links and for modules, with moves and without.
 
-use super::common::{DIVISOR, FEWER, Look, Results, SYNTHESISED, link, storage, with_cause};
+use super::common::{DIVISOR, FEWER, Look, Measure, Results, SYNTHESISED, link, storage, with_cause};
 use super::fig9::{bars, cases, effects};
 use crate::chart::Chart;
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -18,7 +18,7 @@ fn stall(outcome: &Outcome) -> f64 {
     link(outcome) + storage(outcome)
 }
 
-const MEASURES: [(&str, fn(&Outcome) -> f64); 3] =
+const MEASURES: [(&str, Measure); 3] =
     [("link contention", link), ("storage contention", storage), ("queue stall", stall)];
 
 impl Experiment for Fig10 {

@@ -1,9 +1,10 @@
 //! Figure 12: more and more hot clusters.
 
-use super::common::{Case, DIVISOR, FEWER, Load, Look, Results, Who, both, effect, kiops, latency, with_cause};
+use super::common::{
+    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Who, both, effect, kiops, latency, with_cause,
+};
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::outcome::Outcome;
 
 /// See the module's text.
 pub struct Fig12;
@@ -37,7 +38,7 @@ impl Experiment for Fig12 {
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let results = Results(trials);
-        let panel = |title: &str, of: fn(&Outcome) -> f64, slowly: bool| {
+        let panel = |title: &str, of: Measure, slowly: bool| {
             let line = |who: Who, name: &str| {
                 let point = |hot: u32| {
                     let [stays, moves] = both(Load::Reads(hot));

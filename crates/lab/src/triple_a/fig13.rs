@@ -1,12 +1,13 @@
 //! Figures 13 to 15: larger and larger networks.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Results, Who, both, kiops, latency, link, ratio, storage, wait, with_cause,
+    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Wait, Who, both, kiops, latency, link, ratio, storage, wait,
+    with_cause,
 };
 use super::fig12::READS;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::outcome::{ClusterRow, Outcome};
+use crate::outcome::Outcome;
 
 /// Figure 13: latency and IOPS.
 pub struct Fig13;
@@ -29,13 +30,13 @@ fn trials(scale: Scale) -> Vec<Trial> {
 }
 
 /// Something with moves by the same without, on a network of that size.
-fn gain(look: &Look, each: u32, of: fn(&Outcome) -> f64) -> f64 {
+fn gain(look: &Look, each: u32, of: Measure) -> f64 {
     let [stays, moves] = on(each);
     ratio(of(look(&moves)), of(look(&stays)))
 }
 
 /// How that changes from the smallest network to the largest.
-fn trend(look: &Look, of: fn(&Outcome) -> f64) -> f64 {
+fn trend(look: &Look, of: Measure) -> f64 {
     ratio(gain(look, 20, of), gain(look, 8, of))
 }
 
@@ -53,8 +54,8 @@ fn panel(title: &str, y: &str, lines: Vec<(&str, Who, [f64; 3])>) -> Panel {
 }
 
 /// Ratios of two measures, as it is and with one command at a time.
-fn ratios(id: &str, title: &str, results: &Results, measures: [(&str, fn(&Outcome) -> f64); 2]) -> Chart {
-    let one = |(name, of): (&str, fn(&Outcome) -> f64)| {
+fn ratios(id: &str, title: &str, results: &Results, measures: [(&str, Measure); 2]) -> Chart {
+    let one = |(name, of): (&str, Measure)| {
         let judged = EACH.map(|each| gain(&|case| results.of(case), each, of));
         let slowly = EACH.map(|each| gain(&|case| results.of(&case.one_at_a_time()), each, of));
         panel(
@@ -85,7 +86,7 @@ impl Experiment for Fig13 {
         let results = Results(trials);
         let chart = ratios("network", self.about().title, &results, [("latency", latency), ("IOPS", kiops)]);
         let mut found = Findings::new(vec![chart], vec![READS.into()]);
-        for (panel, of) in [("latency", latency as fn(&Outcome) -> f64), ("IOPS", kiops)] {
+        for (panel, of) in [("latency", latency as Measure), ("IOPS", kiops)] {
             results.line(&mut found, (panel, "with / without: 4x20 / 4x8"), &ends(), |look| trend(look, of));
             for each in EACH {
                 found.number(
@@ -116,7 +117,7 @@ impl Experiment for Fig14 {
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let results = Results(trials);
-        let measures = [("link contention", link as fn(&Outcome) -> f64), ("storage contention", storage)];
+        let measures = [("link contention", link as Measure), ("storage contention", storage)];
         let mut found =
             Findings::new(vec![ratios("contention", self.about().title, &results, measures)], vec![READS.into()]);
         let largest = |look: &Look| gain(look, 20, link);
@@ -128,7 +129,7 @@ impl Experiment for Fig14 {
 }
 
 /// Where requests wait.
-const PLACES: [(&str, fn(&ClusterRow) -> u64); 4] = [
+const PLACES: [(&str, Wait); 4] = [
     ("root complex", |row| row.root_ns),
     ("switch", |row| row.switch_ns),
     ("endpoint", |row| row.endpoint_ns),
@@ -158,7 +159,7 @@ impl Experiment for Fig15 {
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let results = Results(trials);
-        let one = |(name, of): (&str, fn(&ClusterRow) -> u64)| {
+        let one = |(name, of): (&str, Wait)| {
             let line = |n: usize| EACH.map(|each| wait(results.of(&on(each)[n]), of));
             panel(name, "us", vec![("non-autonomic", Who::Stays, line(0)), ("Triple-A", Who::Moves, line(1))])
         };

@@ -1,8 +1,8 @@
 //! Figure 9: latency and IOPS with moves, by those without.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, kiops, latency,
-    with_cause,
+    Case, DIVISOR, FEWER, Load, Look, Measure, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, kiops,
+    latency, with_cause,
 };
 use crate::chart::{Axis, Bars, Chart, Heat, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -23,7 +23,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// A measure with moves by the same without, of each workload.
-pub fn effects(look: &Look, of: fn(&Outcome) -> f64) -> Vec<f64> {
+pub fn effects(look: &Look, of: Measure) -> Vec<f64> {
     WORKLOADS.into_iter().map(|workload| effect(look, Load::Table(workload), of)).collect()
 }
 
@@ -58,7 +58,7 @@ impl Experiment for Fig9 {
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let results = Results(trials);
         let judged: &Look = &|case| results.of(case);
-        let panels = [("latency", latency as fn(&Outcome) -> f64), ("IOPS", kiops)];
+        let panels = [("latency", latency as Measure), ("IOPS", kiops)];
         let panels = panels.map(|(title, of)| bars(title, effects(judged, of))).into();
         let chart = Chart::grid("effect", self.about().title, 1, (900.0, 220.0), panels);
         let notes = [SYNTHESISED, NOTES[0], NOTES[1]].map(str::to_owned).into();
@@ -71,7 +71,7 @@ impl Experiment for Fig9 {
         }
         let one = |name| Load::Table(Workload::called(name));
         for (line, name, of) in [
-            (("g-eigen", "latency"), "g-eigen", latency as fn(&Outcome) -> f64),
+            (("g-eigen", "latency"), "g-eigen", latency as Measure),
             (("g-eigen", "IOPS"), "g-eigen", kiops),
             (("websql", "IOPS"), "websql", kiops),
             (("no hot clusters", "cfs, latency"), "cfs", latency),

@@ -1,12 +1,11 @@
 //! Table 2: what the array does while data stays where it is.
 
 use super::common::{
-    Case, DIVISOR, EARLY, IN_PLACE, Load, ONE_AT_A_TIME, Results, Row, SEEDS, SYNTHESISED, WORKLOADS, Who, Workload,
-    kiops, latency, link, storage,
+    Case, DIVISOR, EARLY, IN_PLACE, Load, Measure, ONE_AT_A_TIME, Results, Row, SEEDS, SYNTHESISED, WORKLOADS, Who,
+    Workload, kiops, latency, link, storage,
 };
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::outcome::Outcome;
 
 /// See the module's text.
 pub struct Table2;
@@ -18,7 +17,7 @@ const NOTE: &str = "Contention is the mean wait of all requests to modules, the 
 /// A column of the table.
 struct Column {
     panel: &'static str,
-    ours: fn(&Outcome) -> f64,
+    ours: Measure,
     paper: fn(&Row) -> f64,
 }
 
@@ -30,6 +29,9 @@ const COLUMNS: [Column; 4] = [
 ];
 /// Latency and IOPS: what orders and factors are about.
 const MAIN: std::ops::Range<usize> = 0..2;
+
+/// How alike our column is to the paper's.
+type Likeness = fn(&[f64], &[f64]) -> f64;
 
 /// As it is judged, and with the supposed causes changed.
 #[derive(Clone, Copy)]
@@ -103,8 +105,7 @@ impl Experiment for Table2 {
             }
         }
         for column in &COLUMNS[MAIN] {
-            let measures: [(&str, fn(&[f64], &[f64]) -> f64); 2] =
-                [("order", rank_correlation), ("within a factor of 2", near)];
+            let measures: [(&str, Likeness); 2] = [("order", rank_correlation), ("within a factor of 2", near)];
             for (panel, measure) in measures {
                 let of = |variant| measure(&ours(variant, column), &paper(column));
                 found.published(panel, column.panel, of(Variant::Judged));
