@@ -19,6 +19,7 @@ mod pen;
 mod picture;
 mod room;
 mod seeds;
+mod steps;
 mod write;
 
 pub use colour::Scheme;

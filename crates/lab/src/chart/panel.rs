@@ -4,7 +4,7 @@ use super::axis::Placed;
 use super::figure::{Bars, Body, Line, Mark, Panel};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
 use super::room::{BELOW, LEFT};
-use super::{cells, heat};
+use super::{cells, steps};
 
 /// Pixels from one tick to the next, about.
 const TICK_X: f64 = 80.0;
@@ -33,7 +33,7 @@ pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f
     let frame = Frame { left, top, width, height };
     match &panel.body {
         Body::Map(map) => cells::draw(pen, panel, map, &frame),
-        Body::Heat(cells) => heat::draw(pen, cells, &frame),
+        Body::Heat(cells) => steps::draw(pen, cells, &frame),
         Body::Lines(_) | Body::Bars { .. } => data(pen, panel, id, &frame),
     }
     let style = format!("fill=\"{INK}\" font-weight=\"bold\"");
