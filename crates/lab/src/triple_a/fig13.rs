@@ -1,8 +1,8 @@
 //! Figures 13 to 15: larger and larger networks.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Wait, Who, both, kiops, latency, link, ratio, storage, wait,
-    with_cause,
+    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Wait, Who, both, kiops, latency, link, ratio, scaled, storage,
+    wait, with_cause,
 };
 use super::fig12::READS;
 use crate::chart::{Axis, Chart, Line, Panel};
@@ -81,6 +81,10 @@ impl Experiment for Fig13 {
         }
     }
 
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
+    }
+
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         trials(scale)
     }
@@ -112,6 +116,10 @@ impl Experiment for Fig14 {
             divisor: DIVISOR,
             seeds: FEWER,
         }
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
@@ -156,6 +164,10 @@ impl Experiment for Fig15 {
             divisor: DIVISOR,
             seeds: FEWER,
         }
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
