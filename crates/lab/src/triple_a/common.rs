@@ -10,6 +10,12 @@ const PAGES: u32 = 256;
 
 /// How much smaller modules are. What is asked for is far smaller still.
 pub const DIVISOR: f64 = 512.0;
+
+/// The scale that modules have when this one is asked for: smaller ones would have no spare blocks to collect with.
+pub fn scaled(asked: Scale) -> Scale {
+    Scale::new(asked.divisor().min(DIVISOR)).expect("both are in bounds")
+}
+
 /// Seeds of Table 2, and of figures, which have more and longer runs.
 pub const SEEDS: u32 = 5;
 pub const FEWER: u32 = 3;
@@ -233,7 +239,7 @@ impl Case {
         let text = format!(
             "name = \"triple-a\"\n{}[fabric]\ntopology = \"{switches}x{each}\"\ninterleave = {}\n{}[volume]\nsize = \"{}MiB\"\n\
              [aging]\nfill = \"100%\"\ndepth = 1\n{}[run]\nduration = \"{all}ms\"\nramp = \"{ramp}ms\"\nsample = \"{ramp}ms\"\n",
-            scale.devices("fimm", BLOCKS, PAGES),
+            scaled(scale).devices("fimm", BLOCKS, PAGES),
             self.interleave,
             self.who.array(clusters),
             REGION_MIB * clusters,

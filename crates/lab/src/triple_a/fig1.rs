@@ -1,7 +1,7 @@
 //! Figure 1: eighty drives, and more and more regions of them that are hot.
 
 use super::common::{
-    Case, DIVISOR, FEWER, LATE, Load, Look, Measure, Results, Who, latency, link, ratio, storage, with_cause,
+    Case, DIVISOR, FEWER, LATE, Load, Look, Measure, Results, Who, latency, link, ratio, scaled, storage, with_cause,
 };
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -36,6 +36,10 @@ impl Experiment for Fig1 {
             divisor: DIVISOR,
             seeds: FEWER,
         }
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {

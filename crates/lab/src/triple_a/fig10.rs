@@ -1,6 +1,6 @@
 //! Figure 10: waiting for links and for modules, with moves and without.
 
-use super::common::{DIVISOR, FEWER, Look, Measure, Results, SYNTHESISED, link, storage, with_cause};
+use super::common::{DIVISOR, FEWER, Look, Measure, Results, SYNTHESISED, link, scaled, storage, with_cause};
 use super::fig9::{bars, cases, effects};
 use crate::chart::Chart;
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -30,6 +30,10 @@ impl Experiment for Fig10 {
             divisor: DIVISOR,
             seeds: FEWER,
         }
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {

@@ -1,7 +1,8 @@
 //! Figure 11: how latencies are distributed.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, latency, with_cause,
+    Case, DIVISOR, FEWER, Load, Look, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, latency, scaled,
+    with_cause,
 };
 use super::fig9::cases;
 use crate::chart::{Axis, Chart, Line, Panel};
@@ -24,6 +25,10 @@ impl Experiment for Fig11 {
             divisor: DIVISOR,
             seeds: FEWER,
         }
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {

@@ -1,7 +1,7 @@
 //! Figure 12: more and more hot clusters.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Who, both, effect, kiops, latency, with_cause,
+    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Who, both, effect, kiops, latency, scaled, with_cause,
 };
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -30,6 +30,10 @@ impl Experiment for Fig12 {
             divisor: DIVISOR,
             seeds: FEWER,
         }
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {

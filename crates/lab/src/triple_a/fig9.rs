@@ -2,7 +2,7 @@
 
 use super::common::{
     Case, DIVISOR, FEWER, Load, Look, Measure, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, kiops,
-    latency, with_cause,
+    latency, scaled, with_cause,
 };
 use crate::chart::{Axis, Bars, Chart, Heat, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -49,6 +49,10 @@ impl Experiment for Fig9 {
 
     fn contradiction(&self) -> Option<&'static str> {
         Some("The abstract and the conclusion have 53 % higher throughput, section 6.1 has about 2 times.")
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {

@@ -2,7 +2,7 @@
 
 use super::common::{
     Case, DIVISOR, EARLY, IN_PLACE, Load, Measure, ONE_AT_A_TIME, Results, Row, SEEDS, SYNTHESISED, WORKLOADS, Who,
-    Workload, kiops, latency, link, storage,
+    Workload, kiops, latency, link, scaled, storage,
 };
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -76,6 +76,10 @@ impl Experiment for Table2 {
              is shorter than any sense of flash. \"400 MHz\" is the rate of ONFi 3.0's transfers, not of its clock, and packets of 4 KiB are larger \
              than the named switch takes.",
         )
+    }
+
+    fn scale(&self, asked: Scale) -> Scale {
+        scaled(asked)
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
