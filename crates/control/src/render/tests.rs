@@ -424,8 +424,8 @@ fn media_are_told_where_there_are_several() {
     status.writes.as_mut().unwrap().fell_back_bytes = 8 << 20;
     status.volumes[0].media = Media::Only(MediumName(Medium::Flash));
     let text = array(&status, Paint::Plain);
-    assert!(text.contains("1GiB live of 2GiB on flash, 1GiB live of 2GiB on disk"), "{text}");
-    assert!(text.contains("8MiB written to another medium than their volume prefers"), "{text}");
+    assert!(text.contains("1 GiB live of 2 GiB on flash, 1 GiB live of 2 GiB on disk"), "{text}");
+    assert!(text.contains("8 MiB written to another medium than their volume prefers"), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
     assert!(text.lines().any(|line| line.contains("cleaning") && line.contains("disk")), "{text}");
 }
