@@ -41,6 +41,22 @@ mod tests {
         }
     }
 
+    /// Others lie beside them, for people and for sweeps.
+    #[test]
+    fn all_files_beside_them_are_scenarios() {
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut scenarios = 0;
+        for file in std::fs::read_dir(directory).expect("it is part of the source") {
+            let path = file.expect("it can be listed").path();
+            let text = std::fs::read_to_string(&path).expect("it can be read");
+            if text.contains("\n[[array]]\n") {
+                Scenario::parse(&path.to_string_lossy(), &text).unwrap_or_else(|error| panic!("{error}"));
+                scenarios += 1;
+            }
+        }
+        assert!(scenarios >= EXAMPLES.len());
+    }
+
     /// The example with a workload that is a comment in it in place of its jobs.
     fn with_workload(heading: &str, more: &str) -> Result<Scenario, crate::ScenarioError> {
         let text = EXAMPLES[0].text;
