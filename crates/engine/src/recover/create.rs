@@ -234,14 +234,14 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         roots: [None, None],
         in_place: None,
     };
-    let media = media(rt, devices, width, &options.media)?;
+    let policies = policies_of(&state)?;
+    let media = media(rt, devices, width, &options.media, (&state, &policies))?;
     for (devices, medium) in devices.chunks(width).zip(media) {
         let members = describe_members(rt, devices);
         let admitted = state.admit(segments_on(devices, &geometry), medium, members, GroupState::InService);
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let policies = policies_of(&state)?;
     check_mix(&state, &policies)?;
     let usable = usable_blocks(&state, &policies, 1)?;
     if let Some(medium) = Medium::ALL.into_iter().find(|medium| usable.0[medium.index()] == Some(0)) {

@@ -7,19 +7,22 @@ use cygnus_types::Medium;
 
 use crate::error::ArrayError;
 
-/// The medium of each group of so many of the devices: what is `said`, of all alike or one by one; else what the members say. Members
-/// that say neither flash nor disk count as whatever the others of their group are, or as flash.
+/// The medium of each group of so many of the devices that come to an array: what is `said`, of all alike or one by one; else what
+/// the members say. Members that say neither flash nor disk count as whatever the others of their group are, or as flash.
 ///
 /// # Errors
-/// When members of a group say different things, or something else is said than one medium or one for each group.
+/// When members of a group say different things where media are kept apart, or something else is said than one medium or one for each
+/// group.
 pub(crate) fn media(
     rt: &Runtime,
     devices: &[DeviceInfo],
     width: usize,
     said: &[Medium],
+    (state, policies): (&ArrayState, &Policies),
 ) -> Result<Vec<Medium>, ArrayError> {
     let groups = devices.len() / width;
     match said.len() {
+        0 if !policies.mixes_media => Ok(vec![all_alike(rt, devices, state); groups]),
         0 => devices.chunks(width).enumerate().map(|(group, devices)| asked(rt, group, devices)).collect(),
         1 => Ok(vec![said[0]; groups]),
         n if n == groups => Ok(said.to_vec()),
@@ -27,6 +30,15 @@ pub(crate) fn media(
             "{n} media are given for {groups} R-groups: give one for each of them, in their order, or a single one for all"
         ))),
     }
+}
+
+/// The medium that all groups count as where media are not kept apart: what those there count as; else what the slowest member says,
+/// since a stripe is as fast as that. Kernels are often mistaken about disks that are not really there, so nothing is refused.
+fn all_alike(rt: &Runtime, devices: &[DeviceInfo], state: &ArrayState) -> Medium {
+    let there = state.groups.iter().find(|group| matches!(group.state, GroupState::InService | GroupState::Joining));
+    let on_disk = |device: &DeviceInfo| medium_of(rt, device) == Some(Medium::Disk);
+    let asked = || if devices.iter().any(on_disk) { Medium::Disk } else { Medium::Flash };
+    there.map_or_else(asked, |group| group.medium)
 }
 
 /// What the members of a group say.

@@ -120,7 +120,7 @@ impl Array {
         let reactor = &self.reactor;
         let mut state = reactor.home().state.borrow().clone();
         let mut groups = Vec::new();
-        let media = media(&reactor.rt, devices, width, said)?;
+        let media = media(&reactor.rt, devices, width, said, (&state, &reactor.shared.policies))?;
         for (devices, medium) in devices.chunks(width).zip(media) {
             let (segments, members) = (segments_on(devices, &state.geometry), describe_members(&reactor.rt, devices));
             let admitted = state.admit(segments, medium, members, GroupState::Joining);

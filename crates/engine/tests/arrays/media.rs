@@ -276,6 +276,11 @@ fn members_say_what_a_group_is_on_and_must_agree() {
         let words = refused.to_string();
         assert!(words.contains("R-group 1") && words.contains("arm0") && words.contains("--media"), "{words}");
         create(&rt, &devices, &force(&[Medium::Flash])).await.unwrap();
+        // Where media are not kept apart, nobody has to say anything.
+        create(&rt, &devices, &CreateOptions { preset: Preset::Swan, ..force(&[]) }).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        assert!(array.status().groups.iter().all(|group| group.medium == Medium::Disk));
+        array.close().await.unwrap();
     });
 }
 
