@@ -68,12 +68,11 @@ fn a_simulated_run_can_be_run_again() {
 }
 
 #[test]
-#[ignore = "minutes on a busy machine: the smallest figure with a run is still large"]
 fn a_run_of_a_figure_can_be_run_again() {
     let scratch = Scratch::new("runs-lab");
     let dir = scratch.path();
     // Whatever the verdict is at this scale.
-    cygnus(dir, &["lab", "run", "serial/fig7", "--scale", "64", "--seeds", "1", "--seed", "3", "--out", "figures"]);
+    cygnus(dir, &["lab", "run", "serial/fig7", "--scale", "96", "--seeds", "1", "--seed", "3", "--out", "figures"]);
     let all = runs(&dir.join("figures"));
     assert!(
         !all.is_empty() && all.iter().all(|run| run.starts_with("serial-fig7-") && run.ends_with("-seed3")),
