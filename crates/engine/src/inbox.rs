@@ -55,7 +55,7 @@ impl Reactor {
     fn answer_as_owner(self: &Rc<Self>, from: ReactorId, question: ToOwner) {
         match question {
             ToOwner::Blocks { ticket, seg, column, row, count } => {
-                let blocks = Lane::OF_DATA.into_iter().find_map(|lane| {
+                let blocks = Lane::OF_DATA.iter().find_map(|&lane| {
                     let writer = self.writer(lane).borrow();
                     let mut blocks = Vec::with_capacity(count as usize * BLOCK);
                     for row in row..row + count {

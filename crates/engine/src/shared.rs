@@ -119,10 +119,11 @@ impl Shared {
         let layout = Arc::new(NewestLayout::new(parts.layout));
         let segments = Arc::new(SegmentTable::new(layout.clone()));
         let held = Arc::new(Held::new(parts.usable));
-        for (group, &(_, medium)) in parts.groups.iter().enumerate().filter(|(_, (_, medium))| *medium == Medium::Disk)
-        {
-            held.has_disks();
-            segments.set_medium(GroupId(group as u16), medium);
+        for (group, _) in parts.groups.iter().enumerate().filter(|(_, (_, medium))| *medium == Medium::Disk) {
+            segments.set_medium(GroupId(group as u16), Medium::Disk);
+            if parts.policies.mixes_media {
+                held.count_media();
+            }
         }
         Self {
             controllers: Controllers::new(parts.map, parts.first_write_seq, segments.clone(), held.clone()),
@@ -222,8 +223,8 @@ impl Shared {
         let layout = self.layout.with(group, &desc.extents).expect("the state was valid with this group");
         let (segments, durable) = (layout.segments(group), self.durable());
         // From the inside out: whoever finds the group in the layout finds all that belongs to it.
-        if desc.medium == Medium::Disk {
-            self.held.has_disks();
+        if desc.medium == Medium::Disk && self.policies.mixes_media {
+            self.held.count_media();
         }
         self.segments.take_in(layout.frames_of(group), desc.medium);
         for (column, device) in (0..).zip(devices) {

@@ -6,7 +6,6 @@ use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, SegmentId};
 
 use crate::reactor::Reactor;
 use crate::read::scan::Scanner;
-use crate::space::segments::SegState;
 use crate::volume_state::VolumeState;
 
 /// A segment as the array sees it.
@@ -82,15 +81,7 @@ impl<'a> Surveyor<'a> {
         let table = &self.reactor.shared.segments;
         let one = |seg| {
             let (group, segment) = table.locate(seg);
-            let state = match table.state(seg) {
-                SegState::Free => "free",
-                SegState::Open => "open",
-                SegState::Sealed => "sealed",
-                SegState::Pending => "pending",
-                SegState::Meta => "meta",
-                SegState::Damaged => "damaged",
-                SegState::Withheld => "withheld",
-            };
+            let state = table.state(seg).word();
             SegmentInfo { group, segment, state, live: table.live(seg) }
         };
         table.all().map(one).collect()

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cygnus_types::{Medium, Nanos};
+use cygnus_types::Nanos;
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::trace::ReplayConfig;
 use toml::Spanned;
@@ -48,11 +48,10 @@ pub fn run(
     let spec = &scenario.spec;
     let cpu = spec.cpu.as_ref().map(Spanned::as_ref);
     let (drive, disk) = (scenario.drive()?, scenario.disk()?);
-    let usual = Kind { drive: &drive, section: spec.devices.as_ref() };
-    let on_disks = disk.iter().zip(&spec.disks).map(|(drive, part)| Kind { drive, section: part.as_ref() }).next();
-    let kind = |n: usize| match part.as_ref().medium_of(n) {
-        Some(Medium::Disk) => on_disks.unwrap_or(usual),
-        Some(Medium::Flash) | None => usual,
+    let kind = |n: usize| {
+        let section = scenario.devices_of(part.as_ref(), n);
+        let drive = if std::ptr::eq(section, spec.devices.as_ref()) { &drive } else { disk.as_ref().unwrap_or(&drive) };
+        Kind { drive, section }
     };
     let drives: Vec<Kind<'_>> = (0..part.as_ref().devices()).map(kind).collect();
     let fabric = scenario.network.as_ref().map(|network| &network.topology);

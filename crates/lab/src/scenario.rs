@@ -665,6 +665,15 @@ impl Scenario {
         part.as_ref().drive().map(Some).map_err(|why| self.wrong(part, why))
     }
 
+    /// The section that describes a device of an array.
+    pub(crate) fn devices_of(&self, array: &ArraySection, device: usize) -> &DevicesSection {
+        let part = match array.medium_of(device) {
+            Some(Medium::Disk) => self.spec.disks.as_ref().unwrap_or(&self.spec.devices),
+            Some(Medium::Flash) | None => &self.spec.devices,
+        };
+        part.as_ref()
+    }
+
     /// What is written before the clock starts; nothing if the file does not say.
     pub(crate) fn aging(&self) -> AgingSection {
         self.spec.aging.as_ref().map(Spanned::as_ref).copied().unwrap_or_default()

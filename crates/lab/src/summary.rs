@@ -28,6 +28,16 @@ pub(crate) struct Ended<'a> {
 }
 
 impl Ended<'_> {
+    /// Names of its drives: of all the same, or one kind for flash and one for disks.
+    fn drive(&self) -> String {
+        let name = |n| self.scenario.devices_of(self.section, n).name();
+        let mut names: Vec<&str> = (0..self.bed.disks.len()).map(name).collect();
+        names.dedup();
+        names.sort_unstable();
+        names.dedup();
+        names.join(" and ")
+    }
+
     /// What it found.
     pub fn outcome(&self, samples: Vec<Sample>) -> Outcome {
         let (before, after) = (&self.before.activity, &self.after.activity);
@@ -46,7 +56,7 @@ impl Ended<'_> {
             array: self.section.name().into(),
             seed: self.seed,
             preset: self.bed.home().store.preset(),
-            drive: self.scenario.spec.devices.as_ref().name().into(),
+            drive: self.drive(),
             drives: self.bed.disks.len() as u64,
             drive_bytes: self.bed.world.infos(&self.bed.disks[..1])[0].size,
             volume_bytes: self.bed.home().store.size(),

@@ -153,7 +153,7 @@ fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<B
 fn find(place: &Path, known: &[FileId], sought: &Sought) -> Brought {
     let Ok(id) = file_id(place) else { return Brought::Nothing("there is nothing at its path".into()) };
     let found = match look(place) {
-        Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop),
+        Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop).map_err(|why| why.to_string()),
         Found::Nothing => Err("holds nothing".into()),
         Found::Other(what) => Err(format!("holds {what}")),
         Found::Unreadable(why) => return Brought::Nothing(why),

@@ -9,7 +9,8 @@ use cygnus_types::{Nanos, ReactorId};
 
 use crate::cpu::CpuModel;
 use crate::disk::DiskId;
-use crate::state::{State, World};
+use crate::state::State;
+use crate::world::World;
 
 /// Reactors 0, 1, .. of one world. Each turn polls what is ready on each of them, starting from a seeded one; a message
 /// takes time, so no reactor sees another's present.

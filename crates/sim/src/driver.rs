@@ -1,31 +1,34 @@
 //! One reactor's door to the world.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use cygnus_runtime::{Capabilities, DeviceIx, Driver, Events, Halt, Message, Op, OpId};
 use cygnus_types::{Nanos, ReactorId};
 
-use crate::state::{State, What, World};
+use crate::state::{State, What};
 
 /// The virtual-time [`Driver`] of one reactor. Parking moves the clock of the whole world, so where several reactors
 /// live together their [`crate::Cluster`] does that instead.
 pub struct SimDriver {
-    world: World,
+    state: Rc<RefCell<State>>,
     port: usize,
 }
 
 impl SimDriver {
-    pub(crate) fn new(world: World, port: usize) -> Self {
-        Self { world, port }
+    pub(crate) fn new(state: Rc<RefCell<State>>, port: usize) -> Self {
+        Self { state, port }
     }
 }
 
 impl Driver for SimDriver {
     fn now(&self) -> Nanos {
-        let state = self.world.0.borrow();
+        let state = self.state.borrow();
         state.now + state.ports[self.port].core.spent()
     }
 
     fn submit(&mut self, id: OpId, op: Op) {
-        let mut state = self.world.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         let port = self.port;
         if !state.ports[port].alive {
             return;
@@ -41,24 +44,24 @@ impl Driver for SimDriver {
     }
 
     fn capabilities(&self, dev: DeviceIx) -> Capabilities {
-        let state = self.world.0.borrow();
+        let state = self.state.borrow();
         let disk = state.ports[self.port].disks.get(usize::from(dev.0));
         disk.map_or(Capabilities::default(), |disk| state.disks[disk.0 as usize].capabilities)
     }
 
     fn end_receive(&mut self, id: OpId) {
-        self.world.0.borrow_mut().end_receive(self.port, id);
+        self.state.borrow_mut().end_receive(self.port, id);
     }
 
     fn post(&mut self, to: ReactorId, message: Message) {
-        let mut state = self.world.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         if state.ports[self.port].alive {
             state.post(self.port, to, message);
         }
     }
 
     fn park(&mut self, until: Option<Nanos>, events: &mut Events) -> Result<(), Halt> {
-        let mut state = self.world.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         if state.ports[self.port].core.is_modelled() {
             return self.park_modelled(&mut state, until, events);
         }
@@ -100,7 +103,7 @@ impl SimDriver {
 
 impl Drop for SimDriver {
     fn drop(&mut self) {
-        let mut state = self.world.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         if state.ports[self.port].alive {
             state.close_port(self.port);
         }

@@ -10,7 +10,8 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::disk::DiskId;
 use crate::faults::{FaultKind, FaultRates};
 use crate::media::Media;
-use crate::state::{What, World};
+use crate::state::What;
+use crate::world::World;
 
 /// All that a device held at some moment; for [`World::put_back`].
 #[derive(Clone)]

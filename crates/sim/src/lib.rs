@@ -79,4 +79,5 @@ pub use faults::{FaultKind, FaultRates};
 pub use gauge::Load;
 pub use inject::Saved;
 pub use machine::Machine;
-pub use state::{TURN, World};
+pub use state::TURN;
+pub use world::World;

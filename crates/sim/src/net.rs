@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use cygnus_runtime::{BufSlice, IoError, IoErrorKind, ListenerId, Op, OpId, Outcome, Peer, SocketId};
 use cygnus_types::Nanos;
 
-use crate::state::{State, What, World};
+use crate::state::{State, What};
 
 /// Bytes take from this to twice this to the other end.
 const LATENCY: Nanos = Nanos(5_000);
@@ -55,30 +55,6 @@ pub(crate) enum NetEvent {
     Done { port: usize, id: OpId, result: Result<Outcome, IoError> },
 }
 
-impl World {
-    /// A listener that any reactor may accept from. Listeners and sockets are gone after a power cut.
-    pub fn listen(&self) -> ListenerId {
-        let net = &mut self.0.borrow_mut().net;
-        net.listeners.push(Listener::default());
-        ListenerId(net.listeners.len() as u32 - 1)
-    }
-
-    /// Connects to a listener; the returned end is for whoever plays the client, on any reactor.
-    pub fn connect(&self, listener: ListenerId) -> SocketId {
-        let mut state = self.0.borrow_mut();
-        let (client, server) = state.net.pair();
-        state.net.listeners[listener.0 as usize].backlog.push_back(server);
-        state.schedule_net(NetEvent::Accept { listener: listener.0 as usize });
-        SocketId(client as u32)
-    }
-
-    /// Two connected sockets.
-    pub fn socket_pair(&self) -> (SocketId, SocketId) {
-        let (a, b) = self.0.borrow_mut().net.pair();
-        (SocketId(a as u32), SocketId(b as u32))
-    }
-}
-
 impl Net {
     fn pair(&mut self) -> (usize, usize) {
         let (a, b) = (self.sockets.len(), self.sockets.len() + 1);
@@ -106,6 +82,23 @@ impl Net {
 }
 
 impl State {
+    pub(crate) fn listen(&mut self) -> ListenerId {
+        self.net.listeners.push(Listener::default());
+        ListenerId(self.net.listeners.len() as u32 - 1)
+    }
+
+    pub(crate) fn connect(&mut self, listener: ListenerId) -> SocketId {
+        let (client, server) = self.net.pair();
+        self.net.listeners[listener.0 as usize].backlog.push_back(server);
+        self.schedule_net(NetEvent::Accept { listener: listener.0 as usize });
+        SocketId(client as u32)
+    }
+
+    pub(crate) fn socket_pair(&mut self) -> (SocketId, SocketId) {
+        let (a, b) = self.net.pair();
+        (SocketId(a as u32), SocketId(b as u32))
+    }
+
     fn schedule_net(&mut self, event: NetEvent) {
         let at = self.now + LATENCY + Nanos(self.rng.below(LATENCY.0));
         self.schedule(at, What::Net(event));

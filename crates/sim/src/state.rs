@@ -142,10 +142,6 @@ pub(crate) struct State {
     pub(crate) reactors: BTreeMap<ReactorId, usize>,
 }
 
-/// A handle to the world. Clones lead to the same one.
-#[derive(Clone)]
-pub struct World(pub(crate) Rc<RefCell<State>>);
-
 impl Port {
     /// The port of a reactor that begins now.
     pub(crate) fn new(core: Core, now: Nanos, disks: &[DiskId]) -> Self {

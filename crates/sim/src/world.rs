@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use cygnus_fabric::{ClusterCounters, Topology};
-use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, Runtime};
+use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, ListenerId, Runtime, SocketId};
 use cygnus_ssd::{Counters, Device, Model};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
 
@@ -13,7 +13,11 @@ use crate::disk::{Disk, DiskConfig, DiskId, DiskStats};
 use crate::driver::SimDriver;
 use crate::gauge::{Gauge, Load};
 use crate::model::capabilities;
-use crate::state::{Port, State, What, World};
+use crate::state::{Port, State, What};
+
+/// A handle to the world. Clones lead to the same one.
+#[derive(Clone)]
+pub struct World(pub(crate) Rc<RefCell<State>>);
 
 impl World {
     /// A world without devices, in which everything random follows from `seed`.
@@ -86,7 +90,7 @@ impl World {
         disks.iter().for_each(|disk| state.disks[disk.0 as usize].estranged = false);
         let port = state.ports.len() - 1;
         state.reactors.insert(reactor, port);
-        SimDriver::new(self.clone(), port)
+        SimDriver::new(self.0.clone(), port)
     }
 
     /// A reactor over [`World::driver`], with a heap-only buffer pool and a seed drawn from the world's.
@@ -225,5 +229,20 @@ impl World {
     /// Power comes back. Reactors of the time before stay dead; make new ones.
     pub fn restore_power(&self) {
         self.0.borrow_mut().powered = true;
+    }
+
+    /// A listener that any reactor may accept from. Listeners and sockets are gone after a power cut.
+    pub fn listen(&self) -> ListenerId {
+        self.0.borrow_mut().listen()
+    }
+
+    /// Connects to a listener; the returned end is for whoever plays the client, on any reactor.
+    pub fn connect(&self, listener: ListenerId) -> SocketId {
+        self.0.borrow_mut().connect(listener)
+    }
+
+    /// Two connected sockets.
+    pub fn socket_pair(&self) -> (SocketId, SocketId) {
+        self.0.borrow_mut().socket_pair()
     }
 }

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
+use cygnus_engine::Broken;
 use cygnus_runtime::{Event, Raced, Runtime, race};
 use cygnus_types::{BLOCK, Nanos};
 
@@ -28,7 +29,7 @@ const WRITES: u32 = 500;
 const BETWEEN_WRITES: Nanos = Nanos::millis(10);
 
 /// A look at the whole engine; the error says which of its invariants does not hold.
-pub(crate) type Inspection = Rc<dyn Fn() -> Result<(), String>>;
+pub(crate) type Inspection = Rc<dyn Fn() -> Result<(), Broken>>;
 
 /// What the clients of a run share.
 #[derive(Default)]

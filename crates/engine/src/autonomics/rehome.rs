@@ -101,7 +101,9 @@ impl<'a> Rehomer<'a> {
 
     /// The group that blocks of a medium would go to now, if there is one that is worth it.
     fn target(&self, from: Medium, now: Nanos) -> Option<GroupId> {
-        let group = self.reactor.writer(Lane::Clients(from)).borrow_mut().next_group(self.reactor)?;
+        let mut writer = self.reactor.writer(Lane::Clients(from)).borrow_mut();
+        writer.leave_burdened(self.reactor);
+        let group = writer.next_group(self.reactor)?;
         (!Steering::of(&self.reactor.shared).is_burdened(group, now)).then_some(group)
     }
 

@@ -14,6 +14,7 @@
 //! So a departure beyond redundancy is never recorded, whatever fails and in whatever order. Nothing is submitted to a device
 //! anew while anything submitted earlier is on its way: a late write could land on what has been written since.
 
+use std::fmt;
 use std::rc::Rc;
 
 use cygnus_format::{GroupState, MemberState, PROBE_OFFSET, Superblock};
@@ -53,6 +54,16 @@ enum Standing {
     Missing(DeviceIx),
     /// Nothing.
     Settled,
+}
+
+/// Members in trouble without which a group cannot do, by name.
+pub(crate) struct WaitsFor(Vec<(String, Trouble)>);
+
+impl fmt::Display for WaitsFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.0.iter().map(|(name, trouble)| format!("{name} ({})", trouble.words()));
+        f.write_str(&words.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// Looks after members: see the module's text.
@@ -384,8 +395,11 @@ impl Guardian {
     }
 
     /// Whether nobody of a group has done anything wrong that is still to be judged, as an opening that has read from it wants
-    /// to know; those that it can do without leave. An error: for whom it would have to wait.
-    pub(crate) fn settle_before_session(&self, group: GroupId) -> Result<(), String> {
+    /// to know; those that it can do without leave.
+    ///
+    /// # Errors
+    /// For whom it would have to wait.
+    pub(crate) fn settle_before_session(&self, group: GroupId) -> Result<(), WaitsFor> {
         let shared = &self.reactor.shared;
         let columns = 0..shared.layout.geometry().width();
         let troubled: Vec<(MemberIx, Trouble)> = columns
@@ -394,9 +408,7 @@ impl Guardian {
             .collect();
         let of = |member: MemberIx| &shared.members[member.index()];
         if shared.lacking_in(group) + troubled.len() > shared.layout.geometry().losses() && !troubled.is_empty() {
-            let words =
-                troubled.iter().map(|&(member, trouble)| format!("{} ({})", of(member).name(), trouble.words()));
-            return Err(words.collect::<Vec<_>>().join(", "));
+            return Err(WaitsFor(troubled.iter().map(|&(member, trouble)| (of(member).name(), trouble)).collect()));
         }
         for (member, trouble) in troubled {
             self.reactor.take_out(member, Departure::Trouble(trouble), &of(member).why());

@@ -49,7 +49,7 @@ pub enum NotLetIn {
         /// The device.
         device: String,
         /// Why it is not believed.
-        why: String,
+        why: Disbelief,
     },
     /// It does not take a write, or a flush.
     #[error("{device} does not take a write: {error}")]
@@ -61,26 +61,56 @@ pub enum NotLetIn {
     },
 }
 
+/// Why a device is not believed to be the member that is looked for: a clause that goes on after the device's name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Disbelief {
+    /// It is of another array.
+    #[error("is of another array, {name:?} ({array})")]
+    OtherArray {
+        /// That array's name.
+        name: String,
+        /// Which.
+        array: Uuid,
+    },
+    /// It has another identity.
+    #[error("is another device of the array, and not its member {}", .0.0)]
+    OtherDevice(MemberIx),
+    /// It has become smaller.
+    #[error("is {now}, was {was}: truncated")]
+    Truncated {
+        /// Its size.
+        now: ByteSize,
+        /// The member's size.
+        was: ByteSize,
+    },
+    /// It has been written to in sessions that the array has not seen.
+    #[error("is newer than the array: it went on without the other members")]
+    Newer,
+    /// What it holds is not of this array's history.
+    #[error("is stale: {0}")]
+    Stale(&'static str),
+}
+
 impl Sought {
     /// Whether a device of `size` bytes with this superblock is the member, and can be believed. If what it holds is older than
     /// what the member held when it left: the sequence below which it has every stripe.
     ///
     /// # Errors
-    /// Why not: a clause that goes on after the device's name.
-    pub fn judge(&self, own: &Superblock, size: u64) -> Result<Option<u64>, String> {
+    /// Why not.
+    pub fn judge(&self, own: &Superblock, size: u64) -> Result<Option<u64>, Disbelief> {
         if own.array != self.array {
-            return Err(format!("is of another array, {:?} ({})", own.state.name, own.array));
+            return Err(Disbelief::OtherArray { name: own.state.name.clone(), array: own.array });
         }
         if own.member_uuid != self.desc.uuid {
-            return Err(format!("is another device of the array, and not its member {}", self.member.0));
+            return Err(Disbelief::OtherDevice(self.member));
         }
         if size < self.desc.size_bytes {
-            return Err(format!("is {}, was {}: truncated", ByteSize(size), ByteSize(self.desc.size_bytes)));
+            return Err(Disbelief::Truncated { now: ByteSize(size), was: ByteSize(self.desc.size_bytes) });
         }
         if own.generation > self.generation {
-            return Err("is newer than the array: it went on without the other members".into());
+            return Err(Disbelief::Newer);
         }
-        held_below(self.member, own, &self.desc).map_err(|why| format!("is stale: {why}"))
+        held_below(self.member, own, &self.desc).map_err(Disbelief::Stale)
     }
 }
 

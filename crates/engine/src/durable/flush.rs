@@ -33,7 +33,7 @@ impl Flusher {
     /// As [`Flusher::flush_here`], for the blocks that cleaning has moved too. The checkpoint being written is left alone:
     /// it sees to itself, and cut short by everybody else's flushes it would need more room than there is for it.
     pub(crate) async fn flush_everything(&self) -> Result<(), Fault> {
-        self.reactor.drain(&Lane::OF_DATA).await;
+        self.reactor.drain(Lane::OF_DATA).await;
         self.reactor.home().flush_closes.set(true);
         self.flush_here().await
     }

@@ -4,26 +4,25 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{Kind, Layout, MapEntry};
-use cygnus_types::{Lba, Medium, Pba, VolumeId};
+use cygnus_format::{Kind, MapEntry};
+use cygnus_types::{Lba, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
 use crate::lsa::l2p::MapMemory;
 use crate::lsa::order::WriteOrder;
 use crate::lsa::pages::PageReader;
 use crate::lsa::rule::MapRule;
-use crate::lsa::tally::Tally;
 use crate::planted::{self, Bug};
 use crate::space::held::Held;
-use crate::space::segments::{SegIx, SegmentTable};
+use crate::space::segments::SegmentTable;
 use crate::volume_state::VolumeState;
 
 /// See the module's text.
 pub(crate) struct Controllers {
     order: WriteOrder,
     memory: Arc<MapMemory>,
-    segments: Arc<SegmentTable>,
-    held: Arc<Held>,
+    pub(super) segments: Arc<SegmentTable>,
+    pub(super) held: Arc<Held>,
 }
 
 impl Controllers {
@@ -161,7 +160,7 @@ impl Controllers {
     /// Accounts for the media that a block has left and come to.
     #[inline]
     fn lies_elsewhere(&self, old: MapEntry, now: MapEntry) {
-        if !self.held.is_told_of_media() {
+        if !self.held.counts_media() {
             return;
         }
         let medium = |entry: MapEntry| entry.is_mapped().then(|| self.segments.medium(self.segments.of(entry.pba())));
@@ -216,47 +215,5 @@ impl Controllers {
             self.replaced(of, of.map.clear(lba), MapEntry::EMPTY);
         }
         gone
-    }
-
-    /// Counts afresh, by a walk of all maps, and says where the counts that have followed them are others, or a block lies on a
-    /// medium on which its volume must not be.
-    ///
-    /// # Errors
-    /// When they are.
-    pub(crate) fn recount(&self, layout: &Layout, volumes: &[Arc<VolumeState>]) -> Result<(), String> {
-        let (mut tally, mut all, mut on) = (Tally::default(), 0, [0; Medium::ALL.len()]);
-        for VolumeState { name, controller, constraint, .. } in volumes.iter().map(|volume| &**volume) {
-            let (mut held, mut misplaced) = (0, None);
-            controller.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
-                held += 1;
-                if entry.is_mapped() {
-                    tally.add(layout, entry.pba());
-                    let medium = self.segments.medium(self.segments.of(entry.pba()));
-                    on[medium.index()] += 1;
-                    if !constraint.allows(medium) {
-                        misplaced = Some((lba, medium));
-                    }
-                }
-            });
-            if let Some((lba, medium)) = misplaced {
-                return Err(format!("{lba} of volume {name:?}, which is to be on {constraint}, lies on {medium}"));
-            }
-            if held != controller.held() {
-                return Err(format!("volume {name:?} holds {held} blocks, and {} are counted", controller.held()));
-            }
-            all += held;
-        }
-        if all != self.held.blocks() {
-            return Err(format!("all volumes hold {all} blocks, and {} are counted", self.held.blocks()));
-        }
-        let (counted, on_disk) = (self.held.on(Medium::Disk), on[Medium::Disk.index()]);
-        if counted != on_disk {
-            return Err(format!("{on_disk} blocks lie on disks, and {counted} are counted"));
-        }
-        let differs = |&seg: &SegIx| tally.of(seg) != self.segments.live(seg);
-        self.segments.all().find(differs).map_or(Ok(()), |seg| {
-            let ((group, segment), live) = (self.segments.locate(seg), self.segments.live(seg));
-            Err(format!("{} blocks of {group} {segment} are current, and {live} are counted", tally.of(seg)))
-        })
     }
 }

@@ -8,6 +8,7 @@ mod controller;
 mod l2p;
 mod order;
 mod pages;
+mod recount;
 mod rule;
 mod tally;
 #[cfg(test)]
@@ -17,4 +18,5 @@ pub(crate) use common::Controllers;
 pub use controller::MAX_VOLUME_BLOCKS;
 pub(crate) use controller::{Controller, Publish, Published, region_of};
 pub(crate) use pages::{PageError, PageReader, PageWriter};
+pub(crate) use recount::Miscount;
 pub use rule::MapRule;

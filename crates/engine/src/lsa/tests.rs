@@ -6,7 +6,7 @@ use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Pl
 use cygnus_parity::checksum::crc32c;
 use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Pba, SegmentId, VolumeId};
 
-use super::{Controllers, MapRule, PageError, PageReader, PageWriter, Publish};
+use super::{Controllers, MapRule, Miscount, PageError, PageReader, PageWriter, Publish};
 use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
 use crate::space::segments::{SegIx, SegmentTable};
@@ -193,7 +193,8 @@ fn the_counts_follow_what_recovery_does_and_a_recount_sees_if_they_do_not() {
     assert_eq!(recount(), Ok(()));
 
     ground.block_in(2, 4);
-    assert_eq!(recount(), Err("8 blocks of group 0 segment 2 are current, and 9 are counted".into()));
+    let of_segment = Miscount::OfSegment { group: GroupId(0), segment: SegmentId(2), current: 8, counted: 9 };
+    assert_eq!(recount(), Err(of_segment));
     ground.held.add(1);
-    assert_eq!(recount(), Err("all volumes hold 34 blocks, and 35 are counted".into()));
+    assert_eq!(recount(), Err(Miscount::OfArray { held: 34, counted: 35 }));
 }

@@ -67,7 +67,7 @@ impl Reactor {
         if self.shared.segments.keeper(seg, place.row) != Some(self.rt.id()) {
             return false;
         }
-        Lane::OF_DATA.into_iter().any(|lane| {
+        Lane::OF_DATA.iter().any(|&lane| {
             let writer = self.writer(lane).borrow();
             writer.block(seg, place.column, place.row).is_some_and(|data| {
                 into.copy_from(index * BLOCK, data);

@@ -213,7 +213,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
     let inside = inside.then(|| PolicyValue { name: CONVERTS_INSIDE.into(), value: 1 });
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
-    Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity)).map_err(ArrayError::Invalid)?;
+    Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity))
+        .map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let mut state = ArrayState {
         name: options.name.clone(),
         preset: preset.name().into(),

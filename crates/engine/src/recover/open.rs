@@ -26,7 +26,7 @@ use crate::durable::commit::Committer;
 use crate::error::ArrayError;
 use crate::home::Home;
 use crate::log::{During, Log};
-use crate::lsa::{Controllers, MapRule, Publish};
+use crate::lsa::{Controllers, MapRule, Miscount, Publish};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Outsiders, assemble};
 use crate::recover::backups::Backups;
@@ -36,7 +36,7 @@ use crate::recover::load::{CheckpointError, Loader};
 use crate::recover::lost;
 use crate::recover::origins::Origins;
 use crate::recover::readmit::Readmitter;
-use crate::recover::remains::{Restored, Restorer};
+use crate::recover::remains::{RestoreError, Restored, Restorer};
 use crate::recover::replay::{Replayed, Replayer, Rescue};
 use crate::recover::room::maps_fit;
 use crate::resize::retire::Retirement;
@@ -270,7 +270,7 @@ async fn restore(
     let restored = match Restorer::find(reactor, &**keeper, state) {
         Ok(None) => return Ok(()),
         Ok(Some(restorer)) => {
-            let failed = |why| ArrayError::Remains { place: keeper.place(), why };
+            let failed = |why: RestoreError| ArrayError::Remains { place: keeper.place(), why: why.to_string() };
             restorer.restore().await.map_err(failed)
         }
         Err(error) => Err(error),
@@ -320,6 +320,7 @@ fn settle_before_session(reactor: &Rc<Reactor>) -> Result<(), ArrayError> {
     let layout = &reactor.shared.layout;
     for group in (0..layout.groups()).map(|group| GroupId(group as u16)) {
         if let Err(waits_for) = Guardian::of(reactor).settle_before_session(group) {
+            let waits_for = waits_for.to_string();
             return Err(ArrayError::Silent { group, waits_for, parity: layout.geometry().parity });
         }
     }
@@ -573,7 +574,7 @@ pub(crate) fn sort_segments(reactor: &Rc<Reactor>, state: &ArrayState, steps: &m
 }
 
 /// Where counts have not followed the maps, all of which are walked for that; unless there was no memory for all of these.
-pub(crate) fn miscount(shared: &Shared) -> Option<String> {
+pub(crate) fn miscount(shared: &Shared) -> Option<Miscount> {
     let controllers = &shared.controllers;
     if !controllers.memory().has_all() {
         return None;

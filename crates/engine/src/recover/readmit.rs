@@ -99,7 +99,7 @@ impl Readmitter {
             let parity = self.reactor.shared.layout.geometry().parity;
             Guardian::of(&self.reactor).settle_before_session(group).map_err(|waits_for| ArrayError::Silent {
                 group,
-                waits_for,
+                waits_for: waits_for.to_string(),
                 parity,
             })?;
         }

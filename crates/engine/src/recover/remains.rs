@@ -6,9 +6,12 @@
 //! them as it finds all stripes that no flush was known to cover. So it does no harm to do this twice.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::rc::Rc;
 
-use cygnus_format::{ArrayState, KEPT_NUMBERS, KeptHeader, KeptShape, KeptStripe, OpenStripe, Rotation, Stream};
+use cygnus_format::{
+    ArrayState, KEPT_NUMBERS, KeptError, KeptHeader, KeptShape, KeptStripe, OpenStripe, Rotation, Stream,
+};
 use cygnus_runtime::{DeviceIx, Keeper, KeptFile};
 use cygnus_types::BLOCK;
 
@@ -33,6 +36,32 @@ struct Remains {
     record: Vec<u8>,
     /// Its sequence, and below which one all were durable then.
     seq: Option<(u64, u64)>,
+}
+
+/// What was left cannot be put on the devices.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RestoreError {
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    #[error("cell {cell}: {error}")]
+    Record { cell: u64, error: KeptError },
+    #[error("the stripe in cell {cell}: {what}")]
+    Changed { cell: u64, what: Changed },
+    #[error("too few members take it ({0})")]
+    Refused(String),
+}
+
+/// How a stripe that was left is not what it was.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Changed {
+    #[error("the array has no such place")]
+    NoPlace,
+    #[error("{0}")]
+    Unreadable(io::Error),
+    #[error("a block in it has another checksum than was noted")]
+    Checksum,
+    #[error("it has more discards than there is room for")]
+    Discards,
 }
 
 /// Puts what was left on the devices: see the module's text.
@@ -82,7 +111,7 @@ impl Restorer {
             };
         }
         // It was made, and the members never got word of the session.
-        match found.remains().map_err(unusable)?.is_empty() {
+        match found.remains().map_err(|error| unusable(error.to_string()))?.is_empty() {
             true => Ok(None),
             false => Err(unusable(format!("it is of session {session}, and the members know {} only", state.session))),
         }
@@ -91,10 +120,10 @@ impl Restorer {
     /// Puts all of it on the devices.
     ///
     /// # Errors
-    /// When the devices do not take it, or it is not what it was, with words.
-    pub(crate) async fn restore(&self) -> Result<Restored, String> {
+    /// When the devices do not take it, or it is not what it was.
+    pub(crate) async fn restore(&self) -> Result<Restored, RestoreError> {
         let mut numbers = vec![0; BLOCK];
-        self.file.read(KEPT_NUMBERS, &mut numbers).map_err(|error| error.to_string())?;
+        self.file.read(KEPT_NUMBERS, &mut numbers)?;
         let numbers: Vec<u64> =
             numbers.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
         let mut restored = Restored { stripes: 0, blocks: 0, is_short: numbers[0] != 0 };
@@ -118,16 +147,15 @@ impl Restorer {
     }
 
     /// The stripes that were left: those that have sequences first, in their order.
-    fn remains(&self) -> Result<Vec<Remains>, String> {
-        let cells = self.shape.cells_in(self.file.len().map_err(|error| error.to_string())?);
+    fn remains(&self) -> Result<Vec<Remains>, RestoreError> {
+        let cells = self.shape.cells_in(self.file.len()?);
         let mut all = Vec::new();
         for cell in 0..cells {
             let mut record = vec![0; self.shape.record_bytes()];
-            self.file.read(self.shape.record_at(cell), &mut record).map_err(|error| error.to_string())?;
+            self.file.read(self.shape.record_at(cell), &mut record)?;
             let stripe = KeptStripe::decode(&record, &self.shape);
-            let Some(seq) = stripe.map_err(|error| format!("cell {cell}: {error}"))?.map(|stripe| stripe.seq) else {
-                continue;
-            };
+            let stripe = stripe.map_err(|error| RestoreError::Record { cell, error })?;
+            let Some(seq) = stripe.map(|stripe| stripe.seq) else { continue };
             all.push(Remains { cell, record, seq });
         }
         all.sort_by_key(|remains| remains.seq.map_or(u64::MAX, |(seq, _)| seq));
@@ -135,13 +163,13 @@ impl Restorer {
     }
 
     /// The stripe as it is to be written.
-    fn made_again(&self, remains: &Remains, seq: u64, durable: u64) -> Result<Stripe, String> {
+    fn made_again(&self, remains: &Remains, seq: u64, durable: u64) -> Result<Stripe, RestoreError> {
         let shared = &self.reactor.shared;
         let decoded = KeptStripe::decode(&remains.record, &self.shape);
         let left = decoded.ok().flatten().expect("it was decoded before");
-        let changed = |what: &str| format!("the stripe in cell {}: {what}", remains.cell);
+        let changed = |what| RestoreError::Changed { cell: remains.cell, what };
         let OpenStripe { rotation, reactor, .. } = left.place;
-        let place = self.place(&left.place).ok_or_else(|| changed("the array has no such place"))?;
+        let place = self.place(&left.place).ok_or_else(|| changed(Changed::NoPlace))?;
         let geometry = shared.protections.shape(rotation.protection()).expect("its place was found");
         let mut stripe = Stripe::allocate(&self.reactor.rt, None, shared.protections.tallest(), geometry, place);
         let mut block = [0; BLOCK];
@@ -149,16 +177,16 @@ impl Restorer {
             let (column, row) = geometry.slot_place(slot, place.rows);
             let within = u64::from(place.header_blocks + row) * BLOCK as u64;
             let at = self.shape.column_at(remains.cell, column) + within;
-            self.file.read(at, &mut block).map_err(|error| changed(&error.to_string()))?;
+            self.file.read(at, &mut block).map_err(|error| changed(Changed::Unreadable(error)))?;
             let (_, crc) = stripe.stage(&block);
             if crc != entry.crc() {
-                return Err(changed("a block in it has another checksum than was noted"));
+                return Err(changed(Changed::Checksum));
             }
             stripe.commit(entry.kind(), entry.volume(), entry.lba(), entry.seq(), crc);
         }
         for discard in left.discards {
             if !stripe.has_discard_room() {
-                return Err(changed("it has more discards than there is room for"));
+                return Err(changed(Changed::Discards));
             }
             stripe.discard(*discard);
         }
@@ -197,7 +225,7 @@ impl Restorer {
 
     /// Writes a stripe's columns; returns the devices that have taken theirs. What a device does not take is restored from the
     /// others, like all that a member lacks.
-    async fn write(&self, stripe: &Stripe) -> Result<Vec<DeviceIx>, String> {
+    async fn write(&self, stripe: &Stripe) -> Result<Vec<DeviceIx>, RestoreError> {
         let shared = &self.reactor.shared;
         let at = shared.layout.geometry().device_offset(stripe.place.segment.0, stripe.place.start_row);
         let mut writes = Vec::new();
@@ -218,7 +246,7 @@ impl Restorer {
         }
         match stripe.place.columns.restores(columns.len()) {
             true => Ok(taken),
-            false => Err(format!("too few members take it ({})", refused.join("; "))),
+            false => Err(RestoreError::Refused(refused.join("; "))),
         }
     }
 

@@ -29,9 +29,10 @@ pub(crate) struct Held {
     usable_on: [AtomicU64; Medium::ALL.len()],
     /// The media that some group is on which takes part, a bit each.
     media: AtomicU8,
-    /// Whether a group was on disks at any time since the array was opened: only then it is looked where blocks lie.
-    any_disk: AtomicBool,
-    /// Blocks on disks. All others count as on flash, those of which the data is lost too.
+    /// Whether blocks are counted by medium: media are kept apart, and a group was on disks at some time since the array was
+    /// opened. Else all blocks are on the only medium.
+    counts_media: AtomicBool,
+    /// Blocks on disks, where these are counted. All others are on flash, those of which the data is lost too.
     on_disk: AtomicU64,
     /// Those that they hold, those counted of which the data is lost.
     blocks: AtomicU64,
@@ -47,7 +48,7 @@ impl Held {
             usable: AtomicU64::new(0),
             usable_on: Default::default(),
             media: AtomicU8::new(0),
-            any_disk: AtomicBool::new(false),
+            counts_media: AtomicBool::new(false),
             on_disk: AtomicU64::new(0),
             blocks: AtomicU64::new(0),
             map_is_written: AtomicBool::new(false),
@@ -109,7 +110,11 @@ impl Held {
     /// Blocks that are held on a medium.
     #[inline]
     pub(crate) fn on(&self, medium: Medium) -> u64 {
-        let on_disk = self.on_disk.load(Ordering::Relaxed);
+        let on_disk = match self.counts_media() {
+            true => self.on_disk.load(Ordering::Relaxed),
+            false if self.only_medium() == Some(Medium::Disk) => self.blocks(),
+            false => 0,
+        };
         match medium {
             Medium::Disk => on_disk,
             Medium::Flash => self.blocks().saturating_sub(on_disk),
@@ -129,13 +134,13 @@ impl Held {
 
     /// Whether it has to be told where blocks come to lie.
     #[inline]
-    pub(crate) fn is_told_of_media(&self) -> bool {
-        self.any_disk.load(Ordering::Relaxed)
+    pub(crate) fn counts_media(&self) -> bool {
+        self.counts_media.load(Ordering::Relaxed)
     }
 
-    /// A group is on disks, and nothing of it has been given out yet.
-    pub(crate) fn has_disks(&self) {
-        self.any_disk.store(true, Ordering::Relaxed);
+    /// Media are kept apart, and a group is on disks of which nothing has been given out yet.
+    pub(crate) fn count_media(&self) {
+        self.counts_media.store(true, Ordering::Relaxed);
     }
 
     /// So many blocks more lie on a medium.
@@ -217,6 +222,7 @@ mod tests {
     #[test]
     fn each_medium_has_its_own_room() {
         let held = Held::new(Usable([Some(4), Some(10)]));
+        held.count_media();
         held.add(5);
         held.come_to(Medium::Disk, 3);
         held.come_to(Medium::Flash, 2);
@@ -228,5 +234,14 @@ mod tests {
         held.set_usable(Usable([None, Some(10)]));
         assert_eq!((held.usable(), held.only_medium()), (10, Some(Medium::Disk)));
         assert!(!held.has_room_on(Medium::Flash, 1) && !held.has_medium(Medium::Flash));
+    }
+
+    #[test]
+    fn where_media_are_not_kept_apart_all_is_on_the_only_one() {
+        for (usable, on) in [([Some(9), None], [5, 0]), ([None, Some(9)], [0, 5])] {
+            let held = Held::new(Usable(usable));
+            held.add(5);
+            assert_eq!(Medium::ALL.map(|medium| held.on(medium)), on);
+        }
     }
 }

@@ -4,13 +4,22 @@
 //! fewer. Segments that clients' writes fill may have more, if the array was made so, up to as many copies as a group has
 //! columns. Cleaning moves what they hold into segments that have as many as promised.
 
-use cygnus_format::{ArrayState, Geometry, MAX_PARITY, Protection};
+use cygnus_format::{ArrayState, Geometry, GeometryError, MAX_PARITY, Protection};
 
 use crate::error::ArrayError;
 use crate::write::lane::Lane;
 
 /// Policy parameter under which the parity columns of clients' segments are recorded, where they are more than the array's.
 pub(crate) const CLIENTS_PARITY: &str = "clients-parity";
+
+/// Segments cannot be protected so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unprotectable {
+    #[error("{asked} parity columns for clients' writes are not possible: {least} to {most} are")]
+    Columns { asked: u8, least: u8, most: u8 },
+    #[error("for segments of clients' writes: {0}")]
+    Shape(#[from] GeometryError),
+}
 
 /// See the module's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +34,14 @@ impl Protections {
     /// Segments of this shape, and `clients` parity columns in those that clients' writes fill.
     ///
     /// # Errors
-    /// When the columns are too few for that, or it is less than promised, with words.
-    pub(crate) fn new(all: Geometry, clients: u8) -> Result<Self, String> {
-        let most = (all.width() - 1).min(MAX_PARITY);
-        let shape = all.protected_by(Protection::FullStripe { parity: clients });
-        let Some(clients) = shape.filter(|_| (all.parity..=most).contains(&clients)) else {
-            let least = all.parity;
-            return Err(format!(
-                "{clients} parity columns for clients' writes are not possible: {least} to {most} are"
-            ));
+    /// When the columns are too few for that, or it is less than promised.
+    pub(crate) fn new(all: Geometry, clients: u8) -> Result<Self, Unprotectable> {
+        let (asked, least, most) = (clients, all.parity, (all.width() - 1).min(MAX_PARITY));
+        let shape = all.protected_by(Protection::FullStripe { parity: asked });
+        let Some(clients) = shape.filter(|_| (least..=most).contains(&asked)) else {
+            return Err(Unprotectable::Columns { asked, least, most });
         };
-        clients.validate().map_err(|error| format!("for segments of clients' writes: {error}"))?;
+        clients.validate()?;
         Ok(Self { all, clients })
     }
 
@@ -46,7 +52,8 @@ impl Protections {
     pub(crate) fn of(state: &ArrayState) -> Result<Self, ArrayError> {
         let wanted = state.policies.iter().find(|p| p.name == CLIENTS_PARITY).map(|p| p.value);
         let clients = wanted.map_or(state.geometry.parity, |value| u8::try_from(value).unwrap_or(u8::MAX));
-        Self::new(state.geometry, clients).map_err(|why| ArrayError::Format { device: state.name.clone(), why })
+        Self::new(state.geometry, clients)
+            .map_err(|why| ArrayError::Format { device: state.name.clone(), why: why.to_string() })
     }
 
     /// Whether segments may differ.

@@ -30,17 +30,9 @@ impl Lane {
         Lane::Meta,
     ];
     /// Those whose blocks the maps point to.
-    pub(crate) const OF_DATA: [Lane; 6] = [
-        Lane::Clients(Medium::Flash),
-        Lane::Clients(Medium::Disk),
-        Lane::Hot(Medium::Flash),
-        Lane::Hot(Medium::Disk),
-        Lane::Cleaning,
-        Lane::Beside,
-    ];
+    pub(crate) const OF_DATA: &[Lane] = Self::ALL.split_at(6).0;
     /// Those where clients' writes go: a flush is about all of them.
-    pub(crate) const OF_CLIENTS: [Lane; 4] =
-        [Lane::Clients(Medium::Flash), Lane::Clients(Medium::Disk), Lane::Hot(Medium::Flash), Lane::Hot(Medium::Disk)];
+    pub(crate) const OF_CLIENTS: &[Lane] = Self::ALL.split_at(4).0;
 
     pub(crate) fn index(self) -> usize {
         match self {
@@ -87,6 +79,7 @@ mod tests {
     #[test]
     fn each_lane_has_its_place() {
         assert!(Lane::ALL.iter().enumerate().all(|(at, lane)| lane.index() == at));
+        assert!(!Lane::OF_DATA.contains(&Lane::Meta));
         assert!(Lane::OF_CLIENTS.iter().all(|lane| lane.is_for_clients()));
         assert_eq!(Lane::ALL.iter().filter(|lane| lane.is_for_clients()).count(), Lane::OF_CLIENTS.len());
     }

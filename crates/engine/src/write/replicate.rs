@@ -84,7 +84,7 @@ impl Replicator {
     /// serves all who ask before it begins.
     pub(crate) async fn settle(&self) {
         if !self.reactor.shared.is_two_phase() {
-            return self.reactor.drain(&Lane::OF_CLIENTS).await;
+            return self.reactor.drain(Lane::OF_CLIENTS).await;
         }
         self.reactor.settling.next(&self.reactor.rt, || self.clone().settle_now()).await;
     }
@@ -99,7 +99,7 @@ impl Replicator {
             }
             Step::Close => self.close(),
         }
-        self.reactor.until_landed(&Lane::OF_CLIENTS).await;
+        self.reactor.until_landed(Lane::OF_CLIENTS).await;
         self.see_to_room();
     }
 

@@ -26,6 +26,19 @@ pub(crate) enum SegState {
 }
 
 impl SegState {
+    /// For people.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Open => "open",
+            Self::Sealed => "sealed",
+            Self::Pending => "pending",
+            Self::Meta => "meta",
+            Self::Damaged => "damaged",
+            Self::Withheld => "withheld",
+        }
+    }
+
     fn from_byte(byte: u8) -> Self {
         match byte {
             0 => Self::Free,

@@ -207,16 +207,19 @@ impl Writer {
         Stripe::allocate(&reactor.rt, cell, reactor.shared.protections.tallest(), geometry, place)
     }
 
-    /// The group that the next blocks go to. Where clients hardly write nobody else asks for the next segment, nor fills the stripe that
-    /// keeps the log in a burdened group: so the one is asked for, and the other ends.
-    pub(crate) fn next_group(&mut self, reactor: &Rc<Reactor>) -> Option<GroupId> {
-        let is_better_left = self.is_better_left(reactor);
-        if is_better_left {
+    /// Ends the stripe that keeps the log in a burdened group while there is a better one: where clients hardly write, nobody else
+    /// would ever fill it.
+    pub(crate) fn leave_burdened(&mut self, reactor: &Rc<Reactor>) {
+        if self.is_better_left(reactor) {
             self.close_stripe(reactor);
         }
+    }
+
+    /// The group that the next blocks go to. `None`: the next segment is asked for, where clients hardly write nobody else does.
+    pub(crate) fn next_group(&mut self, reactor: &Rc<Reactor>) -> Option<GroupId> {
         let has_stripe = self.stripe.as_ref().is_some_and(|stripe| !stripe.is_full());
         let has_rows = |segment: &Rc<OpenSegment>| segment.grant.shape.full_rows_at(self.next_row) > 0;
-        if has_stripe || !is_better_left && self.segment.as_ref().is_some_and(has_rows) {
+        if has_stripe || self.segment.as_ref().is_some_and(has_rows) && !self.is_better_left(reactor) {
             return self.segment.as_ref().map(|segment| segment.grant.group);
         }
         self.ask(reactor);
