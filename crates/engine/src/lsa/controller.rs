@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cygnus_format::{Kind, MapEntry};
+use cygnus_format::{Kind, MAP_PAGE_ENTRIES, MapEntry};
 use cygnus_types::{Lba, Pba, VolumeId};
 
 use crate::lsa::l2p::{MOST_BLOCKS, Map, MapMemory};
@@ -134,6 +134,11 @@ impl Controller {
     /// block, where the caller goes on; `None` if there are none. All of it is as it is at this moment.
     pub(crate) fn next_known(&self, from: Lba, end: Lba, found: &mut Vec<(Lba, MapEntry)>) -> Option<Lba> {
         self.map.next_mapped(from, end, found)
+    }
+
+    /// A page of the map as it is at this moment, and how many of its entries are mapped, if it is cheap to copy it whole.
+    pub(crate) fn dense_page(&self, page: u64) -> Option<([MapEntry; MAP_PAGE_ENTRIES], usize)> {
+        self.map.dense_page(page)
     }
 
     /// Calls `f` with every block that has an address, in order.

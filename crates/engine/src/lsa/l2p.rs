@@ -80,15 +80,18 @@ pub(crate) struct Map {
 
 /// Adds to `found` what is mapped of entries that follow each other within a page, the first of which is that of `from`. Without
 /// a branch for each entry, since which ones are mapped may be anybody's guess.
-fn push_mapped(from: Lba, entries: &[AtomicU64], found: &mut Vec<(Lba, MapEntry)>) {
+pub(super) fn push_mapped(from: Lba, entries: impl Iterator<Item = MapEntry>, found: &mut Vec<(Lba, MapEntry)>) {
     let mut page = [(Lba(0), MapEntry::EMPTY); PAGE_ENTRIES as usize];
     let mut mapped = 0;
     for (lba, entry) in (from.0..).zip(entries) {
-        let entry = MapEntry(entry.load(Ordering::Acquire));
         page[mapped] = (Lba(lba), entry);
         mapped += usize::from(!entry.is_empty());
     }
     found.extend_from_slice(&page[..mapped]);
+}
+
+fn load(entry: &AtomicU64) -> MapEntry {
+    MapEntry(entry.load(Ordering::Acquire))
 }
 
 fn split(lba: Lba) -> (usize, u64) {
@@ -135,7 +138,7 @@ impl Map {
     pub(crate) fn get(&self, lba: Lba) -> MapEntry {
         let (number, at) = split(lba);
         match self.chunk(number) {
-            Chunk::Dense(entries) | Chunk::Frozen(entries) => MapEntry(entries[at as usize].load(Ordering::Acquire)),
+            Chunk::Dense(entries) | Chunk::Frozen(entries) => load(&entries[at as usize]),
             Chunk::Absent => MapEntry::EMPTY,
             Chunk::Table(table) => table.get(at),
         }
@@ -422,7 +425,7 @@ impl Map {
                 Chunk::Absent => first + CHUNK_ENTRIES,
                 Chunk::Dense(entries) | Chunk::Frozen(entries) => {
                     let until = end.min((from / PAGE_ENTRIES + 1) * PAGE_ENTRIES);
-                    push_mapped(Lba(from), &entries[at as usize..(until - first) as usize], found);
+                    push_mapped(Lba(from), entries[at as usize..(until - first) as usize].iter().map(load), found);
                     until
                 }
                 Chunk::Table(table) => {
@@ -440,6 +443,19 @@ impl Map {
             }
         }
         None
+    }
+
+    /// All entries of a page that lies in a dense chunk, as they are at this moment, and how many of them are mapped; `None`
+    /// if another kind of chunk is there.
+    pub(crate) fn dense_page(&self, page: u64) -> Option<([MapEntry; PAGE_ENTRIES as usize], usize)> {
+        let (number, at) = split(Lba(page * PAGE_ENTRIES));
+        let (Chunk::Dense(dense) | Chunk::Frozen(dense)) = self.chunk(number) else { return None };
+        let (mut page, mut mapped) = ([MapEntry::EMPTY; PAGE_ENTRIES as usize], 0);
+        for (copy, entry) in page.iter_mut().zip(&dense[at as usize..]) {
+            *copy = load(entry);
+            mapped += usize::from(!copy.is_empty());
+        }
+        Some((page, mapped))
     }
 
     /// Calls `f` with every mapped block below `blocks`, in order.

@@ -12,7 +12,7 @@ use cygnus_format::{
 use cygnus_types::{BLOCK, Lba, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
-use crate::lsa::l2p::PAGE_ENTRIES;
+use crate::lsa::l2p::{PAGE_ENTRIES, push_mapped};
 use crate::lsa::tally::Tally;
 use crate::planted::{self, Bug};
 use crate::volume_state::VolumeState;
@@ -56,13 +56,23 @@ impl Iterator for PagesOf<'_> {
             if self.at == self.found.len() {
                 self.found.clear();
                 self.at = 0;
-                self.from = self.controller.next_known(self.from, self.end, &mut self.found)?;
+                match self.dense_page() {
+                    Some((page, entries, mapped)) if mapped >= PACKED_ENTRIES => {
+                        return Some(whole(self.controller.volume, page, &entries));
+                    }
+                    Some((page, entries, _)) => {
+                        push_mapped(Lba(page * PAGE_ENTRIES), entries.into_iter(), &mut self.found);
+                        continue;
+                    }
+                    None => self.from = self.controller.next_known(self.from, self.end, &mut self.found)?,
+                }
             }
             let mut pages = self.found[self.at..].chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES);
             let entries = pages.next().expect("something was found");
             if entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole) {
                 self.at += entries.len();
-                return Some(whole(self.controller.volume, entries));
+                let page = entries[0].0.0 / PAGE_ENTRIES;
+                return Some(whole(self.controller.volume, page, &spread(entries)));
             }
             let (wanted, packed) = (entries.len(), self.packed.push(self.controller.volume, entries));
             self.at += packed;
@@ -74,13 +84,31 @@ impl Iterator for PagesOf<'_> {
     }
 }
 
-/// A page whole, of which these entries are mapped.
-fn whole(volume: VolumeId, mapped: &[(Lba, MapEntry)]) -> Page {
+impl PagesOf<'_> {
+    /// The page that comes next with all its entries, and how many of these are mapped, if the map has them side by side.
+    fn dense_page(&mut self) -> Option<(u64, [MapEntry; MAP_PAGE_ENTRIES], usize)> {
+        let (page, next) = (self.from.0 / PAGE_ENTRIES, self.from.plus(PAGE_ENTRIES));
+        if !self.from.0.is_multiple_of(PAGE_ENTRIES) || next > self.end {
+            return None;
+        }
+        let (entries, mapped) = self.controller.dense_page(page)?;
+        self.from = next;
+        Some((page, entries, mapped))
+    }
+}
+
+/// A page whole.
+fn whole(volume: VolumeId, page: u64, entries: &[MapEntry; MAP_PAGE_ENTRIES]) -> Page {
+    let mut bytes = Box::new([0; BLOCK]);
+    MapPage::encode(entries, &mut bytes);
+    Page { kind: Kind::Meta, volume, first: Lba(page), bytes }
+}
+
+/// All entries of a page of which these are mapped.
+fn spread(mapped: &[(Lba, MapEntry)]) -> [MapEntry; MAP_PAGE_ENTRIES] {
     let mut entries = [MapEntry::EMPTY; MAP_PAGE_ENTRIES];
     mapped.iter().for_each(|&(lba, entry)| entries[(lba.0 % PAGE_ENTRIES) as usize] = entry);
-    let mut bytes = Box::new([0; BLOCK]);
-    MapPage::encode(&entries, &mut bytes);
-    Page { kind: Kind::Meta, volume, first: Lba(mapped[0].0.0 / PAGE_ENTRIES), bytes }
+    entries
 }
 
 /// The packed entries, if there are any; the next ones begin another block.

@@ -25,30 +25,9 @@ impl Reactor {
     /// written then, with the same data.
     #[inline]
     pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
-        let shared = &self.shared;
-        let blocks = (data.len() / BLOCK) as u64;
-        let ready = shared.admission.is_open()
-            && !shared.is_stopped()
-            && !self.hold.get()
-            && shared.controllers.has_room(blocks);
-        if !ready || blocks > BLOCKS_PER_TURN as u64 || shared.clogged() > 0 {
-            return None;
-        }
-        let lane = streams::lane_of(self, volume, lba);
-        if !streams::is_room_for(self, volume, lane, blocks) {
-            return None;
-        }
-        let mut writer = self.writer(lane).borrow_mut();
-        for (index, block) in data.chunks_exact(BLOCK).enumerate() {
-            match writer.append(self, volume, lba.plus(index as u64), block, Publish::Always) {
-                Appended::Done => {}
-                Appended::NoRoom => return None,
-                Appended::Changed => unreachable!("only conditional writes can find the block changed"),
-            }
-        }
-        drop(writer);
-        streams::note(self, volume, lba, blocks, lane);
-        Some(())
+        let blocks = data.len() / BLOCK;
+        let is_let_in = self.shared.admission.is_open() && blocks <= BLOCKS_PER_TURN;
+        (is_let_in && self.append_now(volume, lba, data) == blocks).then_some(())
     }
 
     /// Writes whole blocks.
@@ -59,13 +38,48 @@ impl Reactor {
         data: &[u8],
     ) -> Result<(), VolumeError> {
         self.wait_to_be_let_in(volume, data.len() / BLOCK).await;
-        for (index, block) in data.chunks_exact(BLOCK).enumerate() {
-            if index > 0 && index % BLOCKS_PER_TURN == 0 {
+        for (turn, data) in data.chunks(BLOCKS_PER_TURN * BLOCK).enumerate() {
+            if turn > 0 {
                 self.rt.yield_now().await;
             }
-            self.append_waiting(volume, lba.plus(index as u64), block, || Publish::Always).await?;
+            let (first, blocks) = (lba.plus((turn * BLOCKS_PER_TURN) as u64), data.len() / BLOCK);
+            let mut written = self.append_now(volume, first, data);
+            while written < blocks {
+                let block = &data[written * BLOCK..][..BLOCK];
+                self.append_waiting(volume, first.plus(written as u64), block, || Publish::Always).await?;
+                written += 1;
+                written += self.append_now(volume, first.plus(written as u64), &data[written * BLOCK..]);
+            }
         }
         Ok(())
+    }
+
+    /// Appends blocks to the clients' stripes, as many as go without waiting; says how many.
+    #[inline]
+    fn append_now(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> usize {
+        let (shared, blocks) = (&self.shared, (data.len() / BLOCK) as u64);
+        let ready = !shared.is_stopped() && !self.hold.get() && shared.controllers.has_room(blocks);
+        // The volume may have become smaller while somebody waited; what is written behind its end would stay there.
+        if !ready || shared.clogged() > 0 || volume.is_gone() || lba.0 + blocks > volume.blocks() {
+            return 0;
+        }
+        let lane = streams::lane_of(self, volume, lba);
+        if !streams::is_room_for(self, volume, lane, blocks) {
+            return 0;
+        }
+        let (mut writer, mut appended) = (self.writer(lane).borrow_mut(), 0);
+        for block in data.chunks_exact(BLOCK) {
+            match writer.append(self, volume, lba.plus(appended), block, Publish::Always) {
+                Appended::Done => appended += 1,
+                Appended::NoRoom => break,
+                Appended::Changed => unreachable!("only conditional writes can find the block changed"),
+            }
+        }
+        drop(writer);
+        if appended > 0 {
+            streams::note(self, volume, lba, appended, lane);
+        }
+        appended as usize
     }
 
     /// Appends a block to the clients' stripes, waiting for room as long as it takes.

@@ -16,8 +16,8 @@ use crate::space::segments::SegIx;
 
 /// Entries after which clients' writes wait for a flush: those of 8 GiB, which take 48 MiB of memory.
 const MOST_ENTRIES: usize = 2 << 20;
-/// Records kept for use again.
-const MOST_IDLE: usize = 64;
+/// Records kept for use again, at least.
+const LEAST_IDLE: usize = 64;
 
 /// A stripe that no flush has covered.
 #[derive(Clone)]
@@ -48,6 +48,8 @@ pub(crate) struct UnflushedStripes {
     /// In the order of their sequences.
     stripes: VecDeque<Unflushed>,
     entries: usize,
+    /// Most stripes at a time since some were forgotten.
+    longest: usize,
     idle: Vec<Unflushed>,
 }
 
@@ -65,19 +67,24 @@ impl UnflushedStripes {
         fill(&mut stripe);
         self.entries += stripe.entries.len();
         self.stripes.push_back(stripe);
+        self.longest = self.longest.max(self.stripes.len());
     }
 
     fn forget_below(&mut self, durable: u64) {
+        if self.stripes.front().is_none_or(|stripe| stripe.common.stripe_seq >= durable) {
+            return;
+        }
         while self.stripes.front().is_some_and(|stripe| stripe.common.stripe_seq < durable) {
             let mut stripe = self.stripes.pop_front().expect("just seen");
             self.entries -= stripe.entries.len();
-            if self.idle.len() < MOST_IDLE {
-                stripe.entries.clear();
-                stripe.discards.clear();
-                stripe.copies.clear();
-                self.idle.push(stripe);
-            }
+            stripe.entries.clear();
+            stripe.discards.clear();
+            stripe.copies.clear();
+            self.idle.push(stripe);
         }
+        // As many as were wanted last time will be wanted again; the rest goes back to the system.
+        self.idle.truncate(self.longest.max(LEAST_IDLE));
+        self.longest = self.stripes.len();
     }
 
     /// The stripe of this sequence is on the devices.

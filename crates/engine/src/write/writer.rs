@@ -289,7 +289,7 @@ impl Writer {
         let (pba, crc) = stripe.stage(data);
         let entry = MapEntry::new(pba, crc);
         // A volume that is being deleted gets no blocks any more from those that move them.
-        if volume.is_gone() && !matches!(publish, Publish::Always) {
+        if !matches!(publish, Publish::Always) && volume.is_gone() {
             return Appended::Changed;
         }
         let Some(Published { kind, seq, old }) = shared.controllers.publish(&volume.controller, lba, entry, publish)
