@@ -45,6 +45,22 @@ pub(crate) fn cell(text: &str) -> String {
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
+/// The cells of a row of such, as [`cell`] wrote them.
+pub(crate) fn cells(row: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = row.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            other => cell.push(other),
+        }
+    }
+    cells.push(cell);
+    cells
+}
+
 /// A number of thousandths, with its point.
 pub(crate) fn fixed(milli: u64) -> String {
     format!("{}.{:03}", milli / 1000, milli % 1000)

@@ -14,6 +14,7 @@ pub(crate) mod origins;
 pub(crate) mod readmit;
 pub(crate) mod remains;
 pub(crate) mod replay;
+pub(crate) mod rescue;
 pub(crate) mod room;
 pub(crate) mod salvage;
 pub(crate) mod slots;

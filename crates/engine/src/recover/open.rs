@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::{LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, Uuid, counted};
+use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, Uuid};
 
 use crate::autonomics::links::{Link, LinkError, Links};
 use crate::autonomics::marks::Marks;
@@ -26,7 +26,7 @@ use crate::durable::commit::Committer;
 use crate::error::ArrayError;
 use crate::home::Home;
 use crate::log::{During, Log};
-use crate::lsa::{Controllers, MapRule, Miscount, Publish};
+use crate::lsa::{Controllers, MapRule, Miscount};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::assemble::{Assembly, Outsiders, assemble};
 use crate::recover::backups::Backups;
@@ -34,10 +34,10 @@ use crate::recover::give_up::GivingUp;
 use crate::recover::gone::{LostBlocks, Readmitted};
 use crate::recover::load::{CheckpointError, Loader};
 use crate::recover::lost;
-use crate::recover::origins::Origins;
 use crate::recover::readmit::Readmitter;
 use crate::recover::remains::{RestoreError, Restored, Restorer};
 use crate::recover::replay::{Replayed, Replayer, Rescue};
+use crate::recover::rescue::rescue;
 use crate::recover::room::maps_fit;
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
@@ -48,8 +48,6 @@ use crate::space::usable::{policies_of, usable_blocks};
 use crate::volume_state::VolumeState;
 use crate::write::kept::{Kept, shape_of};
 use crate::write::lane::Lane;
-use crate::write::streams;
-use crate::write::writer::Appended;
 
 /// Sequences skipped at each opening after a crash. Those that the crashed session gave out and that left no trace
 /// must not be given out again, or a leftover of theirs could pass for something new.
@@ -623,12 +621,11 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
     Ok(())
 }
 
-/// Writes anew what torn stripes held, and takes a checkpoint, so that no later recovery meets those stripes again. Where
-/// segments with lost blocks are kept until then nothing can be cleaned: what the checkpoint needs is left to it.
+/// What torn stripes held is written anew, and a checkpoint taken, so that no later recovery meets those stripes again.
 async fn finish_recovery(
     reactor: &Rc<Reactor>,
     covered: bool,
-    mut rescues: Vec<Rescue>,
+    rescues: Vec<Rescue>,
     keeps_lost: bool,
     steps: &mut Steps<'_>,
 ) -> Result<(), ArrayError> {
@@ -636,30 +633,8 @@ async fn finish_recovery(
         return Ok(());
     }
     let _step = reactor.shared.during("open: rescue");
-    let (mut count, mut stay, mut origins) = (0, 0, Origins::of(reactor));
-    // Segment by segment: where space is short, the segments done with make room for the others.
-    rescues.sort_by_key(|rescue| rescue.from);
-    for rescue in rescues {
-        let from = rescue.from;
-        if !origins.have(&rescue).await {
-            let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
-            if is_short && origins.keep_where_found(&rescue).await {
-                stay += 1;
-            } else {
-                rewrite(reactor, rescue).await?;
-                count += 1;
-            }
-        }
-        reactor.shared.segments.drop_rescue(from);
-    }
+    let count = rescue(reactor, rescues, keeps_lost).await?;
     steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
-    if stay > 0 {
-        reactor.shared.log(format!(
-            "open: by force: there is no room to write {} of torn stripes anew: without redundancy until cleaning or a scrub moves \
-             what is there",
-            counted(stay, "block")
-        ));
-    }
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
@@ -667,24 +642,4 @@ async fn finish_recovery(
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())
-}
-
-async fn rewrite(reactor: &Rc<Reactor>, rescue: Rescue) -> Result<(), ArrayError> {
-    let Some(volume) = reactor.shared.volume(rescue.volume) else { return Ok(()) };
-    loop {
-        let progress = reactor.progress.wait();
-        reactor.shared.check_fault()?;
-        let entry = volume.controller.locate(rescue.lba);
-        let publish = Publish::Move(entry, rescue.seq);
-        let from = reactor.shared.segments.medium(rescue.from);
-        let appended = {
-            let mut writer = reactor.writer(streams::lane_of_moved(reactor, &volume, from)).borrow_mut();
-            writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
-        };
-        match appended {
-            Appended::Done => return Ok(()),
-            Appended::Changed => unreachable!("nobody else is writing yet"),
-            Appended::NoRoom => progress.await,
-        }
-    }
 }

@@ -161,6 +161,12 @@ impl Space {
         (0..self.free.len()).map(|group| self.free_in(group)).sum()
     }
 
+    /// Whether a medium has a free segment, or gets one back without anything being moved.
+    pub(crate) fn may_give(&self, shared: &Shared, on: Medium) -> bool {
+        let is_on = |&seg: &SegIx| shared.segments.medium(seg) == on;
+        self.emptiest_on(shared, on, 0).is_some() || self.releases > 0 || self.pending.iter().any(is_on)
+    }
+
     /// Free segments that relocation may take. While any segment is damaged it leaves those for discards and for the next
     /// checkpoint: when nothing else gives room, these do.
     pub(crate) fn free_for_relocation(&self, shared: &Shared) -> u32 {

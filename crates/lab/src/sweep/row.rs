@@ -1,7 +1,7 @@
 //! The table of a sweep: a row for each run, as comma-separated values.
 
 use super::run::SweepRun;
-use crate::files::{cell, fixed, in_unit};
+use crate::files::{cell, cells, fixed, in_unit};
 use crate::outcome::{Outcome, per_second};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -86,18 +86,7 @@ impl Rows {
 
     /// The cells of a row that this wrote.
     pub fn cells(row: &str) -> Vec<String> {
-        let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
-        let mut letters = row.chars().peekable();
-        while let Some(letter) = letters.next() {
-            match letter {
-                '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
-                '"' => quoted = !quoted,
-                ',' if !quoted => cells.push(std::mem::take(&mut cell)),
-                other => cell.push(other),
-            }
-        }
-        cells.push(cell);
-        cells
+        cells(row)
     }
 
     /// The rows of `runs` that are in the text of an output, by the number of the run, and how many bytes of the text are

@@ -1,0 +1,94 @@
+//! Opening, step "rescue": what torn stripes held is written anew, so that no later recovery needs those stripes.
+
+use std::rc::Rc;
+
+use cygnus_types::{Medium, counted};
+
+use crate::error::ArrayError;
+use crate::lsa::Publish;
+use crate::reactor::Reactor;
+use crate::recover::origins::Origins;
+use crate::recover::replay::Rescue;
+use crate::volume_state::VolumeState;
+use crate::write::lane::Lane;
+use crate::write::streams;
+use crate::write::writer::Appended;
+
+/// Brings each block to a place where it is safe; says how many were written for that. Where segments with lost blocks are kept
+/// until the next checkpoint (`keeps_lost`) nothing can be cleaned: what that checkpoint needs is left to it.
+pub(super) async fn rescue(
+    reactor: &Rc<Reactor>,
+    mut rescues: Vec<Rescue>,
+    keeps_lost: bool,
+) -> Result<usize, ArrayError> {
+    let (mut written, mut stay, mut origins) = (0, 0, Origins::of(reactor));
+    // Segment by segment: where space is short, the segments done with make room for the others.
+    rescues.sort_by_key(|rescue| rescue.from);
+    for rescue in &rescues {
+        if !origins.have(rescue).await {
+            let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
+            if !is_short && rewrite(reactor, rescue, Wait::WhileRoomMayCome).await? {
+                written += 1;
+            } else if origins.keep_where_found(rescue).await {
+                stay += 1;
+            } else {
+                rewrite(reactor, rescue, Wait::Always).await?;
+                written += 1;
+            }
+        }
+        reactor.shared.segments.drop_rescue(rescue.from);
+    }
+    if stay > 0 {
+        reactor.shared.log(format!(
+            "open: there is no room to write {} of torn stripes anew: without redundancy until cleaning or a scrub moves what is \
+             there",
+            counted(stay, "block")
+        ));
+    }
+    Ok(written)
+}
+
+/// How long a block waits for room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// Until none is to be had on any medium on which it may be.
+    WhileRoomMayCome,
+    /// There is no other way to keep it.
+    Always,
+}
+
+/// Writes a block anew; says whether there was room.
+async fn rewrite(reactor: &Rc<Reactor>, rescue: &Rescue, wait: Wait) -> Result<bool, ArrayError> {
+    let Some(volume) = reactor.shared.volume(rescue.volume) else { return Ok(true) };
+    loop {
+        let progress = reactor.progress.wait();
+        reactor.shared.check_fault()?;
+        let (usual, lane) = lanes(reactor, &volume, rescue);
+        if lane.is_none() && wait == Wait::WhileRoomMayCome {
+            return Ok(false);
+        }
+        let publish = Publish::Move(volume.controller.locate(rescue.lba), rescue.seq);
+        let appended = {
+            let mut writer = reactor.writer(lane.unwrap_or(usual)).borrow_mut();
+            writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
+        };
+        match appended {
+            Appended::Done => return Ok(true),
+            Appended::Changed => unreachable!("nobody else is writing yet"),
+            Appended::NoRoom => progress.await,
+        }
+    }
+}
+
+/// The lane to which a block should go, and the one to which it can: recoveries that were cut short may have taken all of a medium, and
+/// then nothing can be cleaned there, as that takes a segment too.
+fn lanes(reactor: &Rc<Reactor>, volume: &VolumeState, rescue: &Rescue) -> (Lane, Option<Lane>) {
+    let usual = streams::lane_of_moved(reactor, volume, reactor.shared.segments.medium(rescue.from));
+    let medium = usual.medium().expect("blocks are moved to clients' lanes");
+    let can = |on: &Medium| {
+        let has_segment = || reactor.writer(Lane::Clients(*on)).borrow_mut().has_segment(reactor);
+        has_segment() || reactor.home().space.borrow().may_give(&reactor.shared, *on)
+    };
+    let allowed = [medium, medium.other()].into_iter().filter(|&on| on == medium || volume.constraint.allows(on));
+    (usual, allowed.filter(|&on| reactor.shared.held.has_medium(on)).find(can).map(Lane::Clients))
+}
