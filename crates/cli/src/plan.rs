@@ -11,6 +11,7 @@ use crate::args::values::{self, Raid};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use cygnus_lab::Regime;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
 use drive::{Device, SWAN_PAPER_NAME, figures, possible};
 use serde::Serialize;
@@ -25,6 +26,8 @@ struct Plan {
     layout: Judged,
     /// Layouts of the drives at hand; empty when their number was not given.
     alternatives: Vec<Judged>,
+    /// Who leads at the place of the lab's maps that is nearest to this one.
+    map: Regime,
     #[serde(skip_serializing_if = "Option::is_none")]
     wear: Option<Wear>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +124,9 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         planner::layouts(devices, u32::from(parity)).map(judge).collect()
     });
     let wear = wear(args, &device, &layout);
+    let map = cygnus_lab::nearest_regime(chosen.data, utilisation * 100.0, load * 100.0);
+    let mut remarks = remarks(args, &device, &layout, terms, chosen);
+    remarks.extend(other_design(&map));
     Ok(Plan {
         network_bytes_per_second: network,
         utilisation,
@@ -128,7 +134,8 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         cost: cost(args, &device, &layout, wear.as_ref()),
         wear,
         check: None,
-        remarks: remarks(args, &device, &layout, terms, chosen),
+        remarks,
+        map,
         layout,
         alternatives,
         device: drive::device(args, &device),
@@ -239,6 +246,22 @@ fn cost(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, wear: Option<&
     let per_usable_terabyte = drives / (layout.usable_bytes / 1e12);
     let years = wear.and_then(|wear| wear.years);
     Some(Cost { drives, per_usable_terabyte, per_usable_terabyte_year: years.map(|years| per_usable_terabyte / years) })
+}
+
+/// Which design to weigh instead, where SWAN leads in nothing and another one in most.
+fn other_design(map: &Regime) -> Option<String> {
+    let led_by = |design: &str| map.measures.iter().filter(|led| led.leads(design)).count();
+    if led_by("swan") > 0 {
+        return None;
+    }
+    let what = match ["log-raid", "raid5"].into_iter().max_by_key(|design| led_by(design))? {
+        "log-raid" => "preset log-raid, one stripe over all drives",
+        _ => "preset raid5, updated in place",
+    };
+    Some(format!(
+        "on the map SWAN leads in nothing at this place: weigh {what}. It holds more, and survives the loss of one drive in all, \
+         not of one in each R-group"
+    ))
 }
 
 fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Terms, chosen: Layout) -> Vec<String> {

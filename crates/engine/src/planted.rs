@@ -52,6 +52,8 @@ pub enum Bug {
     AnswersTooEarly,
     /// Members compute the parity of chunks of which not all is copied to them.
     ConvertedUncopied,
+    /// Members compute parity while blocks in their places are not durable yet.
+    ConvertedUnflushed,
     /// Blocks move out of the way of contention as often as reads bring them.
     MovesUnrested,
     /// What is to be on one medium only goes where there is most room.

@@ -43,6 +43,7 @@ mod testbed;
 mod triple_a;
 mod unequal;
 
+pub use beyond::{Led, Regime, nearest_regime};
 pub use chart::{
     Axis, Bars, Better, Body, Cell, Chart, Division, Heat, Lead, Line, Map, Mark, Painter, Panel, PictureError,
     PictureFormat, Scheme,

@@ -3,6 +3,7 @@
 use super::Plan;
 use super::check::Checked;
 use super::units::{rate, size, terabytes};
+use cygnus_lab::{Led, Regime};
 
 fn millis(seconds: f64) -> String {
     format!("{:.2} ms", seconds * 1e3)
@@ -74,10 +75,28 @@ pub(super) fn text(plan: &Plan) -> String {
         lines.push(format!("cost       {drives:.0} for drives, {usable:.0} per usable TB{year}"));
     }
     lines.extend(alternatives(plan));
+    lines.extend(map(&plan.map));
     lines.extend(plan.check.iter().flat_map(Checked::lines));
     lines.push(String::new());
     lines.extend(plan.remarks.iter().map(|remark| format!("note: {remark}")));
     lines.join("\n") + "\n"
+}
+
+fn map(map: &Regime) -> Vec<String> {
+    let led = |led: &Led| {
+        let mut numbers = led.numbers.clone();
+        numbers.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let numbers: Vec<String> = numbers.iter().map(|(design, number)| format!("{design} {number:.0}")).collect();
+        match numbers.is_empty() {
+            true => format!("             {}: no design keeps up", led.what),
+            false => format!("             {}: {} ({}: {})", led.what, led.lead, led.unit, numbers.join(", ")),
+        }
+    };
+    let place = format!(
+        "map        nearest place at which designs were compared: {}, on 850-pro; who leads ('cygnus lab run beyond/regimes')",
+        map.place
+    );
+    [String::new(), place].into_iter().chain(map.measures.iter().map(led)).collect()
 }
 
 fn alternatives(plan: &Plan) -> Vec<String> {

@@ -143,7 +143,7 @@ impl<'a> Converter<'a> {
             transient.learn(shared.durable(), shared.flushes.ended());
             transient.is_durable(stripe.backed_up().last)
         };
-        if sound && !is_durable {
+        if sound && !is_durable && !planted::is(Bug::ConvertedUnflushed) {
             sound = self.flush_data(stripe).await;
         }
         sound && standing_of(self.reactor, stripe.place.group) == stripe.backed_up().under

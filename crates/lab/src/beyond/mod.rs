@@ -10,5 +10,5 @@ mod utilisation;
 pub use mechanisms::Mechanisms;
 pub use nvme::Nvme;
 pub use qlc::Qlc;
-pub use regimes::Regimes;
+pub use regimes::{Led, Regime, Regimes, nearest_regime};
 pub use utilisation::Utilisation;

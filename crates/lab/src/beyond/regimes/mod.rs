@@ -2,12 +2,14 @@
 //! asked of them, whether it comes in bursts, what share of it is reads, and how wide the groups are.
 
 mod place;
+mod recorded;
 
 use crate::chart::{Axis, Better, Cell, Chart, Map, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::interval::Interval;
 use crate::outcome::{LatencyRow, Outcome, Point};
 use place::{DESIGNS, Design, Load, Place, Sheet, closed, open};
+pub use recorded::{Led, Regime, nearest_regime};
 
 /// See the module's text.
 pub struct Regimes;

@@ -16,10 +16,11 @@ const HEADERS: f64 = 64.0 / 65.0;
 const BLOCKS: f64 = 1502.0;
 const PAGES: u32 = 256;
 
-/// How often the volume is written over before the clock starts, before measuring begins, and while it goes on.
+/// How often the volume is written over before the clock starts, before measuring begins, and while it goes on: so long that
+/// 99.99 % of the fewest reads, in the least full array, leave ten beyond.
 const AGING: f64 = 1.0;
 const RAMP: f64 = 0.25;
-const MEASURED: f64 = 0.5;
+const MEASURED: f64 = 6.5;
 
 /// Who is compared, in the order of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,11 +161,11 @@ impl Place {
     }
 }
 
-const UTILISATIONS: [u32; 3] = [45, 60, 75];
+pub(super) const UTILISATIONS: [u32; 3] = [45, 60, 75];
 /// Writes of an open loop, in percent of the front-end's rate.
-const WRITES: [u32; 3] = [25, 50, 80];
+pub(super) const WRITES: [u32; 3] = [25, 50, 80];
 /// Networks of a closed loop, in percent of the front-end's rate.
-const NETWORKS: [u32; 3] = [50, 100, 300];
+pub(super) const NETWORKS: [u32; 3] = [50, 100, 300];
 
 /// A panel of a map: its places row by row.
 #[derive(Clone, Debug)]
