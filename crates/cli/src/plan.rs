@@ -260,7 +260,8 @@ fn other_design(map: &Regime) -> Option<String> {
     };
     Some(format!(
         "on the map SWAN leads in nothing at this place: weigh {what}. It holds more, and survives the loss of one drive in all, \
-         not of one in each R-group"
+         not of one in each R-group. The map's drives are 512 times smaller than real ones, which is harder on SWAN than on the others: \
+         play both with 'cygnus sim run' before you decide"
     ))
 }
 
