@@ -20,6 +20,34 @@ use crate::write::writer::Appended;
 /// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
 const BLOCKS_PER_TURN: usize = 64;
 
+/// Appends blocks to the clients' stripes, as many as go without waiting; says how many.
+#[inline]
+fn append_now(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data: &[u8]) -> usize {
+    let (shared, blocks) = (&reactor.shared, (data.len() / BLOCK) as u64);
+    let ready = !shared.is_stopped() && !reactor.hold.get() && shared.controllers.has_room(blocks);
+    // The volume may have become smaller while somebody waited; what is written behind its end would stay there.
+    if !ready || shared.clogged() > 0 || volume.is_gone() || lba.0 + blocks > volume.blocks() {
+        return 0;
+    }
+    let lane = streams::lane_of(reactor, volume, lba);
+    if !streams::is_room_for(reactor, volume, lane, blocks) {
+        return 0;
+    }
+    let (mut writer, mut appended) = (reactor.writer(lane).borrow_mut(), 0);
+    for block in data.chunks_exact(BLOCK) {
+        match writer.append(reactor, volume, lba.plus(appended), block, Publish::Always) {
+            Appended::Done => appended += 1,
+            Appended::NoRoom => break,
+            Appended::Changed => unreachable!("only conditional writes can find the block changed"),
+        }
+    }
+    drop(writer);
+    if appended > 0 {
+        streams::note(reactor, volume, lba, appended, lane);
+    }
+    appended as usize
+}
+
 impl Reactor {
     /// Writes whole blocks if that needs no waiting. `None`: use [`Reactor::write_blocks`]; a prefix may have been
     /// written then, with the same data.
@@ -27,7 +55,7 @@ impl Reactor {
     pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
         let blocks = data.len() / BLOCK;
         let is_let_in = self.shared.admission.is_open() && blocks <= BLOCKS_PER_TURN;
-        (is_let_in && self.append_now(volume, lba, data) == blocks).then_some(())
+        (is_let_in && append_now(self, volume, lba, data) == blocks).then_some(())
     }
 
     /// Writes whole blocks.
@@ -43,43 +71,15 @@ impl Reactor {
                 self.rt.yield_now().await;
             }
             let (first, blocks) = (lba.plus((turn * BLOCKS_PER_TURN) as u64), data.len() / BLOCK);
-            let mut written = self.append_now(volume, first, data);
+            let mut written = append_now(self, volume, first, data);
             while written < blocks {
                 let block = &data[written * BLOCK..][..BLOCK];
                 self.append_waiting(volume, first.plus(written as u64), block, || Publish::Always).await?;
                 written += 1;
-                written += self.append_now(volume, first.plus(written as u64), &data[written * BLOCK..]);
+                written += append_now(self, volume, first.plus(written as u64), &data[written * BLOCK..]);
             }
         }
         Ok(())
-    }
-
-    /// Appends blocks to the clients' stripes, as many as go without waiting; says how many.
-    #[inline]
-    fn append_now(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> usize {
-        let (shared, blocks) = (&self.shared, (data.len() / BLOCK) as u64);
-        let ready = !shared.is_stopped() && !self.hold.get() && shared.controllers.has_room(blocks);
-        // The volume may have become smaller while somebody waited; what is written behind its end would stay there.
-        if !ready || shared.clogged() > 0 || volume.is_gone() || lba.0 + blocks > volume.blocks() {
-            return 0;
-        }
-        let lane = streams::lane_of(self, volume, lba);
-        if !streams::is_room_for(self, volume, lane, blocks) {
-            return 0;
-        }
-        let (mut writer, mut appended) = (self.writer(lane).borrow_mut(), 0);
-        for block in data.chunks_exact(BLOCK) {
-            match writer.append(self, volume, lba.plus(appended), block, Publish::Always) {
-                Appended::Done => appended += 1,
-                Appended::NoRoom => break,
-                Appended::Changed => unreachable!("only conditional writes can find the block changed"),
-            }
-        }
-        drop(writer);
-        if appended > 0 {
-            streams::note(self, volume, lba, appended, lane);
-        }
-        appended as usize
     }
 
     /// Appends a block to the clients' stripes, waiting for room as long as it takes.
