@@ -99,11 +99,15 @@ impl Chunk {
             return self.zero(at, at + src.len());
         }
         self.touch(at + src.len());
-        // SAFETY: the destination lies within the memory, as was checked.
+        // SAFETY: every caller has checked that `at` and all of `src` behind it lie within the memory.
         let to = unsafe { self.memory.as_ptr().add(at) };
-        for (n, piece) in src.chunks(PIECE).enumerate() {
-            // SAFETY: likewise. The two may overlap within a piece; as for references, see `zero`.
-            unsafe { std::ptr::copy(piece.as_ptr(), to.add(n * PIECE), piece.len()) };
+        // Piece by piece only what does not overlap: a piece must not change what the next one is copied from.
+        let apart = to.addr().abs_diff(src.as_ptr().addr()) >= src.len();
+        let piece_len = if apart { PIECE } else { src.len() };
+        for (n, piece) in src.chunks(piece_len.max(1)).enumerate() {
+            // SAFETY: the piece and its place are parts of what was checked; `copy` allows the two to overlap; as for references, see
+            // `zero`.
+            unsafe { std::ptr::copy(piece.as_ptr(), to.add(n * piece_len), piece.len()) };
         }
     }
 }
@@ -536,6 +540,18 @@ mod tests {
         drop(slice);
         let (a, b) = (pool.alloc(8192), pool.alloc(8192));
         assert!(a.bytes().as_ptr() == address || b.bytes().as_ptr() == address);
+    }
+
+    #[test]
+    fn what_is_copied_within_a_buffer_arrives_as_it_was() {
+        for by in [1, 100, PIECE, 3 * PIECE] {
+            let mut buf = BufPool::new(0).alloc(4 * BLOCK);
+            buf.bytes_mut().iter_mut().zip(0..).for_each(|(byte, n)| *byte = (n % 251) as u8);
+            let before = buf.bytes()[..BLOCK].to_vec();
+            let view = buf.full();
+            view.copy_from(by, &view.bytes()[..BLOCK]);
+            assert!(view.bytes()[by..by + BLOCK] == before, "by {by}");
+        }
     }
 
     /// Pages of a range that are in memory.
