@@ -92,22 +92,23 @@ impl Chunk {
         }
     }
 
-    /// Copies bytes to a range that lies within the buffer.
+    /// Copies bytes from elsewhere to a range that lies within the buffer.
     #[inline]
     fn copy(&self, at: usize, src: &[u8]) {
         if zeros::are_known(src) {
             return self.zero(at, at + src.len());
         }
         self.touch(at + src.len());
-        // SAFETY: every caller has checked that `at` and all of `src` behind it lie within the memory.
+        // SAFETY: `Buf::write` and `BufView::copy_from`, which alone call this, have checked that the buffer does not end before
+        // `at + src.len()`, and its memory is one allocation that goes on at least as far.
         let to = unsafe { self.memory.as_ptr().add(at) };
-        // Piece by piece only what does not overlap: a piece must not change what the next one is copied from.
-        let apart = to.addr().abs_diff(src.as_ptr().addr()) >= src.len();
-        let piece_len = if apart { PIECE } else { src.len() };
-        for (n, piece) in src.chunks(piece_len.max(1)).enumerate() {
-            // SAFETY: the piece and its place are parts of what was checked; `copy` allows the two to overlap; as for references, see
-            // `zero`.
-            unsafe { std::ptr::copy(piece.as_ptr(), to.add(n * piece_len), piece.len()) };
+        let is_elsewhere = to.addr().abs_diff(src.as_ptr().addr()) >= src.len();
+        assert!(is_elsewhere, "bytes of a buffer are to be copied over themselves");
+        for (n, piece) in src.chunks(PIECE).enumerate() {
+            // SAFETY: this piece begins `n * PIECE` bytes behind the start of `src`, so its place ends where `src` ends behind
+            // `to`, or before. Source and place do not overlap, as just asserted. Nobody else reads or writes the place now: the
+            // buffer belongs to this thread, and borrows of a buffer's bytes do not outlive the synchronous code using them.
+            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), to.add(n * PIECE), piece.len()) };
         }
     }
 }
@@ -484,7 +485,8 @@ impl BufSlice {
         (self.buf.chunk().blank_from.get() as usize).saturating_sub(self.off as usize).min(self.len())
     }
 
-    /// Copies `src` to `at` within this view. Ranges that a device is reading into must be left alone.
+    /// Copies `src` to `at` within this view. Ranges that a device is reading into must be left alone. Panics when `src` is where
+    /// it is to be copied to.
     #[inline]
     pub fn copy_from(&self, at: usize, src: &[u8]) {
         self.check(&(at..at + src.len()));
@@ -544,7 +546,7 @@ mod tests {
 
     #[test]
     fn what_is_copied_within_a_buffer_arrives_as_it_was() {
-        for by in [1, 100, PIECE, 3 * PIECE] {
+        for by in [BLOCK, BLOCK + 1, 3 * BLOCK] {
             let mut buf = BufPool::new(0).alloc(4 * BLOCK);
             buf.bytes_mut().iter_mut().zip(0..).for_each(|(byte, n)| *byte = (n % 251) as u8);
             let before = buf.bytes()[..BLOCK].to_vec();
@@ -552,6 +554,15 @@ mod tests {
             view.copy_from(by, &view.bytes()[..BLOCK]);
             assert!(view.bytes()[by..by + BLOCK] == before, "by {by}");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "copied over themselves")]
+    fn bytes_are_not_copied_over_themselves() {
+        let mut buf = BufPool::new(0).alloc(4 * BLOCK);
+        buf.write(0, &[1; 2 * BLOCK]);
+        let view = buf.full();
+        view.copy_from(PIECE, &view.bytes()[..BLOCK]);
     }
 
     /// Pages of a range that are in memory.
