@@ -80,11 +80,13 @@ impl ScrubReport {
         let mut text = match wrong_blocks + wrong_parity + wrong_headers {
             0 => format!("Nothing is wrong with {}.", show::counted(self.blocks, "block")),
             _ => format!(
-                "Wrong or unreadable: {wrong_blocks} of {}, {}, {}. Written anew: {}, {rebuilt_blocks} of them rebuilt.",
+                "Wrong or unreadable: {} of {}, {}, {}. Written anew: {}, {} of them rebuilt.",
+                show::count(*wrong_blocks),
                 show::counted(self.blocks, "block"),
-                counted(*wrong_parity, "parity block"),
-                counted(*wrong_headers, "header"),
-                counted(*moved_blocks, "block"),
+                show::counted(*wrong_parity, "parity block"),
+                show::counted(*wrong_headers, "header"),
+                show::counted(*moved_blocks, "block"),
+                show::count(*rebuilt_blocks),
             ),
         };
         if self.blocks_without_room > 0 {
