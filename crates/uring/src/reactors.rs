@@ -1,6 +1,7 @@
 //! Starting reactors, one per core, and waiting for them.
 
 use std::cell::RefCell;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::mem;
 use std::rc::Rc;
@@ -43,7 +44,8 @@ pub struct Config {
     pub spin: Nanos,
     /// Size of each submission queue.
     pub queue_entries: u32,
-    /// Seed of the reactors' random choices.
+    /// Seed of the reactors' random choices, the identities of what they create among them: another one in each default, so that no two
+    /// programs give the same ones.
     pub seed: u64,
     /// Devices that every reactor has, numbered from 0 in this order.
     pub devices: Vec<Device>,
@@ -57,7 +59,7 @@ impl Default for Config {
             arena_bytes: 16 << 20,
             spin: Nanos::micros(20),
             queue_entries: 512,
-            seed: 0,
+            seed: RandomState::new().build_hasher().finish(),
             devices: Vec::new(),
         }
     }

@@ -1,16 +1,16 @@
 //! An array in a program of one's own, without a server: made on six files, written, closed, opened again and read.
 //!
 //! ```text
-//! cargo run -p cygnus-engine --example embed [FOLDER]
+//! cargo run -p cygnus --example embed [FOLDER]
 //! ```
 
 use std::error::Error;
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, Log, OpenOptions, create};
-use cygnus_policy::Preset;
-use cygnus_types::ByteSize;
-use cygnus_uring::{Access, Config, Device, Reactor, block_on, create_file};
+use cygnus::{
+    Access, Array, ByteSize, Config, CreateOptions, Device, Log, OpenOptions, Preset, Reactor, block_on, create,
+    create_file,
+};
 
 struct Stderr;
 
