@@ -29,6 +29,7 @@ mod kept;
 mod link;
 mod outcome;
 mod run;
+mod salsa;
 mod sampler;
 mod scala_afa;
 mod scenario;

@@ -170,11 +170,12 @@ struct File {
 }
 
 /// The files.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("swan.toml", include_str!("../../published/swan.toml")),
     ("serial.toml", include_str!("../../published/serial.toml")),
     ("scala-afa.toml", include_str!("../../published/scala-afa.toml")),
     ("triple-a.toml", include_str!("../../published/triple-a.toml")),
+    ("salsa.toml", include_str!("../../published/salsa.toml")),
     ("beyond.toml", include_str!("../../published/beyond.toml")),
 ];
 

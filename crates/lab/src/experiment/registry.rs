@@ -1,7 +1,7 @@
 //! All experiments, in the order of the papers.
 
 use super::Experiment;
-use crate::{beyond, scala_afa, serial, swan, triple_a};
+use crate::{beyond, salsa, scala_afa, serial, swan, triple_a};
 
 /// See the module's text.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
@@ -40,6 +40,9 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &triple_a::Fig13,
     &triple_a::Fig14,
     &triple_a::Fig15,
+    &salsa::Table1,
+    &salsa::Fig3,
+    &salsa::Table2,
     &beyond::Nvme,
     &beyond::Qlc,
     &beyond::Utilisation,
