@@ -54,6 +54,8 @@ setup:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@# The fuzzer itself, which is C++, is not built for that.
+	CUSTOM_LIBFUZZER_PATH=target/libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 unit:
 	$(CARGO) test --workspace

@@ -67,7 +67,7 @@ fn good() -> Vec<u8> {
         header_blocks: 1,
         rows: 8,
         rotation: Rotation { data: 2, parity: 1, parity_start: 2 },
-        stream: Stream::User,
+        stream: Stream::Clients,
         reactor: ReactorId(0),
     };
     let entry = |n: u64| match n / 8 {

@@ -7,7 +7,7 @@ use cygnus_format::{
     MemberErrors, MemberState, PolicyValue, RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc,
     crc32c, probe_with_tail,
 };
-use cygnus_types::{GroupId, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, Constraint, GroupId, Medium, MemberIx, SegmentId, Uuid, VolumeId};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -32,7 +32,8 @@ fn edited(input: &[u8]) -> Vec<u8> {
 
 /// A superblock with something in each of its tables.
 fn good() -> Superblock {
-    let geometry = Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256, transient_blocks: 0 };
+    let geometry =
+        Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256, transient_blocks: 0 };
     let uuid = |n| Uuid::from_random(n, n);
     let member = |n| MemberDesc {
         uuid: uuid(n),
@@ -60,6 +61,8 @@ fn good() -> Superblock {
         created_unix: 7,
         start_mib: 0,
         in_doubt: false,
+        acknowledged: Acknowledged::Written,
+        constraint: Constraint::Prefers(Medium::Flash),
     };
     let state = ArrayState {
         name: "tank".into(),
@@ -71,6 +74,7 @@ fn good() -> Superblock {
             .map(|(first, m)| GroupDesc {
                 extents: vec![Extent { first, frames: 9 }],
                 state: GroupState::InService,
+                medium: if first == 0 { Medium::Flash } else { Medium::Disk },
                 members: m.map(member).into(),
             })
             .into(),
