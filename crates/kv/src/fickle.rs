@@ -12,6 +12,8 @@ struct Held {
     now: Vec<u8>,
     /// Writes and trims until the power is cut.
     until_cut: Option<u64>,
+    /// Writes until there is no space.
+    until_full: Option<u64>,
     /// What is there after that cut.
     cut: Option<Vec<u8>>,
     rng: Rng,
@@ -39,7 +41,14 @@ impl Fickle {
     }
 
     fn holding(bytes: Vec<u8>, seed: u64) -> Self {
-        let held = Held { durable: bytes.clone(), now: bytes, until_cut: None, cut: None, rng: Rng::new(seed) };
+        let held = Held {
+            durable: bytes.clone(),
+            now: bytes,
+            until_cut: None,
+            until_full: None,
+            cut: None,
+            rng: Rng::new(seed),
+        };
         Self(Rc::new(RefCell::new(held)))
     }
 
@@ -47,6 +56,11 @@ impl Fickle {
     pub(crate) fn cut_within(&self, writes: u64) {
         let mut held = self.0.borrow_mut();
         held.until_cut = Some(held.rng.below(writes));
+    }
+
+    /// Has no space after so many writes, or has space again.
+    pub(crate) fn full_after(&self, writes: Option<u64>) {
+        self.0.borrow_mut().until_full = writes;
     }
 
     /// What is there after a power cut: the one that came, or else one now.
@@ -93,6 +107,9 @@ impl BlockVolume for Fickle {
     }
 
     async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
+        if let Some(writes) = &mut self.0.borrow_mut().until_full {
+            *writes = writes.checked_sub(1).ok_or(VolumeError::NoSpace)?;
+        }
         self.put(offset, data.bytes());
         Ok(())
     }

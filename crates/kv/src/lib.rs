@@ -13,7 +13,6 @@ mod error;
 #[cfg(test)]
 mod fickle;
 mod head;
-#[cfg(test)]
 mod planted;
 mod record;
 mod store;
