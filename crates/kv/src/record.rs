@@ -51,9 +51,14 @@ fn checksum(bytes: &[u8], Seat { salt, offset }: Seat) -> u32 {
 }
 
 impl<'a> Record<'a> {
+    /// Bytes that it takes.
+    pub(crate) fn len(&self) -> usize {
+        HEADER + self.key.len() + self.value.map_or(0, <[u8]>::len)
+    }
+
     pub(crate) fn encode(&self, seat: Seat) -> Vec<u8> {
         let value = self.value.unwrap_or_default();
-        let mut bytes = Vec::with_capacity(HEADER + self.key.len() + value.len());
+        let mut bytes = Vec::with_capacity(self.len());
         bytes.extend([0; 4]);
         bytes.extend((self.key.len() as u16).to_le_bytes());
         bytes.extend([u8::from(self.value.is_some()), 0]);

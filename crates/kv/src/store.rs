@@ -5,7 +5,7 @@ use cygnus_types::BLOCK;
 use cygnus_volume::BlockVolume;
 
 use crate::error::Error;
-use crate::head::Head;
+use crate::head::{Head, LEAST};
 use crate::planted::{self, Bug};
 use crate::record::{Decoded, LONGEST, LONGEST_DELETION, MAX_KEY, MAX_VALUE, Record, Seat};
 
@@ -62,6 +62,9 @@ impl<V: BlockVolume> Store<V> {
     /// # Errors
     /// When there is none, when it is damaged, and when the volume fails.
     pub async fn open(rt: &Runtime, volume: V) -> Result<Self, Error> {
+        if volume.size() < LEAST {
+            return Err(Error::TooSmall { size: volume.size(), least: LEAST });
+        }
         let block = read(rt, &volume, 0, BLOCK).await?;
         let head = Head::decode(block[..].try_into().expect("a block"))?;
         let (size, was) = (volume.size(), BLOCK as u64 + 2 * head.half_bytes);
@@ -183,7 +186,7 @@ impl<V: BlockVolume> Store<V> {
     async fn append(&mut self, key: &[u8], value: Option<&[u8]>, spare: u64) -> Result<(), Error> {
         self.settled()?;
         let record = Record { epoch: 0, key, value };
-        let len = record.encode(Seat { salt: 0, offset: 0 }).len() as u64;
+        let len = record.len() as u64;
         let room = self.head.half_bytes - spare;
         if self.live + len > room {
             return Err(Error::Full);

@@ -99,15 +99,15 @@ impl Chunk {
             return self.zero(at, at + src.len());
         }
         self.touch(at + src.len());
-        // SAFETY: `Buf::write` and `BufView::copy_from`, which alone call this, have checked that the buffer does not end before
-        // `at + src.len()`, and its memory is one allocation that goes on at least as far.
+        // SAFETY: only `Buf::write` and `BufSlice::copy_from` call this, and both have panicked by now if `at + src.len()` lies behind
+        // the buffer's end. The memory, one mapping, is at least as long as the buffer.
         let to = unsafe { self.memory.as_ptr().add(at) };
         let is_elsewhere = to.addr().abs_diff(src.as_ptr().addr()) >= src.len();
         assert!(is_elsewhere, "bytes of a buffer are to be copied over themselves");
         for (n, piece) in src.chunks(PIECE).enumerate() {
-            // SAFETY: this piece begins `n * PIECE` bytes behind the start of `src`, so its place ends where `src` ends behind
-            // `to`, or before. Source and place do not overlap, as just asserted. Nobody else reads or writes the place now: the
-            // buffer belongs to this thread, and borrows of a buffer's bytes do not outlive the synchronous code using them.
+            // SAFETY: piece `n` begins `n * PIECE` bytes into `src`, so its place ends within the `src.len()` bytes behind `to` that were
+            // just found to be in the memory. `src` and these bytes do not overlap, as asserted. Nobody has a reference to them: a buffer
+            // belongs to one thread, on which this runs, and borrows of its bytes do not outlive the synchronous code using them.
             unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), to.add(n * PIECE), piece.len()) };
         }
     }
