@@ -44,6 +44,8 @@ pub enum Bug {
     BackupsIgnored,
     /// Room for copies is used again while their stripes need them.
     BackupsOverwritten,
+    /// When one stripe ends, the copies of the others that are open count as its own.
+    ClosedForAll,
     /// A flush is answered though a member that should have a copy was away.
     CopiesOfTheAbsent,
     /// What recovery replaces in the maps goes on being counted.

@@ -29,7 +29,6 @@ use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
 use crate::write::heat::HeatTable;
 use crate::write::kept::Kept;
-use crate::write::lane::Lane;
 use crate::write::numbers::StripeNumbers;
 
 /// An R-group as the reactors see it.
@@ -261,11 +260,6 @@ impl Shared {
     pub(crate) fn medium(&self, group: GroupId) -> Medium {
         let byte = self.groups[group.index()].medium.load(Ordering::Acquire);
         Medium::from_byte(byte).expect("only media are stored")
-    }
-
-    /// The lane of clients' writes in an array that is on one medium only.
-    pub(crate) fn clients_lane(&self) -> Lane {
-        Lane::Clients(self.held.only_medium().unwrap_or_default())
     }
 
     pub(crate) fn set_group_state(&self, group: GroupId, state: GroupState) {

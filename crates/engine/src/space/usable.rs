@@ -49,12 +49,12 @@ fn streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayErro
     if policies.streams == Streams::Together && !is_asked {
         return Ok(Streams::Together);
     }
-    let invalid =
-        |why: &str| Err(ArrayError::Invalid(format!("{}: hot writes cannot be kept apart {why}", state.name)));
     match policies.front_end {
-        FrontEnd::EveryGroup if state.geometry.transient_blocks == 0 => Ok(Streams::ByHeat),
-        FrontEnd::EveryGroup => invalid("where open stripes are made safe by copies: use full-stripe protection"),
-        _ => invalid("where one group at a time takes all writes: use preset log-raid"),
+        FrontEnd::EveryGroup => Ok(Streams::ByHeat),
+        _ => Err(ArrayError::Invalid(format!(
+            "{}: hot writes cannot be kept apart where one group at a time takes all writes: use preset log-raid",
+            state.name
+        ))),
     }
 }
 

@@ -5,6 +5,9 @@
 //! stripe stays open; when it is full, its headers and its parity are written, and what is in place is not written again.
 //! Then nobody needs the backups any more ([`crate::write::transient`]).
 //!
+//! Each stream of clients' writes has an open stripe of its own (hot ones apart from others, media apart), and each of these is copied or
+//! ended by itself. The copies of all share the transient areas.
+//!
 //! That costs less than an end with padding and headers on every column if the new blocks are few
 //! ([`cygnus_policy::Unfinished`]). Where they are many, where a member of the group is away or in trouble, or where its transient
 //! area is full, the stripe is closed as if there were no backups. Nothing is ever less safe than by stripes alone.
@@ -51,6 +54,8 @@ struct CopyPlace {
 /// What is on its way: a backup, and its blocks to their places.
 struct Copies {
     number: u64,
+    /// The stream whose open stripe is copied.
+    lane: Lane,
     writes: Vec<CopyWrite>,
     /// Row and segment sequence by which the stripe is known again.
     stripe: (u32, u64),
@@ -67,6 +72,8 @@ enum Step {
     Copies(Copies),
     /// It has to end.
     Close,
+    /// It should be copied, and some member has no room for that: stripes have to end, whose copies are needed no more then.
+    NoRoom,
 }
 
 /// Makes what clients have written outlast the machine, as soon as devices are flushed: see the module's text.
@@ -90,14 +97,20 @@ impl Replicator {
     }
 
     async fn settle_now(self) {
-        match self.step() {
-            Step::Nothing => {}
-            Step::Copies(copies) => {
-                if !self.finish(copies).await {
-                    self.close();
-                }
+        let mut copies = Vec::new();
+        for &lane in Lane::OF_CLIENTS {
+            match self.step(lane) {
+                Step::Nothing => {}
+                Step::Copies(of) => copies.push(of),
+                Step::Close => self.close(lane),
+                Step::NoRoom => self.close_all(),
             }
-            Step::Close => self.close(),
+        }
+        for of in copies {
+            let lane = of.lane;
+            if !self.finish(of).await {
+                self.close(lane);
+            }
         }
         self.reactor.until_landed(Lane::OF_CLIENTS).await;
         self.see_to_room();
@@ -119,7 +132,7 @@ impl Replicator {
     /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only copies make safe.
     pub(crate) async fn settle_for(&self, round: u64, closes: bool) {
         if closes {
-            self.close();
+            self.close_all();
         }
         self.settle().await;
         let shared = &self.reactor.shared;
@@ -130,12 +143,17 @@ impl Replicator {
         }
     }
 
-    fn close(&self) {
-        self.reactor.writer(self.reactor.shared.clients_lane()).borrow_mut().close_stripe(&self.reactor);
+    fn close(&self, lane: Lane) {
+        self.reactor.writer(lane).borrow_mut().close_stripe(&self.reactor);
     }
 
-    fn step(&self) -> Step {
-        let mut writer = self.reactor.writer(self.reactor.shared.clients_lane()).borrow_mut();
+    /// Ends the open stripes of all that clients write: none needs its copies any longer than until it is durable.
+    pub(crate) fn close_all(&self) {
+        Lane::OF_CLIENTS.iter().for_each(|&lane| self.close(lane));
+    }
+
+    fn step(&self, lane: Lane) -> Step {
+        let mut writer = self.reactor.writer(lane).borrow_mut();
         let Some(stripe) = writer.open_stripe_mut() else { return Step::Nothing };
         let done = stripe.backed_up();
         let standing = standing_of(&self.reactor, stripe.place.group);
@@ -149,7 +167,7 @@ impl Replicator {
         if !is_sound || !is_small || !self.is_cheaper(stripe, new) || !self.all_are_well(stripe.place.group) {
             return Step::Close;
         }
-        self.copies(stripe, standing).map_or(Step::Close, Step::Copies)
+        self.copies(stripe, standing).map_or(Step::NoRoom, Step::Copies)
     }
 
     fn is_cheaper(&self, stripe: &Stripe, new: u32) -> bool {
@@ -177,7 +195,7 @@ impl Replicator {
     /// Sends copies of what is new in a stripe on their way; `None` if some member has no room for them.
     fn copies(&self, stripe: &mut Stripe, under: Standing) -> Option<Copies> {
         let shared = &self.reactor.shared;
-        let (group, done) = (stripe.place.group, stripe.backed_up());
+        let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
         let blocks = stripe.used() - done.slots;
         let (numbers, places) = self.take_room(stripe, done.slots, blocks)?;
         let (slots, discards) = (stripe.used(), stripe.discards().len() as u32);
@@ -216,7 +234,7 @@ impl Replicator {
             }
         }
         let stripe = (stripe.place.start_row, stripe.place.segment_seq);
-        Some(Copies { number: numbers.number, writes, stripe, group, then })
+        Some(Copies { number: numbers.number, lane, writes, stripe, group, then })
     }
 
     fn describe(&self, backup: &Backup, first: &BufSlice) {
@@ -236,7 +254,7 @@ impl Replicator {
             (0..columns.parity).map(|p| layout.member(group, columns.parity_column(p))).collect();
         let take = |behind: u32| {
             let wanted: Vec<_> = members.iter().map(|&member| (member, 1 + behind)).chain([(witness, 1)]).collect();
-            self.take(&wanted)
+            self.take(stripe.place.lane, &wanted)
         };
         let begins = from == 0 && blocks > 0 && self.reactor.converts(group, columns);
         let whole = if begins { take(stripe.geometry().slots(stripe.place.rows)) } else { None };
@@ -263,11 +281,11 @@ impl Replicator {
         Some((numbers, places))
     }
 
-    fn take(&self, wanted: &[(MemberIx, u32)]) -> Option<(Numbers, Vec<u32>)> {
+    fn take(&self, lane: Lane, wanted: &[(MemberIx, u32)]) -> Option<(Numbers, Vec<u32>)> {
         let shared = &self.reactor.shared;
         let mut transient = self.reactor.transient.borrow_mut();
         transient.learn(shared.durable(), shared.flushes.ended());
-        transient.take(&shared.transient_part(self.reactor.index()), wanted)
+        transient.take(&shared.transient_part(self.reactor.index()), lane, wanted)
     }
 
     /// The entries of some slots, and memory with their blocks behind a block that is still to be filled.
@@ -311,7 +329,7 @@ impl Replicator {
 
     /// Waits for copies; says whether they can be relied on.
     async fn finish(&self, copies: Copies) -> bool {
-        let Copies { number, writes, stripe, group, then } = copies;
+        let Copies { number, lane, writes, stripe, group, then } = copies;
         let mut all = true;
         for CopyWrite { member, bytes, op } in writes {
             let state = &self.reactor.shared.members[member.index()];
@@ -327,7 +345,7 @@ impl Replicator {
             return false;
         }
         self.reactor.transient.borrow_mut().is_whole(number);
-        let mut writer = self.reactor.writer(self.reactor.shared.clients_lane()).borrow_mut();
+        let mut writer = self.reactor.writer(lane).borrow_mut();
         // It may have been closed meanwhile, being full: then all of it was written.
         let same = |open: &&mut Stripe| (open.place.start_row, open.place.segment_seq) == stripe;
         if let Some(open) = writer.open_stripe_mut().filter(same) {

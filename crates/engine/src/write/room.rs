@@ -6,6 +6,7 @@ use crate::peers::ToHome;
 use crate::reactor::Reactor;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
+use crate::write::replicate::Replicator;
 
 impl Room for Reactor {
     async fn grant(self: &Rc<Self>, lane: Lane) -> Option<Grant> {
@@ -17,8 +18,8 @@ impl Room for Reactor {
 
     async fn destage(self: &Rc<Self>) {
         if self.shared.is_two_phase() {
-            // A stripe that fills slowly gets its parity now, and its copies' room is free again.
-            self.writer(self.shared.clients_lane()).borrow_mut().close_stripe(self);
+            // Stripes that fill slowly get their parity now, and their copies' room is free again.
+            Replicator::of(self).close_all();
         }
         // Whoever needs to know whether it worked flushes.
         let _ = self.flush().await;

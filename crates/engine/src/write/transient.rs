@@ -1,9 +1,10 @@
-//! What a reactor keeps in the transient areas of members: backup copies of what its open stripe holds, each until the stripe is
+//! What a reactor keeps in the transient areas of members: backup copies of what its open stripes hold, each until its stripe is
 //! durable with its parity (ScalaAFA, section 3.2).
 //!
 //! Every reactor has a part of each member's area to itself, so nobody need be asked for room. It writes its part over and
 //! over, like a log. A place is used again only when a durable backup says that what was there is needed no more: so an
-//! opening that misses a backup can tell whether it was overwritten or is lost.
+//! opening that misses a backup can tell whether it was overwritten or is lost. A part that is full could not say that any more, so the
+//! last quarter is for backups that say of earlier ones that they are needed no more.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -11,6 +12,10 @@ use std::ops::Range;
 use cygnus_types::MemberIx;
 
 use crate::planted::{self, Bug};
+use crate::write::lane::Lane;
+
+/// One block in so many of a reactor's part is for backups that say something new of earlier ones.
+const KEPT: u32 = 4;
 
 /// A reactor's part of one member's area.
 struct Ring {
@@ -32,9 +37,9 @@ impl Ring {
         }
     }
 
-    /// Where so many blocks would go.
-    fn room_for(&self, blocks: u32) -> Option<u32> {
-        let fits = |from: u32, to: u32| (from + blocks <= to).then_some(from);
+    /// Where so many blocks would go, with `left` more behind them.
+    fn room_for(&self, blocks: u32, left: u32) -> Option<u32> {
+        let fits = |from: u32, to: u32| (from + blocks + left <= to).then_some(from);
         match self.taken.front() {
             None => fits(self.part.start, self.part.end),
             Some(&(_, tail)) if self.head > tail => {
@@ -62,6 +67,8 @@ impl Ring {
 /// A backup that was written, or tried.
 struct Listed {
     number: u64,
+    /// The stream that its stripe is of.
+    lane: Lane,
     /// The stripe's sequence, once it is closed.
     stripe: Option<u64>,
     /// Not every copy was taken: nobody may be told that it is durable.
@@ -83,6 +90,8 @@ pub(crate) struct Transient {
     next: u64,
     /// Those that are needed still, oldest first.
     listed: VecDeque<Listed>,
+    /// By stream: the first backup of its open stripe.
+    first: [Option<u64>; Lane::ALL.len()],
     /// What each backup said of those before it: its number, and below which one they were released.
     said: VecDeque<(u64, u64)>,
     /// Below this number all were released, and a durable backup says so.
@@ -94,9 +103,12 @@ pub(crate) struct Transient {
 }
 
 impl Transient {
-    /// A stripe got its sequence: the backups of the open one are its own.
-    pub(crate) fn stripe_closed(&mut self, seq: u64) {
-        self.listed.iter_mut().rev().take_while(|of| of.stripe.is_none()).for_each(|of| of.stripe = Some(seq));
+    /// The open stripe of a stream got its sequence: the stream's backups that are of no stripe yet are of this one.
+    pub(crate) fn stripe_closed(&mut self, lane: Lane, seq: u64) {
+        let Some(first) = self.first[lane.index()].take() else { return };
+        let for_all = planted::is(Bug::ClosedForAll);
+        let since = self.listed.iter_mut().rev().take_while(|of| of.number >= first || for_all);
+        since.filter(|of| of.lane == lane || for_all).for_each(|of| of.stripe = Some(seq));
     }
 
     /// The flush with this number makes durable what is on its devices by now.
@@ -124,14 +136,21 @@ impl Transient {
         self.listed.front().map_or(self.next, |of| of.number)
     }
 
-    /// Takes room for a backup: so many blocks in the areas of these members, of which this reactor's part is `part`. `None`: some
-    /// member has no room now.
-    pub(crate) fn take(&mut self, part: &Range<u32>, wanted: &[(MemberIx, u32)]) -> Option<(Numbers, Vec<u32>)> {
+    /// Takes room for a backup of a stream's open stripe: so many blocks in the areas of these members, of which this reactor's part
+    /// is `part`. `None`: some member has no room now.
+    pub(crate) fn take(
+        &mut self,
+        part: &Range<u32>,
+        lane: Lane,
+        wanted: &[(MemberIx, u32)],
+    ) -> Option<(Numbers, Vec<u32>)> {
         let mut places = Vec::with_capacity(wanted.len());
+        let said = self.said.back().map_or(self.reusable, |&(_, released)| released);
+        let left = if self.released() > said { 0 } else { (part.end - part.start) / KEPT };
         for &(member, blocks) in wanted {
             let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
             ring.release_below(if planted::is(Bug::BackupsOverwritten) { self.next } else { self.reusable });
-            places.push(ring.room_for(blocks)?);
+            places.push(ring.room_for(blocks, left)?);
         }
         let number = self.next;
         self.next += 1;
@@ -139,7 +158,8 @@ impl Transient {
         for (&(member, blocks), &at) in wanted.iter().zip(&places) {
             self.rings.get_mut(&member).expect("just made").take(number, at, blocks);
         }
-        self.listed.push_back(Listed { number, stripe: None, is_partial: true });
+        self.first[lane.index()].get_or_insert(number);
+        self.listed.push_back(Listed { number, lane, stripe: None, is_partial: true });
         self.said.push_back((number, numbers.released));
         Some((numbers, places))
     }
@@ -166,7 +186,11 @@ impl Transient {
 mod tests {
     use proptest::prelude::*;
 
+    use cygnus_types::Medium;
+
     use super::*;
+
+    const LANE: Lane = Lane::Clients(Medium::Flash);
 
     fn one(
         transient: &mut Transient,
@@ -176,7 +200,7 @@ mod tests {
         flushed: u64,
     ) -> Option<(Numbers, u32)> {
         transient.learn(durable, flushed);
-        let (numbers, places) = transient.take(part, &[(MemberIx(3), blocks)])?;
+        let (numbers, places) = transient.take(part, LANE, &[(MemberIx(3), blocks)])?;
         transient.is_whole(numbers.number);
         Some((numbers, places[0]))
     }
@@ -186,7 +210,7 @@ mod tests {
         let (part, mut t) = (10..20, Transient::default());
         assert_eq!(one(&mut t, &part, 4, 0, 0).unwrap().1, 10);
         assert_eq!(one(&mut t, &part, 4, 0, 0).unwrap().1, 14);
-        t.stripe_closed(7);
+        t.stripe_closed(LANE, 7);
         assert!(one(&mut t, &part, 4, 7, 0).is_none(), "stripe 7 is not durable");
         let (numbers, at) = one(&mut t, &part, 2, 8, 0).unwrap();
         assert_eq!((numbers, at), (Numbers { number: 2, released: 2, durable: 0 }, 18));
@@ -197,15 +221,49 @@ mod tests {
         assert_eq!((numbers, at), (Numbers { number: 3, released: 2, durable: 3 }, 10));
     }
 
+    /// One stripe's backups fill the area, so nothing is there that says that they are needed no more.
+    #[test]
+    fn an_area_that_was_full_is_used_again() {
+        let (part, mut t) = (0..16, Transient::default());
+        let taken = (0..16).take_while(|_| one(&mut t, &part, 2, 0, 0).is_some()).count();
+        assert_eq!(taken, 6);
+        t.stripe_closed(LANE, 7);
+        t.asked_by_flush(1);
+        assert_eq!(one(&mut t, &part, 2, 8, 1).unwrap().0.released, 6);
+        t.asked_by_flush(2);
+        t.stripe_closed(LANE, 8);
+        let taken = (0..16).take_while(|_| one(&mut t, &part, 2, 9, 2).is_some()).count();
+        assert!(taken >= 4, "{taken} of the first six places");
+    }
+
+    /// A stream whose stripe stays open keeps its copies, and the room of all that were made after them.
+    #[test]
+    fn a_stripe_that_ends_takes_only_its_own_streams_copies() {
+        const HOT: Lane = Lane::Hot(Medium::Flash);
+        let (part, mut t) = (0..100, Transient::default());
+        let backup = |t: &mut Transient, lane, durable| {
+            t.learn(durable, 0);
+            t.take(&part, lane, &[(MemberIx(3), 1)]).unwrap().0.released
+        };
+        assert_eq!(backup(&mut t, LANE, 0), 0);
+        assert_eq!(backup(&mut t, HOT, 0), 0);
+        t.stripe_closed(HOT, 7);
+        assert_eq!(backup(&mut t, HOT, 8), 0, "backup 0 is of a stripe that is open");
+        t.stripe_closed(LANE, 8);
+        assert_eq!(backup(&mut t, LANE, 9), 2, "backup 2 is of the next hot stripe");
+        t.stripe_closed(HOT, 9);
+        assert_eq!(backup(&mut t, HOT, 10), 3);
+    }
+
     #[test]
     fn what_not_every_member_took_is_not_called_durable() {
         let (part, mut t) = (0..100, Transient::default());
         one(&mut t, &part, 1, 0, 0).unwrap();
-        t.take(&part, &[(MemberIx(3), 1)]).unwrap();
+        t.take(&part, LANE, &[(MemberIx(3), 1)]).unwrap();
         t.asked_by_flush(1);
         let (numbers, _) = one(&mut t, &part, 1, 0, 1).unwrap();
         assert_eq!(numbers.durable, 1);
-        t.stripe_closed(4);
+        t.stripe_closed(LANE, 4);
         let (numbers, _) = one(&mut t, &part, 1, 5, 1).unwrap();
         assert_eq!((numbers.released, numbers.durable), (3, 1), "its stripe is durable, and nobody needs it");
     }
@@ -221,7 +279,7 @@ mod tests {
             let mut covered = 0;
             for (what, blocks) in steps {
                 match what {
-                    0 => { t.stripe_closed(stripe); stripe += 1 }
+                    0 => { t.stripe_closed(LANE, stripe); stripe += 1 }
                     1 => {
                         durable = stripe;
                         round += 1;

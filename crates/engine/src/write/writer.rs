@@ -352,8 +352,8 @@ impl Writer {
         stripe.is_converted(reactor.rows_to_convert(&stripe));
         stripe.close(Closing { seq, array_tag, session, durable, reactor: reactor.rt.id() });
         shared.segments.note_stripe(stripe.place.seg, seq);
-        if matches!(self.lane, Lane::Clients(_)) {
-            reactor.transient.borrow_mut().stripe_closed(seq);
+        if self.lane.is_for_clients() {
+            reactor.transient.borrow_mut().stripe_closed(self.lane, seq);
         }
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.

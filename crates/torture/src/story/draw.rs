@@ -157,10 +157,9 @@ impl Shape {
         }
     }
 
-    /// Hot writes are kept apart, now and then, where all groups take writes and no copies are made. Apart from the rest too.
+    /// Hot writes are kept apart, now and then, where all groups take writes. Apart from the rest too.
     fn keep_hot_writes_apart(&mut self, seed: u64) {
-        let can = self.preset == Preset::LogRaid && self.geometry.transient_blocks == 0;
-        if can && Rng::new(seed ^ 0x6865_6174).chance(1, HEAT_ONE_IN) {
+        if self.preset == Preset::LogRaid && Rng::new(seed ^ 0x6865_6174).chance(1, HEAT_ONE_IN) {
             self.heat = true;
             // Their segments may leave nothing to promise.
             self.heat = crate::array::usable_blocks(self) > 0;

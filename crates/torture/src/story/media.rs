@@ -24,11 +24,10 @@ impl Shape {
         (!self.media.is_empty()).then(|| self.media[set % self.media.len()])
     }
 
-    /// Groups are on flash and on disks, now and then, where no copies are made and none is emptied as a whole.
+    /// Groups are on flash and on disks, now and then, where none is emptied as a whole.
     pub(super) fn mix(&mut self, seed: u64, tier: Tier) {
         let mut rng = Rng::new(seed ^ MEDIA);
-        let can = self.geometry.transient_blocks == 0 && self.preset != Preset::Serial;
-        if !can || !tier.has(Tier::Media, rng.chance(1, MIXED_ONE_IN)) {
+        if self.preset == Preset::Serial || !tier.has(Tier::Media, rng.chance(1, MIXED_ONE_IN)) {
             return;
         }
         let groups = [2, 2, 2, 3, 4][rng.below(5) as usize];

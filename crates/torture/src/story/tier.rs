@@ -60,7 +60,8 @@ impl Tier {
         match self {
             Self::All => by_chance,
             Self::Media => of == Self::Media || by_chance,
-            Self::Copies => matches!(of, Self::Copies | Self::Outages),
+            // Each medium, and what is hot on it, has open stripes of its own.
+            Self::Copies => matches!(of, Self::Copies | Self::Outages) || of == Self::Media && by_chance,
             _ => self == of,
         }
     }
