@@ -34,10 +34,12 @@ h.pwrite(data(12 * KIB, n), 41 * MIB)
 h.flush()
 P
     if ((round == 1)); then
+        # By what the client wrote: the server counts that when a stripe ends, and what members took before.
+        written=$((600 * 4096 + 12 * 1024))
         array_status "$DIR" --json >"$DIR/status.json"
-        jq -e '.transient_bytes > 0 and .writes.device_bytes < 5 * .writes.client_bytes' "$DIR/status.json" >/dev/null ||
+        jq -e ".transient_bytes > 0 and .writes.device_bytes < 5 * $written" "$DIR/status.json" >/dev/null ||
             fail "copies cost no less than stripes: $(jq -c '[.transient_bytes, .writes]' "$DIR/status.json")"
-        say "device bytes for each byte written and flushed: $(jq '.writes.device_bytes / .writes.client_bytes' "$DIR/status.json"), 6 without copies"
+        say "device bytes for each byte written and flushed: $(jq ".writes.device_bytes / $written" "$DIR/status.json"), 6 without copies"
     fi
     kill9
     ((round == 1)) || rm "$DIR/d1"

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::outfile;
 use crate::output::Output;
 use cygnus_control::show;
-use cygnus_torture::{Coverage, Effort, Options, Plant, Report, Story, Tier, replay, run_seeds, shorten};
+use cygnus_torture::{Coverage, Effort, Options, Plant, Report, Story, replay, run_seeds, shorten};
 use cygnus_types::counted;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -112,7 +112,7 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
         requests,
         jobs: args.jobs.map_or(cores, usize::from),
         plant,
-        tier: Tier::All,
+        tier: args.about,
         stop_at_failure: args.stop_at_failure,
     };
     let bar = bar(&options, output);

@@ -139,12 +139,13 @@ fn run_seed(seed: u64, options: &Options) -> Result<Outcome, SeedFailure> {
     let story = Story::about(options.tier, seed);
     guarded(&story, options.plant).map_err(|failure| {
         let plant = options.plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
+        let about = if options.tier == Tier::All { String::new() } else { format!(" --about {}", options.tier.name()) };
         let shape = &story.shape;
         SeedFailure {
             seed,
             journal: format!("seed {seed}: {shape}\n{}\nFAILED: {failure}", journal::so_far()),
             failure,
-            replay: format!("cygnus torture --start {seed} --seeds 1{plant}"),
+            replay: format!("cygnus torture --start {seed} --seeds 1{about}{plant}"),
         }
     })
 }

@@ -45,6 +45,53 @@ pub enum Tier {
 const APART_ONE_IN: u64 = 12;
 
 impl Tier {
+    /// Each of them.
+    pub const ALL: [Tier; 16] = [
+        Self::All,
+        Self::Plain,
+        Self::Sparse,
+        Self::Scrubs,
+        Self::Growth,
+        Self::Standby,
+        Self::Passing,
+        Self::Outages,
+        Self::Copies,
+        Self::Salvage,
+        Self::Rot,
+        Self::Force,
+        Self::Ruined,
+        Self::Beyond,
+        Self::Contention,
+        Self::Media,
+    ];
+
+    /// Its name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "everything",
+            Self::Plain => "plain",
+            Self::Sparse => "sparse",
+            Self::Scrubs => "scrubs",
+            Self::Growth => "growth",
+            Self::Standby => "standby",
+            Self::Passing => "passing",
+            Self::Outages => "outages",
+            Self::Copies => "copies",
+            Self::Salvage => "salvage",
+            Self::Rot => "rot",
+            Self::Force => "force",
+            Self::Ruined => "ruined",
+            Self::Beyond => "beyond",
+            Self::Contention => "contention",
+            Self::Media => "media",
+        }
+    }
+
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tier| tier.name() == name)
+    }
+
     /// The tier that the story of a seed is drawn from.
     pub(super) fn of_seed(self, seed: u64) -> Self {
         match Rng::new(seed ^ 0x666F_7263).below(APART_ONE_IN) {
