@@ -4,7 +4,7 @@
 use cygnus_engine::planted::{Bug, plant};
 use cygnus_engine::{Array, CreateOptions, Traffic, Volume, create};
 use cygnus_policy::{Preset, Streams, Victim};
-use cygnus_runtime::{Rng, Runtime};
+use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, Nanos};
 
@@ -29,6 +29,16 @@ async fn skewed(rt: &Runtime, volume: &Volume, blocks: u64, writes: u64) -> Vec<
     }
     volume.flush().await.unwrap();
     newest
+}
+
+/// A new array, and a volume of 4096 blocks that is written so.
+async fn make_skewed(rt: &Runtime, devices: &[DeviceInfo], how: &CreateOptions) -> (Array, Volume, Vec<u64>) {
+    create(rt, devices, how).await.unwrap();
+    let array = Array::open(rt, devices, &options()).await.unwrap();
+    array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
+    let volume = array.volume("v").unwrap();
+    let newest = skewed(rt, &volume, 4096, 2 * 4096).await;
+    (array, volume, newest)
 }
 
 /// A log of 2+1 in which a volume has all the space there is, and is written over and over. What it holds is verified when it was opened again.
@@ -101,11 +111,7 @@ fn hot_writes_that_were_flushed_outlast_a_power_cut() {
         ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
     };
     let newest = session(&world, &disks, |rt, devices| async move {
-        create(&rt, &devices, &how).await.unwrap();
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
-        let volume = array.volume("v").unwrap();
-        let mut newest = skewed(&rt, &volume, 4096, 2 * 4096).await;
+        let (_array, volume, mut newest) = make_skewed(&rt, &devices, &how).await;
         // All over the hot part, so that neither stream has an empty stripe.
         for at in (0..409).step_by(3).chain([2000, 3000]) {
             newest[at as usize] = 9_000_000 + at;
@@ -142,11 +148,7 @@ fn copies_outlast_a_cut_after(hot_writes: u64) -> (bool, bool) {
         ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
     };
     let newest = session(&world, &disks, |rt, devices| async move {
-        create(&rt, &devices, &how).await.unwrap();
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
-        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
-        let volume = array.volume("v").unwrap();
-        let mut newest = skewed(&rt, &volume, 4096, 2 * 4096).await;
+        let (_array, volume, mut newest) = make_skewed(&rt, &devices, &how).await;
         // All of it is in stripes by then, which need no copies.
         rt.sleep(Nanos::secs(3)).await;
         let hot = (0..hot_writes).map(|n| (n * 7 % 400, 8_000_000 + n));
