@@ -3,6 +3,7 @@
 use crate::args::torture::{PlantedBug, TortureArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::outfile;
 use crate::output::Output;
 use cygnus_control::show;
@@ -114,7 +115,9 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
         plant,
         tier: args.about,
         stop_at_failure: args.stop_at_failure,
+        has_enough: interrupt::requested,
     };
+    interrupt::install().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     let bar = bar(&options, output);
     let begun = Instant::now();
     let report = run_seeds(&options, |report| {
@@ -126,6 +129,9 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
     });
     bar.finish_and_clear();
     let took = begun.elapsed();
+    if interrupt::requested() {
+        output.warn("stopped by a signal: what was run until then is told, the rest was not run");
+    }
     let failures = told(&report, args, plant, output);
     let outcome = outcome(&report, took, failures, args.campaign);
     output.answer(&outcome, |_| outcome.text())?;
@@ -166,7 +172,7 @@ fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Ve
 }
 
 fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> Option<ShortStory> {
-    let short = shorten(&Story::random(seed), plant, Effort { runs: args.shrink, lines: 0 })?;
+    let short = shorten(&Story::about(args.about, seed), plant, Effort { runs: args.shrink, lines: 0 })?;
     let name = format!("seed-{seed}.story");
     let file = args.stories.join(&name);
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));

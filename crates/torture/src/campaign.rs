@@ -30,6 +30,8 @@ pub struct Options {
     pub tier: Tier,
     /// Stop at the first failure instead of collecting them all.
     pub stop_at_failure: bool,
+    /// Asked after each seed: whether to begin no other.
+    pub has_enough: fn() -> bool,
 }
 
 impl Default for Options {
@@ -42,6 +44,7 @@ impl Default for Options {
             plant: Plant::Nothing,
             tier: Tier::All,
             stop_at_failure: false,
+            has_enough: || false,
         }
     }
 }
@@ -120,7 +123,7 @@ pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report
                 }
             }
             let enough = options.requests.is_some_and(|most| report.tally.requests() >= most);
-            stop.fetch_or(enough, Ordering::Relaxed);
+            stop.fetch_or(enough || (options.has_enough)(), Ordering::Relaxed);
             progress(&report);
         }
         TORTURES.set(false);

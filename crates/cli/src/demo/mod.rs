@@ -21,6 +21,7 @@ mod workload;
 use crate::args::demo::DemoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Output;
 use client::{ClientError, Connection};
 use cygnus_types::counted;
@@ -168,38 +169,4 @@ fn quit_pressed() -> std::io::Result<bool> {
         }
     }
     Ok(quit)
-}
-
-/// SIGINT and SIGTERM as a flag.
-mod interrupt {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    static REQUESTED: AtomicBool = AtomicBool::new(false);
-
-    extern "C" fn request(_signal: libc::c_int) {
-        REQUESTED.store(true, Ordering::Relaxed);
-    }
-
-    /// Takes the signals over; the second of a kind ends the process as usual.
-    pub fn install() -> std::io::Result<()> {
-        for signal in [libc::SIGINT, libc::SIGTERM] {
-            // SAFETY: an all-zero sigaction is valid, and the handler does nothing but store to an atomic, which is
-            // allowed in a signal handler.
-            let failed = unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = request as extern "C" fn(libc::c_int) as libc::sighandler_t;
-                action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
-                libc::sigaction(signal, &raw const action, std::ptr::null_mut()) != 0
-            };
-            if failed {
-                return Err(std::io::Error::last_os_error());
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether one has come.
-    pub fn requested() -> bool {
-        REQUESTED.load(Ordering::Relaxed)
-    }
 }
