@@ -11,8 +11,9 @@ extern "C" fn request(_signal: libc::c_int) {
 /// Takes the signals over; the second of a kind ends the process as usual.
 pub fn install() -> std::io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: an all-zero sigaction is valid, and the handler does nothing but store to an atomic, which is
-        // allowed in a signal handler.
+        // SAFETY: a sigaction of zeros is a valid one: no handler, no flags, an empty mask. The call reads it while it lives here, and
+        // takes null for the old one, which nobody wants. The handler has the signature that goes without SA_SIGINFO, lives as long as
+        // the program, and does nothing but store to an atomic without a lock, which is allowed whatever it interrupts.
         let failed = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = request as extern "C" fn(libc::c_int) as libc::sighandler_t;

@@ -10,7 +10,7 @@ const EXAMPLES: &str = "\
 Examples:
   cygnus torture --seeds 20000
   cygnus torture --start 4711 --seeds 1          # one seed again, with what happened in it
-  cygnus torture --about copies --seeds 50000    # two-phase protection in every story
+  cygnus torture --about copies --seeds 1000     # two-phase protection in every story
   cygnus torture --campaign                      # ten million requests, and which faults met which steps
   cygnus torture --replay seed-4711.story        # a story that was written down
   cygnus torture --plant flushes-ignored --seeds 100       # a planted bug, to see that it is caught";
@@ -25,8 +25,7 @@ pub struct TortureArgs {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub start: u64,
-    /// What every story has: copies (of open stripes), outages (members that lose power), rot, growth and so on; stories about
-    /// one thing are short
+    /// What every story has: copies (of open stripes), outages (members that lose power), rot, growth and so on
     #[arg(long, value_name = "WHAT", default_value = Tier::All.name(), value_parser = tiers())]
     pub about: Tier,
     /// Begin no other seed once clients have made this number of requests
