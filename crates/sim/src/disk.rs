@@ -1,7 +1,7 @@
 //! A modelled device: how long its operations take, what they do to its contents, and how it fails.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -171,8 +171,6 @@ pub(crate) struct Disk {
     /// What a blank device holds instead of media.
     sheet: Option<Sheet>,
     pub(crate) unreadable: BTreeSet<u64>,
-    /// Blocks that do not hold what was last written to them, and why.
-    pub(crate) wrong: BTreeMap<u64, FaultKind>,
     pub(crate) dead: bool,
     /// It has been away, and whoever had it must open it anew.
     pub(crate) estranged: bool,
@@ -211,7 +209,6 @@ impl Disk {
             media: Media::default(),
             sheet: None,
             unreadable: BTreeSet::new(),
-            wrong: BTreeMap::new(),
             dead: false,
             estranged: false,
             write_error: None,
@@ -419,7 +416,7 @@ impl Disk {
                 self.met.push(FaultKind::Unreadable);
                 return Err(IoError::new(IoErrorKind::Medium));
             }
-            self.met.extend(self.wrong.get(&block));
+            self.met.extend(self.media.wrong.get(&block));
             if others.is_empty() {
                 self.media.get(block).deliver(buf, n * BLOCK);
                 continue;
@@ -464,14 +461,12 @@ impl Disk {
     /// A block arrives where it should.
     fn store(&mut self, block: u64, content: Content, tick: u64) {
         self.unreadable.remove(&block);
-        self.wrong.remove(&block);
         self.media.write(block, content, tick);
     }
 
     /// The device itself stores a block, for good.
     fn store_durably(&mut self, block: u64, content: Content) {
         self.unreadable.remove(&block);
-        self.wrong.remove(&block);
         self.media.write_durably(block, content);
     }
 
@@ -524,8 +519,7 @@ impl Disk {
 
     /// Changes what is stored behind everyone's back.
     pub(crate) fn damage(&mut self, block: u64, how: FaultKind, change: impl FnOnce(&mut [u8; BLOCK])) {
-        self.media.damage(block, change);
-        self.wrong.insert(block, how);
+        self.media.damage(block, how, change);
     }
 
     fn maybe_flip(&mut self, block: u64, rng: &mut Rng) {
@@ -554,16 +548,26 @@ impl Disk {
             return Err(IoError::new(IoErrorKind::Medium));
         }
         if happens(lost_per_million, rng) {
-            self.wrong.extend(blocks.map(|block| (block, FaultKind::LostWrite)));
+            self.media.wrong.extend(blocks.map(|block| (block, FaultKind::LostWrite)));
         } else if blocks.end - blocks.start > 1 && happens(torn_per_million, rng) {
-            self.wrong.extend(blocks.map(|block| (block, FaultKind::TornWrite)));
             self.apply(action, tick, rng, 128);
+            self.mark_torn(blocks, action);
         } else if happens(misdirected_per_million, rng) {
             self.misdirect(blocks, action, tick, rng);
         } else {
             self.apply(action, tick, rng, 256);
         }
         Ok(())
+    }
+
+    /// Notes which blocks of a write were not stored.
+    fn mark_torn(&mut self, blocks: Range<u64>, action: &Action) {
+        let Action::Write { buf, oob, .. } = action else { return };
+        for (block, nth) in blocks.zip(0..) {
+            if *self.media.get(block) != part_of(buf, oob, nth) {
+                self.media.wrong.entry(block).or_insert(FaultKind::TornWrite);
+            }
+        }
     }
 
     /// Stores a write's blocks elsewhere: a few blocks away, or anywhere.
@@ -580,7 +584,7 @@ impl Disk {
             self.store(first + n, part_of(buf, oob, n as usize), tick);
         }
         let touched = blocks.chain(first..first + count);
-        self.wrong.extend(touched.map(|block| (block, FaultKind::MisdirectedWrite)));
+        self.media.wrong.extend(touched.map(|block| (block, FaultKind::MisdirectedWrite)));
     }
 
     /// It hangs from now on; the answer names this hang.
@@ -624,13 +628,12 @@ impl Disk {
                 continue;
             }
             self.unreadable.remove(&block);
-            self.wrong.remove(&block);
             match fate {
                 GARBAGE => {
                     self.met.push(FaultKind::TrimGarbage);
                     self.media.write(block, Content::Garbage(rng.next_u64()), tick);
                 }
-                ZEROS if self.media.is_untouched(block) => {}
+                ZEROS if self.media.is_untouched(block) => drop(self.media.wrong.remove(&block)),
                 _ => self.media.write(block, Content::Zeros, tick),
             }
         }

@@ -120,12 +120,14 @@ impl World {
     /// The device holds again what it did when `saved` was made, durably.
     pub fn put_back(&self, disk: DiskId, saved: &Saved) {
         self.with_disk(disk, |disk| {
+            let mut wrong = std::mem::take(&mut disk.media.wrong);
             for block in 0..disk.config.size / BLOCK as u64 {
                 if disk.media.get(block) != saved.media.get(block) {
-                    disk.wrong.insert(block, FaultKind::StaleContent);
+                    wrong.insert(block, FaultKind::StaleContent);
                 }
             }
             disk.media = saved.media.clone();
+            disk.media.wrong = wrong;
             disk.media.harden(u64::MAX);
             disk.unreadable = saved.unreadable.clone();
         });
@@ -142,6 +144,6 @@ impl World {
     /// writes or let bits flip do not; what a power cut takes back is not counted against a block.
     pub fn is_sound(&self, disk: DiskId, offset: u64) -> bool {
         let block = offset / BLOCK as u64;
-        self.with_disk(disk, |disk| !disk.dead && !disk.unreadable.contains(&block) && !disk.wrong.contains_key(&block))
+        self.with_disk(disk, |disk| !disk.dead && !disk.unreadable.contains(&block) && !disk.media.wrong.contains_key(&block))
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use cygnus_runtime::{BufSlice, Rng};
 use cygnus_types::BLOCK;
 
+use crate::faults::FaultKind;
+
 /// Blocks per chunk of the sparse table. A chunk exists once one of its blocks was touched.
 const CHUNK: usize = 256;
 
@@ -70,12 +72,19 @@ impl Content {
     }
 }
 
+/// What a block held, and what was wrong with it, if anything was.
+#[derive(Clone)]
+struct Version {
+    content: Content,
+    wrong: Option<FaultKind>,
+}
+
 /// A block whose current content is not durable yet.
 #[derive(Clone)]
 struct Unflushed {
-    durable: Content,
+    durable: Version,
     /// Completed versions between the durable and the current one, oldest first, with the ticks of their completion.
-    between: Vec<(u64, Content)>,
+    between: Vec<(u64, Version)>,
     /// When the current content was completed.
     current_tick: u64,
 }
@@ -85,6 +94,8 @@ struct Unflushed {
 pub(crate) struct Media {
     chunks: Vec<Option<Box<[Content]>>>,
     unflushed: BTreeMap<u64, Unflushed>,
+    /// Blocks whose current content is not what the last write to them said.
+    pub(crate) wrong: BTreeMap<u64, FaultKind>,
 }
 
 impl Media {
@@ -105,7 +116,8 @@ impl Media {
 
     /// A write of one block that completed at `tick`.
     pub(crate) fn write(&mut self, block: u64, content: Content, tick: u64) {
-        let old = self.replace(block, content);
+        let wrong = self.wrong.remove(&block);
+        let old = Version { content: self.replace(block, content), wrong };
         match self.unflushed.get_mut(&block) {
             Some(unflushed) => {
                 unflushed.between.push((unflushed.current_tick, old));
@@ -121,6 +133,7 @@ impl Media {
     /// A block that the device itself has stored for good.
     pub(crate) fn write_durably(&mut self, block: u64, content: Content) {
         self.unflushed.remove(&block);
+        self.wrong.remove(&block);
         self.replace(block, content);
     }
 
@@ -130,11 +143,12 @@ impl Media {
     }
 
     /// Changes what is stored, durably and behind everyone's back: damage, not a write.
-    pub(crate) fn damage(&mut self, block: u64, change: impl FnOnce(&mut [u8; BLOCK])) {
+    pub(crate) fn damage(&mut self, block: u64, how: FaultKind, change: impl FnOnce(&mut [u8; BLOCK])) {
         let mut bytes = Box::new([0; BLOCK]);
         self.get(block).copy_to(&mut bytes[..]);
         change(&mut bytes);
         self.replace(block, Content::Data(bytes));
+        self.wrong.insert(block, how);
     }
 
     /// A flush that was submitted at `barrier` takes effect: versions completed up to then become durable.
@@ -144,8 +158,8 @@ impl Media {
                 return false;
             }
             let covered = unflushed.between.iter().take_while(|(tick, _)| *tick <= barrier).count();
-            if let Some((_, content)) = unflushed.between.drain(..covered).next_back() {
-                unflushed.durable = content;
+            if let Some((_, version)) = unflushed.between.drain(..covered).next_back() {
+                unflushed.durable = version;
             }
             true
         });
@@ -162,7 +176,12 @@ impl Media {
                 0 => unflushed.durable,
                 n => unflushed.between.swap_remove(n as usize - 1).1,
             };
-            self.replace(block, survivor);
+            self.replace(block, survivor.content);
+            // What was wrong with the version that is back is wrong again.
+            match survivor.wrong {
+                Some(how) => self.wrong.insert(block, how),
+                None => self.wrong.remove(&block),
+            };
         }
     }
 
@@ -202,6 +221,23 @@ mod tests {
             seen[tag(&media, 5) as usize] = true;
         }
         assert_eq!(seen, [false, false, true, true], "version 2 is durable, 3 may have survived, 1 and zeros are gone");
+    }
+
+    #[test]
+    fn a_version_that_comes_back_is_as_wrong_as_it_was() {
+        let mut seen = [0; 3];
+        for seed in 0..100 {
+            let mut media = Media::default();
+            media.write(0, tagged(1), 1);
+            media.damage(0, FaultKind::BitFlip, |bytes| bytes[9] ^= 1);
+            media.harden(1);
+            media.write(0, tagged(2), 2);
+            assert!(media.wrong.is_empty());
+            media.lose_power(&mut Rng::new(seed), 128);
+            assert_eq!(media.wrong.contains_key(&0), tag(&media, 0) == 1);
+            seen[tag(&media, 0) as usize] += 1;
+        }
+        assert!(seen[1] > 10 && seen[2] > 10, "{seen:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cygnus_format::{
-    MAX_HEADER_BLOCKS, RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SlotCopy, Slots, StripeHeader, Superblock,
+    MAX_HEADER_BLOCKS, RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SlotCopy, Slots, StripeHeader, Superblock,
 };
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, GroupId, Lba, SegmentId, VolumeId};
@@ -75,9 +75,10 @@ pub(crate) fn slots_of(world: &World, disk: DiskId) -> Option<Slots> {
     Slots::read(&head).ok()
 }
 
-/// Whether a device delivers neither copy of some slot as it was written.
+/// Whether a device delivers neither copy of some slot as it was written, in any of its blocks: a superblock may have several.
 pub(crate) fn has_lost_a_slot(world: &World, disk: DiskId) -> bool {
-    SUPERBLOCK_OFFSETS.iter().any(|copies| copies.iter().all(|&at| !world.is_sound(disk, at)))
+    let is_spoiled = |&at: &u64| (at..at + SUPERBLOCK_SLOT).step_by(BLOCK).any(|block| !world.is_sound(disk, block));
+    SUPERBLOCK_OFFSETS.iter().any(|copies| copies.iter().all(is_spoiled))
 }
 
 /// Of each slot one copy, if the other one is good: a power cut may have torn that.
