@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for MediumName {
     }
 }
 
-/// On which media the blocks of a volume may be: `"any"`, `{"only":"flash"}` or `{"prefers":"flash"}`.
+/// On which media the blocks of a volume may be: `"any"`, `{"only":"flash"}`, `{"prefers":"flash"}` or `"hybrid"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Media {
@@ -30,6 +30,8 @@ pub enum Media {
     Only(MediumName),
     /// This one while there is room.
     Prefers(MediumName),
+    /// Disks, and flash for what is often read.
+    Hybrid,
 }
 
 impl Media {
@@ -45,6 +47,7 @@ impl From<Constraint> for Media {
             Constraint::None => Self::Any,
             Constraint::Only(medium) => Self::Only(MediumName(medium)),
             Constraint::Prefers(medium) => Self::Prefers(MediumName(medium)),
+            Constraint::Hybrid => Self::Hybrid,
         }
     }
 }
@@ -55,6 +58,7 @@ impl From<Media> for Constraint {
             Media::Any => Self::None,
             Media::Only(MediumName(medium)) => Self::Only(medium),
             Media::Prefers(MediumName(medium)) => Self::Prefers(medium),
+            Media::Hybrid => Self::Hybrid,
         }
     }
 }

@@ -412,11 +412,16 @@ fn media(status: &ArrayStatus) -> String {
         format!("{live} live of {capacity} on {}", of.medium.0)
     };
     let all: Vec<String> = status.media.iter().map(on).collect();
-    let fell_back = match status.writes.map_or(0, |writes| writes.fell_back_bytes) {
+    let writes = status.writes.unwrap_or_default();
+    let fell_back = match writes.fell_back_bytes {
         0 => String::new(),
         bytes => format!("; {} written to another medium than their volume prefers", ByteSize(bytes)),
     };
-    all.join(", ") + &fell_back
+    let moved = match (writes.promoted_bytes, writes.demoted_bytes) {
+        (0, 0) => String::new(),
+        (to, back) => format!("; hybrid volumes: {} moved to flash, {} back to disks", ByteSize(to), ByteSize(back)),
+    };
+    all.join(", ") + &fell_back + &moved
 }
 
 /// The table of R-groups. What they store on is told if it differs.

@@ -390,6 +390,12 @@ pub struct WriteCounters {
     /// Of what clients wrote to volumes that prefer a medium, what went to another one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fell_back_bytes: u64,
+    /// Of hybrid volumes: moved from disks to flash, as it was often read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub promoted_bytes: u64,
+    /// Of hybrid volumes: moved from flash to disks, as it was read no more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub demoted_bytes: u64,
 }
 
 impl WriteCounters {

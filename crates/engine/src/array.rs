@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Nanos, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Medium, Nanos, VolumeId};
 use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
@@ -22,6 +22,7 @@ use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::recover::open::{OpenOptions, RecoveryReport, open};
 use crate::shared::Shared;
+use crate::space::held::Held;
 use crate::space::role::GroupRole;
 use crate::status::{ArrayStatus, Overview, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo, Surveyor};
@@ -247,11 +248,7 @@ impl Array {
                 return Err(VolumeAdminError::BadName(name));
             }
             check_size(size)?;
-            if let Constraint::Only(medium) = options.constraint
-                && !array.reactor.shared.held.has_medium(medium)
-            {
-                return Err(VolumeAdminError::NoSuchMedium { volume: name, medium });
-            }
+            check_constraint(&array.reactor.shared.held, &name, options.constraint)?;
             let desc = {
                 let mut state = array.reactor.home().state.borrow_mut();
                 if state.volumes.iter().any(|v| v.name == name) {
@@ -452,6 +449,7 @@ impl Array {
         home.stop.set(true);
         home.space_changed.notify();
         home.members_changed.notify();
+        home.flash_is_full.notify();
         self.reactor.members_settled();
         while home.cleaning.running.get() {
             let ended = home.cleaning.ended.wait();
@@ -471,6 +469,20 @@ impl Array {
 
 fn faulted(error: VolumeError) -> VolumeAdminError {
     VolumeAdminError::Array(ArrayError::Faulted(error.to_string()))
+}
+
+/// Fails if there is no group on a medium without which a volume cannot be what it is to be.
+fn check_constraint(held: &Held, volume: &str, constraint: Constraint) -> Result<(), VolumeAdminError> {
+    let lacks = |medium: &Medium| !held.has_medium(*medium);
+    let volume = || volume.to_owned();
+    match constraint {
+        Constraint::Only(medium) if lacks(&medium) => Err(VolumeAdminError::NoSuchMedium { volume: volume(), medium }),
+        Constraint::Hybrid => match Medium::ALL.into_iter().find(lacks) {
+            Some(lacks) => Err(VolumeAdminError::NotHybrid { volume: volume(), lacks }),
+            None => Ok(()),
+        },
+        Constraint::Only(_) | Constraint::None | Constraint::Prefers(_) => Ok(()),
+    }
 }
 
 fn check_size(size: ByteSize) -> Result<(), VolumeAdminError> {

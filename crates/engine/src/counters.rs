@@ -51,8 +51,13 @@ pub(crate) struct Totals {
     pub relocated: AtomicU64,
     /// Of volumes that prefer a medium, written to the other one.
     pub fell_back: AtomicU64,
-    /// Written anew out of the way of contention.
+    /// Written anew out of the way of contention, and from one medium to the other beside cleaning.
     pub rehomed: AtomicU64,
+    /// Of hybrid volumes: moved from disks to flash, and to disks again.
+    pub promoted: AtomicU64,
+    pub demoted: AtomicU64,
+    /// Reads of hot ranges that found no room on flash.
+    pub not_promoted: AtomicU64,
     pub checkpoint_written: AtomicU64,
     pub parity_written: AtomicU64,
     pub header_written: AtomicU64,

@@ -133,6 +133,17 @@ pub enum VolumeAdminError {
         /// The medium.
         medium: Medium,
     },
+    /// A hybrid volume needs both media.
+    #[error(
+        "volume {volume} is to be hybrid, and no R-group is on {lacks}: make the array with preset salsa and a group on each medium \
+         (--media flash,disk), or add one ('cygnus array add --media {lacks}')"
+    )]
+    NotHybrid {
+        /// Name of the volume.
+        volume: String,
+        /// The medium that the array lacks, or does not keep apart from the other.
+        lacks: Medium,
+    },
     /// An array that updates in place knows no media.
     #[error("an array that updates in place has all volumes on all members: leave the medium out, or use preset salsa")]
     NoMedia,

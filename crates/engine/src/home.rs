@@ -34,6 +34,8 @@ pub(crate) struct Home {
     pub space_changed: Event,
     /// Notified when a member has left service or wants to come in.
     pub members_changed: Event,
+    /// Notified when something hot has found no room on flash.
+    pub flash_is_full: Event,
     pub pins: Pins,
     pub cleaning: Cleaning,
     pub flushing: Rounds<Result<(), Fault>>,
@@ -79,6 +81,7 @@ impl Home {
             space: RefCell::new(space),
             space_changed: Event::new(),
             members_changed: Event::new(),
+            flash_is_full: Event::new(),
             pins: Pins::default(),
             cleaning,
             flushing: Rounds::default(),

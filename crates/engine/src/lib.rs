@@ -20,6 +20,7 @@ mod durable;
 mod error;
 mod fault;
 mod home;
+mod hybrid;
 mod inbox;
 mod invariants;
 mod job;

@@ -20,6 +20,8 @@ pub(crate) enum ToHome {
     Flush { ticket: u64 },
     /// Something has become of a member that should be looked at. Needs no answer.
     MembersChanged,
+    /// Something hot has found no room on flash. Needs no answer.
+    FlashIsFull,
 }
 
 /// A question for a reactor about what it holds in memory.

@@ -60,6 +60,8 @@ pub enum Bug {
     MovesUnrested,
     /// What is to be on one medium only goes where there is most room.
     ConstraintIgnored,
+    /// Cold blocks leave flash whatever has become of them since they were read.
+    DemotedBlindly,
 }
 
 #[cfg(debug_assertions)]

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
-use cygnus_format::{GroupDesc, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MemberErrors};
-use cygnus_policy::Policies;
+use cygnus_format::{GroupDesc, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors, Place};
+use cygnus_policy::{HybridRule, Policies};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{GroupId, Lba, Medium, MemberIx, Nanos, SegmentId, VolumeId};
 
@@ -17,6 +17,7 @@ use crate::care::suspension::Suspension;
 use crate::counters::Totals;
 use crate::durable::flush_numbers::FlushNumbers;
 use crate::fault::Fault;
+use crate::hybrid::temperatures::Temperatures;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
 use crate::read::tally::ReadTallies;
@@ -72,6 +73,8 @@ pub(crate) struct Shared {
     pub converts_inside: bool,
     /// How often ranges are written, if clients' writes go to streams by that.
     pub heat: Option<HeatTable>,
+    /// How often ranges of hybrid volumes are read, where groups may be on different media.
+    pub temperatures: Option<Temperatures>,
     /// What reactors find of contention, if data is to move out of its way.
     pub marks: Option<Marks>,
     /// Where writers wait when they are faster than cleaning.
@@ -110,6 +113,7 @@ pub(crate) struct SharedParts {
     pub first_stripe_seq: u64,
     pub reactors: usize,
     pub marks: Option<Marks>,
+    pub hybrid: HybridRule,
     pub log: Arc<dyn Log>,
 }
 
@@ -143,6 +147,7 @@ impl Shared {
             converts_inside: parts.converts_inside,
             durable: AtomicU64::new(parts.first_stripe_seq),
             heat: HeatTable::new(parts.policies.streams, parts.usable.total()),
+            temperatures: parts.policies.mixes_media.then(|| Temperatures::new(parts.hybrid, parts.usable.total())),
             marks: parts.marks,
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
@@ -165,6 +170,11 @@ impl Shared {
     /// See [`Log::repeated`].
     pub(crate) fn log_repeated(&self, kind: &'static str, subject: &str, text: impl AsRef<str>) {
         self.log.repeated(kind, subject, text.as_ref());
+    }
+
+    /// Whether a map entry points to the `nth` row from a place on.
+    pub(crate) fn lies_at(&self, entry: MapEntry, place: &Place, nth: usize) -> bool {
+        entry.is_mapped() && entry.pba().0 == self.layout.pba(*place).0 + nth as u64
     }
 
     /// See [`Log::rehomed`].

@@ -248,8 +248,14 @@ pub struct Traffic {
     pub user_read: u64,
     /// Moved by cleaning.
     pub relocated: u64,
-    /// Moved out of the way of contention.
+    /// Moved out of the way of contention, and from one medium to the other beside cleaning.
     pub rehomed: u64,
+    /// Of hybrid volumes: moved from disks to flash since it was often read.
+    pub promoted: u64,
+    /// Of hybrid volumes: moved from flash to disks since it is read no more.
+    pub demoted: u64,
+    /// Reads of hybrid volumes' hot ranges that found no room on flash.
+    pub not_promoted: u64,
     /// Of what clients wrote to volumes that prefer a medium, what went to the other one.
     pub fell_back: u64,
     /// Pages of checkpoints.
@@ -335,6 +341,9 @@ impl<'a> Overview<'a> {
             user_read: self.reactor.shared.reads.blocks(),
             relocated: read(&t.relocated),
             rehomed: read(&t.rehomed),
+            promoted: read(&t.promoted),
+            demoted: read(&t.demoted),
+            not_promoted: read(&t.not_promoted),
             fell_back: read(&t.fell_back),
             checkpoint_written: read(&t.checkpoint_written),
             parity_written: read(&t.parity_written),

@@ -27,7 +27,7 @@ use crate::layout::Extent;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA | HYBRID;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -41,6 +41,8 @@ pub const CONVERTED_INSIDE: u64 = 8;
 /// Incompat feature: some R-group is not on flash, or a volume is constrained to a medium. A program that does not know of this
 /// would put blocks where they must not be.
 pub const MEDIA: u64 = 16;
+/// Incompat feature: a volume is hybrid. A program that does not know of this would not know where its blocks go.
+pub const HYBRID: u64 = 32;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -211,7 +213,7 @@ on_disk! {
         /// a write is answered when it is: 0 in memory, 1 on the members, 2 durable there
         acknowledged: u8,
         /// where its blocks may be: 0 anywhere, 1 only on flash, 2 only on disks, 3 on flash if there is room, 4 on disks if there
-        /// is room; other than 0 only with incompat bit 4
+        /// is room, 5 on disks, and on flash what is often read; other than 0 only with incompat bit 4, and 5 only with bit 5
         constraint: u8,
         /// zero
         reserved: [u8; 5],
@@ -501,7 +503,9 @@ impl ArrayState {
         let on_flash = self.groups.iter().all(|group| group.medium == Medium::Flash);
         let anywhere = self.volumes.iter().all(|volume| volume.constraint == Constraint::None);
         let media = if on_flash && anywhere { 0 } else { MEDIA };
-        group_states | in_place | transient | inside | media
+        let has_hybrid = self.volumes.iter().any(|volume| volume.constraint == Constraint::Hybrid);
+        let hybrid = if has_hybrid { HYBRID } else { 0 };
+        group_states | in_place | transient | inside | media | hybrid
     }
 }
 

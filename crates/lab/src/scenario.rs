@@ -167,13 +167,17 @@ pub(crate) struct VolumeSection {
     /// The medium on which it is while there is room.
     #[serde(default, deserialize_with = "medium")]
     prefer: Option<Medium>,
+    /// Whether it is on disks, and on flash what is often read of it.
+    #[serde(default)]
+    hybrid: bool,
 }
 
 impl VolumeSection {
     /// What its volume is made with.
     pub fn options(&self) -> VolumeOptions {
-        let only = self.media.map(Constraint::Only);
-        let constraint = only.or(self.prefer.map(Constraint::Prefers)).unwrap_or_default();
+        let (only, prefers) = (self.media.map(Constraint::Only), self.prefer.map(Constraint::Prefers));
+        let hybrid = self.hybrid.then_some(Constraint::Hybrid);
+        let constraint = only.or(prefers).or(hybrid).unwrap_or_default();
         VolumeOptions { acknowledged: self.ack, constraint }
     }
 }

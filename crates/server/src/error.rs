@@ -179,6 +179,7 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
         | VolumeAdminError::BadSize { .. }
         | VolumeAdminError::OnlyWritten(_)
         | VolumeAdminError::NoSuchMedium { .. }
+        | VolumeAdminError::NotHybrid { .. }
         | VolumeAdminError::NoMedia => ErrorKind::Invalid,
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
         VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,

@@ -37,12 +37,11 @@ impl Served for Array {
         let options = OpenOptions {
             array: Some(plan.array),
             reactors: plan.reactors,
-            read_only: false,
             map: plan.memory.map_rule(),
-            log: plan.log.clone(),
             keeper: plan.keeper.clone(),
             autonomics: if plan.autonomics { Autonomics::On } else { Autonomics::AsPreset },
             links: plan.links.clone(),
+            ..OpenOptions::new(plan.log.clone())
         };
         let opened = match plan.by_force {
             true => Array::open_by_force(rt, devices, &options).await,

@@ -144,6 +144,8 @@ impl World {
     /// writes or let bits flip do not; what a power cut takes back is not counted against a block.
     pub fn is_sound(&self, disk: DiskId, offset: u64) -> bool {
         let block = offset / BLOCK as u64;
-        self.with_disk(disk, |disk| !disk.dead && !disk.unreadable.contains(&block) && !disk.media.wrong.contains_key(&block))
+        self.with_disk(disk, |disk| {
+            !disk.dead && !disk.unreadable.contains(&block) && !disk.media.wrong.contains_key(&block)
+        })
     }
 }

@@ -6,6 +6,7 @@ use cygnus_engine::{
     Array as Engine, ArrayPeer, Autonomics, CreateOptions, Link, Log, MapRule, OpenOptions, Readmitted, Volume,
     VolumeAdminError, VolumeError, VolumeOptions,
 };
+use cygnus_policy::HybridRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
@@ -38,7 +39,15 @@ impl Log for Listener {
 pub(crate) fn options(reactors: usize) -> OpenOptions {
     // Chunks of the map become dense, and thin again, with the few blocks that there are.
     let map = MapRule { dense_from: 24, ..MapRule::default() };
-    OpenOptions { reactors, map, ..OpenOptions::new(Arc::new(Listener)) }
+    // With a few reads blocks are hot, flash is full with a few of them, and they cool within a story.
+    let hybrid = HybridRule {
+        hot_from: 3,
+        half_life: Nanos::millis(50),
+        full_from: 6,
+        at_a_time: 5,
+        cools_after: Nanos::micros(200),
+    };
+    OpenOptions { reactors, map, hybrid, ..OpenOptions::new(Arc::new(Listener)) }
 }
 
 /// Blocks that volumes can hold in an array of this shape.

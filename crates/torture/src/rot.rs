@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cygnus_format::{
-    MAX_HEADER_BLOCKS, RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SlotCopy, Slots, StripeHeader, Superblock,
+    MAX_HEADER_BLOCKS, RootUse, SPARE, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SlotCopy, Slots,
+    StripeHeader, Superblock,
 };
 use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, GroupId, Lba, SegmentId, VolumeId};

@@ -228,6 +228,8 @@ impl Run<'_> {
         self.tally.evacuations_given_up += traffic.evacuations_given_up;
         self.tally.checkpoints += traffic.checkpoints;
         self.tally.reconstructed += traffic.reconstructed;
+        self.tally.promoted += traffic.promoted;
+        self.tally.demoted += traffic.demoted;
         let rehomed = contention::judge(&session.array.home().status(), self.world.now());
         self.tally.rehomed += rehomed.map_err(Trouble::Failure)?;
         waited?;

@@ -71,6 +71,10 @@ pub struct Tally {
     pub reused: u64,
     /// Blocks that moved out of the way of contention.
     pub rehomed: u64,
+    /// Blocks of hybrid volumes that moved to flash since they were often read.
+    pub promoted: u64,
+    /// Such that moved to disks since they were not.
+    pub demoted: u64,
     /// Requests that were refused for lack of space.
     pub refused: u64,
     /// Requests that failed for damage beyond redundancy, as they should.
@@ -140,6 +144,8 @@ impl Tally {
             checkpoints,
             reconstructed,
             rehomed,
+            promoted,
+            demoted,
             refused,
             reused,
             excused,

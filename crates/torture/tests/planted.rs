@@ -192,3 +192,8 @@ fn blocks_that_move_to_and_fro() {
 fn a_constraint_that_is_ignored() {
     is_caught(Bug::ConstraintIgnored, Tier::Media, LONG);
 }
+
+#[test]
+fn blocks_that_leave_flash_over_what_was_written() {
+    is_caught_from(84, Bug::DemotedBlindly, Tier::Hybrid, LONG);
+}

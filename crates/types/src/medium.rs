@@ -81,14 +81,17 @@ pub enum Constraint {
     Only(Medium),
     /// On this one while there is room, else on the other.
     Prefers(Medium),
+    /// Written to disks while there is room, and moved to flash where it is often read (section 4.2: the hybrid controller).
+    Hybrid,
 }
 
 impl Constraint {
-    /// The medium that it names.
+    /// The medium to which clients' writes are to go.
     pub const fn medium(self) -> Option<Medium> {
         match self {
             Self::None => None,
             Self::Only(medium) | Self::Prefers(medium) => Some(medium),
+            Self::Hybrid => Some(Medium::Disk),
         }
     }
 
@@ -97,19 +100,20 @@ impl Constraint {
         !matches!(self, Self::Only(only) if only != medium)
     }
 
-    /// Its number: 0 none, 1 and 2 only flash and only disks, 3 and 4 flash and disks preferred.
+    /// Its number: 0 none, 1 and 2 only flash and only disks, 3 and 4 flash and disks preferred, 5 hybrid.
     pub const fn to_byte(self) -> u8 {
         match self {
             Self::None => 0,
             Self::Only(medium) => 1 + medium as u8,
             Self::Prefers(medium) => 3 + medium as u8,
+            Self::Hybrid => 5,
         }
     }
 
     /// The constraint of this number.
     pub fn from_byte(byte: u8) -> Option<Self> {
         let named = Medium::ALL.into_iter().flat_map(|medium| [Self::Only(medium), Self::Prefers(medium)]);
-        std::iter::once(Self::None).chain(named).find(|constraint| constraint.to_byte() == byte)
+        [Self::None, Self::Hybrid].into_iter().chain(named).find(|constraint| constraint.to_byte() == byte)
     }
 }
 
@@ -119,6 +123,7 @@ impl fmt::Display for Constraint {
             Self::None => f.pad("any"),
             Self::Only(medium) => f.pad(&format!("only {medium}")),
             Self::Prefers(medium) => f.pad(&format!("prefers {medium}")),
+            Self::Hybrid => f.pad("hybrid"),
         }
     }
 }
@@ -134,7 +139,7 @@ mod tests {
             assert_eq!((medium.other().other(), Medium::ALL[medium.index()]), (medium, medium));
         }
         let all: Vec<Constraint> = (0..=u8::MAX).filter_map(Constraint::from_byte).collect();
-        assert_eq!(all.len(), 5);
+        assert_eq!(all.len(), 6);
         assert!((0..).zip(&all).all(|(byte, constraint)| constraint.to_byte() == byte));
         assert!(Medium::from_byte(2).is_none() && "Flash".parse::<Medium>().is_err());
     }
@@ -144,6 +149,7 @@ mod tests {
         let allowed = |constraint: Constraint| Medium::ALL.map(|medium| constraint.allows(medium));
         assert_eq!(allowed(Constraint::None), [true; 2]);
         assert_eq!(allowed(Constraint::Prefers(Medium::Disk)), [true; 2]);
+        assert_eq!(allowed(Constraint::Hybrid), [true; 2]);
         assert_eq!(allowed(Constraint::Only(Medium::Disk)), [false, true]);
     }
 }

@@ -34,6 +34,12 @@ pub enum VolumeCommand {
         /// Have its data on R-groups on this medium while there is room, else on the others: 'flash' or 'disk'
         #[arg(long, value_name = "MEDIUM")]
         prefer: Option<Medium>,
+        /// Have its data on disks, and on flash what clients often read of it
+        ///
+        /// Writes go to disks. A range of 1 MiB of which twice as much was read within about a day moves to flash as it is read
+        /// again, and back when others need the room and it is read no more. It takes R-groups on both media.
+        #[arg(long, conflicts_with_all = ["media", "prefer"])]
+        hybrid: bool,
     },
     /// Change when a volume answers
     ///

@@ -24,9 +24,10 @@ use std::sync::Arc;
 pub fn run(command: VolumeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         VolumeCommand::List { name } => list(&name, context),
-        VolumeCommand::Create { volume, size, ack, media, prefer } => {
-            let only = media.map(Constraint::Only);
-            create(&volume, size.0, ack, only.or(prefer.map(Constraint::Prefers)).unwrap_or_default(), context)
+        VolumeCommand::Create { volume, size, ack, media, prefer, hybrid } => {
+            let (only, prefers) = (media.map(Constraint::Only), prefer.map(Constraint::Prefers));
+            let constraint = only.or(prefers).or(hybrid.then_some(Constraint::Hybrid)).unwrap_or_default();
+            create(&volume, size.0, ack, constraint, context)
         }
         VolumeCommand::Set { volume, setting: Setting::Ack(level) } => set(&volume, level, context),
         VolumeCommand::Resize { volume, size, shrink, yes } => resize(&volume, size.0, shrink, yes, context),

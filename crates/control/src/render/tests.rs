@@ -68,6 +68,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             cleaned_bytes: 100 << 20,
             device_bytes: 800 << 20,
             fell_back_bytes: 0,
+            promoted_bytes: 0,
+            demoted_bytes: 0,
         }),
         clean: true,
         repairs: None,
@@ -422,10 +424,12 @@ fn media_are_told_where_there_are_several() {
     let on = |medium| MediumStatus { medium: MediumName(medium), capacity_bytes: 2 << 30, live_bytes: 1 << 30 };
     status.media = Medium::ALL.map(on).into();
     status.writes.as_mut().unwrap().fell_back_bytes = 8 << 20;
+    status.writes.as_mut().unwrap().promoted_bytes = 5 << 20;
     status.volumes[0].media = Media::Only(MediumName(Medium::Flash));
     let text = array(&status, Paint::Plain);
     assert!(text.contains("1 GiB live of 2 GiB on flash, 1 GiB live of 2 GiB on disk"), "{text}");
     assert!(text.contains("8 MiB written to another medium than their volume prefers"), "{text}");
+    assert!(text.contains("hybrid volumes: 5 MiB moved to flash, 0 B back to disks"), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
     assert!(text.lines().any(|line| line.contains("cleaning") && line.contains("disk")), "{text}");
 }

@@ -4,11 +4,9 @@
 
 use std::rc::Rc;
 
-use cygnus_format::Place;
-use cygnus_parity as parity;
 use cygnus_policy::{Answered, Carried, ClusterView, Decision, ModuleView, Surroundings};
-use cygnus_runtime::{BufSlice, DeviceIx, DeviceLoad};
-use cygnus_types::{BLOCK, GroupId, Lba, Medium, Nanos};
+use cygnus_runtime::{DeviceIx, DeviceLoad};
+use cygnus_types::{GroupId, Medium, Nanos};
 
 use crate::autonomics::marks::Marks;
 use crate::autonomics::sight::Sight;
@@ -16,7 +14,7 @@ use crate::autonomics::steering::Steering;
 use crate::counters::{count, read};
 use crate::lsa::Publish;
 use crate::reactor::Reactor;
-use crate::volume_state::VolumeState;
+use crate::read::delivered::Delivered;
 use crate::write::lane::Lane;
 use crate::write::writer::Appended;
 
@@ -26,14 +24,6 @@ pub(crate) struct Asked {
     from: Medium,
     at: Nanos,
     ahead: DeviceLoad,
-}
-
-/// Blocks that a device has delivered, one behind the other, and that are what the map says.
-pub(crate) struct Delivered<'a> {
-    pub volume: &'a VolumeState,
-    pub lba: Lba,
-    pub place: Place,
-    pub data: &'a BufSlice,
 }
 
 /// See the module's text.
@@ -67,7 +57,7 @@ impl<'a> Rehomer<'a> {
         }
         let answered = Answered {
             latency: now.since(asked.at),
-            pages: (blocks.data.len() / BLOCK) as u32,
+            pages: blocks.blocks() as u32,
             module_was_free: asked.ahead.requests == 0,
         };
         let decision = self.decide(asked, cluster, &answered, is_full, now);
@@ -120,7 +110,7 @@ impl<'a> Rehomer<'a> {
 
     /// Moves the blocks as far as that is possible at once; says how many.
     fn move_all(&self, blocks: &Delivered<'_>, now: Nanos) -> u32 {
-        let count_of = (blocks.data.len() / BLOCK) as u32;
+        let count_of = blocks.blocks() as u32;
         let moved = (0..count_of).filter(|&index| self.move_block(blocks, index as usize, now)).count() as u32;
         if moved < count_of {
             self.with_budget(|budget| budget.give_back(u64::from(count_of - moved)));
@@ -131,12 +121,8 @@ impl<'a> Rehomer<'a> {
     fn move_block(&self, blocks: &Delivered<'_>, index: usize, now: Nanos) -> bool {
         let (reactor, counts) = (self.reactor, &self.marks.counts);
         let (volume, lba) = (blocks.volume, blocks.lba.plus(index as u64));
-        let data = blocks.data.part(index * BLOCK..(index + 1) * BLOCK);
-        let entry = volume.controller.locate(lba);
         // A block that was read from elsewhere after all is in nobody's way any more.
-        if !reactor.lies_at(entry, &blocks.place, index) || !entry.matches(parity::checksum::crc32c(data)) {
-            return false;
-        }
+        let Some((entry, data)) = blocks.still_there(reactor, index) else { return false };
         let shared = &reactor.shared;
         if shared.is_stopped() || reactor.hold.get() || !shared.admission.is_open() || shared.clogged() > 0 {
             count(&counts.no_room, 1);

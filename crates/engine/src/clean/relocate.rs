@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cygnus_format::{Entry, Kind, MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
-use cygnus_types::{BLOCK, Lba, Nanos};
+use cygnus_types::{BLOCK, Lba, Medium, Nanos};
 
 use crate::clean::damage::Unread;
 use crate::clean::emptied::Emptied;
@@ -318,10 +318,7 @@ impl Mover {
                 return None;
             }
             if !self.reactor.hold.get() {
-                let medium = self.reactor.shared.medium(from.group);
-                let lane = how.lane.unwrap_or_else(|| streams::lane_of_moved(&self.reactor, volume, medium));
-                let mut writer = self.reactor.writer(lane).borrow_mut();
-                let appended = writer.append(&self.reactor, volume, lba, data, publish);
+                let appended = self.append_now(volume, lba, data, publish, from, how);
                 if appended != Appended::NoRoom {
                     return Some(appended);
                 }
@@ -340,6 +337,30 @@ impl Mover {
                 Some(at) => either(progress, self.reactor.rt.sleep_until(at)).await,
             }
         }
+    }
+}
+
+impl Mover {
+    /// Writes a block to its new place if there is room at once.
+    fn append_now(
+        &self,
+        volume: &VolumeState,
+        lba: Lba,
+        data: &[u8],
+        publish: Publish,
+        from: Place,
+        how: &Moving,
+    ) -> Appended {
+        let (reactor, medium) = (&self.reactor, self.reactor.shared.medium(from.group));
+        let append = |lane| reactor.writer(lane).borrow_mut().append(reactor, volume, lba, data, publish);
+        // Cleaning waits for no other medium: what should leave flash stays on it while disks have no segment to give.
+        let leaves = streams::leaves_flash(reactor, volume, lba, medium);
+        let appended = if leaves { append(Lane::Clients(Medium::Disk)) } else { Appended::NoRoom };
+        if appended != Appended::NoRoom {
+            count(&reactor.shared.totals.demoted, u64::from(appended == Appended::Done));
+            return appended;
+        }
+        append(how.lane.unwrap_or_else(|| streams::lane_of_moved(reactor, volume, lba, medium)))
     }
 }
 

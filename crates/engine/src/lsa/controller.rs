@@ -29,7 +29,7 @@ pub(crate) enum Publish {
     Always,
     /// A write that merges with what it read: only if the block still is what was read.
     IfStill(MapEntry),
-    /// A block moves out of the way of contention: as `IfStill`.
+    /// A block moves out of the way of contention, or from one medium to the other: as `IfStill`.
     Rehome(MapEntry),
     /// The pool moves a block: as `IfStill`, keeping the sequence of the write that made it.
     Move(MapEntry, u64),

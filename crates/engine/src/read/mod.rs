@@ -1,6 +1,7 @@
 //! The way of a read: from memory, from a device, or from the other columns; and how stripes are read back.
 
 pub(crate) mod columns;
+pub(crate) mod delivered;
 pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod path;

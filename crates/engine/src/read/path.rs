@@ -9,6 +9,7 @@ use cygnus_types::{BLOCK, Lba};
 
 use crate::counters::count;
 use crate::error::VolumeError;
+use crate::hybrid::promote::Promoter;
 use crate::lsa::Publish;
 use crate::peers::{Answer, ToOwner};
 use crate::reactor::Reactor;
@@ -41,6 +42,9 @@ impl Reactor {
     ) -> Result<BufSlice, VolumeError> {
         let _look = self.looks.begin();
         self.shared.reads.of(self.rt.id()).asked_for(into.len() / BLOCK);
+        if let Some(promoter) = Promoter::of(self, volume) {
+            promoter.is_read(volume, lba, (into.len() / BLOCK) as u64);
+        }
         let runs = Runs { reactor: self, volume, lba, into: &into };
         let Some((earlier, mut last)) = runs.start()? else { return Ok(into) };
         let begun = self.rt.now();
@@ -84,11 +88,6 @@ impl Reactor {
         count(&self.shared.totals.asked, 1);
         let count = blocks as u32;
         Some(self.peers.ask(&self.rt, keeper, |ticket| ToOwner::Blocks { ticket, seg, column, row, count }))
-    }
-
-    /// Whether a map entry points to the `nth` row from a place on.
-    pub(crate) fn lies_at(&self, entry: MapEntry, place: &Place, nth: usize) -> bool {
-        entry.is_mapped() && entry.pba().0 == self.shared.layout.pba(*place).0 + nth as u64
     }
 
     /// Reads one block with everything that can be done for it; returns the map entry that it belongs to.
@@ -235,7 +234,7 @@ impl Reactor {
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
-        let lane = streams::lane_of_moved(self, volume, self.shared.medium(place.group));
+        let lane = streams::lane_of_moved(self, volume, lba, self.shared.medium(place.group));
         let mut writer = self.writer(lane).borrow_mut();
         // Without room it stays where it is: the next read will find it bad again.
         if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == Appended::Done {

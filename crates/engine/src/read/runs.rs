@@ -10,12 +10,14 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, DeviceIx, OneshotReceiver, OpFuture, Raced, race};
 use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
 
-use crate::autonomics::rehome::{Asked, Delivered, Rehomer};
+use crate::autonomics::rehome::{Asked, Rehomer};
 use crate::counters::count;
 use crate::error::VolumeError;
+use crate::hybrid::promote::Promoter;
 use crate::peers::Answer;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::read::delivered::Delivered;
 use crate::read::reconstruct::{ReadMark, RowReads, Rows};
 use crate::volume_state::VolumeState;
 
@@ -166,7 +168,7 @@ impl Runs<'_> {
         if !self.is_right(&read.run, delivered) {
             Box::pin(self.mend(&read.run, delivered)).await?;
         }
-        self.tell_rehomer(read);
+        self.tell_movers(read);
         Ok(None)
     }
 
@@ -206,7 +208,7 @@ impl Runs<'_> {
         match self.hedge(&run, own).await {
             Hedged::Own(delivered) => {
                 self.mend(&run, delivered).await?;
-                self.tell_rehomer(read);
+                self.tell_movers(read);
                 Ok(None)
             }
             Hedged::Others(rows) => {
@@ -244,7 +246,7 @@ impl Runs<'_> {
     fn is_block_right(&self, run: &Run, nth: usize) -> bool {
         let entry = self.volume.controller.locate(self.lba_of(run, nth));
         let at = (run.first + nth) * BLOCK;
-        self.reactor.lies_at(entry, &run.place, nth)
+        self.reactor.shared.lies_at(entry, &run.place, nth)
             && (entry.matches(parity::checksum::crc32c(self.into.part(at..at + BLOCK)))
                 || planted::is(Bug::ChecksumSkipped))
     }
@@ -269,7 +271,7 @@ impl Runs<'_> {
             let at = self.lba_of(run, nth);
             let into = part.slice(nth * BLOCK..(nth + 1) * BLOCK);
             let entry = self.volume.controller.locate(at);
-            if self.reactor.lies_at(entry, &rows.place, nth) && self.reactor.restore(rows, nth, entry, &into) {
+            if self.reactor.shared.lies_at(entry, &rows.place, nth) && self.reactor.restore(rows, nth, entry, &into) {
                 restored += 1;
             } else {
                 self.reactor.read_block(self.volume, at, &into).await?;
@@ -278,11 +280,21 @@ impl Runs<'_> {
         Ok(restored)
     }
 
-    fn tell_rehomer(&self, read: &Reading) {
-        let Source::Own(OwnColumn { asked: Some(asked), .. }) = &read.from else { return };
-        if let Some(rehomer) = Rehomer::of(self.reactor) {
-            let (volume, lba, place) = (self.volume, self.lba_of(&read.run, 0), read.run.place);
-            rehomer.delivered(asked, &Delivered { volume, lba, place, data: &self.part(&read.run) });
+    /// Tells those who may want the run elsewhere that its own column has delivered it.
+    #[inline]
+    fn tell_movers(&self, read: &Reading) {
+        let Source::Own(OwnColumn { asked, .. }) = &read.from else { return };
+        let (rehomer, promoter) = (Rehomer::of(self.reactor), Promoter::of(self.reactor, self.volume));
+        if rehomer.is_none() && promoter.is_none() {
+            return;
+        }
+        let (volume, lba, place) = (self.volume, self.lba_of(&read.run, 0), read.run.place);
+        let blocks = Delivered { volume, lba, place, data: &self.part(&read.run) };
+        if let (Some(rehomer), Some(asked)) = (rehomer, asked) {
+            rehomer.delivered(asked, &blocks);
+        }
+        if let Some(promoter) = promoter {
+            promoter.delivered(&blocks);
         }
     }
 

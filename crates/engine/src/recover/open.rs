@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
-use cygnus_policy::{LatencyRule, Policies};
+use cygnus_policy::{HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, Uuid};
 
@@ -25,6 +25,7 @@ use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::error::ArrayError;
 use crate::home::Home;
+use crate::hybrid::demote::Demoter;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule, Miscount};
 use crate::reactor::{Reactor, set_patience};
@@ -72,6 +73,8 @@ pub struct OpenOptions {
     pub autonomics: Autonomics,
     /// Which devices share links, where it does.
     pub links: Vec<Link>,
+    /// When blocks of hybrid volumes move between the media.
+    pub hybrid: HybridRule,
 }
 
 impl OpenOptions {
@@ -86,6 +89,7 @@ impl OpenOptions {
             keeper: None,
             autonomics: Autonomics::AsPreset,
             links: Vec::new(),
+            hybrid: HybridRule::default(),
         }
     }
 }
@@ -107,6 +111,8 @@ pub struct RecoveryReport {
     pub torn_stripes: usize,
     /// Blocks of torn stripes that were not there; no flush covered them.
     pub lost_blocks: usize,
+    /// Blocks that are still in torn stripes, for want of room elsewhere: with less redundancy than others, until they are moved.
+    pub stay_blocks: usize,
     /// Blocks whose newest place was found behind the checkpoint.
     pub replayed_blocks: usize,
     /// Members out of service, with the reason.
@@ -238,6 +244,7 @@ pub(crate) async fn open(
         *reactor.home().places.spares.borrow_mut() = assembly.spares;
         reactor.home().places.arrivals.borrow_mut().extend(assembly.returning);
         reactor.rt.spawn(Rebuilder::of(&reactor).run());
+        reactor.rt.spawn(Demoter::of(&reactor).run());
         let geometry = *reactor.shared.layout.geometry();
         let released = |device: DeviceInfo| {
             let segments = crate::recover::create::segments_on(std::slice::from_ref(&device), &geometry);
@@ -388,6 +395,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         first_stripe_seq,
         reactors: options.reactors,
         marks: marks(assembly, options, &policies)?,
+        hybrid: options.hybrid,
         log: options.log.clone(),
     }));
     fresh_volumes(state, &shared.controllers).into_iter().for_each(|volume| shared.add_volume(volume));
@@ -633,8 +641,9 @@ async fn finish_recovery(
         return Ok(());
     }
     let _step = reactor.shared.during("open: rescue");
-    let count = rescue(reactor, rescues, keeps_lost).await?;
-    steps.done("rescue", format!("{count} blocks of torn stripes written anew"));
+    let rescued = rescue(reactor, rescues, keeps_lost).await?;
+    steps.report.stay_blocks = rescued.stay;
+    steps.done("rescue", format!("{} blocks of torn stripes written anew", rescued.written));
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();

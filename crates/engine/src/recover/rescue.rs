@@ -14,38 +14,47 @@ use crate::write::lane::Lane;
 use crate::write::streams;
 use crate::write::writer::Appended;
 
-/// Brings each block to a place where it is safe; says how many were written for that. Where segments with lost blocks are kept
+/// What became of blocks in torn stripes that had no other safe place.
+#[derive(Default)]
+pub(super) struct Rescued {
+    /// Blocks written anew.
+    pub written: usize,
+    /// Blocks that are where they were found, for want of room.
+    pub stay: usize,
+}
+
+/// Brings each block to a place where it is safe. Where segments with lost blocks are kept
 /// until the next checkpoint (`keeps_lost`) nothing can be cleaned: what that checkpoint needs is left to it.
 pub(super) async fn rescue(
     reactor: &Rc<Reactor>,
     mut rescues: Vec<Rescue>,
     keeps_lost: bool,
-) -> Result<usize, ArrayError> {
-    let (mut written, mut stay, mut origins) = (0, 0, Origins::of(reactor));
+) -> Result<Rescued, ArrayError> {
+    let (mut rescued, mut origins) = (Rescued::default(), Origins::of(reactor));
     // Segment by segment: where space is short, the segments done with make room for the others.
     rescues.sort_by_key(|rescue| rescue.from);
     for rescue in &rescues {
         if !origins.have(rescue).await {
             let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
             if !is_short && rewrite(reactor, rescue, Wait::WhileRoomMayCome).await? {
-                written += 1;
+                rescued.written += 1;
             } else if origins.keep_where_found(rescue).await {
-                stay += 1;
+                rescued.stay += 1;
             } else {
                 rewrite(reactor, rescue, Wait::Always).await?;
-                written += 1;
+                rescued.written += 1;
             }
         }
         reactor.shared.segments.drop_rescue(rescue.from);
     }
-    if stay > 0 {
+    if rescued.stay > 0 {
         reactor.shared.log(format!(
             "open: there is no room to write {} of torn stripes anew: without redundancy until cleaning or a scrub moves what is \
              there",
-            counted(stay, "block")
+            counted(rescued.stay, "block")
         ));
     }
-    Ok(written)
+    Ok(rescued)
 }
 
 /// How long a block waits for room.
@@ -83,7 +92,7 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: &Rescue, wait: Wait) -> Result<b
 /// The lane to which a block should go, and the one to which it can: recoveries that were cut short may have taken all of a medium, and
 /// then nothing can be cleaned there, as that takes a segment too.
 fn lanes(reactor: &Rc<Reactor>, volume: &VolumeState, rescue: &Rescue) -> (Lane, Option<Lane>) {
-    let usual = streams::lane_of_moved(reactor, volume, reactor.shared.segments.medium(rescue.from));
+    let usual = streams::lane_of_moved(reactor, volume, rescue.lba, reactor.shared.segments.medium(rescue.from));
     let medium = usual.medium().expect("blocks are moved to clients' lanes");
     let can = |on: &Medium| {
         let has_segment = || reactor.writer(Lane::Clients(*on)).borrow_mut().has_segment(reactor);

@@ -27,6 +27,11 @@ impl Admission {
         flash.load(Ordering::Relaxed) | disk.load(Ordering::Relaxed) | self.interval.load(Ordering::Relaxed) == 0
     }
 
+    /// The same for those who write to one medium.
+    pub(crate) fn is_open_on(&self, medium: Medium) -> bool {
+        self.delay_on(Some(medium)) | self.interval() == 0
+    }
+
     /// Delay of each block in nanoseconds while space is short, on the medium where it is longest.
     pub(crate) fn delay(&self) -> u64 {
         self.delay.iter().map(|delay| delay.load(Ordering::Relaxed)).max().unwrap_or(0)

@@ -29,10 +29,7 @@ impl HeatTable {
     }
 
     fn place(&self, volume: VolumeId, lba: Lba) -> &AtomicU16 {
-        let range = lba.0 / RANGE_BLOCKS;
-        // Neighbours stay neighbours, for the cache's sake; volumes begin anywhere.
-        let at = range.wrapping_add(u64::from(volume.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)) % self.ranges.len() as u64;
-        &self.ranges[at as usize]
+        &self.ranges[place_of(volume, lba.0 / RANGE_BLOCKS, self.ranges.len())]
     }
 
     /// Clients have written so many blocks since the array was opened, and volumes hold so many.
@@ -65,6 +62,13 @@ impl HeatTable {
         let heat = Heat { bits: place.load(Ordering::Relaxed) };
         place.store(heat.written(self.epoch.load(Ordering::Relaxed), blocks).bits, Ordering::Relaxed);
     }
+}
+
+/// The place of a volume's range in a table that has so many, where ranges may share one. Neighbours stay neighbours, for the cache's
+/// sake; volumes begin anywhere.
+pub(crate) fn place_of(volume: VolumeId, range: u64, places: usize) -> usize {
+    let begin = u64::from(volume.0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (range.wrapping_add(begin) % places as u64) as usize
 }
 
 #[cfg(test)]

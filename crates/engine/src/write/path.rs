@@ -10,6 +10,7 @@ use cygnus_format::Discard;
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos};
 
 use crate::error::VolumeError;
+use crate::hybrid::promote::Promoter;
 use crate::lsa::{Publish, region_of};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
@@ -172,6 +173,9 @@ impl Reactor {
         }
         if self.is_home() {
             self.home().space_changed.notify();
+        }
+        if let Some(promoter) = Promoter::of(self, volume) {
+            promoter.is_discarded(volume, lba, blocks);
         }
         Ok(())
     }

@@ -89,8 +89,10 @@ fn medium_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
         (Constraint::Only(_), None) if planted::is(Bug::ConstraintIgnored) => either(reactor, volume, lba),
         (Constraint::Only(medium), _) => medium,
         (_, Some(only)) => only,
-        (Constraint::Prefers(medium), None) if takes(reactor, volume, lba, medium) => medium,
-        (Constraint::Prefers(medium), None) => medium.other(),
+        (Constraint::Prefers(_) | Constraint::Hybrid, None) => {
+            let first = volume.constraint.medium().expect("it names one");
+            if takes(reactor, volume, lba, first) { first } else { first.other() }
+        }
         (Constraint::None, None) => either(reactor, volume, lba),
     }
 }
@@ -119,12 +121,13 @@ fn either(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
 
 /// Where a block goes that is written anew beside what clients write, since it is to leave its place on a medium: it stays on that if
 /// its volume wants no other, and unless more is there than should be.
-pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, from: Medium) -> Lane {
+pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, lba: Lba, from: Medium) -> Lane {
     let held = &reactor.shared.held;
     let wanted = match volume.constraint {
         Constraint::Only(medium) => return Lane::Clients(medium),
         Constraint::Prefers(medium) => medium,
-        Constraint::None => from,
+        Constraint::Hybrid if leaves_flash(reactor, volume, lba, from) => Medium::Disk,
+        Constraint::Hybrid | Constraint::None => from,
     };
     let fits = |medium: &Medium| match *medium == from {
         true => held.has_medium(from) && held.on(from) <= held.usable_on(from),
@@ -132,6 +135,15 @@ pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, from: Mediu
     };
     let at_last = if held.has_medium(from) { from } else { from.other() };
     Lane::Clients([wanted, wanted.other()].into_iter().find(fits).unwrap_or(at_last))
+}
+
+/// Whether a block that is to be written anew should leave flash: its range is not hot, and disks have room.
+pub(crate) fn leaves_flash(reactor: &Reactor, volume: &VolumeState, lba: Lba, from: Medium) -> bool {
+    if volume.constraint != Constraint::Hybrid || from == Medium::Disk {
+        return false;
+    }
+    let is_hot = reactor.shared.temperatures.as_ref().is_some_and(|of| of.is_hot(volume.id, lba));
+    !is_hot && reactor.shared.held.has_room_on(Medium::Disk, 1)
 }
 
 /// The lanes that may take a record of a discard, the best first: records are of no medium.
@@ -143,9 +155,9 @@ pub(crate) fn lanes_of_discards(reactor: &Reactor, volume: &VolumeState) -> impl
 
 /// Notes what a client has written to a lane.
 pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64, lane: Lane) {
-    if let Constraint::Prefers(medium) = volume.constraint {
-        let fell_back = if lane.medium() == Some(medium) { 0 } else { blocks };
-        count(&reactor.shared.totals.fell_back, fell_back);
+    // A hard constraint is never left.
+    if volume.constraint.medium().is_some_and(|medium| lane.medium() != Some(medium)) {
+        count(&reactor.shared.totals.fell_back, blocks);
     }
     let Some(heat) = &reactor.shared.heat else { return };
     heat.goes_on(read(&reactor.shared.totals.client_written), reactor.shared.held.blocks());

@@ -7,6 +7,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
 
+use crate::lsa::Publish;
 use crate::planted::{self, Bug};
 use crate::space::segments::SegIx;
 use crate::write::kept::{Cell, Record};
@@ -75,8 +76,17 @@ pub(crate) struct Stripe {
     pub heroes: Vec<u32>,
     /// Rows below the header whose parity the members compute.
     converted: u32,
-    /// Blocks that came out of the way of contention.
-    rehomed: u32,
+    /// Blocks that no client has written now.
+    moved: Moved,
+}
+
+/// Blocks of a stripe that were somewhere before, and that no client has written now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Out of the way of contention, or from one medium to the other.
+    pub rehomed: u32,
+    /// Out of segments that are being emptied.
+    pub relocated: u32,
 }
 
 /// How much of an open stripe is in its place and backed up.
@@ -145,7 +155,7 @@ impl Stripe {
             backed_up: BackedUp::default(),
             heroes: Vec::new(),
             converted: 0,
-            rehomed: 0,
+            moved: Moved::default(),
         }
     }
 
@@ -160,7 +170,7 @@ impl Stripe {
         self.backed_up = BackedUp::default();
         self.heroes.clear();
         self.converted = 0;
-        self.rehomed = 0;
+        self.moved = Moved::default();
         self.discard_capacity = self.geometry.discard_capacity(place.header_blocks, place.rows);
         self.closed = None;
         if let Some(record) = &self.record {
@@ -220,14 +230,19 @@ impl Stripe {
         self.copies.push(Copied { column: self.rotation().data_column(column), row, from });
     }
 
-    /// The block that was committed last came out of the way of contention, and not from a client.
-    pub(crate) fn is_rehomed(&mut self) {
-        self.rehomed += 1;
+    /// Notes how the block that was committed last came here.
+    #[inline]
+    pub(crate) fn note_move(&mut self, publish: Publish) {
+        match publish {
+            Publish::Rehome(_) => self.moved.rehomed += 1,
+            Publish::Move(..) => self.moved.relocated += 1,
+            Publish::Always | Publish::IfStill(_) => {}
+        }
     }
 
-    /// How many such blocks it has.
-    pub(crate) fn rehomed(&self) -> u32 {
-        self.rehomed
+    /// Blocks that no client has written now.
+    pub(crate) fn moved(&self) -> Moved {
+        self.moved
     }
 
     pub(crate) fn has_discard_room(&self) -> bool {

@@ -25,7 +25,7 @@ use crate::write::lane::Lane;
 use crate::write::offload::{LastCopies, Offload};
 use crate::write::page::Page;
 use crate::write::replicate::standing_of;
-use crate::write::stripe::{Closing, Stripe, StripePlace};
+use crate::write::stripe::{Closing, Moved, Stripe, StripePlace};
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
 /// next stripe fills; few enough that a flush does not wait long.
@@ -297,9 +297,7 @@ impl Writer {
             return Appended::Changed;
         };
         stripe.commit(kind, volume.id, lba, seq, crc);
-        if matches!(publish, Publish::Rehome(_)) {
-            stripe.is_rehomed();
-        }
+        stripe.note_move(publish);
         if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
             stripe.is_copy_of(old.pba());
         }
@@ -382,9 +380,11 @@ impl Writer {
         let used = u64::from(stripe.used());
         match self.lane {
             Lane::Clients(_) | Lane::Hot(_) => {
-                let rehomed = u64::from(stripe.rehomed());
+                let Moved { rehomed, relocated } = stripe.moved();
+                let (rehomed, relocated) = (u64::from(rehomed), u64::from(relocated));
                 count(&totals.rehomed, rehomed);
-                count(&totals.client_written, used - rehomed);
+                count(&totals.relocated, relocated);
+                count(&totals.client_written, used - rehomed - relocated);
             }
             Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
             Lane::Meta => count(&totals.checkpoint_written, used),

@@ -12,6 +12,7 @@ mod dropped;
 mod grow;
 mod heat;
 mod hung;
+mod hybrid;
 mod kept;
 mod life;
 mod media;

@@ -13,7 +13,7 @@ use cygnus_types::{ByteSize, Constraint, GroupId, Lba, Medium};
 use crate::common::*;
 use crate::sessions::*;
 
-fn salsa(groups: usize, media: &[Medium]) -> CreateOptions {
+pub fn salsa(groups: usize, media: &[Medium]) -> CreateOptions {
     CreateOptions {
         segment: Some(ByteSize(256 << 10)),
         media: media.to_vec(),
@@ -21,7 +21,7 @@ fn salsa(groups: usize, media: &[Medium]) -> CreateOptions {
     }
 }
 
-fn add_disks(world: &World, n: usize) -> Vec<DiskId> {
+pub fn add_disks(world: &World, n: usize) -> Vec<DiskId> {
     (0..n).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect()
 }
 
@@ -47,7 +47,7 @@ async fn make_mixed_as(rt: &Runtime, devices: &[DeviceInfo], size: ByteSize, how
 }
 
 /// How many of the first blocks of a volume lie on each medium.
-async fn spread(array: &Array, volume: &str, blocks: u64) -> [u64; 2] {
+pub async fn spread(array: &Array, volume: &str, blocks: u64) -> [u64; 2] {
     let groups = array.status().groups;
     let mut on = [0; 2];
     for at in 0..blocks {
@@ -58,7 +58,7 @@ async fn spread(array: &Array, volume: &str, blocks: u64) -> [u64; 2] {
     on
 }
 
-fn room(array: &Array) -> [u64; 2] {
+pub fn room(array: &Array) -> [u64; 2] {
     let media = array.status().media;
     Medium::ALL.map(|medium| {
         let of = media.iter().find(|of| of.medium == medium).unwrap();

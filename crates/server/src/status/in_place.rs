@@ -126,8 +126,7 @@ pub fn volumes(array: &Status, connections: &dyn Fn(&str) -> u32) -> Vec<VolumeS
 fn written(array: &Status) -> WriteCounters {
     WriteCounters {
         client_bytes: array.counters.written * BLOCK as u64,
-        cleaned_bytes: 0,
-        fell_back_bytes: 0,
         device_bytes: array.counters.device_written * BLOCK as u64,
+        ..WriteCounters::default()
     }
 }

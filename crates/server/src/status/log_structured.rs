@@ -260,5 +260,7 @@ fn writes(traffic: &Traffic) -> WriteCounters {
         cleaned_bytes: bytes(relocated),
         device_bytes: bytes(client_written + relocated + overhead),
         fell_back_bytes: bytes(traffic.fell_back),
+        promoted_bytes: bytes(traffic.promoted),
+        demoted_bytes: bytes(traffic.demoted),
     }
 }

@@ -103,6 +103,7 @@ impl Run<'_> {
             return Ok(None);
         }
         self.members.are_placed(&session.array.home().status());
+        self.has_torn_stripes |= session.array.home().recovery().stay_blocks > 0;
         self.settle_volumes(&session)?;
         self.shared.inspect()?;
         Ok(Some(session))

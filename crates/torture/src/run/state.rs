@@ -64,6 +64,8 @@ pub(super) struct Run<'a> {
     pub(super) ruined: bool,
     /// An opening was refused, and rightly so.
     pub(super) is_refused: bool,
+    /// Some opening had no room to write anew what torn stripes held, and left it there.
+    pub(super) has_torn_stripes: bool,
     /// More has rotted than is promised to be borne; and the power cuts of the opening by force that comes of it.
     pub(super) beyond: Option<Vec<u64>>,
     /// What outlasts a process that is killed, if the story has that.
@@ -108,6 +110,7 @@ impl<'a> Run<'a> {
             unsettled: None,
             ruined: false,
             is_refused: false,
+            has_torn_stripes: false,
             beyond: None,
             machine: story.shape.keeps.then(Arc::default),
             is_doomed: false,

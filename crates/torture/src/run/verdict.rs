@@ -67,7 +67,8 @@ impl Run<'_> {
         let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
             (true, _) => !matches!(kind, "count" | "unaccounted" | "misplaced"),
             (false, true) => !NEVER.contains(&kind),
-            (false, false) => false,
+            // Of a torn stripe not all was ever written.
+            (false, false) => self.has_torn_stripes && matches!(kind, "header" | "parity"),
         };
         match damage.iter().find(|(kind, _)| !may_be(kind)) {
             None => Ok(()),

@@ -273,7 +273,7 @@ impl Story {
             Tier::Force => self.cycles.iter().any(|cycle| cycle.force.is_some()),
             Tier::Beyond => self.cycles.iter().any(|cycle| cycle.beyond.is_some()),
             Tier::Copies => self.shape.geometry.transient_blocks > 0,
-            Tier::Media => !self.shape.media.is_empty(),
+            Tier::Media | Tier::Hybrid => !self.shape.media.is_empty(),
             _ => true,
         }
     }
@@ -335,6 +335,7 @@ impl Story {
         story.is_killed_at_times(seed);
         super::ack::draw(&mut story, seed);
         super::media::draw(&mut story, seed);
+        super::media::draw_hybrid(&mut story, seed, tier);
         super::contention::draw(&mut story, seed, tier);
         story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
         story

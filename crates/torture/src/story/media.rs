@@ -4,14 +4,16 @@
 use cygnus_engine::VolumeOptions;
 use cygnus_policy::Preset;
 use cygnus_runtime::Rng;
-use cygnus_types::{Constraint, Medium};
+use cygnus_types::{Constraint, Medium, Nanos};
 
-use super::{Shape, Story, Tier};
+use super::{RequestKind, Shape, Story, Tier};
 
 /// Tells the draw of media from those of other things.
 const MEDIA: u64 = 0x6d65_6469;
 /// One array in so many of those that can is on two media.
 const MIXED_ONE_IN: u64 = 4;
+/// One array in so many of those on two media has hybrid volumes.
+const HYBRID_ONE_IN: u64 = 3;
 
 impl Shape {
     /// What the groups at first store on; none: as their members say.
@@ -77,6 +79,27 @@ pub(super) fn draw(story: &mut Story, seed: u64) {
     }
 }
 
+/// On some arrays on two media volumes are hybrid, and read as often as written.
+pub(super) fn draw_hybrid(story: &mut Story, seed: u64, tier: Tier) {
+    let mut rng = Rng::new(seed ^ MEDIA ^ 2);
+    if story.shape.media.is_empty() || !tier.has(Tier::Hybrid, rng.chance(1, HYBRID_ONE_IN)) {
+        return;
+    }
+    // One of them may be bound, or want nothing.
+    let bound = rng.below(4);
+    for n in (0..3).filter(|n| *n != bound) {
+        let name = format!("v{n}");
+        story.constraints.retain(|(of, _)| *of != name);
+        story.constraints.push((name, Constraint::Hybrid));
+    }
+    let clients = story.cycles.iter_mut().flat_map(|cycle| &mut cycle.clients);
+    for request in clients.flat_map(|client| &mut client.requests) {
+        if request.kind == RequestKind::Write && rng.chance(1, 2) {
+            (request.kind, request.fua, request.pause) = (RequestKind::Read, false, Nanos::ZERO);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +109,15 @@ mod tests {
         let mixed = |tier, of| (0..of).filter(|&seed| !Story::about(tier, seed).shape.media.is_empty()).count();
         let by_chance = mixed(Tier::All, 60);
         assert!((4..30).contains(&by_chance), "{by_chance} of 60");
-        assert_eq!(mixed(Tier::Media, 8), 8);
+        assert_eq!((mixed(Tier::Media, 8), mixed(Tier::Hybrid, 8)), (8, 8));
+    }
+
+    #[test]
+    fn volumes_are_hybrid_now_and_then_and_where_stories_are_about_it() {
+        let is_hybrid = |story: &Story| story.constraints.iter().any(|(_, of)| *of == Constraint::Hybrid);
+        let hybrid = |tier, of| (0..of).filter(|&seed| is_hybrid(&Story::about(tier, seed))).count();
+        let by_chance = hybrid(Tier::Media, 30);
+        assert!((4..20).contains(&by_chance), "{by_chance} of 30");
+        assert_eq!(hybrid(Tier::Hybrid, 8), 8);
     }
 }

@@ -423,6 +423,7 @@ impl Story {
                 let constraint = match words.next()? {
                     "only" => Constraint::Only(words.value()?),
                     "prefers" => Constraint::Prefers(words.value()?),
+                    "hybrid" => Constraint::Hybrid,
                     other => return Err(format!("{other:?} is nothing that a volume wants")),
                 };
                 self.constraints.push((name, constraint));

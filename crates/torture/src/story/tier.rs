@@ -38,6 +38,8 @@ pub enum Tier {
     Contention,
     /// Everything, each thing now and then, on arrays with groups on flash and on disks.
     Media,
+    /// Volumes that are on disks, and on flash what is often read of them.
+    Hybrid,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
@@ -46,7 +48,7 @@ const APART_ONE_IN: u64 = 12;
 
 impl Tier {
     /// Each of them.
-    pub const ALL: [Tier; 16] = [
+    pub const ALL: [Tier; 17] = [
         Self::All,
         Self::Plain,
         Self::Sparse,
@@ -63,6 +65,7 @@ impl Tier {
         Self::Beyond,
         Self::Contention,
         Self::Media,
+        Self::Hybrid,
     ];
 
     /// Its name on a command line.
@@ -84,6 +87,7 @@ impl Tier {
             Self::Beyond => "beyond",
             Self::Contention => "contention",
             Self::Media => "media",
+            Self::Hybrid => "hybrid",
         }
     }
 
@@ -109,6 +113,7 @@ impl Tier {
             Self::Media => of == Self::Media || by_chance,
             // Each medium, and what is hot on it, has open stripes of its own.
             Self::Copies => matches!(of, Self::Copies | Self::Outages) || of == Self::Media && by_chance,
+            Self::Hybrid => matches!(of, Self::Media | Self::Hybrid),
             _ => self == of,
         }
     }

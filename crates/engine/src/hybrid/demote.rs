@@ -1,0 +1,136 @@
+//! Blocks of ranges that are not hot leave flash for disks: with cleaning, which moves them anyway, and when so much of flash is
+//! taken that nothing hot is let in any more. Then a hand goes round the hybrid volumes, and sends away what it finds cold. Where it
+//! has come round and has not found enough, temperatures are halved: what is read least is cold next.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cygnus_format::MapEntry;
+use cygnus_runtime::either;
+use cygnus_types::{BLOCK, Constraint, Lba, Medium, Nanos, VolumeId};
+
+use crate::clean::relocate::{Mover, Moving};
+use crate::hybrid::temperatures::Temperatures;
+use crate::lsa::Publish;
+use crate::planted::{self, Bug};
+use crate::reactor::Reactor;
+use crate::volume_state::VolumeState;
+use crate::write::streams::leaves_flash;
+use crate::write::writer::Appended;
+
+/// Sends away what is cold: see the module's text. On the home reactor.
+pub(crate) struct Demoter {
+    reactor: Rc<Reactor>,
+    /// Where the hand is.
+    at: Cell<(VolumeId, Lba)>,
+    /// Until when it rests, since it found little.
+    rests_until: Cell<Nanos>,
+}
+
+impl Demoter {
+    pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
+        Self { reactor: reactor.clone(), at: Cell::new((VolumeId(0), Lba(0))), rests_until: Cell::new(Nanos::ZERO) }
+    }
+
+    /// Works until the array ends.
+    pub(crate) async fn run(self) {
+        if self.reactor.shared.temperatures.is_none() {
+            return;
+        }
+        while !self.reactor.is_ending() {
+            let lacks_room = self.reactor.home().flash_is_full.wait();
+            if !self.temperatures().has_lacked_room() {
+                lacks_room.await;
+            } else if self.reactor.rt.now() < self.rests_until.get() {
+                either(lacks_room, self.reactor.rt.sleep_until(self.rests_until.get())).await;
+            } else {
+                self.make_room().await;
+                self.temperatures().room_was_made();
+            }
+        }
+    }
+
+    fn temperatures(&self) -> &Temperatures {
+        self.reactor.shared.temperatures.as_ref().expect("nobody is sent away without")
+    }
+
+    /// How much of flash is taken, in 256ths.
+    fn taken(&self) -> u64 {
+        self.reactor.shared.held.fill(Medium::Flash)
+    }
+
+    /// Once round at most.
+    async fn make_room(&self) {
+        let rule = self.temperatures().rule;
+        // It may have been something else that there was no room for at that moment.
+        if self.taken() < rule.full_from {
+            return;
+        }
+        for (volume, from) in self.volumes_from_the_hand() {
+            self.at.set((volume.id, from));
+            if !self.sweep(&volume, from, rule.full_from.saturating_sub(rule.at_a_time)).await {
+                return;
+            }
+        }
+        self.temperatures().cool();
+        self.rests_until.set(self.reactor.rt.now() + rule.cools_after);
+    }
+
+    /// The hybrid volumes, each with where to begin: that at which the hand is twice, first behind the hand and last before it.
+    fn volumes_from_the_hand(&self) -> Vec<(Arc<VolumeState>, Lba)> {
+        let (hand, at) = self.at.get();
+        let mut all = self.reactor.shared.volumes();
+        all.retain(|volume| volume.constraint == Constraint::Hybrid);
+        let next = all.partition_point(|volume| volume.id < hand);
+        all.rotate_left(next);
+        let begin = |volume: Arc<VolumeState>| {
+            let from = if volume.id == hand { at } else { Lba(0) };
+            (volume, from)
+        };
+        let again = all.first().filter(|first| first.id == hand && at > Lba(0)).cloned();
+        all.into_iter().map(begin).chain(again.map(|volume| (volume, Lba(0)))).collect()
+    }
+
+    /// Sends away the cold blocks of a volume until no more than `goal` of flash is taken; says whether the hand goes on.
+    async fn sweep(&self, volume: &VolumeState, from: Lba, goal: u64) -> bool {
+        let (mut from, mut found) = (from, Vec::new());
+        while let Some(next) = volume.controller.next_known(from, Lba(volume.blocks()), &mut found) {
+            for (lba, entry) in found.drain(..) {
+                if self.is_cold_on_flash(volume, lba, entry) && !self.send_away(volume, lba).await {
+                    return false;
+                }
+            }
+            from = next;
+            self.at.set((volume.id, from));
+            if self.reactor.is_ending() || volume.is_gone() || self.taken() <= goal {
+                return false;
+            }
+            self.reactor.rt.yield_now().await;
+        }
+        true
+    }
+
+    fn is_cold_on_flash(&self, volume: &VolumeState, lba: Lba, entry: MapEntry) -> bool {
+        let segments = &self.reactor.shared.segments;
+        entry.is_mapped()
+            && segments.medium(segments.of(entry.pba())) == Medium::Flash
+            && leaves_flash(&self.reactor, volume, lba, Medium::Flash)
+    }
+
+    /// Moves a block to a disk if it can be read and nobody writes it meanwhile; says whether to go on with others.
+    async fn send_away(&self, volume: &VolumeState, lba: Lba) -> bool {
+        let reactor = &self.reactor;
+        reactor.throttle(BLOCK as u64).await;
+        let data = reactor.rt.alloc(BLOCK).full();
+        // What cannot be read stays for scrubs to find.
+        let Ok(entry) = reactor.read_block(volume, lba, &data).await else { return !reactor.is_ending() };
+        if !entry.is_mapped() {
+            return true;
+        }
+        let publish = if planted::is(Bug::DemotedBlindly) { Publish::Always } else { Publish::Rehome(entry) };
+        let from = reactor.place(entry);
+        let moved = Mover::of(reactor).append_moved(volume, lba, data.bytes(), publish, from, &Moving::mending()).await;
+        moved.is_some_and(|moved| moved != Appended::NoRoom)
+    }
+}
