@@ -572,7 +572,7 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
             (Tone::Normal, volume.connections.to_string()),
             (Tone::Normal, volume.ack.0.to_string()),
         ];
-        row.extend(media.map(|_| (Tone::Normal, Constraint::from(volume.media).to_string())));
+        row.extend(media.map(|_| (Tone::Normal, media_of(volume))));
         table.row(row);
     }
     let mut out = table.render(paint);
@@ -587,6 +587,12 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
     let doubts = volumes.iter().filter(|volume| volume.lacks_something()).map(|volume| doubt(array, volume));
     out.extend(doubts);
     out
+}
+
+/// On which media a volume's blocks may be; of a hybrid one how much is on flash.
+fn media_of(volume: &VolumeStatus) -> String {
+    let wanted = Constraint::from(volume.media);
+    volume.flash_bytes.map_or(wanted.to_string(), |bytes| format!("{wanted}, {} on flash", ByteSize(bytes)))
 }
 
 /// What is the matter with a volume in doubt, and what to do.

@@ -574,6 +574,9 @@ pub struct VolumeStatus {
     /// On which media its blocks may be. Left out if on any.
     #[serde(default, skip_serializing_if = "Media::is_any")]
     pub media: Media,
+    /// Of a hybrid volume: what of its data is on flash. Unknown while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_bytes: Option<u64>,
     /// Blocks that were written to it and lost with the caches of devices that lost power before a flush had covered them,
     /// since the array was opened. Left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -602,6 +605,7 @@ impl VolumeStatus {
             connections: 0,
             ack: Ack(acknowledged),
             media: Media::Any,
+            flash_bytes: None,
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,

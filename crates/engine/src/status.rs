@@ -221,6 +221,8 @@ pub struct VolumeStatus {
     pub acknowledged: Acknowledged,
     /// On which media its blocks may be.
     pub constraint: Constraint,
+    /// Of a hybrid volume: what of its data is on flash; blocks whose data is lost count as on flash.
+    pub on_flash: Option<ByteSize>,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
     pub lost: u64,
     /// Of a volume in doubt: what nobody knows the contents of, since parts of it were given up by force. It is unreadable
@@ -426,6 +428,7 @@ impl<'a> Overview<'a> {
                     mapped: blocks(v.controller.held()),
                     acknowledged: v.acknowledged(),
                     constraint: v.constraint,
+                    on_flash: (v.constraint == Constraint::Hybrid).then(|| blocks(v.controller.held_on_flash())),
                     lost: v.lost(),
                     unknown: v
                         .controller

@@ -16,7 +16,7 @@ macro_rules! example {
 }
 
 /// All of them.
-pub const EXAMPLES: [Example; 8] = [
+pub const EXAMPLES: [Example; 9] = [
     example!("example"),
     example!("tiny"),
     example!("swan-vs-log-raid"),
@@ -25,6 +25,7 @@ pub const EXAMPLES: [Example; 8] = [
     example!("log-on-log"),
     example!("triple-a"),
     example!("salsa"),
+    example!("hybrid"),
 ];
 
 #[cfg(test)]

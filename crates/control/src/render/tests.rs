@@ -95,6 +95,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             connections: 2,
             ack: Ack(Acknowledged::Written),
             media: Media::Any,
+            flash_bytes: None,
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,
@@ -119,6 +120,7 @@ fn blocks_that_are_lost_are_told_of() {
         connections: 0,
         ack: Ack::default(),
         media: Media::Any,
+        flash_bytes: None,
         lost_blocks: 3,
         in_doubt: false,
         unreadable_bytes: None,
@@ -431,5 +433,7 @@ fn media_are_told_where_there_are_several() {
     assert!(text.contains("8 MiB written to another medium than their volume prefers"), "{text}");
     assert!(text.contains("hybrid volumes: 5 MiB moved to flash, 0 B back to disks"), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
+    (status.volumes[0].media, status.volumes[0].flash_bytes) = (Media::Hybrid, Some(3 << 20));
+    assert!(array(&status, Paint::Plain).contains("hybrid, 3 MiB on flash"), "{text}");
     assert!(text.lines().any(|line| line.contains("cleaning") && line.contains("disk")), "{text}");
 }

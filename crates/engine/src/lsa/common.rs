@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{Kind, MapEntry};
-use cygnus_types::{Lba, Pba, VolumeId};
+use cygnus_types::{Lba, Medium, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
 use crate::lsa::l2p::MapMemory;
@@ -120,7 +120,7 @@ impl Controllers {
         let is_back = of.map.replace(lba, current, origin);
         self.segments.drop_live(if is_back { at } else { origin.pba() });
         if is_back {
-            self.lies_elsewhere(current, origin);
+            self.lies_elsewhere(of, current, origin);
         }
         is_back
     }
@@ -141,7 +141,7 @@ impl Controllers {
         if old.is_mapped() {
             self.segments.drop_live(old.pba());
         }
-        self.lies_elsewhere(old, now);
+        self.lies_elsewhere(of, old, now);
         match (old.is_held(), now.is_held()) {
             (false, true) => {
                 self.held.add(1);
@@ -159,21 +159,32 @@ impl Controllers {
 impl Controllers {
     /// Accounts for the media that a block has left and come to.
     #[inline]
-    fn lies_elsewhere(&self, old: MapEntry, now: MapEntry) {
+    fn lies_elsewhere(&self, of: &Controller, old: MapEntry, now: MapEntry) {
         if !self.held.counts_media() {
             return;
         }
         let medium = |entry: MapEntry| entry.is_mapped().then(|| self.segments.medium(self.segments.of(entry.pba())));
         let (left, come_to) = (medium(old), medium(now));
-        if left != come_to {
-            come_to.into_iter().for_each(|medium| self.held.come_to(medium, 1));
-            left.into_iter().for_each(|medium| self.held.one_leaves(medium));
+        if left == come_to {
+            return;
+        }
+        come_to.into_iter().for_each(|medium| self.held.come_to(medium, 1));
+        left.into_iter().for_each(|medium| self.held.one_leaves(medium));
+        match (left, come_to) {
+            (_, Some(Medium::Disk)) => drop(of.on_disk.fetch_add(1, Ordering::Relaxed)),
+            (Some(Medium::Disk), _) => drop(of.on_disk.fetch_sub(1, Ordering::Relaxed)),
+            _ => {}
         }
     }
 }
 
 /// What recovery does before anybody else uses the maps. The counts follow it from the first page on, as they follow clients.
 impl Controllers {
+    /// What takes pages of a checkpoint into the maps of `volumes`.
+    pub(crate) fn page_reader(&self, volumes: Vec<Arc<VolumeState>>) -> PageReader {
+        PageReader::new(volumes, self.held.counts_media().then(|| self.segments.clone()))
+    }
+
     /// A checkpoint's pages are in the maps. Returns the volumes.
     pub(crate) fn has_read(&self, pages: PageReader) -> Vec<Arc<VolumeState>> {
         let (volumes, tally) = pages.into_parts();

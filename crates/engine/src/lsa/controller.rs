@@ -50,12 +50,14 @@ pub(crate) struct Controller {
     in_doubt: AtomicBool,
     /// Blocks that hold data, those counted of which it is lost.
     pub(super) held: AtomicU64,
+    /// Of these, those on disks, where media are counted.
+    pub(super) on_disk: AtomicU64,
 }
 
 impl Controller {
     pub(super) fn new(volume: VolumeId, in_doubt: bool, memory: &Arc<MapMemory>) -> Self {
-        let (map, held) = (Map::new(memory.clone()), AtomicU64::new(0));
-        Self { volume, map, in_doubt: AtomicBool::new(in_doubt), held }
+        let (map, held, on_disk) = (Map::new(memory.clone()), AtomicU64::new(0), AtomicU64::new(0));
+        Self { volume, map, in_doubt: AtomicBool::new(in_doubt), held, on_disk }
     }
 
     /// Where a block is, and what it must match.
@@ -102,6 +104,11 @@ impl Controller {
     /// Blocks that hold data, those counted of which it is lost.
     pub(crate) fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
+    }
+
+    /// Of the blocks that hold data, those that are not on disks, where media are counted.
+    pub(crate) fn held_on_flash(&self) -> u64 {
+        self.held().saturating_sub(self.on_disk.load(Ordering::Relaxed))
     }
 
     /// Blocks of which something is known; a moment ago.

@@ -9,12 +9,13 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{
     Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedError, PackedPage,
 };
-use cygnus_types::{BLOCK, Lba, Pba, VolumeId};
+use cygnus_types::{BLOCK, Lba, Medium, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
 use crate::lsa::l2p::{PAGE_ENTRIES, push_mapped};
 use crate::lsa::tally::Tally;
 use crate::planted::{self, Bug};
+use crate::space::segments::SegmentTable;
 use crate::volume_state::VolumeState;
 use crate::write::page::Page;
 
@@ -140,13 +141,15 @@ pub(crate) struct PageReader {
     /// By number.
     volumes: Vec<Arc<VolumeState>>,
     tally: Tally,
+    /// Where blocks are counted by medium: what segments store on.
+    media: Option<Arc<SegmentTable>>,
 }
 
 impl PageReader {
-    /// For the maps of `volumes`.
-    pub(crate) fn new(mut volumes: Vec<Arc<VolumeState>>) -> Self {
+    /// For the maps of `volumes`; with `media`, blocks on disks are counted for each.
+    pub(super) fn new(mut volumes: Vec<Arc<VolumeState>>, media: Option<Arc<SegmentTable>>) -> Self {
         volumes.sort_unstable_by_key(|volume| volume.id);
-        Self { volumes, tally: Tally::default() }
+        Self { volumes, tally: Tally::default(), media }
     }
 
     /// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
@@ -180,7 +183,7 @@ impl PageReader {
         entries: impl Iterator<Item = (Lba, MapEntry)>,
     ) -> Result<Option<&VolumeState>, PageError> {
         let Ok(at) = self.volumes.binary_search_by_key(&id, |volume| volume.id) else { return Ok(None) };
-        let (volume, mut held) = (&self.volumes[at], 0);
+        let (volume, mut held, mut on_disk) = (&self.volumes[at], 0, 0);
         for (lba, entry) in entries {
             if lba.0 >= MAX_VOLUME_BLOCKS {
                 return Err(PageError::Beyond { volume: id, lba });
@@ -188,9 +191,12 @@ impl PageReader {
             if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
                 return Err(PageError::Nowhere { volume: volume.name.clone(), lba, pba: entry.pba() });
             }
+            let is_on_disk = |media: &SegmentTable| media.medium(self.tally.last()) == Medium::Disk;
+            on_disk += u64::from(entry.is_mapped() && self.media.as_deref().is_some_and(is_on_disk));
             held += u64::from(entry.is_held());
         }
         volume.controller.held.fetch_add(held, Ordering::Relaxed);
+        volume.controller.on_disk.fetch_add(on_disk, Ordering::Relaxed);
         Ok(Some(volume))
     }
 

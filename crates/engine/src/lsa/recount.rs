@@ -18,6 +18,8 @@ pub(crate) enum Miscount {
     Misplaced { volume: String, lba: Lba, constraint: Constraint, medium: Medium },
     #[error("volume {volume:?} holds {held} blocks, and {counted} are counted")]
     OfVolume { volume: String, held: u64, counted: u64 },
+    #[error("volume {volume:?} has {held} blocks on disks, and {counted} are counted")]
+    OfVolumeOnDisks { volume: String, held: u64, counted: u64 },
     #[error("all volumes hold {held} blocks, and {counted} are counted")]
     OfArray { held: u64, counted: u64 },
     #[error("{held} blocks lie on disks, and {counted} are counted")]
@@ -34,13 +36,14 @@ impl Controllers {
     pub(crate) fn recount(&self, layout: &Layout, volumes: &[Arc<VolumeState>]) -> Result<(), Miscount> {
         let (mut tally, mut all, mut on) = (Tally::default(), 0, [0; Medium::ALL.len()]);
         for VolumeState { name, controller, constraint, .. } in volumes.iter().map(|volume| &**volume) {
-            let (mut held, mut misplaced) = (0, None);
+            let (mut held, mut on_disk, mut misplaced) = (0, 0, None);
             controller.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
                 held += 1;
                 if entry.is_mapped() {
                     tally.add(layout, entry.pba());
                     let medium = self.segments.medium(self.segments.of(entry.pba()));
                     on[medium.index()] += 1;
+                    on_disk += u64::from(medium == Medium::Disk);
                     if !constraint.allows(medium) {
                         misplaced = Some((lba, medium));
                     }
@@ -51,6 +54,10 @@ impl Controllers {
             }
             if held != controller.held() {
                 return Err(Miscount::OfVolume { volume: name.clone(), held, counted: controller.held() });
+            }
+            let counted = controller.held().saturating_sub(controller.held_on_flash());
+            if self.held.counts_media() && counted != on_disk {
+                return Err(Miscount::OfVolumeOnDisks { volume: name.clone(), held: on_disk, counted });
             }
             all += held;
         }

@@ -31,6 +31,12 @@ impl Tally {
         true
     }
 
+    /// The segment of the entry that was counted last.
+    #[inline]
+    pub(super) fn last(&self) -> SegIx {
+        SegIx(self.last as u32)
+    }
+
     fn go_to(&mut self, layout: &Layout, pba: Pba) -> bool {
         let span = layout.geometry().frame_blocks();
         let frame = pba.0 / span;

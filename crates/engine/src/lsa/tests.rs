@@ -6,7 +6,7 @@ use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Pl
 use cygnus_parity::checksum::crc32c;
 use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Pba, SegmentId, VolumeId};
 
-use super::{Controllers, MapRule, Miscount, PageError, PageReader, PageWriter, Publish};
+use super::{Controllers, MapRule, Miscount, PageError, PageWriter, Publish};
 use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
 use crate::space::segments::{SegIx, SegmentTable};
@@ -131,7 +131,7 @@ fn a_checkpoints_pages_make_the_same_map_again() {
     assert_eq!(kinds, [Kind::Meta, Kind::Packed, Kind::Packed]);
 
     let fresh = Ground::new();
-    let mut reader = PageReader::new(vec![Arc::new(fresh.volume())]);
+    let mut reader = fresh.controllers.page_reader(vec![Arc::new(fresh.volume())]);
     for Page { kind, volume, first, bytes } in &pages {
         let summary = Entry::new(*kind, *volume, *first, 1, crc32c(&bytes[..]));
         reader.take_in(&fresh.layout, &summary, &bytes[..]).expect("it was just written");
@@ -154,7 +154,7 @@ fn all_of(volume: &VolumeState) -> Vec<(Lba, MapEntry)> {
 #[test]
 fn a_page_is_refused_if_a_block_of_it_cannot_be_where_it_says() {
     let ground = Ground::new();
-    let mut reader = PageReader::new(vec![Arc::new(ground.volume())]);
+    let mut reader = ground.controllers.page_reader(vec![Arc::new(ground.volume())]);
     let mut take_in = |volume: u32, first: u64, pba: Pba| {
         let mut bytes = [0; 4096];
         let mut entries = [MapEntry::EMPTY; 512];

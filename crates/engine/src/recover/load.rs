@@ -133,7 +133,7 @@ impl Loader {
         let (shared, rt) = (&self.reactor.shared, &self.reactor.rt);
         let segments: Vec<RootSegment> = root.segments.iter().copied().filter(|s| s.use_of == RootUse::Pages).collect();
         let (generation, of) = (root.generation, root.pages);
-        let reader = PageReader::new(volumes);
+        let reader = shared.controllers.page_reader(volumes);
         let pages = Rc::new(RefCell::new(Pages { reader, told: rt.now(), ..Pages::default() }));
         let found = for_each(rt, segments, {
             let (loader, pages) = (self.clone(), pages.clone());

@@ -54,6 +54,7 @@ fn what_is_read_often_comes_to_flash_and_what_is_written_goes_to_disks() {
         see(&rt, &volume, range.clone()).await;
         see(&rt, &volume, range.clone()).await;
         assert_eq!(spread(&array, "v", SIZE).await, [WARMTH_BLOCKS, SIZE - WARMTH_BLOCKS]);
+        assert_eq!(array.status().volumes[0].on_flash, Some(ByteSize::of_blocks(WARMTH_BLOCKS)));
         let traffic = array.status().traffic;
         assert_eq!((traffic.promoted, traffic.demoted), (WARMTH_BLOCKS, 0));
         assert_eq!(traffic.client_written, SIZE, "clients wrote no more than before");
@@ -71,7 +72,9 @@ fn what_is_read_often_comes_to_flash_and_what_is_written_goes_to_disks() {
     world.restore_power();
     session(&world, &disks, |rt, devices| async move {
         let (array, volume) = open(&rt, &devices).await;
-        assert_eq!(array.status().volumes[0].constraint, Constraint::Hybrid);
+        let status = &array.status().volumes[0];
+        let on_flash = Some(ByteSize::of_blocks(WARMTH_BLOCKS - 10));
+        assert_eq!((status.constraint, status.on_flash), (Constraint::Hybrid, on_flash));
         assert_eq!(spread(&array, "v", SIZE).await[0], WARMTH_BLOCKS - 10);
         see(&rt, &volume, 0..SIZE).await;
         array.close().await.unwrap();

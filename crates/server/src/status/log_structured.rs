@@ -123,6 +123,7 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: &dyn Fn(&str) -
         connections: connections(&volume.name),
         lost_blocks: volume.lost,
         media: volume.constraint.into(),
+        flash_bytes: volume.on_flash.map(|size| size.0),
         in_doubt: volume.unknown.is_some(),
         unreadable_bytes: volume.unknown.map(|size| size.0),
         ..VolumeStatus::bare(&volume.name, volume.id, volume.size, volume.acknowledged)
