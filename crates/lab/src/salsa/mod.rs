@@ -6,6 +6,7 @@
 mod common;
 mod fig3;
 mod fig4;
+mod fig7;
 mod table1;
 mod table2;
 mod table4;
@@ -13,6 +14,7 @@ mod video;
 
 pub use fig3::Fig3;
 pub use fig4::Fig4;
+pub use fig7::Fig7;
 pub use table1::Table1;
 pub use table2::Table2;
 pub use table4::Table4;

@@ -3,8 +3,9 @@
 //! It is Filebench's, as it is shipped (32 active files, 256 KiB at a time, each thread in one file over and over), with what section 5.5
 //! changes: files of 10 MiB, one new one each second, none replaced.
 
-use super::common::mib_per_second;
-use crate::experiment::{Scale, Trialled};
+use super::common::{disk, drives, mib_per_second, salsa_on_disk};
+use crate::chart::Scheme;
+use crate::experiment::{Scale, Trial, Trialled};
 use crate::outcome::Sample;
 
 /// Bytes of the paper's disk, and percent of it that the volume is: not more than an array offers of it by itself.
@@ -25,6 +26,12 @@ pub const SECONDS: u64 = 1200;
 const SAMPLE: u64 = 5;
 /// What is read at a time in Filebench's script.
 pub const READ: &str = "256KiB";
+/// What it is where the supposed cause is tried: SALSA's page on such disks.
+pub const SMALLER: &str = "64KiB";
+/// That cause.
+pub const SMALL_READS: &str = "Reads come to the disk as 64 KiB, not as the 256 KiB of Filebench's script: the paper does not say how large they are.";
+/// How much smaller the flash drive is than the paper's: it holds the active files nearly two hundred times.
+const FLASH: f64 = 16.0;
 
 /// What whoever reads the results must know of the workload.
 pub const NOTES: [&str; 3] = [
@@ -33,7 +40,7 @@ pub const NOTES: [&str; 3] = [
      118.5 MiB/s were read.",
     "Files take turns among eight places, as directories do in XFS, which has eight allocation groups on 8 TB. A new file is written at once, 10 MiB in a \
      request, each second: writes are 10 MiB/s by construction and are not judged.",
-    "Time, files and their number are the paper's; so is the disk. The disk was never written before.",
+    "Time, files and the disk are the paper's; the disk was never written before. The flash drive is 16 times smaller: it holds the active files nearly two hundred times.",
 ];
 
 /// The benchmark on an array, with reads of this size.
@@ -58,6 +65,18 @@ pub fn scenario(scale: Scale, hardware: &str, volume: &str, read: &str) -> Strin
         "name = \"video\"\n{hardware}[volume]\nsize = \"{size}MiB\"\n{volume}{jobs}[run]\nduration = \"{}s\"\nramp = \"{PREPARING}s\"\n\
          sample = \"{SAMPLE}s\"\n",
         PREPARING + SECONDS
+    )
+}
+
+/// The benchmark on SALSA's hybrid controller: a flash drive, and the disk.
+pub fn hybrid(scale: Scale, read: &str) -> Trial {
+    let disk = disk(scale).replacen("[devices]", "[disks]", 1);
+    let array = salsa_on_disk() + "groups = 2\nmedia = [\"flash\", \"disk\"]\n";
+    let hardware = drives(scale.smaller(FLASH)) + &disk + &array;
+    Trial::new(
+        &format!("SALSA, hybrid, reads of {read}"),
+        Scheme::Serial,
+        scenario(scale, &hardware, "hybrid = true\n", read),
     )
 }
 
