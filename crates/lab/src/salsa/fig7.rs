@@ -1,6 +1,6 @@
 //! Figure 7: what the flash drive and the shingled disk of the video server read and write over time.
 
-use super::common::{SEEDS, mib_per_second};
+use super::common::mib_per_second;
 use super::video::{self, READ, SMALL_READS, SMALLER, at, benchmark, hybrid, rate};
 use crate::DeviceSample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
@@ -27,13 +27,13 @@ impl Experiment for Fig7 {
             title: "A video server on SALSA's hybrid controller: the flash drive and the shingled disk",
             published: "Figure 7 and section 5.5: at first all files are on the disk; active ones move to flash as they are read, and after about 200 s \
                         all of them are there: from then on the disk takes the writes and the flash drive serves the reads.",
-            divisor: 1.0,
-            seeds: SEEDS,
+            divisor: video::DIVISOR,
+            seeds: video::SEEDS,
         }
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        vec![hybrid(scale, READ), hybrid(scale, SMALLER)]
+        vec![hybrid(scale, "SALSA, hybrid", READ), hybrid(scale, "SALSA, hybrid, reads of 64 KiB", SMALLER)]
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
