@@ -79,7 +79,27 @@ fn differences(one: &str, other: &str) -> Vec<Change> {
     all.sort();
     all.dedup();
     let change = |key: &String| Change { key: key.clone(), from: of(&before, key), to: of(&after, key) };
-    all.into_iter().map(change).filter(|change| change.from != change.to).collect()
+    together(all.into_iter().map(change).filter(|change| change.from != change.to).collect())
+}
+
+/// Changes that are alike in several tables of a list become one, with stars for their numbers: 48 clients may differ in one thing.
+fn together(changes: Vec<Change>) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
+    for change in &changes {
+        let starred = starred(change);
+        let is_alone = changes.iter().filter(|other| self::starred(other) == starred).count() == 1;
+        let change = if is_alone { change.clone() } else { starred };
+        if !all.contains(&change) {
+            all.push(change);
+        }
+    }
+    all
+}
+
+/// The same with stars for the numbers in its key.
+fn starred(change: &Change) -> Change {
+    let name = |part| if str::parse::<u32>(part).is_ok() { "*" } else { part };
+    Change { key: change.key.split('.').map(name).collect::<Vec<_>>().join("."), ..change.clone() }
 }
 
 /// Every value with the path to it.
@@ -131,5 +151,15 @@ mod tests {
         let change = |key: &str, from: &str, to: &str| Change { key: key.into(), from: from.into(), to: to.into() };
         assert_eq!(differences(one, other), [change("b", "", "2"), change("volume.size", "60%", "99%")]);
         assert_eq!(differences(one, one), []);
+    }
+
+    #[test]
+    fn what_changes_alike_in_a_list_is_named_once() {
+        let jobs = |sizes: [u32; 3]| sizes.map(|size| format!("[[job]]\nsize = {size}\n")).concat();
+        let change = |key: &str, from: &str| Change { key: key.into(), from: from.into(), to: "4".into() };
+        let alike = differences(&jobs([1, 1, 4]), &jobs([4, 4, 4]));
+        assert_eq!(alike, [change("job.*.size", "1")]);
+        let unlike = differences(&jobs([1, 2, 4]), &jobs([4, 4, 4]));
+        assert_eq!(unlike, [change("job.0.size", "1"), change("job.1.size", "2")]);
     }
 }

@@ -35,7 +35,20 @@ pub fn salsa(scale: Scale, data: u32, parity: u32) -> String {
     )
 }
 
-/// A volume of 80 % of the space, as all have it here (section 5.1.1).
+/// The `[devices]` section of the paper's shingled disk. Its bands and its buffer keep their size at any scale.
+pub fn disk(scale: Scale) -> String {
+    format!("[devices]\npreset = \"seagate-smr-8tb\"\nscale = {:?}\n", scale.divisor())
+}
+
+/// SALSA on a disk, with segments of full size: on smaller ones ends of segments, which share a band, would count for more.
+pub fn salsa_on_disk() -> String {
+    format!("[[array]]\npreset = \"salsa\"\nraid = \"1+0\"\n{SEGMENTS}over-provision = 5\n")
+}
+
+/// Segments of 1 GiB, and what describes them once for each 512 blocks of data (sections 3.1, 3.4).
+const SEGMENTS: &str = "segment = \"1GiB\"\nstripe-rows = 512\n";
+
+/// A volume of 80 % of the space, as all SSDs have it here (section 5.1.1).
 pub const VOLUME: &str = "[volume]\nsize = \"80% of data\"\n";
 
 /// What the paper does before it measures: all of the volume is written in order and then once at random (section 5.1.1).
@@ -49,6 +62,11 @@ pub fn run(seconds: u32) -> String {
 /// Bytes in MiB.
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
+}
+
+/// Bytes of a span in MiB/s; 0 of none.
+pub fn mib_per_second(bytes: u64, span_ns: u64) -> f64 {
+    mib(bytes) / (span_ns as f64 / 1e9).max(1e-9)
 }
 
 /// Clients' writes in MiB/s.
