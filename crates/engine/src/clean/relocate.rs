@@ -338,9 +338,7 @@ impl Mover {
             }
         }
     }
-}
 
-impl Mover {
     /// Writes a block to its new place if there is room at once.
     fn append_now(
         &self,
