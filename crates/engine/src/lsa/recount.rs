@@ -1,6 +1,7 @@
 //! Counts made afresh by a walk of all maps, beside those that have followed each change.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cygnus_format::Layout;
 use cygnus_types::{Constraint, GroupId, Lba, Medium, SegmentId};
@@ -55,7 +56,7 @@ impl Controllers {
             if held != controller.held() {
                 return Err(Miscount::OfVolume { volume: name.clone(), held, counted: controller.held() });
             }
-            let counted = controller.held().saturating_sub(controller.held_on_flash());
+            let counted = controller.on_disk.load(Ordering::Relaxed);
             if self.held.counts_media() && counted != on_disk {
                 return Err(Miscount::OfVolumeOnDisks { volume: name.clone(), held: on_disk, counted });
             }
