@@ -102,7 +102,8 @@ target_exec() {
     esac
 }
 
-# array_status DIR ARGS...: status of an array that may lack something, which its exit status 3 tells too.
+# array_status DIR ARGS...: status of an array that may need a hand, which exit status 3 tells. A healthy one may: members that share
+# a disk with the rest of the machine can look slow for a while.
 array_status() { cygnus "$1" "${@:2}" array status tank || (($? == 3)); }
 
 # target_check DIR: verifies the stopped array offline, where the target can do that. `array check` calls an array degraded

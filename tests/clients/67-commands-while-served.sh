@@ -31,7 +31,7 @@ h.connect_uri(os.environ["OTHER"])
 same(h, 0, data(32 * MIB, 1), "after growing")
 same(h, 32 * MIB, bytes(32 * MIB), "the new part")
 P
-cygnus "$DIR" array status tank --json | jq -e .schema >/dev/null || fail "array status --json has no schema version"
+array_status "$DIR" --json | jq -e .schema >/dev/null || fail "array status --json has no schema version"
 cygnus "$DIR" volume delete tank/vol1 --yes >/dev/null
 if nbdinfo --size "$other" >/dev/null 2>&1; then fail "a deleted volume can still be opened"; fi
 code=0

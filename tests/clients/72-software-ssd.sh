@@ -21,7 +21,7 @@ cygnus "$DIR" array create tank --preset log-raid --raid 2+1 --create $size --sp
 cygnus "$DIR" volume create "tank/$EXPORT" --size 160MiB >>"$DIR/server.log" 2>&1
 start
 
-cygnus "$DIR" --json array status tank >"$DIR/status.json"
+array_status "$DIR" --json >"$DIR/status.json"
 jq -e '[.devices[].capabilities | .converts, .oob_bytes] == [true, 32, true, 32, false, 0]' "$DIR/status.json" >/dev/null ||
     fail "capabilities: $(jq -c '[.devices[].capabilities]' "$DIR/status.json")"
 

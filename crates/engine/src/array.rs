@@ -427,10 +427,7 @@ impl Array {
         // The checkpoint may need the space.
         Emptied::of(reactor).release_pending().await;
         Checkpointer::of(reactor).checkpoint().await?;
-        // Of an array that ended cleanly an opening takes a member that lacks more than the last superblock for an old copy.
-        Committer::of(reactor).until_all_are_on_record().await?;
-        reactor.home().state.borrow_mut().clean = true;
-        Committer::of(reactor).commit_state().await?;
+        Committer::of(reactor).commit_clean().await?;
         if let Some(kept) = reactor.shared.kept.get() {
             kept.end();
         }

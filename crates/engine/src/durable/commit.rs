@@ -39,28 +39,50 @@ impl Committer {
         self.reactor.home().records.committing.next(&self.reactor.rt, || self.clone().commit_round()).await
     }
 
+    /// The same with the array marked as cleanly stopped, which only the last superblocks of a session are.
+    ///
+    /// Of an array that was stopped cleanly an opening takes a member that lacks more than the last superblock for an old
+    /// copy. So all members in service have the one before it, and where this round has to be repeated the mark goes first.
+    pub(crate) async fn commit_clean(&self) -> Result<(), Fault> {
+        self.reactor.home().records.committing.next(&self.reactor.rt, || self.clone().clean_round()).await
+    }
+
     async fn commit_round(self) -> Result<(), Fault> {
         let _step = self.reactor.shared.during("superblock");
+        while !self.write_round().await? {}
+        Ok(())
+    }
+
+    async fn clean_round(self) -> Result<(), Fault> {
+        let _step = self.reactor.shared.during("superblock");
         loop {
-            let answers = self.reactor.answers.wait();
-            self.reactor.shared.check_fault()?;
-            let membership = self.reactor.shared.membership();
-            self.note_departures();
-            self.note_errors();
-            self.write_superblocks().await?;
-            if !self.is_on_record() {
-                // A member in trouble leaves, or is back one day. One that was let in during this round gets the next.
-                if self.in_service_behind().any(|member| self.is_in_trouble(member)) {
-                    answers.await;
-                }
-                continue;
-            }
-            self.reactor.home().records.recorded_membership.set(membership);
-            if self.reactor.shared.membership() == membership {
+            self.until_all_are_on_record().await?;
+            self.reactor.home().state.borrow_mut().clean = true;
+            if self.write_round().await? {
                 return Ok(());
             }
-            // Another member left while we wrote: the others must know.
+            self.reactor.home().state.borrow_mut().clean = false;
         }
+    }
+
+    /// Writes superblocks once; whether the present state is on record.
+    async fn write_round(&self) -> Result<bool, Fault> {
+        let answers = self.reactor.answers.wait();
+        self.reactor.shared.check_fault()?;
+        let membership = self.reactor.shared.membership();
+        self.note_departures();
+        self.note_errors();
+        self.write_superblocks().await?;
+        if !self.is_on_record() {
+            // A member in trouble leaves, or is back one day. One that was let in during this round gets the next.
+            if self.in_service_behind().any(|member| self.is_in_trouble(member)) {
+                answers.await;
+            }
+            return Ok(false);
+        }
+        self.reactor.home().records.recorded_membership.set(membership);
+        // If another member left while we wrote, the others must know.
+        Ok(self.reactor.shared.membership() == membership)
     }
 
     /// Whether no opening can miss the newest superblocks: of some group all who are in service have them, or more than may
@@ -77,7 +99,7 @@ impl Committer {
     }
 
     /// Waits until every member in service has the newest superblocks.
-    pub(crate) async fn until_all_are_on_record(&self) -> Result<(), Fault> {
+    async fn until_all_are_on_record(&self) -> Result<(), Fault> {
         loop {
             let answers = self.reactor.answers.wait();
             self.reactor.shared.check_fault()?;
@@ -85,7 +107,7 @@ impl Committer {
                 None => return Ok(()),
                 // Who is in trouble leaves, or is back one day.
                 Some(_) if self.in_service_behind().any(|member| self.is_in_trouble(member)) => answers.await,
-                Some(_) => self.commit_state().await?,
+                Some(_) => drop(self.write_round().await?),
             }
         }
     }
