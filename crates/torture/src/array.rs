@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cygnus_engine::{
-    Array as Engine, ArrayPeer, Autonomics, CreateOptions, Link, Log, MapRule, OpenOptions, Readmitted, Volume,
-    VolumeAdminError, VolumeError, VolumeOptions,
+    Array as Engine, ArrayPeer, Autonomics, CreateOptions, Finding, Link, Log, MapRule, OpenOptions, Readmitted,
+    Volume, VolumeAdminError, VolumeError, VolumeOptions,
 };
 use cygnus_policy::HybridRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
@@ -89,10 +89,9 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
 }
 
 /// Checks a stopped array; the answer lists the damage found, by kind and in words.
-pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<(&'static str, String)>, String> {
+pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<Finding>, String> {
     let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
-    let damage = report.findings.into_iter().filter(|finding| !finding.is_remark());
-    Ok(damage.map(|finding| (finding.kind.name(), finding.text)).collect())
+    Ok(report.findings.into_iter().filter(|finding| !finding.is_remark()).collect())
 }
 
 /// What would come of opening a stopped array by force of which a group lacks too many members, as the check foretells it.

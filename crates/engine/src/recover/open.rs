@@ -1,5 +1,6 @@
 //! Opening an array: recovery as named steps, each with a log line and the time it took.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,7 +8,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
 use cygnus_policy::{HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, Uuid};
+use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, SegmentId, Uuid};
 
 use crate::autonomics::links::{Link, LinkError, Links};
 use crate::autonomics::marks::Marks;
@@ -113,6 +114,8 @@ pub struct RecoveryReport {
     pub lost_blocks: usize,
     /// Blocks that are still in torn stripes, for want of room elsewhere: with less redundancy than others, until they are moved.
     pub stay_blocks: usize,
+    /// Segments that have such blocks: some of their rows have less redundancy than others, or none.
+    pub torn_segments: BTreeSet<(GroupId, SegmentId)>,
     /// Blocks whose newest place was found behind the checkpoint.
     pub replayed_blocks: usize,
     /// Members out of service, with the reason.
@@ -642,8 +645,8 @@ async fn finish_recovery(
     }
     let _step = reactor.shared.during("open: rescue");
     let rescued = rescue(reactor, rescues, keeps_lost).await?;
-    steps.report.stay_blocks = rescued.stay;
     steps.done("rescue", format!("{} blocks of torn stripes written anew", rescued.written));
+    (steps.report.stay_blocks, steps.report.torn_segments) = (rescued.stay, rescued.torn);
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();

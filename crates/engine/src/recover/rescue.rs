@@ -1,8 +1,9 @@
 //! Opening, step "rescue": what torn stripes held is written anew, so that no later recovery needs those stripes.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cygnus_types::{Medium, counted};
+use cygnus_types::{GroupId, Medium, SegmentId, counted};
 
 use crate::error::ArrayError;
 use crate::lsa::Publish;
@@ -21,6 +22,8 @@ pub(super) struct Rescued {
     pub written: usize,
     /// Blocks that are where they were found, for want of room.
     pub stay: usize,
+    /// Segments that have these.
+    pub torn: BTreeSet<(GroupId, SegmentId)>,
 }
 
 /// Brings each block to a place where it is safe. Where segments with lost blocks are kept
@@ -40,6 +43,7 @@ pub(super) async fn rescue(
                 rescued.written += 1;
             } else if origins.keep_where_found(rescue).await {
                 rescued.stay += 1;
+                rescued.torn.insert(reactor.shared.segments.locate(rescue.from));
             } else {
                 rewrite(reactor, rescue, Wait::Always).await?;
                 rescued.written += 1;

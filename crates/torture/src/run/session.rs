@@ -103,7 +103,7 @@ impl Run<'_> {
             return Ok(None);
         }
         self.members.are_placed(&session.array.home().status());
-        self.has_torn_stripes |= session.array.home().recovery().stay_blocks > 0;
+        self.torn_segments.extend(&session.array.home().recovery().torn_segments);
         self.settle_volumes(&session)?;
         self.shared.inspect()?;
         Ok(Some(session))

@@ -1,13 +1,14 @@
 //! What a run knows: the story, the devices and what is true of them, the volumes, the session that is open.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_runtime::{DeviceInfo, Halt, Keeper, Rng};
 use cygnus_sim::{Cluster, DiskId, Machine, World};
-use cygnus_types::Nanos;
+use cygnus_types::{GroupId, Nanos, SegmentId};
 
 use crate::array::{Array, VolumeHandle};
 use crate::client::{Client, Shared};
@@ -64,8 +65,8 @@ pub(super) struct Run<'a> {
     pub(super) ruined: bool,
     /// An opening was refused, and rightly so.
     pub(super) is_refused: bool,
-    /// Some opening had no room to write anew what torn stripes held, and left it there.
-    pub(super) has_torn_stripes: bool,
+    /// Segments with torn stripes in which an opening that had no room left blocks.
+    pub(super) torn_segments: BTreeSet<(GroupId, SegmentId)>,
     /// More has rotted than is promised to be borne; and the power cuts of the opening by force that comes of it.
     pub(super) beyond: Option<Vec<u64>>,
     /// What outlasts a process that is killed, if the story has that.
@@ -110,7 +111,7 @@ impl<'a> Run<'a> {
             unsettled: None,
             ruined: false,
             is_refused: false,
-            has_torn_stripes: false,
+            torn_segments: BTreeSet::new(),
             beyond: None,
             machine: story.shape.keeps.then(Arc::default),
             is_doomed: false,

@@ -1,6 +1,7 @@
 //! Looks at what an array, open or stopped, holds after all that has happened to it.
 
-use cygnus_engine::ScrubReport;
+use cygnus_engine::{Finding, FindingKind, ScrubReport};
+use cygnus_types::{GroupId, SegmentId};
 
 use super::state::{Run, Session, Trouble, Volume};
 use crate::coverage;
@@ -64,16 +65,28 @@ impl Run<'_> {
         let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
         let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
         self.tally.checks += 1;
-        let may_be = |kind: &str| match (self.ruined, self.members.any_spoiled()) {
-            (true, _) => !matches!(kind, "count" | "unaccounted" | "misplaced"),
-            (false, true) => !NEVER.contains(&kind),
-            // Of a torn stripe not all headers were ever written.
-            (false, false) => self.has_torn_stripes && kind == "header",
+        let may_be = |finding: &Finding| match (self.ruined, self.members.any_spoiled()) {
+            (true, _) => !matches!(finding.kind.name(), "count" | "unaccounted" | "misplaced"),
+            (false, true) => !NEVER.contains(&finding.kind.name()),
+            (false, false) => self.is_of_a_torn_stripe(finding),
         };
-        match damage.iter().find(|(kind, _)| !may_be(kind)) {
+        match damage.iter().find(|finding| !may_be(finding)) {
             None => Ok(()),
-            Some((kind, text)) => Err(format!("the check of the stopped array finds damage ({kind}): {text}")),
+            Some(Finding { kind, text, .. }) => {
+                Err(format!("the check of the stopped array finds damage ({}): {text}", kind.name()))
+            }
         }
+    }
+
+    /// Whether this is about what a torn stripe never got: headers, blocks that nobody uses, and parity. A block that is lost is a finding
+    /// of another kind.
+    fn is_of_a_torn_stripe(&self, finding: &Finding) -> bool {
+        let geometry = &self.story.shape.geometry;
+        let holds = |&(_, segment): &(GroupId, SegmentId), offset: u64| {
+            (geometry.device_offset(segment.0, 0)..geometry.device_offset(segment.0 + 1, 0)).contains(&offset)
+        };
+        matches!(finding.kind, FindingKind::Header | FindingKind::Data | FindingKind::Parity)
+            && finding.offset.is_some_and(|offset| self.torn_segments.iter().any(|torn| holds(torn, offset)))
     }
 
     /// Salvages the stopped array without some of its devices.
