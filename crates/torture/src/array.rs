@@ -131,7 +131,7 @@ impl Array {
         let autonomics = if shape.autonomics { Autonomics::By(contention::rule()) } else { Autonomics::Off };
         let options = OpenOptions { keeper, autonomics, links: links.collect(), ..options(reactors) };
         contention::begin(rt.now());
-        let opened = run_with_patience(cluster, async move {
+        let opened = run_with_patience(cluster, || 0, async move {
             match by_force {
                 true => Engine::open_by_force(&rt, &devices, &options).await,
                 false => Engine::open(&rt, &devices, &options).await,

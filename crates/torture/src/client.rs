@@ -90,6 +90,11 @@ impl Shared {
         if self.requests.get().is_multiple_of(INSPECT_EVERY) { self.inspect() } else { Ok(()) }
     }
 
+    /// Requests that were answered.
+    pub(crate) fn answered(&self) -> u64 {
+        self.requests.get()
+    }
+
     pub(crate) fn failed(&self) -> bool {
         self.failure.borrow().is_some()
     }

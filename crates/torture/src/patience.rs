@@ -6,21 +6,30 @@ use cygnus_runtime::Halt;
 use cygnus_sim::Cluster;
 use cygnus_types::Nanos;
 
-/// After so much virtual time a request that has no answer is lost. Generous: the slowest honest one takes some seconds,
-/// those that a hung device is given among them.
+/// After so much virtual time in which nothing was answered a request is lost. Generous: the slowest honest one takes some
+/// seconds, those that a hung device is given among them.
 pub(crate) const PATIENCE: Nanos = Nanos::secs(120);
 
-/// Runs the cluster until `main` is done; `None` if that takes longer than anything may.
+/// Runs the cluster until `main` is done; `None` if that takes longer than anything may, counted from the last time that the
+/// number `answered` has changed.
 pub(crate) fn run_with_patience<T: 'static>(
     cluster: &Cluster,
+    answered: impl Fn() -> u64 + 'static,
     main: impl Future<Output = T> + 'static,
 ) -> Result<Option<T>, Halt> {
+    let rt = cluster.reactor(0).clone();
     let mut main = Box::pin(main);
-    let mut limit = Box::pin(cluster.reactor(0).sleep(PATIENCE));
+    let (mut before, mut limit) = (answered(), Box::pin(rt.sleep(PATIENCE)));
     cluster.run(std::future::poll_fn(move |cx| {
         if let Poll::Ready(value) = main.as_mut().poll(cx) {
             return Poll::Ready(Some(value));
         }
-        limit.as_mut().poll(cx).map(|()| None)
+        while limit.as_mut().poll(cx).is_ready() {
+            if std::mem::replace(&mut before, answered()) == answered() {
+                return Poll::Ready(None);
+            }
+            limit = Box::pin(rt.sleep(PATIENCE));
+        }
+        Poll::Pending
     }))
 }

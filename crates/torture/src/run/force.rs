@@ -193,7 +193,7 @@ impl Run<'_> {
             }
             Ok(found)
         };
-        let read = crate::patience::run_with_patience(&session.cluster, reading);
+        let read = crate::patience::run_with_patience(&session.cluster, || 0, reading);
         let read = read.map_err(|halt| format!("reading after an opening by force: {halt}"))?;
         read.ok_or_else(|| format!("no end after {PATIENCE} of reading after an opening by force"))?
     }

@@ -158,7 +158,8 @@ impl<'a> Run<'a> {
         session: &Session,
         main: impl Future<Output = T> + 'static,
     ) -> Result<T, Trouble> {
-        let result = run_with_patience(&session.cluster, main);
+        let shared = self.shared.clone();
+        let result = run_with_patience(&session.cluster, move || shared.answered(), main);
         let failure = self.shared.failure.borrow().clone();
         if failure.is_some() || matches!(result, Ok(None) | Err(Halt::Stalled)) {
             journal::tell(format!("{} {}", self.world.now(), session.array.describe()));

@@ -1,6 +1,6 @@
 //! Volumes that come, go and change their size, also while the power goes.
 
-use cygnus_types::{BLOCK, Constraint};
+use cygnus_types::{BLOCK, Constraint, Medium};
 
 use super::state::{Change, Run, Session, Trouble, Volume};
 use crate::journal;
@@ -51,10 +51,15 @@ impl Run<'_> {
         self.shared.inspect().map_err(Trouble::Failure)
     }
 
-    /// Whether no group is on the only medium on which a volume may be.
+    /// Whether no group is on a medium that a volume needs.
     fn has_no_medium(&self, session: &Session, volume: &Volume) -> bool {
-        let Constraint::Only(medium) = self.story.constraint(&volume.name) else { return false };
-        session.array.home().status().media.iter().all(|of| of.medium != medium)
+        let media = session.array.home().status().media;
+        let is_there = |medium: Medium| media.iter().any(|of| of.medium == medium);
+        match self.story.constraint(&volume.name) {
+            Constraint::Only(medium) => !is_there(medium),
+            Constraint::Hybrid => !Medium::ALL.into_iter().all(is_there),
+            _ => false,
+        }
     }
 
     /// The change has happened.
