@@ -58,6 +58,15 @@ pub(crate) fn step(name: &'static str, begins: bool) {
     });
 }
 
+/// The steps that are going on, for people.
+pub(crate) fn going_on() -> String {
+    let names = |now: &Now| {
+        let names = now.going_on.iter().filter(|(_, count)| **count > 0).map(|(name, _)| *name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    NOW.with_borrow(names)
+}
+
 /// An operation met a fault.
 pub(crate) fn met(fault: FaultKind) {
     NOW.with_borrow_mut(|now| {

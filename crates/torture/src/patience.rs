@@ -6,6 +6,8 @@ use cygnus_runtime::Halt;
 use cygnus_sim::Cluster;
 use cygnus_types::Nanos;
 
+use crate::{coverage, journal};
+
 /// After so much virtual time in which nothing was answered a request is lost. Generous: the slowest honest one takes some
 /// seconds, those that a hung device is given among them.
 pub(crate) const PATIENCE: Nanos = Nanos::secs(120);
@@ -26,6 +28,7 @@ pub(crate) fn run_with_patience<T: 'static>(
         }
         while limit.as_mut().poll(cx).is_ready() {
             if std::mem::replace(&mut before, answered()) == answered() {
+                journal::tell(format!("{} nothing comes of: {}", rt.now(), coverage::going_on()));
                 return Poll::Ready(None);
             }
             limit = Box::pin(rt.sleep(PATIENCE));

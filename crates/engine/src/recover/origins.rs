@@ -18,6 +18,9 @@ use crate::recover::replay::Rescue;
 use crate::recover::tail::StripeReader;
 use crate::space::segments::SegIx;
 
+/// How often a block is put where it was found before its device is not believed any more.
+const TIMES_PUT: usize = 2;
+
 /// See the module's text.
 pub(crate) struct Origins<'a> {
     reactor: &'a Rc<Reactor>,
@@ -43,16 +46,44 @@ impl<'a> Origins<'a> {
         self.is_there(&place, current, rescue).await && self.is_in_whole_row(&place).await
     }
 
-    /// Has the map show a block in the torn stripe itself, if it can be read there.
-    pub(crate) async fn keep_where_found(&self, rescue: &Rescue) -> bool {
+    /// Has the map show a block in the torn stripe itself, if it can be read there, or its row restores it.
+    pub(crate) async fn keep_where_found(&mut self, rescue: &Rescue) -> bool {
         let Some(volume) = self.reactor.shared.volume(rescue.volume) else { return false };
         let _look = self.reactor.looks.begin();
         let place = self.reactor.place(rescue.at);
-        let is_there = self.is_there(&place, rescue.at, rescue).await;
+        let is_there = self.is_or_gets_there(&place, rescue).await || self.is_in_whole_row(&place).await;
         if is_there {
             self.reactor.shared.controllers.replay_write(&volume.controller, rescue.lba, rescue.at);
         }
         is_there
+    }
+
+    /// Whether a block can be read in the torn stripe, be it after it was put there once more. It is what belongs there, so a
+    /// crash amid that changes nothing.
+    async fn is_or_gets_there(&self, place: &Place, rescue: &Rescue) -> bool {
+        for _ in 0..TIMES_PUT {
+            if self.is_there(place, rescue.at, rescue).await {
+                return true;
+            }
+            if !self.put_there(place, rescue).await {
+                return false;
+            }
+        }
+        self.is_there(place, rescue.at, rescue).await
+    }
+
+    /// Writes a block where it was found; whether the device took it.
+    async fn put_there(&self, place: &Place, rescue: &Rescue) -> bool {
+        let shared = &self.reactor.shared;
+        let (member, state) = shared.member(place.group, place.column);
+        let Some(dev) = self.reactor.device_holding(member, place.segment).filter(|_| state.trouble().is_none()) else {
+            return false;
+        };
+        let block = self.reactor.rt.alloc(BLOCK).full();
+        block.copy_from(0, &rescue.data);
+        state.mark_dirty();
+        let offset = shared.layout.geometry().device_offset(place.segment.0, place.row);
+        self.reactor.rt.write(dev, offset, block).await.is_ok()
     }
 
     /// Whether a place can be read, and holds the block.
