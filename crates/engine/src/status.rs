@@ -413,7 +413,7 @@ impl<'a> Overview<'a> {
             media: shared.held.media().map(|medium| self.medium_status(medium)).collect(),
             fault: shared.fault().map(|fault| fault.to_string()),
             clogged: shared.clogged(),
-            pressure_ns: shared.admission.delay().max(shared.admission.interval()),
+            pressure_ns: shared.admission.delay().max(shared.admission.interval()).0,
             session: shared.session,
             last_scrub_unix: state.last_scrub_unix,
             groups: (0..shared.layout.groups()).map(|g| self.group_status(g)).collect(),

@@ -7,11 +7,18 @@ use cygnus_types::Nanos;
 pub struct PressureView {
     /// Free segments that client writes may take, over all groups.
     pub writable: u32,
+    /// The same with those that are emptied and only have to be given back.
+    pub soon_writable: u32,
     /// Segments in all.
     pub segments: u32,
     /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing down helps nobody.
     pub cleanable: bool,
+    /// What it takes cleaning to gain room for a block; zero: not known.
+    pub gain: Nanos,
 }
+
+/// Writers keep to a slow medium's pace while so few segments are left at most, however few there are in all.
+const FEW: u64 = 4;
 
 /// Rule for back-pressure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,24 +33,62 @@ impl Pressure {
     /// How long a writer waits per block: zero above the mark, then growing with the square of what is missing, so the
     /// first percent is hardly felt and the last one leaves the cleaner time.
     pub fn delay_per_block(self, view: PressureView) -> Nanos {
-        let begin = u64::from(view.segments) * u64::from(self.begin_percent) / 100;
+        let begin = self.mark(view);
         let writable = u64::from(view.writable);
         if !view.cleanable || writable >= begin {
             return Nanos::ZERO;
         }
-        let missing = (begin - writable) * 1000 / begin;
-        Nanos(self.longest_ns_per_block * missing * missing / 1_000_000)
+        Nanos(self.longest_ns_per_block * square_of_missing(writable, begin) / 1_000_000)
     }
+
+    /// Time from one block to the next, over all writers: zero unless cleaning gains room more slowly than one writer uses it up in
+    /// spite of that delay. Where it does, as on disks, writers would fill a segment fast and wait for the next one for minutes. When
+    /// no segment is left they get four fifths of what is gained, so that one will be; with some left they get more than is gained.
+    pub fn interval(self, view: PressureView) -> Nanos {
+        let begin = self.mark(view).max(FEW);
+        let writable = u64::from(view.soon_writable);
+        if writable >= begin || view.gain.0 <= self.longest_ns_per_block {
+            return Nanos::ZERO;
+        }
+        Nanos(view.gain.0.saturating_mul(square_of_missing(writable, begin)) / 1_000_000 * 5 / 4)
+    }
+
+    /// Writable segments below which writers are slowed.
+    fn mark(self, view: PressureView) -> u64 {
+        u64::from(view.segments) * u64::from(self.begin_percent) / 100
+    }
+}
+
+/// Of the square of the share that is missing, millionths.
+fn square_of_missing(writable: u64, begin: u64) -> u64 {
+    let missing = (begin - writable) * 1000 / begin;
+    missing * missing
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const VIEW: PressureView =
+        PressureView { writable: 0, soon_writable: 0, segments: 1000, cleanable: true, gain: Nanos::ZERO };
+
+    #[test]
+    fn where_cleaning_is_slow_writers_keep_to_its_pace() {
+        let rule = Pressure { begin_percent: 1, longest_ns_per_block: 200_000 };
+        let interval = |soon_writable, gain| rule.interval(PressureView { soon_writable, gain, ..VIEW });
+        assert_eq!(interval(0, Nanos::micros(200)), Nanos::ZERO, "the delay is enough");
+        let slow = Nanos::millis(2);
+        assert_eq!(interval(0, slow), Nanos::micros(2500));
+        assert_eq!(interval(10, slow), Nanos::ZERO);
+        assert!((1..=10).all(|writable| interval(writable, slow) < interval(writable - 1, slow)));
+        let small = |soon_writable| rule.interval(PressureView { soon_writable, segments: 50, gain: slow, ..VIEW });
+        assert_eq!((small(2), small(4)), (Nanos::micros(625), Nanos::ZERO));
+    }
+
     #[test]
     fn grows_smoothly_from_zero() {
         let rule = Pressure { begin_percent: 10, longest_ns_per_block: 1_000_000 };
-        let delay = |writable| rule.delay_per_block(PressureView { writable, segments: 1000, cleanable: true }).0;
+        let delay = |writable| rule.delay_per_block(PressureView { writable, ..VIEW }).0;
         assert_eq!(delay(100), 0);
         assert_eq!(delay(0), 1_000_000);
         assert!((1..=100).all(|w| delay(w) <= delay(w - 1)));

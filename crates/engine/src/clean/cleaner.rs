@@ -3,6 +3,7 @@
 //! Which group and which victims is the policies' choice (`victims`); here it is carried out, `relocate` does the moving. A
 //! victim is given back only once the copies, and every write that made one of its blocks garbage, are durable.
 
+use std::cell::RefMut;
 use std::rc::Rc;
 
 use cygnus_runtime::either;
@@ -11,6 +12,7 @@ use cygnus_types::{GroupId, Nanos, counted};
 use crate::clean::damage::Unread;
 use crate::clean::emptied::{Emptied, LOOK_AGAIN};
 use crate::clean::evacuate::Evacuator;
+use crate::clean::gained::Gained;
 use crate::clean::haste::Haste;
 use crate::clean::relocate::{Mover, Moving};
 use crate::clean::victims::{Choice, Chosen};
@@ -76,6 +78,7 @@ impl Cleaner {
             }
             self.see_to_damage();
             if self.is_to_rest() {
+                self.gained().rests();
                 self.have_discards_covered();
                 either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
                 continue;
@@ -108,7 +111,10 @@ impl Cleaner {
                     let nap = self.reactor.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;
                 }
-                None => changed.await,
+                None => {
+                    self.gained().rests();
+                    changed.await;
+                }
             }
         }
         while home.cleaning.releasing.get() {
@@ -119,6 +125,10 @@ impl Cleaner {
         }
         home.cleaning.running.set(false);
         home.cleaning.ended.notify();
+    }
+
+    fn gained(&self) -> RefMut<'_, Gained> {
+        self.reactor.home().cleaning.gained.borrow_mut()
     }
 
     /// Gives back what was emptied while the cleaner goes on: the flush waits for all that users have written, which under
@@ -180,6 +190,7 @@ impl Cleaner {
     /// Empties victims of one group, or of two, at once, so that devices always have something to do.
     async fn clean_together(&self, chosen: Chosen, beside: Option<Chosen>) {
         let _step = self.reactor.shared.during("cleaning");
+        self.gained().works(self.reactor.rt.now());
         self.aim_relocation_at(chosen.group, beside.as_ref().map(|beside| beside.group));
         count(
             &self.reactor.shared.totals.victims_beside,
@@ -205,6 +216,8 @@ impl Cleaner {
             }
         })
         .await;
+        self.gained().ends_round(self.reactor.rt.now());
+        self.reactor.update_pressure();
         // Writers may be waiting for the cleaner to get on.
         self.reactor.home().space_changed.notify();
     }
@@ -219,6 +232,7 @@ impl Cleaner {
         let capacity = shared.layout.geometry().capacity();
         count(&shared.totals.victim_capacity, u64::from(capacity));
         let gain = capacity.saturating_sub(shared.segments.live(seg));
+        self.gained().gains(shared.segments.medium(seg), 0);
         let through = match self.is_suspect(group) {
             // What were moved out of a segment that stays would take room for nothing.
             true => self.look_through(seg).await,
@@ -238,6 +252,7 @@ impl Cleaner {
             let mut space = self.reactor.home().space.borrow_mut();
             space.pending.push(seg);
             space.reclaimed += u64::from(gain);
+            self.gained().gains(shared.segments.medium(seg), gain.into());
         } else if !self.reactor.home().stop.get() && !shared.is_stopped() {
             shared.segments.set_state(seg, SegState::Damaged);
             let (left, (_, segment)) = (shared.segments.live(seg), shared.segments.locate(seg));

@@ -7,6 +7,7 @@ use cygnus_types::{GroupId, Nanos};
 
 use crate::clean::candidates::Candidates;
 use crate::clean::damage::Damage;
+use crate::clean::gained::Gained;
 use crate::space::segments::SegIx;
 
 /// Clients that have asked for nothing for so long do not count.
@@ -53,6 +54,8 @@ pub(crate) struct Cleaning {
     pub victims: RefCell<Vec<SegIx>>,
     /// Segments that cannot be emptied.
     pub damage: Damage,
+    /// How fast it gains room.
+    pub gained: RefCell<Gained>,
     /// What clients did lately in the groups being cleaned.
     pub clients: RefCell<ClientsSeen>,
     /// Segments that were emptied are being given back.
@@ -69,6 +72,7 @@ impl Cleaning {
             candidates: RefCell::new(candidates),
             victims: RefCell::default(),
             damage: Damage::default(),
+            gained: RefCell::default(),
             clients: RefCell::default(),
             releasing: Cell::default(),
             running: Cell::default(),

@@ -69,7 +69,7 @@ impl<'a> Haste<'a> {
         let begun = self.reactor.rt.now();
         while self.reactor.shared.reads.under_way(group) > 0
             && self.reactor.home().space.borrow().starving == 0
-            && self.reactor.shared.admission.delay() == 0
+            && self.reactor.shared.admission.delay() == Nanos::ZERO
             && self.reactor.rt.now().since(begun) < LONGEST_YIELD
         {
             self.reactor.rt.sleep(LOOK).await;

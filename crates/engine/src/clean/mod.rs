@@ -7,6 +7,7 @@ pub(crate) mod clogged;
 pub(crate) mod damage;
 pub(crate) mod emptied;
 pub(crate) mod evacuate;
+pub(crate) mod gained;
 pub(crate) mod haste;
 pub(crate) mod relocate;
 pub(crate) mod standing;

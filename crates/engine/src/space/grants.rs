@@ -8,11 +8,17 @@ use cygnus_types::{Medium, Nanos, ReactorId};
 
 use crate::reactor::Reactor;
 use crate::space::manager::on_medium;
+use crate::write::admission::Pace;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
 
 /// How long a writer waits for a group that has enough to give before it takes what there is.
 pub(crate) const PATIENCE: Nanos = Nanos::millis(50);
+
+/// Where room comes back slowly writers are let in so often while a segment is gained ..
+const PERIODS: u64 = 8;
+/// .. and no more seldom than this: clients have timers of half a minute.
+const LONGEST_PERIOD: Nanos = Nanos::secs(4);
 
 impl Reactor {
     /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes, or has no group on the lane's
@@ -56,20 +62,32 @@ impl Reactor {
     /// Recomputes how much writers are slowed.
     pub(crate) fn update_pressure(&self) {
         let space = self.home().space.borrow();
-        let views = space.views(&self.shared);
+        let (views, released) = (space.views(&self.shared), space.views_when_released(&self.shared));
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.is_starving();
-        let delay = |views: &[GroupView]| {
-            let writable = views.iter().map(GroupView::left).sum();
-            let segments = views.iter().map(|g| g.segments).sum();
-            self.shared.policies.pressure.delay_per_block(PressureView { writable, segments, cleanable })
-        };
-        let delays = match self.shared.held.only_medium() {
-            Some(_) => [delay(&views); Medium::ALL.len()],
-            None => Medium::ALL.map(|medium| delay(&on_medium(&self.shared, &views, medium))),
-        };
         let per_segment = space.writers_pace(&self.shared, &views);
-        let interval = Nanos(per_segment.0 / u64::from(self.shared.protections.capacity()));
-        self.shared.admission.set(delays, interval);
+        let capacity = u64::from(self.shared.protections.capacity());
+        let of_turn = per_segment / capacity;
+        let pressure = self.shared.policies.pressure;
+        let pace = |medium: Medium, views: &[GroupView], released: &[GroupView]| {
+            let left = |views: &[GroupView]| views.iter().map(GroupView::left).sum();
+            let (writable, soon_writable) = (left(views), left(released));
+            let segments = views.iter().map(|g| g.segments).sum();
+            let gain = self.home().cleaning.gained.borrow().per_block(medium);
+            let view = PressureView { writable, soon_writable, segments, cleanable, gain };
+            // Where one group takes all writes its own turn has a pace.
+            let of_gain =
+                if self.shared.policies.front_end.is_exclusive() { Nanos::ZERO } else { pressure.interval(view) };
+            let period =
+                if of_gain > Nanos::ZERO { (gain * capacity / PERIODS).min(LONGEST_PERIOD) } else { Nanos::ZERO };
+            Pace { delay: pressure.delay_per_block(view), interval: of_turn.max(of_gain), period }
+        };
+        self.shared.admission.set(match self.shared.held.only_medium() {
+            Some(medium) => [pace(medium, &views, &released); Medium::ALL.len()],
+            None => Medium::ALL.map(|medium| {
+                let on_it = |views: &[GroupView]| on_medium(&self.shared, views, medium);
+                pace(medium, &on_it(&views), &on_it(&released))
+            }),
+        });
     }
 }

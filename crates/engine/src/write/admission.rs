@@ -8,66 +8,103 @@ use cygnus_types::{Medium, Nanos};
 /// Nobody is kept at the door for longer; who would have to be waits for a segment then.
 const LONGEST: Nanos = Nanos::millis(20);
 
-/// The door, for all reactors.
+/// How writers to a medium are let in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Delay of each block, whoever writes it, while space is short.
+    pub delay: Nanos,
+    /// Time from one block to the next, over all writers; zero: as they come.
+    pub interval: Nanos,
+    /// Where room comes back slowly, as on disks, the door opens once in so long, for all who may pass until it opens next: the arm
+    /// goes less often between the places of cleaning and of clients than if these passed one by one. Zero: it is always open.
+    pub period: Nanos,
+}
+
+/// The doors, for all reactors.
 #[derive(Default)]
-pub(crate) struct Admission {
-    /// Delay of each block written to a medium in nanoseconds, whoever writes it, while space is short there.
-    delay: [AtomicU64; Medium::ALL.len()],
-    /// Time in nanoseconds from one written block to the next, over all writers; 0: as they come.
+pub(crate) struct Admission([Door; Medium::ALL.len()]);
+
+/// The door to a medium. All times are in nanoseconds.
+#[derive(Default)]
+struct Door {
+    delay: AtomicU64,
     interval: AtomicU64,
+    period: AtomicU64,
     /// When the next block may be written.
     next: AtomicU64,
+}
+
+impl Door {
+    #[inline]
+    fn pace(&self) -> Pace {
+        let load = |nanos: &AtomicU64| Nanos(nanos.load(Ordering::Relaxed));
+        Pace { delay: load(&self.delay), interval: load(&self.interval), period: load(&self.period) }
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        let Pace { delay, interval, .. } = self.pace();
+        (delay, interval) == (Nanos::ZERO, Nanos::ZERO)
+    }
+
+    fn wait_for(&self, blocks: u64, now: Nanos) -> Nanos {
+        let Pace { delay, interval, period } = self.pace();
+        let delay = delay * blocks;
+        if interval == Nanos::ZERO {
+            return delay;
+        }
+        let latest = now.saturating_add(LONGEST.max(period * 2)).0;
+        let begin = |next: u64| next.clamp(now.0, latest);
+        let after = |next| Some(begin(next) + interval.0 * blocks);
+        let turn = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).map_or(now.0, begin);
+        let opens = turn - turn.checked_rem(period.0).unwrap_or(0);
+        delay + Nanos(opens).since(now)
+    }
 }
 
 impl Admission {
     /// Whether writers need not wait.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        let [flash, disk] = &self.delay;
-        flash.load(Ordering::Relaxed) | disk.load(Ordering::Relaxed) | self.interval.load(Ordering::Relaxed) == 0
+        self.0.iter().all(Door::is_open)
     }
 
     /// The same for those who write to one medium.
     pub(crate) fn is_open_on(&self, medium: Medium) -> bool {
-        self.delay_on(Some(medium)) | self.interval() == 0
+        self.0[medium.index()].is_open()
     }
 
-    /// Delay of each block in nanoseconds while space is short, on the medium where it is longest.
-    pub(crate) fn delay(&self) -> u64 {
-        self.delay.iter().map(|delay| delay.load(Ordering::Relaxed)).max().unwrap_or(0)
+    /// Delay of each block while space is short, on the medium where it is longest.
+    pub(crate) fn delay(&self) -> Nanos {
+        self.longest(|pace| pace.delay)
     }
 
-    /// The same on one medium; on the one where it is shortest, for those who may write to any.
-    fn delay_on(&self, medium: Option<Medium>) -> u64 {
-        let on = |medium: Medium| self.delay[medium.index()].load(Ordering::Relaxed);
-        medium.map_or_else(|| Medium::ALL.map(on).into_iter().min().unwrap_or(0), on)
+    /// Time from one block to the next, on the medium where it is longest.
+    pub(crate) fn interval(&self) -> Nanos {
+        self.longest(|pace| pace.interval)
     }
 
-    /// Time from one block to the next in nanoseconds.
-    pub(crate) fn interval(&self) -> u64 {
-        self.interval.load(Ordering::Relaxed)
+    fn longest(&self, of: impl Fn(Pace) -> Nanos) -> Nanos {
+        self.0.iter().map(|door| of(door.pace())).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Delays by medium; of a medium that no group is on, that of the other one.
-    pub(crate) fn set(&self, delays: [Nanos; Medium::ALL.len()], interval: Nanos) {
-        for (delay, nanos) in self.delay.iter().zip(delays) {
-            delay.store(nanos.0, Ordering::Relaxed);
+    /// Sets the paces, by medium; of a medium that no group is on, that of the other one.
+    pub(crate) fn set(&self, paces: [Pace; Medium::ALL.len()]) {
+        for (door, pace) in self.0.iter().zip(paces) {
+            door.delay.store(pace.delay.0, Ordering::Relaxed);
+            door.interval.store(pace.interval.0, Ordering::Relaxed);
+            door.period.store(pace.period.0, Ordering::Relaxed);
         }
-        self.interval.store(interval.0, Ordering::Relaxed);
     }
 
-    /// How long the writer of so many blocks waits from now on, who names a medium or takes any.
+    /// How long the writer of so many blocks waits from now on, who names a medium or takes any: that where he waits least.
     pub(crate) fn wait_for(&self, blocks: u64, medium: Option<Medium>, now: Nanos) -> Nanos {
-        let delay = Nanos(self.delay_on(medium) * blocks);
-        let interval = self.interval();
-        if interval == 0 {
-            return delay;
-        }
-        let latest = now.saturating_add(LONGEST).0;
-        let begin = |next: u64| next.clamp(now.0, latest);
-        let after = |next| Some(begin(next) + interval * blocks);
-        let next = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
-        delay + Nanos(next.map_or(now.0, begin)).since(now)
+        let [flash, disk] = Medium::ALL.map(|medium| self.0[medium.index()].pace());
+        let least =
+            if (flash.interval, flash.delay) <= (disk.interval, disk.delay) { Medium::Flash } else { Medium::Disk };
+        // Where both are alike there is one medium, and one door for all.
+        let medium = medium.filter(|_| flash != disk).unwrap_or(least);
+        self.0[medium.index()].wait_for(blocks, now)
     }
 }
 
@@ -79,16 +116,33 @@ mod tests {
     fn writers_come_one_after_the_other_and_none_waits_for_ever() {
         let admission = Admission::default();
         assert!(admission.is_open());
-        admission.set([Nanos::ZERO; 2], Nanos::micros(10));
+        let interval = |interval| Pace { interval, ..Pace::default() };
+        admission.set([interval(Nanos::micros(10)); 2]);
         let now = Nanos::secs(1);
         let waits: Vec<_> = (0..3).map(|_| admission.wait_for(2, None, now)).collect();
         assert_eq!(waits, [Nanos::ZERO, Nanos::micros(20), Nanos::micros(40)]);
         assert_eq!(admission.wait_for(1, None, now + Nanos::millis(1)), Nanos::ZERO, "the door was not used");
         (0..10).for_each(|_| assert!(admission.wait_for(1000, None, now) <= LONGEST));
         assert_eq!(admission.wait_for(1, None, now), LONGEST);
-        admission.set([Nanos::micros(1), Nanos::micros(3)], Nanos::ZERO);
+        let delay = |delay| Pace { delay, ..Pace::default() };
+        admission.set([delay(Nanos::micros(1)), delay(Nanos::micros(3))]);
         let wait = |medium| admission.wait_for(5, medium, now);
         assert_eq!((wait(None), wait(Some(Medium::Disk))), (Nanos::micros(5), Nanos::micros(15)));
-        assert_eq!((admission.delay(), admission.is_open()), (3000, false));
+        assert_eq!((admission.delay(), admission.is_open()), (Nanos::micros(3), false));
+    }
+
+    #[test]
+    fn the_door_to_a_slow_medium_opens_now_and_then_for_a_while() {
+        let admission = Admission::default();
+        const PERIOD: Nanos = Nanos::secs(4);
+        let slow = Pace { interval: Nanos::millis(2), period: PERIOD, ..Pace::default() };
+        admission.set([Pace::default(), slow]);
+        let wait = |medium| admission.wait_for(500, medium, PERIOD);
+        let waits: Vec<_> = (0..40).map(|_| wait(Some(Medium::Disk))).collect();
+        assert_eq!(waits[..4], [Nanos::ZERO; 4], "all who may pass in one period");
+        assert_eq!(waits[4..8], [PERIOD; 4]);
+        assert_eq!(waits[39], PERIOD * 2, "the longest wait");
+        assert_eq!((wait(None), wait(Some(Medium::Flash))), (Nanos::ZERO, Nanos::ZERO));
+        assert!(admission.is_open_on(Medium::Flash) && !admission.is_open_on(Medium::Disk));
     }
 }

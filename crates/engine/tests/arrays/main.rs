@@ -18,6 +18,7 @@ mod life;
 mod media;
 mod mixed;
 mod newer;
+mod pressure;
 mod reactors;
 mod readmit;
 mod rebuild;
