@@ -421,7 +421,11 @@ fn media(status: &ArrayStatus) -> String {
         (0, 0) => String::new(),
         (to, back) => format!("; hybrid volumes: {} moved to flash, {} back to disks", ByteSize(to), ByteSize(back)),
     };
-    all.join(", ") + &fell_back + &moved
+    let stayed = match writes.reads_without_room {
+        0 => String::new(),
+        reads => format!("; {reads} reads left on disks what flash had no room for"),
+    };
+    all.join(", ") + &fell_back + &moved + &stayed
 }
 
 /// The table of R-groups. What they store on is told if it differs.

@@ -396,6 +396,9 @@ pub struct WriteCounters {
     /// Of hybrid volumes: moved from flash to disks, as it was read no more.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub demoted_bytes: u64,
+    /// Reads of what should be on flash that left it on disks, as there was no room.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reads_without_room: u64,
 }
 
 impl WriteCounters {

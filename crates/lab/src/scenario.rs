@@ -173,6 +173,11 @@ pub(crate) struct VolumeSection {
 }
 
 impl VolumeSection {
+    /// How many keys say where it is.
+    fn places(&self) -> usize {
+        [self.media.is_some(), self.prefer.is_some(), self.hybrid].into_iter().filter(|&given| given).count()
+    }
+
     /// What its volume is made with.
     pub fn options(&self) -> VolumeOptions {
         let (only, prefers) = (self.media.map(Constraint::Only), self.prefer.map(Constraint::Prefers));
@@ -588,6 +593,12 @@ impl Scenario {
 
     fn check(&self) -> Result<(), ScenarioError> {
         self.drive().map(drop)?;
+        if self.spec.volume.places() > 1 {
+            const SECTION: &str = "[volume]";
+            let span = self.text.find(SECTION).map(|at| at..at + SECTION.len());
+            let message = "give one of media, prefer and hybrid: each says where the volume is";
+            return Err(ScenarioError::at(&self.file, &self.text, span, message));
+        }
         self.disk().map(drop)?;
         self.check_fabric()?;
         if self.spec.array.is_empty() {

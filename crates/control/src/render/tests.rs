@@ -70,6 +70,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             fell_back_bytes: 0,
             promoted_bytes: 0,
             demoted_bytes: 0,
+            reads_without_room: 0,
         }),
         clean: true,
         repairs: None,
@@ -427,11 +428,14 @@ fn media_are_told_where_there_are_several() {
     status.media = Medium::ALL.map(on).into();
     status.writes.as_mut().unwrap().fell_back_bytes = 8 << 20;
     status.writes.as_mut().unwrap().promoted_bytes = 5 << 20;
+    status.writes.as_mut().unwrap().reads_without_room = 7;
     status.volumes[0].media = Media::Only(MediumName(Medium::Flash));
     let text = array(&status, Paint::Plain);
     assert!(text.contains("1 GiB live of 2 GiB on flash, 1 GiB live of 2 GiB on disk"), "{text}");
     assert!(text.contains("8 MiB written to another medium than their volume prefers"), "{text}");
-    assert!(text.contains("hybrid volumes: 5 MiB moved to flash, 0 B back to disks"), "{text}");
+    let moved =
+        "hybrid volumes: 5 MiB moved to flash, 0 B back to disks; 7 reads left on disks what flash had no room for";
+    assert!(text.contains(moved), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
     (status.volumes[0].media, status.volumes[0].flash_bytes) = (Media::Hybrid, Some(3 << 20));
     assert!(array(&status, Paint::Plain).contains("hybrid, 3 MiB on flash"), "{text}");

@@ -58,6 +58,7 @@ fn mistakes_are_told_with_their_line() {
         ("preset = \"850-pro\"", "preset = \"860-pro\"", 2, "there are 850-pro"),
         ("preset = \"850-pro\"", "preset = 850", 3, "string"),
         ("scale = 32", "scale = 1e9", 2, "at least 1"),
+        ("size = \"10% of data\"", "media = \"flash\"\nhybrid = true", 9, "one of media, prefer and hybrid"),
         ("scale = 32", "scale = 0", 2, "at least 1"),
         ("scale = 32", "capacity = \"4XB\"", 4, "4XB"),
         ("preset = \"log-raid\"", "preset = \"lograid\"", 5, "log-raid"),

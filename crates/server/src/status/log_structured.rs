@@ -263,5 +263,6 @@ fn writes(traffic: &Traffic) -> WriteCounters {
         fell_back_bytes: bytes(traffic.fell_back),
         promoted_bytes: bytes(traffic.promoted),
         demoted_bytes: bytes(traffic.demoted),
+        reads_without_room: traffic.not_promoted,
     }
 }
