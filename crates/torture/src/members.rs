@@ -12,7 +12,7 @@ use cygnus_types::{BLOCK, Nanos};
 use crate::coverage;
 use crate::journal;
 use crate::rot;
-use crate::story::{Decay, Harm, Manner, Part, Shape, What};
+use crate::story::{Decay, Drives, Harm, Manner, Part, Shape, What};
 
 /// One device.
 struct Member {
@@ -61,10 +61,11 @@ impl Members {
         world.watch_faults(coverage::met);
         let member = |n| {
             let converts = shape.member_converts(n);
-            let config = DiskConfig { converts, ..DiskConfig::new(format!("d{n}"), shape.device_bytes()) };
-            let disk = match shape.modelled {
-                true => world.add_modelled(config, drive_of(shape.device_bytes(), converts)),
-                false => world.add_disk(config),
+            let timing = shape.timing(n);
+            let config = DiskConfig { converts, timing, ..DiskConfig::new(format!("d{n}"), shape.device_bytes()) };
+            let disk = match shape.drives {
+                Drives::Modelled => world.add_modelled(config, drive_of(shape.device_bytes(), converts)),
+                Drives::Quick | Drives::Slow => world.add_disk(config),
             };
             let blank = Rc::new(world.save(disk));
             Member {

@@ -12,6 +12,7 @@ mod beyond;
 mod contention;
 mod decay;
 mod draw;
+mod drives;
 mod force;
 mod growth;
 mod media;
@@ -37,6 +38,7 @@ pub(crate) use away::{Absent, Force, Passing, Sort};
 pub(crate) use decay::{Beyond, Decay, Part};
 #[cfg(test)]
 pub(crate) use draw::Habits;
+pub(crate) use drives::Drives;
 pub(crate) use regroup::Regroup;
 pub(crate) use scrubs::Scrubs;
 pub use shrink::Effort;
@@ -85,8 +87,8 @@ pub(crate) struct Shape {
     pub(crate) more: u16,
     /// Devices beside those of groups, which can be made spares. Their numbers follow.
     pub(crate) spares: u16,
-    /// Whether the members take as long as a modelled drive does, with its cache and collection, instead of some time.
-    pub(crate) modelled: bool,
+    /// How long the members take.
+    pub(crate) drives: Drives,
     /// Which members compute parity inside, as the array wants it then: 0: none, 1: all, n: all but every n-th.
     pub(crate) converts: usize,
     /// Whether what is on its way to the members outlasts a process that is killed.

@@ -6,7 +6,7 @@ use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
 use super::spans::{some_steps, some_time};
-use super::{Admin, Cycle, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
+use super::{Admin, Cycle, Drives, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
 const B: u64 = BLOCK as u64;
 
@@ -199,7 +199,7 @@ impl Shape {
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
             more: 0,
             spares: 0,
-            modelled: false,
+            drives: Drives::Quick,
             converts: 0,
             keeps: false,
             autonomics: false,
@@ -337,7 +337,7 @@ impl Story {
         super::media::draw(&mut story, seed);
         super::media::draw_hybrid(&mut story, seed, tier);
         super::contention::draw(&mut story, seed, tier);
-        story.shape.modelled = tier == Tier::All && Rng::new(seed ^ 0x6472_6976).chance(1, 8);
+        story.shape.drives = Drives::draw(seed, tier);
         story
     }
 }

@@ -6,7 +6,7 @@
 
 use cygnus_types::{BLOCK, Nanos};
 
-use super::{Ending, Regroup, RequestKind, Story};
+use super::{Drives, Ending, Regroup, RequestKind, Story};
 
 /// Worlds in which a story is tried before it counts as one that ends well.
 const WORLDS: u64 = 4;
@@ -142,7 +142,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.reactors = 1);
         self.attempt(|story| (story.shape.autonomics, story.shape.links) = (false, Vec::new()));
         self.thin(|story| &mut story.shape.links);
-        self.attempt(|story| story.shape.modelled = false);
+        self.attempt(|story| story.shape.drives = Drives::Quick);
         self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);
         self.attempt(|story| story.shape.cleaning = None);

@@ -26,7 +26,7 @@
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
 //! with `media flash,disk` where R-groups store on these, set by set of their devices, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
-//! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), and `drives modelled` where members are modelled. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -36,8 +36,8 @@ use cygnus_policy::ParityPlacement;
 use cygnus_types::{Constraint, Medium, Nanos, ParseMediumError};
 
 use super::{
-    Absent, Admin, Beyond, Cycle, Decay, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request, RequestKind,
-    Ruin, Script, Scrubs, Shape, Sort, Story, What,
+    Absent, Admin, Beyond, Cycle, Decay, Drives, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request,
+    RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What,
 };
 
 const TITLE: &str = "cygnus torture story 1";
@@ -143,7 +143,10 @@ impl Display for Shape {
             let members: Vec<String> = link.iter().map(|member| format!("d{member}")).collect();
             write!(f, " link {}", members.join(","))?;
         }
-        f.write_str(if self.modelled { " drives modelled" } else { "" })
+        match Drives::NAMES.into_iter().find(|(drives, _)| *drives == self.drives) {
+            Some((_, name)) => write!(f, " drives {name}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -370,11 +373,11 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         links.push(members.split(',').map(|name| parse_device(name, all)).collect::<Result<_, _>>()?);
     }
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
-    let modelled = match drives.as_deref() {
-        None => false,
-        Some("modelled") => true,
-        Some(other) => return Err(format!("drives are not {other:?}")),
+    let by_name = |wanted: String| {
+        let found = Drives::NAMES.into_iter().find(|(_, name)| *name == wanted);
+        found.map(|(drives, _)| drives).ok_or_else(|| format!("drives are not {wanted:?}"))
     };
+    let drives = drives.map_or(Ok(Drives::Quick), by_name)?;
     words.end()?;
     Ok(Shape {
         preset,
@@ -390,7 +393,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         reactors,
         more,
         spares,
-        modelled,
+        drives,
         converts,
         keeps,
         autonomics,
