@@ -39,29 +39,37 @@ impl Committer {
         self.reactor.home().records.committing.next(&self.reactor.rt, || self.clone().commit_round()).await
     }
 
-    /// The same with the array marked as cleanly stopped, which only the last superblocks of a session are.
-    ///
-    /// Of an array that was stopped cleanly an opening takes a member that lacks more than the last superblock for an old
-    /// copy. So all members in service have the one before it, and where this round has to be repeated the mark goes first.
+    /// The same for the last superblocks of a session, which say that the array was stopped cleanly. None follow them.
     pub(crate) async fn commit_clean(&self) -> Result<(), Fault> {
-        self.reactor.home().records.committing.next(&self.reactor.rt, || self.clone().clean_round()).await
+        self.reactor.home().records.ends.set(true);
+        self.commit_state().await
     }
 
     async fn commit_round(self) -> Result<(), Fault> {
         let _step = self.reactor.shared.during("superblock");
-        while !self.write_round().await? {}
-        Ok(())
-    }
-
-    async fn clean_round(self) -> Result<(), Fault> {
-        let _step = self.reactor.shared.during("superblock");
-        loop {
-            self.until_all_are_on_record().await?;
-            self.reactor.home().state.borrow_mut().clean = true;
+        let home = self.reactor.home();
+        while !home.records.ends.get() {
             if self.write_round().await? {
                 return Ok(());
             }
-            self.reactor.home().state.borrow_mut().clean = false;
+        }
+        if home.state.borrow().clean { Ok(()) } else { self.write_last_round().await }
+    }
+
+    /// Of an array that was stopped cleanly an opening takes a member that lacks more than the last superblock for an old
+    /// copy. So all members in service have the one before it, and where the last one has to be repeated the mark goes first.
+    async fn write_last_round(&self) -> Result<(), Fault> {
+        let mark = |clean| self.reactor.home().state.borrow_mut().clean = clean;
+        loop {
+            self.until_all_are_on_record().await?;
+            mark(true);
+            let written = self.write_round().await;
+            if !matches!(written, Ok(true)) {
+                mark(false);
+            }
+            if written? {
+                return Ok(());
+            }
         }
     }
 

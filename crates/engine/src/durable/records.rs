@@ -17,6 +17,8 @@ pub(crate) struct Records {
     /// Membership that they reflect.
     pub recorded_membership: Cell<u64>,
     pub committing: Rounds<Result<(), Fault>>,
+    /// The next superblocks are the last ones of the session.
+    pub ends: Cell<bool>,
     /// Members in service that did not get the newest superblocks, and the generation of the last that they got.
     pub behind: RefCell<BTreeMap<MemberIx, u64>>,
     /// Spares that have become members, and of which no superblock says so yet.
