@@ -2,6 +2,9 @@
 
 use cygnus_types::{Medium, Nanos};
 
+/// Slower than this nothing is gained: a process that was paused for days has only paused.
+const SLOWEST: Nanos = Nanos::secs(10);
+
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Gained {
@@ -47,7 +50,7 @@ impl Gained {
     /// What it has taken lately to gain room for a block on a medium; zero: not known yet.
     pub(crate) fn per_block(&self, on: Medium) -> Nanos {
         let Rate { blocks, span, .. } = self.of[on.index()];
-        Nanos(span.0.checked_div(blocks).unwrap_or(0))
+        Nanos(span.0.checked_div(blocks).unwrap_or(0)).min(SLOWEST)
     }
 }
 
@@ -87,5 +90,8 @@ mod tests {
             }
         }
         assert!(gained.per_block(Medium::Flash) > Nanos(990));
+        gained.gains(Medium::Flash, 1);
+        gained.ends_round(Nanos(u64::MAX / 2));
+        assert_eq!(gained.per_block(Medium::Flash), SLOWEST);
     }
 }
