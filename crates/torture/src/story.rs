@@ -130,6 +130,16 @@ impl Shape {
         self.places() + usize::from(self.spares)
     }
 
+    /// What the groups at first store on; none: as their members say.
+    pub(crate) fn media(&self) -> Vec<Medium> {
+        (0..usize::from(self.groups)).filter_map(|set| self.medium(set)).collect()
+    }
+
+    /// What a set of devices stores on when it is a group.
+    pub(crate) fn medium(&self, set: usize) -> Option<Medium> {
+        (!self.media.is_empty()).then(|| self.media[set % self.media.len()])
+    }
+
     /// Members of a group.
     pub(crate) fn width(&self) -> usize {
         usize::from(self.geometry.width())

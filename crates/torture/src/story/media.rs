@@ -16,16 +16,6 @@ const MIXED_ONE_IN: u64 = 4;
 const HYBRID_ONE_IN: u64 = 3;
 
 impl Shape {
-    /// What the groups at first store on; none: as their members say.
-    pub(crate) fn media(&self) -> Vec<Medium> {
-        (0..usize::from(self.groups)).filter_map(|set| self.medium(set)).collect()
-    }
-
-    /// What a set of devices stores on when it is a group.
-    pub(crate) fn medium(&self, set: usize) -> Option<Medium> {
-        (!self.media.is_empty()).then(|| self.media[set % self.media.len()])
-    }
-
     /// Groups are on flash and on disks, now and then, where none is emptied as a whole.
     pub(super) fn mix(&mut self, seed: u64, tier: Tier) {
         let mut rng = Rng::new(seed ^ MEDIA);
