@@ -39,18 +39,18 @@ impl Drives {
 }
 
 impl Shape {
-    /// How long a member takes that is not modelled.
+    /// How long a member takes that is not modelled. A hundred times as long, as some become, is less than a device is awaited.
     pub(crate) fn timing(&self, member: usize) -> Timing {
         let has_an_arm = self.drives == Drives::Slow
             && self.medium(member / self.width()).is_none_or(|medium| medium == Medium::Disk);
         match has_an_arm {
             false => Timing::default(),
             true => Timing {
-                read: Nanos::millis(3),
-                write: Nanos::millis(3),
-                flush: Nanos::millis(4),
-                per_block: Nanos::micros(20),
-                jitter: Nanos::millis(2),
+                read: Nanos::millis(2),
+                write: Nanos::millis(2),
+                flush: Nanos::millis(3),
+                per_block: Nanos::micros(2),
+                jitter: Nanos::millis(1),
                 ..Timing::default()
             },
         }
