@@ -88,7 +88,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
     made.map(|_| ()).map_err(|error| format!("making the array: {error}"))
 }
 
-/// Checks a stopped array; the answer lists the damage found, by kind and in words.
+/// Checks a stopped array; the answer lists what is more than a remark.
 pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<Finding>, String> {
     let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
     Ok(report.findings.into_iter().filter(|finding| !finding.is_remark()).collect())

@@ -112,9 +112,8 @@ pub struct RecoveryReport {
     pub torn_stripes: usize,
     /// Blocks of torn stripes that were not there; no flush covered them.
     pub lost_blocks: usize,
-    /// Blocks that are still in torn stripes, for want of room elsewhere: with less redundancy than others, until they are moved.
-    pub stay_blocks: usize,
-    /// Segments that have such blocks: some of their rows have less redundancy than others, or none.
+    /// Segments with blocks that are still in torn stripes, for want of room elsewhere: with less redundancy than others, or none,
+    /// until they are moved.
     pub torn_segments: BTreeSet<(GroupId, SegmentId)>,
     /// Blocks whose newest place was found behind the checkpoint.
     pub replayed_blocks: usize,
@@ -646,7 +645,7 @@ async fn finish_recovery(
     let _step = reactor.shared.during("open: rescue");
     let rescued = rescue(reactor, rescues, keeps_lost).await?;
     steps.done("rescue", format!("{} blocks of torn stripes written anew", rescued.written));
-    (steps.report.stay_blocks, steps.report.torn_segments) = (rescued.stay, rescued.torn);
+    steps.report.torn_segments = rescued.torn;
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();

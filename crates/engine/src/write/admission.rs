@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cygnus_types::{Medium, Nanos};
 
-/// Nobody is kept at the door for longer; who would have to be waits for a segment then.
+/// Nobody is kept at a door for longer, or for two of its periods where these are longer; who would have to be waits for a segment then.
 const LONGEST: Nanos = Nanos::millis(20);
 
 /// How writers to a medium are let in.
