@@ -5,6 +5,7 @@ pub mod locate;
 
 use crate::failure::Failure;
 use crate::ondisk::{Columns, Header};
+use cygnus_control::paging::Pages;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
 use cygnus_engine::SegmentInfo;
@@ -49,6 +50,9 @@ struct VolumeDump {
     /// On which media its blocks may be, if not on any.
     #[serde(skip_serializing_if = "Option::is_none")]
     media: Option<String>,
+    /// How it is mapped, if by pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<Pages>,
 }
 
 #[derive(Debug, Serialize)]
@@ -175,6 +179,7 @@ pub fn dump(assembly: &Assembly, known: &[SegmentInfo], selection: Selection) ->
         size_bytes: volume.size_bytes,
         created_unix: volume.created_unix,
         media: (volume.constraint != Constraint::None).then(|| volume.constraint.to_string()),
+        pages: Pages::of(volume.paging),
     };
     Ok(ArrayDump {
         name: state.name.clone(),
@@ -368,7 +373,8 @@ impl ArrayDump {
         for volume in &self.volumes {
             let size = ByteSize(volume.size_bytes);
             let media = volume.media.as_ref().map_or(String::new(), |media| format!(", {media}"));
-            out.push_str(&format!("  volume {} '{}', {size}{media}\n", volume.id, volume.name));
+            let pages = volume.pages.map_or(String::new(), |of| format!(", pages of {}", ByteSize(of.page_bytes)));
+            out.push_str(&format!("  volume {} '{}', {size}{media}{pages}\n", volume.id, volume.name));
         }
         for checkpoint in &self.checkpoints {
             let segments: Vec<String> = checkpoint.segments.iter().map(|(g, s)| format!("{g}/{s}")).collect();

@@ -14,6 +14,7 @@ pub mod client;
 mod device_status;
 pub mod lines;
 pub mod media;
+pub mod paging;
 pub mod paint;
 pub mod protocol;
 pub mod rates;

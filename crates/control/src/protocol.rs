@@ -11,6 +11,7 @@
 use crate::SCHEMA;
 use crate::ack::Ack;
 use crate::media::{Media, MediumName};
+use crate::paging::Pages;
 use crate::stats::Stats;
 use crate::status::{ArrayStatus, Growth, JobStatus, VolumeStatus};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,9 @@ pub enum Request {
         /// On which media its blocks may be.
         #[serde(default, skip_serializing_if = "Media::is_any")]
         media: Media,
+        /// How it is mapped, if by pages.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pages: Option<Pages>,
     },
     /// Change where a write of a volume is when it is answered.
     VolumeSet {
@@ -256,7 +260,8 @@ mod tests {
 
     #[test]
     fn the_line_is_the_documented_one() {
-        let request = Request::VolumeCreate { name: "vol0".into(), size: 4 << 30, ack: None, media: Media::Any };
+        let request =
+            Request::VolumeCreate { name: "vol0".into(), size: 4 << 30, ack: None, media: Media::Any, pages: None };
         assert_eq!(
             encode_request(&request),
             "{\"schema\":1,\"request\":\"volume-create\",\"name\":\"vol0\",\"size\":4294967296}\n"
@@ -327,14 +332,20 @@ mod tests {
             ".{0,40}".prop_map(|group| Request::GroupRetire { group }),
             ".{0,40}".prop_map(|member| Request::Drain { member }),
             any::<u64>().prop_map(|id| Request::CancelJob { id }),
-            (".{0,40}", any::<u64>(), prop::option::of(levels()), prop::option::of(media())).prop_map(
-                |(name, size, ack, only)| Request::VolumeCreate {
+            (
+                ".{0,40}",
+                any::<u64>(),
+                prop::option::of(levels()),
+                prop::option::of(media()),
+                prop::option::of(any::<u64>())
+            )
+                .prop_map(|(name, size, ack, only, page)| Request::VolumeCreate {
                     name,
                     size,
                     ack,
-                    media: only.map_or(Media::Any, |medium| Media::Only(MediumName(medium)))
-                }
-            ),
+                    media: only.map_or(Media::Any, |medium| Media::Only(MediumName(medium))),
+                    pages: page.map(|page_bytes| Pages { page_bytes, fine_bytes: size }),
+                }),
             (".{0,40}", levels()).prop_map(|(name, ack)| Request::VolumeSet { name, ack }),
             (".{0,40}", any::<bool>()).prop_map(|(name, force)| Request::VolumeDelete { name, force }),
             (".{0,40}", any::<u64>(), any::<bool>()).prop_map(|(name, size, shrink)| Request::VolumeResize {

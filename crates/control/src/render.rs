@@ -566,7 +566,8 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
         ("CLIENTS", Align::Right),
         ("ACK", Align::Left),
     ];
-    let columns: Vec<(&str, Align)> = columns.into_iter().chain(media).collect();
+    let pages = volumes.iter().any(|volume| volume.pages.is_some()).then_some(("PAGES", Align::Left));
+    let columns: Vec<(&str, Align)> = columns.into_iter().chain(media).chain(pages).collect();
     let mut table = Table::new(&columns);
     for volume in volumes {
         let mut row = vec![
@@ -577,6 +578,7 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
             (Tone::Normal, volume.ack.0.to_string()),
         ];
         row.extend(media.map(|_| (Tone::Normal, media_of(volume))));
+        row.extend(pages.map(|_| (Tone::Normal, pages_of(volume))));
         table.row(row);
     }
     let mut out = table.render(paint);
@@ -597,6 +599,18 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
 fn media_of(volume: &VolumeStatus) -> String {
     let wanted = Constraint::from(volume.media);
     volume.flash_bytes.map_or(wanted.to_string(), |bytes| format!("{wanted}, {} on flash", ByteSize(bytes)))
+}
+
+/// How a volume is mapped, and how much of it has entries of its own although it is by pages.
+fn pages_of(volume: &VolumeStatus) -> String {
+    let Some(pages) = volume.pages else { return "by 4 KiB".into() };
+    let page = ByteSize(pages.page_bytes);
+    let (own, fine) = (volume.own_entries_bytes.unwrap_or(0), pages.fine_bytes);
+    match (own, fine) {
+        (0, 0) => page.to_string(),
+        (own, 0) => format!("{page}, {} by 4 KiB", ByteSize(own)),
+        (own, fine) => format!("{page}, {} of {} by 4 KiB", ByteSize(own), ByteSize(fine)),
+    }
 }
 
 /// What is the matter with a volume in doubt, and what to do.

@@ -8,6 +8,7 @@ pub use crate::device_status::{
     SpareStatus,
 };
 use crate::media::{Media, MediumName};
+use crate::paging::Pages;
 use crate::scrub::ScrubStatus;
 use cygnus_types::{Acknowledged, ByteSize, Uuid, VolumeId};
 use serde::{Deserialize, Serialize};
@@ -577,6 +578,12 @@ pub struct VolumeStatus {
     /// On which media its blocks may be. Left out if on any.
     #[serde(default, skip_serializing_if = "Media::is_any")]
     pub media: Media,
+    /// How it is mapped. Left out if by blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<Pages>,
+    /// Of a volume that is mapped by pages: how much of it has entries of its own. Unknown while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_entries_bytes: Option<u64>,
     /// Of a hybrid volume: what of its data is on flash. Unknown while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_bytes: Option<u64>,
@@ -608,6 +615,8 @@ impl VolumeStatus {
             connections: 0,
             ack: Ack(acknowledged),
             media: Media::Any,
+            pages: None,
+            own_entries_bytes: None,
             flash_bytes: None,
             lost_blocks: 0,
             in_doubt: false,

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
+use cygnus_format::{ArrayState, Geometry, MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Medium, Nanos, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Medium, Nanos, Paging, VolumeId};
 use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
@@ -21,9 +21,11 @@ use crate::lsa::MAX_VOLUME_BLOCKS;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::recover::open::{OpenOptions, RecoveryReport, open};
+use crate::resize::turn::recompute_usable;
 use crate::shared::Shared;
 use crate::space::held::Held;
 use crate::space::role::GroupRole;
+use crate::space::usable::usable_blocks;
 use crate::status::{ArrayStatus, Overview, Traffic};
 use crate::survey::{BlockLocation, SegmentInfo, Surveyor};
 use crate::volume::Volume;
@@ -249,6 +251,7 @@ impl Array {
             }
             check_size(size)?;
             check_constraint(&array.reactor.shared.held, &name, options.constraint)?;
+            check_paging(array.reactor.shared.layout.geometry(), size, &options)?;
             let desc = {
                 let mut state = array.reactor.home().state.borrow_mut();
                 if state.volumes.iter().any(|v| v.name == name) {
@@ -266,13 +269,19 @@ impl Array {
                     in_doubt: false,
                     acknowledged: options.acknowledged,
                     constraint: options.constraint,
+                    paging: options.paging,
                 };
-                state.next_volume_id += 1;
                 state.volumes.push(desc.clone());
+                if desc.paging.is_by_pages() && !leaves_room(&state, &array.reactor.shared) {
+                    state.volumes.pop();
+                    return Err(VolumeAdminError::PageBeyondSegment { page: desc.paging.page() });
+                }
+                state.next_volume_id += 1;
                 desc
             };
+            recompute_usable(&array.reactor);
             array.commit().await?;
-            let controller = array.reactor.shared.controllers.controller(desc.id, false);
+            let controller = array.reactor.shared.controllers.controller(desc.id, desc.paging, false);
             let volume = Arc::new(VolumeState::new(&desc, controller));
             array.reactor.shared.add_volume(volume.clone());
             Ok(Volume::new(array.reactor.clone(), volume))
@@ -298,6 +307,7 @@ impl Array {
     async fn delete(&self, volume: &VolumeState) -> Result<(), VolumeAdminError> {
         volume.set_gone();
         self.reactor.home().state.borrow_mut().volumes.retain(|v| v.id != volume.id);
+        recompute_usable(&self.reactor);
         self.commit().await?;
         self.reactor.shared.remove_volume(volume.id);
         self.forget_blocks(volume).await;
@@ -323,6 +333,7 @@ impl Array {
         self.carry_out(async move {
             check_size(size)?;
             let volume = array.find(&name)?;
+            check_pages_of(size, volume.paging)?;
             let (old, new) = (volume.blocks(), size.0 / BLOCK as u64);
             volume.set_size(ByteSize(size.0.min(volume.size().0)));
             if new < old {
@@ -479,6 +490,32 @@ fn check_constraint(held: &Held, volume: &str, constraint: Constraint) -> Result
             None => Ok(()),
         },
         Constraint::Only(_) | Constraint::None | Constraint::Prefers(_) => Ok(()),
+    }
+}
+
+/// Fails if a volume of this size cannot be mapped as it is to be.
+fn check_paging(geometry: &Geometry, size: ByteSize, options: &VolumeOptions) -> Result<(), VolumeAdminError> {
+    let VolumeOptions { paging, constraint, .. } = *options;
+    if paging.is_by_pages() && constraint == Constraint::Hybrid {
+        return Err(VolumeAdminError::HybridByPages);
+    }
+    if !geometry.holds_pages_of(paging) {
+        let chunk = ByteSize::of_blocks(geometry.chunk_blocks.into());
+        return Err(VolumeAdminError::PageBeyondChunk { page: paging.page(), chunk });
+    }
+    check_pages_of(size, paging)
+}
+
+/// Whether what volumes may hold on each medium is anything at all, mapped as they are.
+fn leaves_room(state: &ArrayState, shared: &Shared) -> bool {
+    let usable = usable_blocks(state, &shared.policies, shared.stripes.reactors());
+    usable.is_ok_and(|usable| usable.0.iter().all(|on| *on != Some(0)))
+}
+
+fn check_pages_of(size: ByteSize, paging: Paging) -> Result<(), VolumeAdminError> {
+    match size.0.is_multiple_of(paging.page().0) {
+        true => Ok(()),
+        false => Err(VolumeAdminError::PartOfPage { size, page: paging.page() }),
     }
 }
 

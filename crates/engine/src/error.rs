@@ -120,6 +120,40 @@ pub enum VolumeAdminError {
         /// Largest size.
         max: ByteSize,
     },
+    /// The size is no multiple of the volume's pages.
+    #[error("a volume of {size} is not possible: it has pages of {page}, and its size must be a multiple of that")]
+    PartOfPage {
+        /// What was asked.
+        size: ByteSize,
+        /// Its pages.
+        page: ByteSize,
+    },
+    /// Pages do not fit in the chunks of the array.
+    #[error(
+        "pages of {page} are not possible in this array: its chunks are {chunk}, and a page lies on one device; leave --page out, use \
+         pages that divide a chunk, or make an array with larger chunks ('cygnus array create --chunk {page}')"
+    )]
+    PageBeyondChunk {
+        /// What was asked.
+        page: ByteSize,
+        /// A chunk of the array.
+        chunk: ByteSize,
+    },
+    /// Segments are too small for pages.
+    #[error(
+        "pages of {page} leave no room in this array: a segment has too few stripes for them; use smaller pages, or make an array with \
+         larger segments ('cygnus array create --segment')"
+    )]
+    PageBeyondSegment {
+        /// What was asked.
+        page: ByteSize,
+    },
+    /// A hybrid volume is mapped by blocks.
+    #[error("a hybrid volume is mapped by blocks of 4 KiB: leave --page out, or leave out --hybrid")]
+    HybridByPages,
+    /// An array that updates in place has no map.
+    #[error("an array that updates in place has no map, so its volumes have no pages: leave --page out")]
+    NoPages,
     /// The superblock has no room for another volume.
     #[error("the array has {0} volumes, the most that its superblock holds: delete one first")]
     TooMany(usize),

@@ -20,6 +20,7 @@ use crate::shared::Shared;
 use crate::space::looks::Looks;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
+use crate::write::merging::Merging;
 use crate::write::offload::Lacking;
 use crate::write::transient::Transient;
 use crate::write::unflushed::UnflushedStripes;
@@ -61,6 +62,8 @@ pub(crate) struct Reactor {
     pub makes_room: Cell<bool>,
     /// Rounds in which what clients have written comes to be on the devices.
     pub settling: Rounds<()>,
+    /// Pages that are written in part.
+    pub merging: Merging,
     /// What answers wait for.
     pub answering: Rc<Answering>,
     home: Option<Home>,
@@ -95,6 +98,7 @@ impl Reactor {
             lacking: Lacking::default(),
             makes_room: Cell::new(false),
             settling: Rounds::default(),
+            merging: Merging::default(),
             answering: Rc::default(),
             home,
         });

@@ -3,7 +3,9 @@
 use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
 use cygnus_policy::{Streams, Suspicion, Victim};
 use cygnus_runtime::Capabilities;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Uuid, VolumeId};
+use cygnus_types::{
+    Acknowledged, BLOCK, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Paging, Uuid, VolumeId,
+};
 
 use crate::autonomics::report::{self, AutonomicsStatus};
 use crate::care::member::Departure;
@@ -221,6 +223,10 @@ pub struct VolumeStatus {
     pub acknowledged: Acknowledged,
     /// On which media its blocks may be.
     pub constraint: Constraint,
+    /// For how many of its blocks the map has one entry.
+    pub paging: Paging,
+    /// Of a volume that is mapped by pages: blocks that have entries of their own.
+    pub own_entries: u64,
     /// Of a hybrid volume: what of its data is on flash; blocks whose data is lost count as on flash.
     pub on_flash: Option<ByteSize>,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
@@ -428,6 +434,8 @@ impl<'a> Overview<'a> {
                     mapped: blocks(v.controller.held()),
                     acknowledged: v.acknowledged(),
                     constraint: v.constraint,
+                    paging: v.paging,
+                    own_entries: v.controller.own_entries(),
                     on_flash: (v.constraint == Constraint::Hybrid).then(|| blocks(v.controller.held_on_flash())),
                     lost: v.lost(),
                     unknown: v

@@ -40,7 +40,7 @@ pub struct BlockLocation {
     pub offset: u64,
     /// What its segment is protected by.
     pub protection: Protection,
-    /// The 28 bits of the checksum that the map has.
+    /// The 27 bits of the checksum that the map has.
     pub map_crc: u32,
     /// What the summary of the stripe says of the block; `None` when no header that describes it can be read.
     pub summary: Option<BlockSummary>,
@@ -122,24 +122,18 @@ impl<'a> Surveyor<'a> {
 
     /// Follows the stripes of a segment to the one that holds a place.
     async fn summary_at(&self, place: Place) -> Option<BlockSummary> {
-        let (mut row, mut life) = (0, None);
-        loop {
-            let stripe = Scanner::of(self.reactor).stripe_at(place.group, place.segment, row, life).await?;
-            let common = stripe.common;
-            if place.row < common.end_row() {
-                let within = place.row.checked_sub(common.first_data_row())?;
-                let entry: &Entry = stripe.entries[usize::from(place.column)].as_ref()?.get(within as usize)?;
-                return matches!(entry.kind(), Kind::Data | Kind::Relocated).then(|| BlockSummary {
-                    crc: entry.crc(),
-                    write_seq: entry.seq(),
-                    relocated: entry.kind() == Kind::Relocated,
-                    stripe_seq: common.stripe_seq,
-                    stripe_row: common.start_row,
-                    header_rows: common.header_blocks,
-                    segment_seq: common.segment_seq,
-                });
-            }
-            (row, life) = (common.end_row(), Some(common.segment_seq));
-        }
+        let stripe = Scanner::of(self.reactor).stripe_with(place, None).await?;
+        let common = stripe.common;
+        let within = place.row.checked_sub(common.first_data_row())?;
+        let entry: &Entry = stripe.entries[usize::from(place.column)].as_ref()?.get(within as usize)?;
+        matches!(entry.kind(), Kind::Data | Kind::Relocated).then(|| BlockSummary {
+            crc: entry.crc(),
+            write_seq: entry.seq(),
+            relocated: entry.kind() == Kind::Relocated,
+            stripe_seq: common.stripe_seq,
+            stripe_row: common.start_row,
+            header_rows: common.header_blocks,
+            segment_seq: common.segment_seq,
+        })
     }
 }

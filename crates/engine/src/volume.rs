@@ -249,15 +249,16 @@ impl Volume {
         })
     }
 
-    /// Gives up the whole blocks within a range; they read as zeros. Partial blocks at its ends are left as they are.
+    /// Gives up the whole blocks within a range, or the whole pages where the volume is mapped by these; they read as zeros. What is
+    /// at its ends is left as it is.
     ///
     /// # Errors
     /// As [`Volume::write`].
     pub fn trim(&self, offset: u64, len: u64) -> Work<'_, Result<(), VolumeError>> {
         Box::pin(async move {
             self.check(offset, len)?;
-            let cut = cut(offset, len);
-            self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await
+            let (first, blocks) = self.whole_pages(offset, len);
+            self.reactor.discard_blocks(&self.state, first, blocks).await
         })
     }
 
@@ -276,13 +277,26 @@ impl Volume {
             if allocate {
                 self.allocate_zeros(cut.first, cut.blocks).await?;
             } else {
-                self.reactor.discard_blocks(&self.state, cut.first, cut.blocks).await?;
+                let (first, blocks) = self.whole_pages(offset, len);
+                let (end, past) = (cut.first.plus(cut.blocks), first.plus(blocks));
+                self.allocate_zeros(cut.first, first.0.min(end.0) - cut.first.0).await?;
+                self.reactor.discard_blocks(&self.state, first, blocks).await?;
+                self.allocate_zeros(past, end.0.saturating_sub(past.0)).await?;
             }
             if let Some((lba, len)) = cut.tail {
                 self.reactor.write_partial(&self.state, lba, 0, &zeros[..len]).await?;
             }
             Ok(())
         })
+    }
+
+    /// The whole pages within a range, blocks where the volume is not mapped by pages: the first block, and how many. With none, it is
+    /// the end of the range's whole blocks.
+    fn whole_pages(&self, offset: u64, len: u64) -> (Lba, u64) {
+        let (page, cut) = (self.state.controller.page_blocks(), cut(offset, len));
+        let end = cut.first.plus(cut.blocks);
+        let (first, past) = (cut.first.0.next_multiple_of(page), self.state.controller.page_of(end));
+        if first < past.0 { (Lba(first), past.0 - first) } else { (end, 0) }
     }
 
     async fn allocate_zeros(&self, first: Lba, blocks: u64) -> Result<(), VolumeError> {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use cygnus_format::VolumeDesc;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Paging, VolumeId};
 
 use crate::lsa::Controller;
 
@@ -14,6 +14,8 @@ pub struct VolumeOptions {
     pub acknowledged: Acknowledged,
     /// On which media its blocks may be.
     pub constraint: Constraint,
+    /// For how many of its blocks the map has one entry.
+    pub paging: Paging,
 }
 
 /// A volume as the reactors see it.
@@ -25,6 +27,8 @@ pub(crate) struct VolumeState {
     acknowledged: AtomicU8,
     /// On which media its blocks may be.
     pub constraint: Constraint,
+    /// For how many of its blocks the map has one entry.
+    pub paging: Paging,
     /// Where its blocks are.
     pub controller: Controller,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
@@ -42,6 +46,7 @@ impl VolumeState {
             gone: AtomicBool::new(false),
             acknowledged: AtomicU8::new(desc.acknowledged as u8),
             constraint: desc.constraint,
+            paging: desc.paging,
             controller,
             lost: AtomicU64::new(0),
             told: AtomicU64::new(0),

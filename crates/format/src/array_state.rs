@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cygnus_types::{Acknowledged, Constraint, GroupId, Medium, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Medium, MemberIx, Paging, SegmentId, Uuid, VolumeId};
 
 use crate::constants::{
     MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
@@ -259,6 +259,8 @@ pub struct VolumeDesc {
     pub acknowledged: Acknowledged,
     /// On which media its blocks may be.
     pub constraint: Constraint,
+    /// For how many of its blocks the map has one entry. Arrays that update in place know only [`Paging::BLOCKS`].
+    pub paging: Paging,
 }
 
 /// Where a checkpoint lies and what it covers.
@@ -328,6 +330,16 @@ pub fn valid_name(name: &str, max_bytes: usize) -> bool {
 /// Why a state cannot be an array's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidState {
+    /// Pages that would not lie on one column.
+    #[error("volume \"{name}\" has pages of {page}, and chunks of {chunk} blocks are no multiple of that")]
+    Page {
+        /// Name of the volume.
+        name: String,
+        /// Its pages.
+        page: ByteSize,
+        /// Blocks of a chunk.
+        chunk: u32,
+    },
     /// A name with other characters, or too long.
     #[error(
         "{what} name \"{name}\": use 1 to {max} letters, digits, '.', '_' or '-', beginning with a letter or digit"
@@ -543,6 +555,10 @@ impl ArrayState {
             if volume.id.0 >= self.next_volume_id || !ids.insert(volume.id) {
                 let (name, id, next) = (volume.name.clone(), volume.id, self.next_volume_id);
                 return Err(InvalidState::VolumeId { name, id, next });
+            }
+            if !self.geometry.holds_pages_of(volume.paging) {
+                let (name, page) = (volume.name.clone(), volume.paging.page());
+                return Err(InvalidState::Page { name, page, chunk: self.geometry.chunk_blocks });
             }
         }
         Ok(())

@@ -46,6 +46,7 @@ pub(crate) fn tank() -> ArrayState {
         in_doubt: false,
         acknowledged: Acknowledged::Memory,
         constraint: Constraint::None,
+        paging: Paging::new(if id == 0 { 1 } else { 4 }, if id == 0 { 0 } else { 7 }).unwrap(),
     };
     let at = |group, segment| RootSegment {
         group: GroupId(group),
@@ -136,6 +137,7 @@ fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
             in_doubt: id % 2 == 1,
             acknowledged: Acknowledged::ALL[id as usize % 3],
             constraint: Constraint::from_byte((id % 5) as u8).unwrap(),
+            paging: Paging::BLOCKS,
         });
         described.filter(|v| names.insert(v.name.clone())).collect()
     })

@@ -5,29 +5,34 @@
 //! stripe's summary entry (kind Meta) already says which page it is, of which checkpoint, with which checksum. So a
 //! page wastes no byte on a header and a page's entries start at a multiple of 512.
 
-use cygnus_types::{BLOCK, Pba, VolumeId};
+use cygnus_types::{BLOCK, MAX_PAGE_BLOCKS, Pba, VolumeId};
 
 use crate::checksum::crc32c;
 use crate::constants::MAP_PAGE_ENTRIES;
 use crate::entry::{Entry, Kind};
 
-/// Where a logical block lies, and what its checksum is: 8 bytes for each 4 KiB.
+/// Where a logical block lies, and what its checksum is: 8 bytes for each 4 KiB, or for each page of a volume that is mapped by pages.
 ///
 /// ```text
-///  63                                  28 27                          0
-/// +--------------------------------------+-----------------------------+
-/// |      physical block address, 36      |  low 28 bits of the CRC32C  |
-/// +--------------------------------------+-----------------------------+
+///  63                                  28  27  26                     0
+/// +--------------------------------------+----+------------------------+
+/// |      physical block address, 36      |page|      checksum, 27      |
+/// +--------------------------------------+----+------------------------+
 /// ```
 ///
-/// The checksum lies beside the address so that a read verifies what it got without another I/O; the four bits it lacks
-/// (one rotten block in 2^28 passes instead of one in 2^32) are in the stripe header, which scrubbing reads.
+/// The checksum is the low 27 bits of the block's CRC32C; of a page, see [`MapEntry::page_check`]. It lies beside the address so that
+/// a read verifies what it got without another I/O; the five bits it lacks
+/// (one rotten block in 2^27 passes instead of one in 2^32) are in the stripe header, which scrubbing reads.
+///
+/// The blocks of a page lie one behind the other on one column, and an entry of it has the address of its first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct MapEntry(pub u64);
 
-const CRC_BITS: u32 = u64::BITS - Pba::BITS;
-const CRC_MASK: u32 = (1 << CRC_BITS) - 1;
+/// Bits below the address.
+const BELOW: u32 = u64::BITS - Pba::BITS;
+const PAGE: u64 = 1 << (BELOW - 1);
+const CRC_MASK: u32 = PAGE as u32 - 1;
 
 impl MapEntry {
     /// A block that was never written, or was discarded: reads as zeros. No written block is ever at address 0, since
@@ -42,6 +47,9 @@ impl MapEntry {
     /// discarded.
     pub const LOST: MapEntry = MapEntry(2);
 
+    /// Nothing is said of this block of a page, as by [`MapEntry::EMPTY`], although the page has an entry.
+    pub const HIDDEN: MapEntry = MapEntry(3);
+
     /// The entry of a block at `pba` with this CRC32C.
     ///
     /// # Panics
@@ -49,7 +57,40 @@ impl MapEntry {
     #[inline]
     pub const fn new(pba: Pba, crc: u32) -> MapEntry {
         assert!(pba.0 != 0 && pba.0 <= Pba::MAX.0, "data lies behind a header and within 36 bits");
-        MapEntry((pba.0 << CRC_BITS) | (crc & CRC_MASK) as u64)
+        MapEntry((pba.0 << BELOW) | (crc & CRC_MASK) as u64)
+    }
+
+    /// The entry of a page that begins at `pba`, or of the block of it that lies there: `check` is the page's.
+    ///
+    /// # Panics
+    /// As [`MapEntry::new`].
+    #[inline]
+    pub const fn of_page(pba: Pba, check: u32) -> MapEntry {
+        MapEntry(MapEntry::new(pba, check).0 | PAGE)
+    }
+
+    /// The checksum of a page: the CRC32C of what [`MapEntry::crc_bits`] keeps of its blocks' checksums, as 32 bits each, low bits
+    /// first. So whoever knows the checksums of the blocks need not have the blocks.
+    pub fn page_check(of_blocks: impl Iterator<Item = u32>) -> u32 {
+        let mut bytes = [0; MAX_PAGE_BLOCKS as usize * 4];
+        let mut len = 0;
+        for (part, crc) in bytes.chunks_exact_mut(4).zip(of_blocks) {
+            part.copy_from_slice(&(crc & CRC_MASK).to_le_bytes());
+            len += 4;
+        }
+        crc32c(&bytes[..len]) & CRC_MASK
+    }
+
+    /// Whether the checksum is that of a page.
+    #[inline]
+    pub const fn is_of_page(self) -> bool {
+        self.0 & PAGE != 0
+    }
+
+    /// Of a page's entry, that of its `nth` block.
+    #[inline]
+    pub const fn nth(self, nth: u64) -> MapEntry {
+        MapEntry(self.0 + (nth << BELOW))
     }
 
     /// Whether nothing is mapped, and nothing is said of what the block holds.
@@ -61,28 +102,28 @@ impl MapEntry {
     /// Whether it has an address.
     #[inline]
     pub const fn is_mapped(self) -> bool {
-        self.0 >> CRC_BITS != 0
+        self.0 >> BELOW != 0
     }
 
     /// Whether the block counts as one that holds data: it has an address, or what it held is lost.
     #[inline]
     pub const fn is_held(self) -> bool {
-        self.0 > MapEntry::ZEROS.0
+        self.is_mapped() || self.0 == MapEntry::LOST.0
     }
 
     /// Where the block lies; address 0 when empty.
     #[inline]
     pub const fn pba(self) -> Pba {
-        Pba(self.0 >> CRC_BITS)
+        Pba(self.0 >> BELOW)
     }
 
-    /// Whether a block with this CRC32C can be the one that was written.
+    /// Whether a block with this CRC32C can be the one that was written. No block by itself matches the entry of a page.
     #[inline]
     pub const fn matches(self, crc: u32) -> bool {
-        self.crc_bits() == crc & CRC_MASK
+        self.0 as u32 & (PAGE as u32 | CRC_MASK) == crc & CRC_MASK
     }
 
-    /// The bits of the CRC32C that are kept, the low 28.
+    /// The bits of the checksum that are kept, the low 27.
     #[inline]
     pub const fn crc_bits(self) -> u32 {
         self.0 as u32 & CRC_MASK
@@ -90,7 +131,7 @@ impl MapEntry {
 
     /// Whether the entry has an address, or is one of the few that need none; any other checksum without address is neither.
     pub(crate) const fn is_sound(self) -> bool {
-        self.is_mapped() || self.0 <= MapEntry::LOST.0
+        self.is_mapped() || self.0 <= MapEntry::HIDDEN.0
     }
 }
 
@@ -196,11 +237,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn map_entries_keep_address_and_checksum(pba in 1..=Pba::MAX.0, crc: u32, flip in 0_u32..28) {
+        fn map_entries_keep_address_and_checksum(pba in 1..=Pba::MAX.0, crc: u32, flip in 0_u32..27) {
             let entry = MapEntry::new(Pba(pba), crc);
             prop_assert_eq!(entry.pba(), Pba(pba));
             prop_assert!(entry.matches(crc) && !entry.matches(crc ^ (1 << flip)));
-            prop_assert!(!entry.is_empty());
+            prop_assert!(!entry.is_empty() && !entry.is_of_page());
+        }
+
+        #[test]
+        fn a_page_has_the_checksum_of_its_blocks(
+            pba in 1..Pba::MAX.0 - 16,
+            crcs in prop::collection::vec(any::<u32>(), 2..=16),
+            at: usize,
+            flip in 0_u32..27,
+        ) {
+            let page = MapEntry::of_page(Pba(pba), MapEntry::page_check(crcs.iter().copied()));
+            let mut others = crcs.clone();
+            others[at % crcs.len()] ^= 1 << flip;
+            prop_assert!(page.is_of_page() && page.is_mapped());
+            prop_assert_ne!(MapEntry::page_check(others.into_iter()), page.crc_bits());
+            prop_assert_eq!((page.nth(3).pba(), page.nth(3).crc_bits()), (Pba(pba + 3), page.crc_bits()));
+            prop_assert!(crcs.iter().all(|&crc| !page.matches(crc)) && !page.matches(page.crc_bits()));
         }
 
         #[test]
@@ -236,11 +293,11 @@ mod tests {
         let mut block = [0; BLOCK];
         let verify = |block: &[u8; BLOCK], entry: &Entry| MapPage::decode(block).unwrap().verify(entry).map(|_| ());
         assert_eq!(verify(&block, &Entry::VOID), Err(MapPageError::NotAPage(Kind::Void)));
-        for known in [MapEntry::ZEROS, MapEntry::LOST] {
+        for known in [MapEntry::ZEROS, MapEntry::LOST, MapEntry::HIDDEN] {
             block[8] = known.0 as u8;
             assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Ok(()));
         }
-        block[8] = 3;
+        block[8] = 4;
         assert_eq!(verify(&block, &MapPage::entry(VolumeId(0), 0, 0, &block)), Err(MapPageError::Unsound(1)));
     }
 

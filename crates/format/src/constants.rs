@@ -4,7 +4,7 @@ use cygnus_types::{BLOCK, MemberIx, Pba};
 
 /// Version of every structure described here. A reader refuses any other: additions go through the feature bits, so
 /// this changes only when the old structures can no longer be told from the new ones.
-pub const FORMAT_VERSION: u16 = 5;
+pub const FORMAT_VERSION: u16 = 6;
 
 /// The member number in the superblock of a spare.
 pub const SPARE: MemberIx = MemberIx(u16::MAX);

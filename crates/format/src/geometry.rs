@@ -14,7 +14,7 @@
 //!   next stripe ...
 //! ```
 
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, Paging};
 
 use crate::constants::{
     DATA_START, ENTRY_BYTES, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_TRANSIENT_BLOCKS, MAX_WIDTH,
@@ -202,6 +202,11 @@ impl Geometry {
         rows
     }
 
+    /// Whether each page of a volume can lie on one column, one behind the other.
+    pub const fn holds_pages_of(&self, paging: Paging) -> bool {
+        self.chunk_blocks.is_multiple_of(paging.blocks() as u32)
+    }
+
     /// Data blocks of a stripe of `rows` rows.
     #[inline]
     pub const fn slots(&self, rows: u32) -> u32 {
@@ -226,6 +231,23 @@ impl Geometry {
         debug_assert!(column < self.data && row < rows);
         let top = row / self.chunk_blocks * self.chunk_blocks;
         top * self.data as u32 + column as u32 * self.band_height(top, rows) + (row - top)
+    }
+
+    /// The first slot at or after `slot` from which on so many lie one behind the other on one column of a stripe opened for `rows`
+    /// rows, if there are such slots.
+    pub const fn run_from(&self, slot: u32, blocks: u32, rows: u32) -> Option<u32> {
+        let mut slot = slot;
+        while slot + blocks <= self.slots(rows) {
+            let (_, row) = self.slot_place(slot, rows);
+            let top = row / self.chunk_blocks * self.chunk_blocks;
+            let left = top + self.band_height(top, rows) - row;
+            // On a single column bands follow each other.
+            if left >= blocks || self.data == 1 {
+                return Some(slot);
+            }
+            slot += left;
+        }
+        None
     }
 
     /// Height at which a stripe opened for `rows` rows closes when its first `used` slots are filled: the least that
@@ -278,6 +300,22 @@ impl Geometry {
                 return blocks;
             }
             blocks += self.slots(rows);
+            row += self.header_blocks(rows) + rows;
+        }
+    }
+
+    /// Data blocks that a segment holds for certain when full stripes are filled with pages of so many blocks and with single blocks, in
+    /// any order: a page that does not fit behind the blocks before it leaves slots out, which later blocks fill.
+    pub const fn capacity_of_pages(&self, page: u32) -> u32 {
+        let (mut row, mut blocks) = (0, 0);
+        loop {
+            let rows = self.full_rows_at(row);
+            if rows == 0 {
+                return blocks;
+            }
+            let in_last_band = rows % self.chunk_blocks / page * page;
+            let slots = self.slots(rows / self.chunk_blocks * self.chunk_blocks + in_last_band);
+            blocks += slots.saturating_sub(page - 1);
             row += self.header_blocks(rows) + rows;
         }
     }

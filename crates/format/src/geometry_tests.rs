@@ -135,3 +135,49 @@ fn each_bad_field_is_named() {
     assert_eq!(error(|g| g.segment_blocks = 64), GeometryError::SegmentTooSmall { blocks: 64, needed: 66 });
     assert_eq!(error(|g| g.segment_blocks = 1 << 25), GeometryError::SegmentTooLarge(1 << 25));
 }
+
+proptest::proptest! {
+    #[test]
+    fn a_run_lies_on_one_column_and_begins_as_soon_as_it_can(
+        data in 1..=5_u8, chunk in 1..=8_u32, rows in 0..40_u32, from in 0..60_u32, len in 1..=8_u32,
+    ) {
+        let g = small(data, 0, chunk, chunk * 3);
+        let is_run = |slot: u32| {
+            let (column, row) = g.slot_place(slot, rows);
+            slot + len <= g.slots(rows) && (0..len).all(|n| g.slot_place(slot + n, rows) == (column, row + n))
+        };
+        let first = (from..g.slots(rows)).find(|&slot| is_run(slot));
+        proptest::prop_assert_eq!(g.run_from(from, len, rows), first);
+    }
+
+    /// Pages and blocks in any order, each block where a slot was left out, if there is one.
+    #[test]
+    fn a_segment_holds_as_much_of_pages_as_it_promises(
+        data in 1..=5_u8, page in 1..=4_u32, chunks in 1..=3_u32, stripes in 1..=6_u32, odd: u64,
+    ) {
+        let (page, chunk) = (1 << page, 16);
+        let mut g = small(data, 1, chunk, chunk * chunks);
+        g.segment_blocks = (g.header_blocks(g.stripe_rows) + g.stripe_rows) * stripes + (odd % 20) as u32;
+        let (mut row, mut held, mut rng) = (0, 0, odd | 1);
+        while g.full_rows_at(row) > 0 {
+            let rows = g.full_rows_at(row);
+            let (mut used, mut left_out) = (0, 0);
+            loop {
+                rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let is_page = rng >> 33 & 3 > 0;
+                if !is_page && left_out > 0 {
+                    (left_out, held) = (left_out - 1, held + 1);
+                } else if let Some(at) = g.run_from(used, if is_page { page } else { 1 }, rows) {
+                    let len = if is_page { page } else { 1 };
+                    left_out += at - used;
+                    (used, held) = (at + len, held + len);
+                } else {
+                    break;
+                }
+            }
+            row += g.header_blocks(rows) + rows;
+        }
+        proptest::prop_assert!(held >= g.capacity_of_pages(page), "{} of {}", held, g.capacity_of_pages(page));
+        proptest::prop_assert!(g.capacity_of_pages(page) <= g.capacity());
+    }
+}

@@ -297,6 +297,16 @@ pub mod steps {
         (shape.entry_at(slot), entry.as_bytes().try_into().expect("it has its size"))
     }
 
+    /// The entry of a block in a slot that was used and held nothing, in the order in which its parts are to be stored: with the last
+    /// one the slot holds the block.
+    pub fn entry_of_used(shape: &KeptShape, slot: u32, entry: &Entry) -> [Bytes<8>; 3] {
+        let (at, bytes) = self::entry(shape, slot, entry);
+        const KIND_AT: usize = std::mem::offset_of!(Entry, lba_and_kind);
+        let part = |from: usize| (at + from, bytes[from..from + 8].try_into().expect("eight bytes"));
+        const { assert!(KIND_AT == 8 && ENTRY_BYTES == 24) };
+        [part(0), part(16), part(KIND_AT)]
+    }
+
     /// So many slots are used.
     pub const fn used(slots: u32) -> Bytes<4> {
         (USED_AT, slots.to_le_bytes())
@@ -456,6 +466,14 @@ mod tests {
             assert_eq!(counts(record).map_or(0, |(entries, ..)| entries), slot as usize);
             put(record, steps::used(slot + 1));
         }
+        // Slot 1 is left out, and filled at last.
+        put(record, steps::entry(&SHAPE, 1, &Entry::VOID));
+        let in_slot_1 = |record: &[u8]| KeptStripe::decode(record, &SHAPE).unwrap().unwrap().entries[1];
+        for (n, part) in steps::entry_of_used(&SHAPE, 1, &entry(1)).into_iter().enumerate() {
+            assert_eq!(in_slot_1(record).kind(), Kind::Void, "{n} parts are there");
+            put(record, part);
+        }
+        assert_eq!(in_slot_1(record), entry(1));
         put(record, steps::discard(&SHAPE, 0, &Discard::new(VolumeId(1), Lba(9), 4, 1234)));
         put(record, steps::discards(1));
         assert_eq!(counts(record), Some((3, 1, None)));

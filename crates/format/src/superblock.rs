@@ -7,7 +7,7 @@
 //! The first block has the fixed header; tables of fixed-size records follow it without gaps, in the order of the
 //! counts in the header. The checksum covers the header and all tables, to the end of the last block.
 
-use cygnus_types::{Acknowledged, BLOCK, Constraint, GroupId, Medium, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, Constraint, GroupId, Medium, MemberIx, Paging, SegmentId, Uuid, VolumeId};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -215,8 +215,10 @@ on_disk! {
         /// where its blocks may be: 0 anywhere, 1 only on flash, 2 only on disks, 3 on flash if there is room, 4 on disks if there
         /// is room, 5 on disks, and on flash what is often read; other than 0 only with incompat bit 4, and 5 only with bit 5
         constraint: u8,
-        /// zero
-        reserved: [u8; 5],
+        /// blocks of a page, for each of which the map has an entry: a power of two up to 16
+        page: u8,
+        /// blocks that may have entries of their own although they are of pages
+        fine: U32,
         /// name: length byte, then text
         name: NameField<{ MAX_VOLUME_NAME + 1 }>,
     }
@@ -468,7 +470,8 @@ impl Superblock {
             in_doubt: u8::from(v.in_doubt),
             acknowledged: v.acknowledged as u8,
             constraint: v.constraint.to_byte(),
-            reserved: [0; 5],
+            page: v.paging.blocks(),
+            fine: U32::new(v.paging.fine()),
             name: pack(&v.name),
         });
         append(bytes, state.roots.iter().flatten(), |r| RawRoot {
@@ -662,6 +665,7 @@ impl RawVolume {
             acknowledged: Acknowledged::from_byte(self.acknowledged)
                 .ok_or(SuperblockError::Malformed("level of acknowledgement"))?,
             constraint: Constraint::from_byte(self.constraint).ok_or(SuperblockError::Malformed("constraint"))?,
+            paging: Paging::new(self.page, self.fine.get()).ok_or(SuperblockError::Malformed("page"))?,
         })
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::SPARE;
 use crate::array_state::tests::any_state;
-use cygnus_types::{Acknowledged, Constraint, Medium};
+use cygnus_types::{Acknowledged, Constraint, Medium, Paging};
 use proptest::prelude::*;
 
 fn any_superblock() -> impl Strategy<Value = Superblock> {
@@ -119,6 +119,7 @@ fn the_fullest_array_fits_in_its_slot() {
             in_doubt: false,
             acknowledged: Acknowledged::Durable,
             constraint: Constraint::Prefers(Medium::Disk),
+            paging: Paging::new(4, u32::MAX).unwrap(),
         })
         .collect();
     state.next_volume_id = MAX_VOLUMES as u32;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use cygnus_engine::{ArrayError, VolumeAdminError, Work};
 use cygnus_format::{MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Paging, VolumeId};
 
 use crate::array::Array;
 use crate::inner::{Inner, faulted};
@@ -122,6 +122,7 @@ impl Array {
                     in_doubt: false,
                     acknowledged: Acknowledged::Written,
                     constraint: Constraint::None,
+                    paging: Paging::BLOCKS,
                 };
                 state.volumes.push(desc.clone());
                 desc

@@ -5,7 +5,7 @@ use cygnus_fabric::Topology;
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Victim};
 use cygnus_sim::CpuModel;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
@@ -170,6 +170,12 @@ pub(crate) struct VolumeSection {
     /// Whether it is on disks, and on flash what is often read of it.
     #[serde(default)]
     hybrid: bool,
+    /// Bytes for which the map has one entry, of arrays that write logs.
+    #[serde(default)]
+    page: Option<Size>,
+    /// How much data of pages that are written in part may have entries of its own.
+    #[serde(default)]
+    fine: Option<Size>,
 }
 
 impl VolumeSection {
@@ -178,12 +184,19 @@ impl VolumeSection {
         [self.media.is_some(), self.prefer.is_some(), self.hybrid].into_iter().filter(|&given| given).count()
     }
 
+    /// How it is mapped.
+    fn paging(&self) -> Result<Paging, PagingError> {
+        let size = |size: Option<Size>| ByteSize(size.map_or(0, |size| size.0));
+        let page = self.page.map_or(ByteSize::of_blocks(1), |page| ByteSize(page.0));
+        Paging::of_sizes(page, size(self.fine))
+    }
+
     /// What its volume is made with.
     pub fn options(&self) -> VolumeOptions {
         let (only, prefers) = (self.media.map(Constraint::Only), self.prefer.map(Constraint::Prefers));
         let hybrid = self.hybrid.then_some(Constraint::Hybrid);
         let constraint = only.or(prefers).or(hybrid).unwrap_or_default();
-        VolumeOptions { acknowledged: self.ack, constraint }
+        VolumeOptions { acknowledged: self.ack, constraint, paging: self.paging().unwrap_or_default() }
     }
 }
 
@@ -591,13 +604,23 @@ impl Scenario {
         }
     }
 
+    fn wrong_volume(&self, message: impl Into<String>) -> ScenarioError {
+        const SECTION: &str = "[volume]";
+        let span = self.text.find(SECTION).map(|at| at..at + SECTION.len());
+        ScenarioError::at(&self.file, &self.text, span, message)
+    }
+
     fn check(&self) -> Result<(), ScenarioError> {
         self.drive().map(drop)?;
         if self.spec.volume.places() > 1 {
-            const SECTION: &str = "[volume]";
-            let span = self.text.find(SECTION).map(|at| at..at + SECTION.len());
-            let message = "give one of media, prefer and hybrid: each says where the volume is";
-            return Err(ScenarioError::at(&self.file, &self.text, span, message));
+            return Err(self.wrong_volume("give one of media, prefer and hybrid: each says where the volume is"));
+        }
+        match self.spec.volume.paging() {
+            Err(error) => return Err(self.wrong_volume(error.to_string())),
+            Ok(paging) if paging.is_by_pages() && self.spec.volume.hybrid => {
+                return Err(self.wrong_volume("a hybrid volume is mapped by blocks: leave page out, or hybrid"));
+            }
+            Ok(_) => {}
         }
         self.disk().map(drop)?;
         self.check_fabric()?;

@@ -5,7 +5,7 @@ use cygnus_engine::{ArrayError, GroupError, MemberError, VolumeAdminError};
 use cygnus_host::HostError;
 use cygnus_host::state::StateError;
 use cygnus_target::ListenError;
-use cygnus_types::{ByteSize, Nanos, counted};
+use cygnus_types::{ByteSize, Nanos, PagingError, counted};
 use cygnus_uring::{OpenError, StartError};
 use std::io;
 use thiserror::Error;
@@ -135,6 +135,9 @@ pub(crate) enum RequestError {
     /// The array refuses, concerning members.
     #[error(transparent)]
     Member(#[from] MemberError),
+    /// A volume cannot be mapped like that.
+    #[error(transparent)]
+    Paging(#[from] PagingError),
     /// The array refuses, concerning R-groups.
     #[error(transparent)]
     Group(#[from] GroupError),
@@ -164,7 +167,7 @@ impl RequestError {
         match self {
             Self::NoJob(_) | Self::NotRunning(_) => ErrorKind::NotFound,
             Self::InUse { .. } => ErrorKind::Busy,
-            Self::Shrink(_) | Self::NotOfThisKind(_) => ErrorKind::Invalid,
+            Self::Shrink(_) | Self::NotOfThisKind(_) | Self::Paging(_) => ErrorKind::Invalid,
             Self::Volume(error) => kind_of(error),
             _ => ErrorKind::Failed,
         }
@@ -180,6 +183,11 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
         | VolumeAdminError::OnlyWritten(_)
         | VolumeAdminError::NoSuchMedium { .. }
         | VolumeAdminError::NotHybrid { .. }
+        | VolumeAdminError::PartOfPage { .. }
+        | VolumeAdminError::PageBeyondChunk { .. }
+        | VolumeAdminError::PageBeyondSegment { .. }
+        | VolumeAdminError::HybridByPages
+        | VolumeAdminError::NoPages
         | VolumeAdminError::NoMedia => ErrorKind::Invalid,
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
         VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,

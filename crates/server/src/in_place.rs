@@ -16,7 +16,7 @@ use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos, Paging};
 use cygnus_uring::Reactor;
 use std::rc::Rc;
 
@@ -64,9 +64,13 @@ impl Served for Array {
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
         constraint: Constraint,
+        paging: Paging,
     ) -> Result<(), VolumeAdminError> {
         if constraint != Constraint::None {
             return Err(VolumeAdminError::NoMedia);
+        }
+        if paging.is_by_pages() {
+            return Err(VolumeAdminError::NoPages);
         }
         acknowledged.map_or(Ok(()), |level| self.check_acknowledged(level))?;
         self.create_volume(name, size, now_unix()).await.map(drop)

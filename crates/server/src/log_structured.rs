@@ -20,7 +20,7 @@ use cygnus_host::devices::now_unix;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Medium, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Medium, MemberIx, Nanos, Paging};
 use cygnus_uring::Reactor;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -86,8 +86,9 @@ impl Served for Array {
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
         constraint: Constraint,
+        paging: Paging,
     ) -> Result<(), VolumeAdminError> {
-        let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint };
+        let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint, paging };
         self.create_volume_with(name, size, options, now_unix()).await.map(drop)
     }
 

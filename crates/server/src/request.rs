@@ -5,9 +5,10 @@ use crate::error::RequestError;
 use crate::home::Home;
 use crate::served::Served;
 use crate::volumes::check_shrink;
+use cygnus_control::paging::Pages;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_runtime::Runtime;
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, Paging};
 use cygnus_volume::{BlockVolume, VolumeSet};
 
 impl<A: Served> Control for Home<A> {
@@ -33,8 +34,9 @@ impl<A: Served> Home<A> {
                 return self.job_response(self.replace(&member, &device, force).await?);
             }
             Request::Stop => self.stop(),
-            Request::VolumeCreate { name, size, ack, media } => {
-                self.array.create_volume(&name, ByteSize(size), ack.map(|ack| ack.0), media.into()).await?;
+            Request::VolumeCreate { name, size, ack, media, pages } => {
+                let paging = pages.map_or(Ok(Paging::BLOCKS), Pages::paging)?;
+                self.array.create_volume(&name, ByteSize(size), ack.map(|ack| ack.0), media.into(), paging).await?;
             }
             Request::VolumeSet { name, ack } => self.array.set_acknowledged(&name, ack.0).await?,
             Request::VolumeDelete { name, force } => self.delete_volume(&name, force).await?,

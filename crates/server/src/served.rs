@@ -11,7 +11,7 @@ use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{ArrayError, JobStatus, MemberError, VolumeAdminError};
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos, Paging};
 use cygnus_uring::Reactor;
 use cygnus_volume::VolumeSet;
 use std::rc::Rc;
@@ -42,13 +42,14 @@ pub trait Served: Clone + 'static {
     /// All volumes as they are told; `connections` tells how many clients one has.
     fn volume_statuses(&self, connections: &dyn Fn(&str) -> u32) -> Vec<VolumeStatus>;
 
-    /// Makes a volume, with a level of acknowledgement or the usual one, on the media on which it may be.
+    /// Makes a volume, with a level of acknowledgement or the usual one, on the media on which it may be, mapped by pages or by blocks.
     async fn create_volume(
         &self,
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
         constraint: Constraint,
+        paging: Paging,
     ) -> Result<(), VolumeAdminError>;
 
     /// Changes where a write of a volume is when it is answered.

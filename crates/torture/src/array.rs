@@ -9,7 +9,7 @@ use cygnus_engine::{
 use cygnus_policy::HybridRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
 use cygnus_sim::{Cluster, DiskConfig, World};
-use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, Paging, VolumeId};
 
 use crate::contention;
 use crate::coverage;
@@ -52,6 +52,13 @@ pub(crate) fn options(reactors: usize) -> OpenOptions {
 
 /// Blocks that volumes can hold in an array of this shape.
 pub(crate) fn usable_blocks(shape: &Shape) -> u64 {
+    usable_by_pages(shape, 1)
+}
+
+/// The same where a volume is mapped by pages of so many blocks.
+pub(crate) fn usable_by_pages(shape: &Shape, page: u8) -> u64 {
+    let paging = Paging::new(page, 0).expect("such pages there are");
+    let options_of_volume = VolumeOptions { paging, ..VolumeOptions::default() };
     let world = World::new(0);
     let members = (0..shape.members()).map(|n| DiskConfig::new(format!("d{n}"), shape.device_bytes()));
     let disks: Vec<_> = members.map(|config| world.add_disk(config)).collect();
@@ -60,7 +67,12 @@ pub(crate) fn usable_blocks(shape: &Shape) -> u64 {
     let usable = cluster.run(async move {
         create(&rt, &infos, &shape).await?;
         let array = Engine::open(&rt, &infos, &options(usize::from(shape.reactors))).await;
-        array.map(|array| array.status().usable.blocks()).map_err(|error| error.to_string())
+        let array = array.map_err(|error| error.to_string())?;
+        if paging.is_by_pages() {
+            let made = array.create_volume_with("v", paging.page(), options_of_volume, 0).await;
+            made.map_err(|error| error.to_string())?;
+        }
+        Ok::<_, String>(array.status().usable.blocks())
     });
     // A shape that cannot be made fails again, with words, when its story is run.
     usable.ok().and_then(Result::ok).unwrap_or(0)

@@ -304,7 +304,8 @@ impl<T: Target> Client<T> {
 
     /// Discards the whole volume piece by piece, which is never refused; then it takes writes again.
     pub(crate) async fn gives_room(mut self) {
-        let piece = (self.size / PIECES).max(LEAST_PIECE) / BLOCK as u64 * BLOCK as u64;
+        let page = self.shared.oracle.borrow_mut().page(self.volume) * BLOCK as u64;
+        let piece = ((self.size / PIECES).max(LEAST_PIECE) / page).max(1) * page;
         for (n, at) in (0..self.size).step_by(piece as usize).enumerate() {
             let len = piece.min(self.size - at);
             if let Err(text) = self.change(Kind::Trim, at, len, n % 2 == 0).await {

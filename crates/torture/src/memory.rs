@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cygnus_runtime::{BufSlice, Rng, Runtime};
-use cygnus_types::{Acknowledged, BLOCK, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, Nanos, Paging};
 
 use crate::target::{Failure, Target};
 
@@ -222,7 +222,7 @@ mod tests {
         let world = World::new(rng.next_u64());
         let shared = Rc::new(Shared::default());
         let size = (BLOCKS * BLOCK) as u64;
-        let volume = shared.oracle.borrow_mut().create(size, Acknowledged::Memory);
+        let volume = shared.oracle.borrow_mut().create(size, Acknowledged::Memory, Paging::BLOCKS);
         let mut rt = world.reactor(ReactorId(0), &[]);
         let mut memory = Memory::new(rt.clone(), BLOCKS, bug, rng.next_u64());
         let mut habits = Habits::random(&mut rng);

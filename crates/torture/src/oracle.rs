@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use cygnus_types::{Acknowledged, BLOCK, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, Nanos, Paging};
 
 use crate::block::{Block, Change, Ending};
 use crate::content::{self, Content, Place, Version};
@@ -66,6 +66,8 @@ struct Volume {
     size: u64,
     /// Where a write is when it is answered.
     level: Acknowledged,
+    /// Blocks of a page.
+    page: u64,
     /// Those that may ever have held anything; all others are zeros.
     blocks: BTreeMap<u64, Block>,
     /// Start of the last flush that completed.
@@ -154,12 +156,13 @@ impl Oracle {
     }
 
     /// A new volume of `size` bytes, all zeros; the answer is its number in this run.
-    pub(crate) fn create(&mut self, size: u64, level: Acknowledged) -> u32 {
+    pub(crate) fn create(&mut self, size: u64, level: Acknowledged, paging: Paging) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
         let volume = Volume {
             size,
             level,
+            page: paging.blocks().into(),
             blocks: BTreeMap::new(),
             flushed: 0,
             reads: Vec::new(),
@@ -177,6 +180,11 @@ impl Oracle {
         for number in blocks_of(offset, len) {
             self.volume(volume).block(number);
         }
+    }
+
+    /// Blocks of a page of a volume: less is not discarded.
+    pub(crate) fn page(&mut self, volume: u32) -> u64 {
+        self.volume(volume).page
     }
 
     /// Blocks of a volume to look at in order to see all that it holds.
@@ -232,9 +240,11 @@ impl Oracle {
         let state = self.volume(volume);
         let horizon = state.horizon();
         let mut numbers = Vec::new();
+        let page = state.page;
+        let is_whole_page = |number: u64| holds_page_of(offset..offset + len, number, page);
         let mut begin = |number: u64, block: &mut Block| {
             let range = part_of(offset, len, number);
-            let certain = kind != Kind::Trim || range == (0..BLOCK);
+            let certain = kind != Kind::Trim || is_whole_page(number);
             numbers.push((number, block.begin(Change { range, version, certain }, now, horizon)));
         };
         match kind {
@@ -259,8 +269,8 @@ impl Oracle {
         let state = self.volume(ticket.volume);
         for &(block, number) in &ticket.numbers {
             state.block(block).end(number, ending, durable, now);
-            // Of a block that is discarded in part the array need not discard anything.
-            let is_whole = part_of(ticket.offset, ticket.len, block) == (0..BLOCK);
+            // Of a page that is discarded in part the array need not discard anything.
+            let is_whole = holds_page_of(ticket.offset..ticket.offset + ticket.len, block, state.page);
             let replaces = ticket.kind != Kind::Trim || is_whole;
             // What is written in part of one that nobody can read fails.
             if ending == Ending::Done && replaces {
@@ -465,6 +475,12 @@ fn part_of(offset: u64, len: u64, number: u64) -> Range<usize> {
     let from = offset.saturating_sub(start) as usize;
     let to = (offset + len - start).min(BLOCK as u64) as usize;
     from..to
+}
+
+/// Whether a range of bytes has all of the page of a block.
+fn holds_page_of(bytes: Range<u64>, number: u64, page: u64) -> bool {
+    let first = number / page * page * BLOCK as u64;
+    bytes.start <= first && first + page * BLOCK as u64 <= bytes.end
 }
 
 impl Ticket {

@@ -16,6 +16,7 @@ mod drives;
 mod force;
 mod growth;
 mod media;
+mod pages;
 mod passing;
 mod regroup;
 mod renewal;
@@ -32,7 +33,7 @@ mod tier;
 
 use cygnus_format::Geometry;
 use cygnus_policy::{ParityPlacement, Preset, Victim};
-use cygnus_types::{Acknowledged, Constraint, Medium, Nanos};
+use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
 pub(crate) use away::{Absent, Force, Passing, Sort};
 pub(crate) use decay::{Beyond, Decay, Part};
@@ -58,6 +59,8 @@ pub struct Story {
     pub(crate) levels: Vec<(String, Acknowledged)>,
     /// Media on which volumes of these names may be, whenever they are made. All others may be on any.
     pub(crate) constraints: Vec<(String, Constraint)>,
+    /// How volumes of these names are mapped, whenever they are made. All others have an entry for each block.
+    pub(crate) pages: Vec<(String, Paging)>,
     pub(crate) cycles: Vec<Cycle>,
     /// Devices that are gone for good when all is over; what can still be had of the volumes is salvaged. None: it is not.
     pub(crate) salvage: Vec<usize>,

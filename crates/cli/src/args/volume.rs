@@ -40,6 +40,20 @@ pub enum VolumeCommand {
         /// again, and back when others need the room and it is read no more. It takes R-groups on both media.
         #[arg(long, conflicts_with_all = ["media", "prefer"])]
         hybrid: bool,
+        /// Have one entry in the map for so much: '4KiB', '8KiB', '16KiB', '32KiB' or '64KiB'
+        ///
+        /// The map of a volume takes 8 bytes of memory for each page that holds data: 2 GiB for each TiB with pages of 4 KiB, 128 MiB
+        /// with 64 KiB. A page is read as a whole to be verified, and one that is written in part is read and written as a whole. So
+        /// large pages are for large requests. A chunk of the array ('array create --chunk') must be a multiple of a page, and the
+        /// volume's size too. 4KiB if left out.
+        #[arg(long, value_name = "SIZE", conflicts_with = "hybrid")]
+        page: Option<Size>,
+        /// Let so much data of pages that are written in part have entries by 4 KiB
+        ///
+        /// Until there is that much, a block that is written without the rest of its page is written alone, and takes 16 to 32 bytes
+        /// of memory. What is written or moved with the rest of its page has no entry of its own any more.
+        #[arg(long, value_name = "SIZE", requires = "page")]
+        fine: Option<Size>,
     },
     /// Change when a volume answers
     ///

@@ -14,7 +14,7 @@ use cygnus_host::members::Assembly;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_server::status::growth;
-use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Uuid};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Paging, Uuid};
 use cygnus_uring::{Access, Device};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,20 +95,22 @@ impl Opened<'_> {
         }
     }
 
-    /// Makes a volume, with a level of acknowledgement or the usual one, on the media on which it may be.
+    /// Makes a volume, with a level of acknowledgement or the usual one, on the media on which it may be, mapped by pages or by blocks.
     pub async fn create_volume(
         &self,
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
         constraint: Constraint,
+        paging: Paging,
     ) -> Result<(), VolumeAdminError> {
         match self {
             Self::Log(array) => {
-                let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint };
+                let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint, paging };
                 array.create_volume_with(name, size, options, now_unix()).await.map(drop)
             }
             Self::InPlace(_) if constraint != Constraint::None => Err(VolumeAdminError::NoMedia),
+            Self::InPlace(_) if paging.is_by_pages() => Err(VolumeAdminError::NoPages),
             Self::InPlace(array) => {
                 acknowledged.map_or(Ok(()), |level| array.check_acknowledged(level))?;
                 array.create_volume(name, size, now_unix()).await.map(drop)

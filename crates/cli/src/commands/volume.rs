@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::output::LogLines;
 use cygnus_control::ack::Ack;
 use cygnus_control::media::Media;
+use cygnus_control::paging::Pages;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
 use cygnus_control::status::VolumeStatus;
@@ -16,7 +17,7 @@ use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
 use cygnus_server::check_shrink;
 use cygnus_server::status::stopped;
-use cygnus_types::{Acknowledged, ByteSize, Constraint};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, Paging};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -24,10 +25,11 @@ use std::sync::Arc;
 pub fn run(command: VolumeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         VolumeCommand::List { name } => list(&name, context),
-        VolumeCommand::Create { volume, size, ack, media, prefer, hybrid } => {
+        VolumeCommand::Create { volume, size, ack, media, prefer, hybrid, page, fine } => {
             let (only, prefers) = (media.map(Constraint::Only), prefer.map(Constraint::Prefers));
             let constraint = only.or(prefers).or(hybrid.then_some(Constraint::Hybrid)).unwrap_or_default();
-            create(&volume, size.0, ack, constraint, context)
+            let paging = paging_of(page.map(|page| page.0), fine.map(|fine| fine.0))?;
+            create(&volume, size.0, ack, constraint, paging, context)
         }
         VolumeCommand::Set { volume, setting: Setting::Ack(level) } => set(&volume, level, context),
         VolumeCommand::Resize { volume, size, shrink, yes } => resize(&volume, size.0, shrink, yes, context),
@@ -59,6 +61,9 @@ struct Changed {
     /// On which media its blocks may be, if not on any.
     #[serde(skip_serializing_if = "Media::is_any")]
     media: Media,
+    /// How it is mapped, if by pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<Pages>,
 }
 
 impl Changed {
@@ -70,6 +75,7 @@ impl Changed {
             size_bytes: now.map(ByteSize::bytes),
             ack: None,
             media: Media::Any,
+            pages: None,
         }
     }
 }
@@ -122,15 +128,28 @@ fn create(
     size: ByteSize,
     level: Option<Acknowledged>,
     constraint: Constraint,
+    paging: Paging,
     context: &Context,
 ) -> Result<(), Failure> {
     let (name, ack, media) = (volume.volume.clone(), level.map(Ack), Media::from(constraint));
-    let request = Request::VolumeCreate { name: name.clone(), size: size.0, ack, media };
-    let create = async |array: Opened<'_>| Ok(array.create_volume(&name, size, level, constraint).await?);
+    let pages = Pages::of(paging);
+    let request = Request::VolumeCreate { name: name.clone(), size: size.0, ack, media, pages };
+    let create = async |array: Opened<'_>| Ok(array.create_volume(&name, size, level, constraint, paging).await?);
     change(context, &volume.array, request, create)?;
     warn_of_size(volume, size, context);
     let sentence = format!("Created volume {volume} of {size}; its NBD export name is '{name}'.");
-    context.output.done(&Changed { ack, media, ..Changed::new(volume, None, Some(size)) }, &sentence)
+    context.output.done(&Changed { ack, media, pages, ..Changed::new(volume, None, Some(size)) }, &sentence)
+}
+
+/// How a volume is to be mapped.
+fn paging_of(page: Option<ByteSize>, fine: Option<ByteSize>) -> Result<Paging, Failure> {
+    if fine == Some(ByteSize(0)) {
+        let text = "--fine 0 lets nothing have entries by 4 KiB: leave it out, and pages that are written in part are read and \
+                    written whole";
+        return Err(Failure::Usage(text.into()));
+    }
+    let Some(page) = page else { return Ok(Paging::BLOCKS) };
+    Paging::of_sizes(page, fine.unwrap_or_default()).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn set(volume: &VolumeName, level: Acknowledged, context: &Context) -> Result<(), Failure> {

@@ -27,7 +27,7 @@ struct PlaceLine {
     device: String,
     /// Byte offset on the device.
     offset: u64,
-    /// Low 28 bits, as the map has them.
+    /// Low 27 bits, as the map has them.
     map_crc: u32,
     /// The device delivers what the map wants.
     intact: bool,

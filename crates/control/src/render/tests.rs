@@ -3,6 +3,7 @@
 use super::*;
 use crate::ack::Ack;
 use crate::media::{Media, MediumName};
+use crate::paging::Pages;
 use crate::scrub::ScrubStatus;
 use crate::status::*;
 use cygnus_types::{Acknowledged, Medium};
@@ -97,6 +98,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             ack: Ack(Acknowledged::Written),
             media: Media::Any,
             flash_bytes: None,
+            pages: None,
+            own_entries_bytes: None,
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,
@@ -122,6 +125,8 @@ fn blocks_that_are_lost_are_told_of() {
         ack: Ack::default(),
         media: Media::Any,
         flash_bytes: None,
+        pages: None,
+        own_entries_bytes: None,
         lost_blocks: 3,
         in_doubt: false,
         unreadable_bytes: None,
@@ -440,4 +445,24 @@ fn media_are_told_where_there_are_several() {
     (status.volumes[0].media, status.volumes[0].flash_bytes) = (Media::Hybrid, Some(3 << 20));
     assert!(array(&status, Paint::Plain).contains("hybrid, 3 MiB on flash"), "{text}");
     assert!(text.lines().any(|line| line.contains("cleaning") && line.contains("disk")), "{text}");
+}
+
+#[test]
+fn how_volumes_are_mapped_is_told_where_one_is_by_pages() {
+    let mut status = tank(&[]);
+    assert!(!array(&status, Paint::Plain).contains("PAGES"));
+    let line = |status: &ArrayStatus| {
+        let text = array(status, Paint::Plain);
+        text.lines().find(|line| line.contains("tank/vol0")).unwrap().trim_end().to_owned()
+    };
+    let told = [
+        (0, None, "64 KiB"),
+        (0, Some(8192), "64 KiB, 8 KiB by 4 KiB"),
+        (1 << 30, Some(4096), "64 KiB, 4 KiB of 1 GiB by 4 KiB"),
+    ];
+    for (fine_bytes, own, words) in told {
+        status.volumes[0].pages = Some(Pages { page_bytes: 65536, fine_bytes });
+        status.volumes[0].own_entries_bytes = own;
+        assert!(line(&status).ends_with(words), "{}", line(&status));
+    }
 }

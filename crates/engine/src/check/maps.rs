@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, Constraint, Lba, counted};
 use crate::check::checker::block_name;
 use crate::check::findings::{Finding, FindingKind};
 use crate::reactor::Reactor;
+use crate::read::of_page::OfPage;
 use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 
@@ -129,7 +130,10 @@ pub(crate) async fn check_unmatched(
     findings: &mut Vec<Finding>,
 ) {
     for Unmatched { volume, lba, entry, place, behind } in unmatched(reactor, suspects) {
-        let state = judge(reactor, entry, place).await;
+        let state = match entry.is_of_page() {
+            true => judge_of_page(reactor, &volume, lba, entry).await,
+            false => judge(reactor, entry, place).await,
+        };
         findings.push(describe(reactor, volume.id, lba, place, behind, state));
     }
 }
@@ -156,6 +160,16 @@ async fn judge(reactor: &Rc<Reactor>, entry: MapEntry, place: Place) -> Found {
     match reactor.rebuild_block(&place, entry, &into).await {
         true => Found::Restorable,
         false => Found::Nothing,
+    }
+}
+
+async fn judge_of_page(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, entry: MapEntry) -> Found {
+    let fetched = OfPage::of(reactor, volume, lba, entry).fetch().await;
+    let nth = lba.0 - volume.controller.page_of(lba).0;
+    match fetched.right & 1 << nth {
+        0 => Found::Nothing,
+        _ if fetched.miss.is_none() => Found::Intact,
+        _ => Found::Restorable,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::check::maps::Matched;
 use crate::check::result::SegmentResult;
 use crate::check::rows;
 use crate::check::window::Window;
+use crate::read::page_check::own_entry;
 use crate::read::scan::{FoundStripe, Scanner, merge};
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
@@ -188,7 +189,13 @@ fn match_entries(
                     needed = true;
                     result.mapped += 1;
                     matched.insert(column, place.row);
-                    if !current.matches(entry.crc()) {
+                    let of = &volume.controller;
+                    let nth = (entry.lba().0 - of.page_of(entry.lba()).0, of.page_blocks());
+                    let own = match current.is_of_page() {
+                        true => own_entry(stripe, (column, row), current, nth),
+                        false => Some(current),
+                    };
+                    if !own.is_some_and(|own| own.matches(entry.crc())) {
                         result.findings.push(wrong_bits(checker, place, entry));
                     }
                 }

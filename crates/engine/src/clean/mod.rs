@@ -9,6 +9,7 @@ pub(crate) mod emptied;
 pub(crate) mod evacuate;
 pub(crate) mod gained;
 pub(crate) mod haste;
+pub(crate) mod of_page;
 pub(crate) mod relocate;
 pub(crate) mod standing;
 pub(crate) mod throttle;

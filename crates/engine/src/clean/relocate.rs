@@ -16,15 +16,17 @@ use cygnus_types::{BLOCK, Lba, Medium, Nanos};
 use crate::clean::damage::Unread;
 use crate::clean::emptied::Emptied;
 use crate::clean::haste::Haste;
+use crate::clean::of_page::whole_page;
 use crate::counters::count;
 use crate::lsa::Publish;
 use crate::reactor::Reactor;
-use crate::read::path::Miss;
+use crate::read::got::Miss;
+use crate::read::page_check::own_entry;
 use crate::read::scan::FoundStripe;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
-use crate::write::writer::Appended;
+use crate::write::writer::{Appended, Writer};
 
 /// Blocks of a run that is read while clients' reads go first: what they may have to wait behind.
 const SHORT_RUN: usize = 16;
@@ -41,9 +43,9 @@ pub(crate) struct Moving {
     /// Whether clients' reads go first: one short run is read at a time.
     is_at_ease: Cell<bool>,
     /// Whether a stripe is left at the first block that cannot be read.
-    stops_at_lost: bool,
+    pub(super) stops_at_lost: bool,
     /// Whether blocks are only read, to see whether they can be.
-    only_looks: bool,
+    pub(super) only_looks: bool,
 }
 
 /// How long a block that is to be mended waits for room.
@@ -118,22 +120,24 @@ pub(crate) struct Moved {
 
 /// A block that must move.
 pub(crate) struct Live {
-    volume: Arc<VolumeState>,
-    lba: Lba,
-    entry: Entry,
-    current: MapEntry,
+    pub(super) volume: Arc<VolumeState>,
+    pub(super) lba: Lba,
+    pub(super) entry: Entry,
+    pub(super) current: MapEntry,
+    /// What it must match by itself: where the map has a page, as the stripe's header says.
+    own: MapEntry,
     pub place: Place,
 }
 
 impl Live {
     /// Whether nobody has written or moved it since.
-    fn is_still(&self) -> bool {
+    pub(super) fn is_still(&self) -> bool {
         self.volume.controller.is_still(self.lba, self.current)
     }
 }
 
 /// What a block's own column gave.
-enum Source<'a> {
+pub(super) enum Source<'a> {
     /// The block as it was written.
     Intact(&'a [u8]),
     /// An error, which need not be this block's: others were asked for with it.
@@ -147,7 +151,7 @@ enum Source<'a> {
 /// Moves blocks: see the module's text.
 #[derive(Clone)]
 pub(crate) struct Mover {
-    reactor: Rc<Reactor>,
+    pub(super) reactor: Rc<Reactor>,
 }
 
 impl Mover {
@@ -162,7 +166,7 @@ impl Mover {
         let through = self.reactor.shared.policies.read_through;
         let runs = live.chunk_by(|a, b| a.place.column == b.place.column && b.place.row - a.place.row <= through);
         let (longest, at_once) = if how.is_at_ease.get() { (SHORT_RUN, 1) } else { (usize::MAX, usize::MAX) };
-        let mut coming = runs.flat_map(|run| run.chunks(longest));
+        let mut coming = runs.flat_map(|run| pieces(run, longest));
         let mut reading = VecDeque::new();
         let (mut begun, mut worked) = (self.reactor.rt.now(), Nanos::ZERO);
         loop {
@@ -184,16 +188,26 @@ impl Mover {
             };
             // Copying a run takes some microseconds: what clients wait for comes first.
             self.reactor.rt.yield_now().await;
-            for block in run {
+            let source_of = |block: &Live| {
                 let at = (block.place.row - run[0].place.row) as usize * BLOCK;
-                let data = bytes.as_ref().map(|b| b.part(at..at + BLOCK));
-                let source = match data {
+                match bytes.as_ref().map(|b| b.part(at..at + BLOCK)) {
                     Some(data) if is_intact(block, data) => Source::Intact(data),
                     Some(_) => Source::Bad,
                     None if absent => Source::Absent,
                     None => Source::Error,
-                };
-                self.move_block(block, source, how, &mut result).await;
+                }
+            };
+            let mut rest = run;
+            while let Some(blocks) = whole_page(rest).or(rest.first().map(|_| 1)) {
+                let (unit, behind) = rest.split_at(blocks);
+                rest = behind;
+                match unit {
+                    [block] if !how.only_looks && self.is_to_be_gathered(block) => {
+                        self.gather(block, source_of(block), how, &mut result).await;
+                    }
+                    [block] => self.move_block(block, source_of(block), how, &mut result).await,
+                    page => self.move_page(page, source_of, how, &mut result).await,
+                }
                 if result.stopped || how.stops_at_lost && !result.lost.is_empty() {
                     return result;
                 }
@@ -215,8 +229,9 @@ impl Mover {
         let mut live = Vec::new();
         for blocks in blocks.chunk_by(|(a, _), (b, _)| a.volume() == b.volume()) {
             let Some(volume) = self.reactor.shared.volume(blocks[0].0.volume()) else { continue };
-            let add = |&(entry, place): &(Entry, Place), current| {
-                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry, current, place });
+            let add = |&(entry, place): &(Entry, Place), current: MapEntry| {
+                let own = own_entry_of(stripe, &volume, &entry, &place, current);
+                live.push(Live { volume: volume.clone(), lba: entry.lba(), entry, current, own, place });
             };
             volume.controller.current(blocks, |(entry, _)| entry.lba(), |&(_, place)| layout.pba(place), add);
         }
@@ -236,52 +251,70 @@ impl Mover {
     }
 
     /// Moves one block, rebuilding it first if its column did not deliver it intact.
-    async fn move_block(&self, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
+    pub(super) async fn move_block(&self, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
         let rebuilt = self.reactor.rt.alloc(BLOCK).full();
-        let counters = &self.reactor.shared.member(block.place.group, block.place.column).1.counters;
-        let source = match source {
-            Source::Error => self.read_again(block, &rebuilt).await,
-            source => source,
-        };
-        let is_bad = matches!(source, Source::Bad);
-        let data = match source {
-            Source::Intact(data) => data,
-            Source::Error | Source::Bad | Source::Absent => {
-                if !block.is_still() {
-                    return;
-                }
-                count(&counters.corrupt, u64::from(is_bad && how.is_news));
-                let group = block.place.group;
-                let mut silences = self.reactor.silences(group);
-                while !self.reactor.rebuild_block(&block.place, block.current, &rebuilt).await {
-                    if self.reactor.was_disturbed(group, silences) && block.is_still() {
-                        // What is missing may only be away.
-                        if !self.reactor.until_it_answers(group).await {
-                            result.stopped = true;
-                            return;
-                        }
-                        silences = self.reactor.silences(group);
-                        continue;
-                    }
-                    if block.is_still() {
-                        count(&counters.unrepairable, 1);
-                        result.lost.push(Unread { volume: block.volume.id, lba: block.lba, entry: block.current });
-                    }
-                    return;
-                }
-                count(&self.reactor.shared.totals.reconstructed, 1);
-                rebuilt.bytes()
-            }
-        };
+        let Some((data, is_bad)) = self.obtain(block, source, &rebuilt, how, result).await else { return };
         if how.only_looks {
             return;
         }
         let publish = Publish::Move(block.current, block.entry.seq());
-        match self.append_moved(&block.volume, block.lba, data, publish, block.place, how).await {
+        let appended = self.append_moved(&block.volume, block.lba, data, publish, block.place, how).await;
+        self.note(block, appended, is_bad, result);
+    }
+
+    /// What a block holds, made from the other columns if its own did not deliver it intact, in `rebuilt`; and whether it was bad.
+    /// `None`: it is current no more, it is lost, or the array stops.
+    pub(super) async fn obtain<'b>(
+        &self,
+        block: &Live,
+        source: Source<'b>,
+        rebuilt: &'b BufSlice,
+        how: &Moving,
+        result: &mut Moved,
+    ) -> Option<(&'b [u8], bool)> {
+        let counters = &self.reactor.shared.member(block.place.group, block.place.column).1.counters;
+        let source = match source {
+            Source::Error => self.read_again(block, rebuilt).await,
+            source => source,
+        };
+        let is_bad = matches!(source, Source::Bad);
+        if let Source::Intact(data) = source {
+            return Some((data, is_bad));
+        }
+        if !block.is_still() {
+            return None;
+        }
+        count(&counters.corrupt, u64::from(is_bad && how.is_news));
+        let group = block.place.group;
+        let mut silences = self.reactor.silences(group);
+        while !self.reactor.rebuild_block(&block.place, block.own, rebuilt).await {
+            if self.reactor.was_disturbed(group, silences) && block.is_still() {
+                // What is missing may only be away.
+                if !self.reactor.until_it_answers(group).await {
+                    result.stopped = true;
+                    return None;
+                }
+                silences = self.reactor.silences(group);
+                continue;
+            }
+            if block.is_still() {
+                count(&counters.unrepairable, 1);
+                result.lost.push(Unread { volume: block.volume.id, lba: block.lba, entry: block.current });
+            }
+            return None;
+        }
+        count(&self.reactor.shared.totals.reconstructed, 1);
+        Some((rebuilt.bytes(), is_bad))
+    }
+
+    /// Notes what became of writing a block to its new place.
+    pub(super) fn note(&self, block: &Live, appended: Option<Appended>, is_bad: bool, result: &mut Moved) {
+        match appended {
             Some(Appended::Done) => {
                 result.moved += 1;
                 if is_bad {
                     result.repaired += 1;
+                    let counters = &self.reactor.shared.member(block.place.group, block.place.column).1.counters;
                     count(&counters.repaired, 1);
                     count(&self.reactor.shared.totals.repaired, 1);
                 }
@@ -294,7 +327,7 @@ impl Mover {
 
     /// Reads a block that could not be read together with others.
     async fn read_again<'a>(&self, block: &Live, into: &'a BufSlice) -> Source<'a> {
-        match self.reactor.read_column(&block.place, block.current, into).await {
+        match self.reactor.read_column(&block.place, block.own, into).await {
             Ok(()) if is_intact(block, into.bytes()) => Source::Intact(into.bytes()),
             Ok(()) | Err(Miss::Bad | Miss::Unread) => Source::Bad,
             Err(Miss::Absent) => Source::Absent,
@@ -311,6 +344,19 @@ impl Mover {
         from: Place,
         how: &Moving,
     ) -> Option<Appended> {
+        let append = |writer: &mut Writer| writer.append(&self.reactor, volume, lba, data, publish);
+        self.append_when_room(volume, lba, append, from, how).await
+    }
+
+    /// Writes what begins at `lba` to its new place as soon as there is room; `None` when the array stops.
+    pub(super) async fn append_when_room(
+        &self,
+        volume: &VolumeState,
+        lba: Lba,
+        append: impl Fn(&mut Writer) -> Appended,
+        from: Place,
+        how: &Moving,
+    ) -> Option<Appended> {
         let deadline = how.patience.get().map(|patience| self.reactor.rt.now() + patience);
         loop {
             let progress = self.reactor.progress.wait();
@@ -318,7 +364,7 @@ impl Mover {
                 return None;
             }
             if !self.reactor.hold.get() {
-                let appended = self.append_now(volume, lba, data, publish, from, how);
+                let appended = self.append_now(volume, lba, &append, from, how);
                 if appended != Appended::NoRoom {
                     return Some(appended);
                 }
@@ -339,18 +385,17 @@ impl Mover {
         }
     }
 
-    /// Writes a block to its new place if there is room at once.
+    /// The same if there is room at once.
     fn append_now(
         &self,
         volume: &VolumeState,
         lba: Lba,
-        data: &[u8],
-        publish: Publish,
+        append: &impl Fn(&mut Writer) -> Appended,
         from: Place,
         how: &Moving,
     ) -> Appended {
         let (reactor, medium) = (&self.reactor, self.reactor.shared.medium(from.group));
-        let append = |lane| reactor.writer(lane).borrow_mut().append(reactor, volume, lba, data, publish);
+        let append = |lane| append(&mut reactor.writer(lane).borrow_mut());
         // Cleaning waits for no other medium: what should leave flash stays on it while disks have no segment to give.
         let leaves = streams::leaves_flash(reactor, volume, lba, medium);
         let appended = if leaves { append(Lane::Clients(Medium::Disk)) } else { Appended::NoRoom };
@@ -362,9 +407,42 @@ impl Mover {
     }
 }
 
+/// A run in pieces of so many blocks at most, none of which ends within a page that is all there.
+fn pieces(run: &[Live], longest: usize) -> impl Iterator<Item = &[Live]> {
+    let mut rest = run;
+    std::iter::from_fn(move || {
+        let mut len = 0;
+        while let Some(unit) = whole_page(&rest[len..]).or(rest.get(len).map(|_| 1)) {
+            if len > 0 && len + unit > longest {
+                break;
+            }
+            len += unit;
+        }
+        let (piece, behind) = rest.split_at(len);
+        rest = behind;
+        (len > 0).then_some(piece)
+    })
+}
+
+/// What a block must match by itself that the map has at `current`. What no header confirms matches nothing.
+fn own_entry_of(
+    stripe: &FoundStripe,
+    volume: &VolumeState,
+    entry: &Entry,
+    place: &Place,
+    current: MapEntry,
+) -> MapEntry {
+    if !current.is_of_page() {
+        return current;
+    }
+    let row = place.row - stripe.common.first_data_row();
+    let nth = (entry.lba().0 - volume.controller.page_of(entry.lba()).0, volume.controller.page_blocks());
+    own_entry(stripe, (place.column, row), current, nth).unwrap_or(current)
+}
+
 /// Whether a column gave what both the stripe's summary and the map want. They agree, or something is badly wrong, and
 /// then nothing may be moved in the name of the one that the other denies.
 fn is_intact(block: &Live, data: &[u8]) -> bool {
     let crc = parity::checksum::crc32c(data);
-    crc == block.entry.crc() && block.current.matches(crc)
+    crc == block.entry.crc() && block.own.matches(crc)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{Kind, MapEntry};
-use cygnus_types::{Lba, Medium, Pba, VolumeId};
+use cygnus_types::{Lba, Medium, Paging, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
 use crate::lsa::l2p::MapMemory;
@@ -19,7 +19,7 @@ use crate::volume_state::VolumeState;
 
 /// See the module's text.
 pub(crate) struct Controllers {
-    order: WriteOrder,
+    pub(super) order: WriteOrder,
     memory: Arc<MapMemory>,
     pub(super) segments: Arc<SegmentTable>,
     pub(super) held: Arc<Held>,
@@ -32,8 +32,8 @@ impl Controllers {
     }
 
     /// The controller of a volume, which holds nothing yet.
-    pub(crate) fn controller(&self, volume: VolumeId, in_doubt: bool) -> Controller {
-        Controller::new(volume, in_doubt, &self.memory)
+    pub(crate) fn controller(&self, volume: VolumeId, paging: Paging, in_doubt: bool) -> Controller {
+        Controller::new(volume, paging, in_doubt, &self.memory)
     }
 
     /// What the maps take of memory.
@@ -67,9 +67,9 @@ impl Controllers {
     pub(crate) fn publish(&self, of: &Controller, lba: Lba, entry: MapEntry, how: Publish) -> Option<Published> {
         let turn = self.order.enter(of.volume, lba);
         let (kind, seq, old) = match how {
-            Publish::Always => (Kind::Data, turn.seq(), of.map.swap(lba, entry)),
+            Publish::Always => (Kind::Data, turn.seq(), of.swap(lba, entry)),
             Publish::IfStill(expected) | Publish::Rehome(expected) | Publish::Move(expected, _) => {
-                if !of.map.replace(lba, expected, entry) {
+                if !of.replace(lba, expected, entry) {
                     return None;
                 }
                 match how {
@@ -101,14 +101,16 @@ impl Controllers {
     pub(crate) fn forget(&self, of: &Controller, from: Lba) -> Option<Lba> {
         const AT_A_TIME: u64 = 1 << 16;
         let end = Lba(MAX_VOLUME_BLOCKS);
-        let from = Some(of.map.skip_holes(from, end)).filter(|&from| from < end)?;
-        of.map.clear_mapped(from, AT_A_TIME, |old| self.replaced(of, old, MapEntry::EMPTY));
-        Some(from.plus(AT_A_TIME))
+        let from = Some(of.next_known_at(from, end)).filter(|&from| from < end)?;
+        // Whole pages, where there are any.
+        let until = Lba((from.0 / AT_A_TIME + 1) * AT_A_TIME);
+        of.clear_known(from, until.0 - from.0, |old| self.replaced(of, old, MapEntry::EMPTY));
+        Some(until)
     }
 
     /// Has a block unreadable until it is written anew or discarded: what it held is lost. While an array is opened.
     pub(crate) fn lose(&self, of: &Controller, lba: Lba) {
-        let old = of.map.swap(lba, MapEntry::LOST);
+        let old = of.swap(lba, MapEntry::LOST);
         self.replaced(of, old, MapEntry::LOST);
     }
 
@@ -117,7 +119,7 @@ impl Controllers {
     pub(crate) fn go_back(&self, of: &Controller, lba: Lba, at: Pba, origin: MapEntry) -> bool {
         let Some(current) = of.current_at(lba, at) else { return false };
         self.segments.add_live(self.segments.of(origin.pba()), 1);
-        let is_back = of.map.replace(lba, current, origin);
+        let is_back = of.replace(lba, current, origin);
         self.segments.drop_live(if is_back { at } else { origin.pba() });
         if is_back {
             self.lies_elsewhere(of, current, origin);
@@ -137,7 +139,7 @@ impl Controllers {
 
     /// Accounts for an entry that has changed.
     #[inline]
-    fn replaced(&self, of: &Controller, old: MapEntry, now: MapEntry) {
+    pub(super) fn replaced(&self, of: &Controller, old: MapEntry, now: MapEntry) {
         if old.is_mapped() {
             self.segments.drop_live(old.pba());
         }
@@ -199,7 +201,7 @@ impl Controllers {
     /// A write that a stripe tells of is the newest of its block.
     pub(crate) fn replay_write(&self, of: &Controller, lba: Lba, entry: MapEntry) {
         self.segments.add_live(self.segments.of(entry.pba()), 1);
-        let old = of.map.swap(lba, entry);
+        let old = of.swap(lba, entry);
         if !planted::is(Bug::ReplacedCountsOn) {
             self.replaced(of, old, entry);
         }
@@ -223,7 +225,7 @@ impl Controllers {
             }
         });
         for &(lba, _) in &gone {
-            self.replaced(of, of.map.clear(lba), MapEntry::EMPTY);
+            self.replaced(of, of.swap(lba, MapEntry::EMPTY), MapEntry::EMPTY);
         }
         gone
     }

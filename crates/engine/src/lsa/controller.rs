@@ -5,16 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cygnus_format::{Kind, MAP_PAGE_ENTRIES, MapEntry};
-use cygnus_types::{Lba, Pba, VolumeId};
+use cygnus_types::{Lba, MAX_PAGE_BLOCKS, Paging, Pba, VolumeId};
 
 use crate::lsa::l2p::{MOST_BLOCKS, Map, MapMemory};
 use crate::lsa::order::REGION_BLOCKS;
+use crate::lsa::paged::Paged;
 
 /// Largest volume in blocks: 64 TiB. A bound on the root of the map, not on the format.
 pub const MAX_VOLUME_BLOCKS: u64 = MOST_BLOCKS;
 
 /// Blocks by which the fetching of map entries runs ahead: addresses are random, and each would be waited for.
 const AHEAD: usize = 16;
+
+/// An entry for each block of a page.
+pub(crate) type OfPage = [MapEntry; MAX_PAGE_BLOCKS as usize];
+
+/// Blocks of a volume that is mapped by pages that are looked at together.
+const LOOKED_AT: u64 = 512;
 
 /// The addresses whose changes come one after the other with those of `lba`. A record of a discard covers no others.
 pub(crate) fn region_of(lba: Lba) -> Range<u64> {
@@ -46,7 +53,10 @@ pub(crate) struct Published {
 /// See the module's text.
 pub(crate) struct Controller {
     pub(super) volume: VolumeId,
+    /// Of a volume that is mapped by pages: what is known of blocks by themselves.
     pub(super) map: Map,
+    /// The entries of pages, if the volume is mapped by these.
+    pub(super) pages: Option<Paged>,
     in_doubt: AtomicBool,
     /// Blocks that hold data, those counted of which it is lost.
     pub(super) held: AtomicU64,
@@ -55,21 +65,60 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(volume: VolumeId, in_doubt: bool, memory: &Arc<MapMemory>) -> Self {
+    pub(super) fn new(volume: VolumeId, paging: Paging, in_doubt: bool, memory: &Arc<MapMemory>) -> Self {
         let (map, held, on_disk) = (Map::new(memory.clone()), AtomicU64::new(0), AtomicU64::new(0));
-        Self { volume, map, in_doubt: AtomicBool::new(in_doubt), held, on_disk }
+        let pages = paging.is_by_pages().then(|| Paged::new(paging, memory.clone()));
+        Self { volume, map, pages, in_doubt: AtomicBool::new(in_doubt), held, on_disk }
     }
 
-    /// Where a block is, and what it must match.
+    /// Where a block is, and what it must match: by itself, or its page as a whole.
     #[inline]
     pub(crate) fn locate(&self, lba: Lba) -> MapEntry {
-        self.map.get(lba)
+        let own = self.map.get(lba);
+        match &self.pages {
+            Some(pages) if own.is_empty() => pages.get(lba),
+            Some(_) if own == MapEntry::HIDDEN => MapEntry::EMPTY,
+            _ => own,
+        }
+    }
+
+    /// Blocks for which the map has one entry.
+    #[inline]
+    pub(crate) fn page_blocks(&self) -> u64 {
+        self.pages.as_ref().map_or(1, Paged::blocks)
+    }
+
+    /// The first block of the page that a block is of.
+    #[inline]
+    pub(crate) fn page_of(&self, lba: Lba) -> Lba {
+        self.pages.as_ref().map_or(lba, |pages| pages.first_of(lba))
+    }
+
+    /// Whether so many more blocks may have entries of their own.
+    #[inline]
+    pub(crate) fn has_fine_room(&self, blocks: u64) -> bool {
+        self.pages.as_ref().is_none_or(|pages| pages.has_fine_room(blocks))
+    }
+
+    /// Of a volume that is mapped by pages: blocks that have entries of their own.
+    pub(crate) fn own_entries(&self) -> u64 {
+        self.pages.as_ref().map_or(0, Paged::fine)
+    }
+
+    /// The entries of the blocks of a page, which begins at `first`, one after the other.
+    pub(crate) fn locate_page(&self, first: Lba) -> OfPage {
+        let mut entries = [MapEntry::EMPTY; MAX_PAGE_BLOCKS as usize];
+        (0..self.page_blocks()).zip(&mut entries).for_each(|(n, entry)| *entry = self.locate(first.plus(n)));
+        entries
     }
 
     /// Says that a block will be asked for soon.
     #[inline]
     pub(crate) fn announce(&self, lba: Lba) {
         self.map.prefetch(lba);
+        if let Some(pages) = &self.pages {
+            pages.prefetch(lba);
+        }
     }
 
     /// Whether a block still is where it was, and what it was.
@@ -113,7 +162,7 @@ impl Controller {
 
     /// Blocks of which something is known; a moment ago.
     pub(crate) fn known(&self) -> u64 {
-        self.map.entries()
+        self.pages.as_ref().map_or_else(|| self.map.entries(), |pages| pages.mapped_blocks() + pages.fine())
     }
 
     /// Whether blocks that are not in the map may have held data that is lost.
@@ -134,12 +183,33 @@ impl Controller {
     /// The first block at or after `lba` that may be something else than zeros, as far as the map's parts tell; `end` if there is
     /// none before it.
     pub(crate) fn skip_holes(&self, lba: Lba, end: Lba) -> Lba {
-        if self.is_in_doubt() { lba } else { self.map.skip_holes(lba, end) }
+        if self.is_in_doubt() { lba } else { self.next_known_at(lba, end) }
+    }
+
+    pub(super) fn next_known_at(&self, lba: Lba, end: Lba) -> Lba {
+        let own = self.map.skip_holes(lba, end);
+        self.pages.as_ref().map_or(own, |pages| own.min(pages.skip_holes(lba, end)))
     }
 
     /// Puts blocks of which something is known, from `from` on and before `end`, into `found`, which is empty, in order, up to some
     /// block, where the caller goes on; `None` if there are none. All of it is as it is at this moment.
     pub(crate) fn next_known(&self, from: Lba, end: Lba, found: &mut Vec<(Lba, MapEntry)>) -> Option<Lba> {
+        let Some(_) = &self.pages else { return self.map.next_mapped(from, end, found) };
+        let mut from = from;
+        loop {
+            from = Some(self.next_known_at(from, end)).filter(|&at| at < end)?;
+            let until = end.min(Lba((from.0 / LOOKED_AT + 1) * LOOKED_AT));
+            let entries = (from.0..until.0).map(|lba| (Lba(lba), self.locate(Lba(lba))));
+            found.extend(entries.filter(|(_, entry)| !entry.is_empty()));
+            from = until;
+            if !found.is_empty() {
+                return Some(from);
+            }
+        }
+    }
+
+    /// As [`Controller::next_known`], of what is known of blocks by themselves where the volume is mapped by pages.
+    pub(super) fn next_own(&self, from: Lba, end: Lba, found: &mut Vec<(Lba, MapEntry)>) -> Option<Lba> {
         self.map.next_mapped(from, end, found)
     }
 
@@ -149,25 +219,34 @@ impl Controller {
     }
 
     /// Calls `f` with every block that has an address, in order.
-    pub(crate) fn for_each_mapped(&self, f: impl FnMut(Lba, MapEntry)) {
-        self.map.for_each_mapped(MAX_VOLUME_BLOCKS, f);
+    pub(crate) fn for_each_mapped(&self, mut f: impl FnMut(Lba, MapEntry)) {
+        self.for_each_held(MAX_VOLUME_BLOCKS, |lba, entry| {
+            if entry.is_mapped() {
+                f(lba, entry);
+            }
+        });
     }
 
     /// Calls `f` with every block below `blocks` that holds data, in order, those among them of which it is lost.
-    pub(crate) fn for_each_held(&self, blocks: u64, f: impl FnMut(Lba, MapEntry)) {
-        self.map.for_each_held(blocks, f);
+    pub(crate) fn for_each_held(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
+        let (mut from, mut found) = (Lba(0), Vec::new());
+        while let Some(next) = self.next_known(from, Lba(blocks), &mut found) {
+            let held = found.drain(..).filter(|(_, entry)| entry.is_held());
+            held.for_each(|(lba, entry)| f(lba, entry));
+            from = next;
+        }
     }
 
     /// Bytes that the map would take with the entries that were left out for want of memory; more rather than less.
     pub(crate) fn needed_bytes(&self) -> u64 {
-        self.map.needed_bytes()
+        self.map.needed_bytes() + self.pages.as_ref().map_or(0, Paged::needed_bytes)
     }
 
     /// Makes blocks zeros, and calls `f` with what was said of each before, as far as that was anything else.
     pub(super) fn clear(&self, from: Lba, blocks: u64, mut f: impl FnMut(MapEntry)) {
         match self.is_in_doubt() {
-            false => self.map.clear_mapped(from, blocks, f),
-            true => (0..blocks).for_each(|n| f(self.map.swap(from.plus(n), MapEntry::ZEROS))),
+            false => self.clear_known(from, blocks, f),
+            true => (0..blocks).for_each(|n| f(self.swap(from.plus(n), MapEntry::ZEROS))),
         }
     }
 }

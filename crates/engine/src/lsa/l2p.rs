@@ -1,6 +1,6 @@
 //! The logical-to-physical map of a volume: one atomic 64-bit entry per 4 KiB block.
 //!
-//! An entry holds the physical address and 28 bits of the block's CRC32C together, so a reader gets both by one load and
+//! An entry holds the physical address and 27 bits of the block's CRC32C together, so a reader gets both by one load and
 //! a relocation publishes both by one compare-and-swap (SALSA section 3.3). The price is 8 bytes of memory per block, 2
 //! GiB per TiB, and no I/O at all for checksums; the full 32 bits are in the stripe header for scrub and recovery.
 //!
@@ -159,11 +159,6 @@ impl Map {
         self.exchange(lba, None, new)
     }
 
-    /// Replaces an entry if it is still `expected`.
-    pub(crate) fn replace(&self, lba: Lba, expected: MapEntry, new: MapEntry) -> bool {
-        self.exchange(lba, Some(expected), new) == expected
-    }
-
     /// Clears an entry and returns what was there.
     pub(crate) fn clear(&self, lba: Lba) -> MapEntry {
         self.exchange(lba, None, MapEntry::EMPTY)
@@ -171,7 +166,7 @@ impl Map {
 
     /// Replaces an entry, if it is what is expected, and returns what was there.
     #[inline]
-    fn exchange(&self, lba: Lba, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
+    pub(crate) fn exchange(&self, lba: Lba, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
         let (number, at) = split(lba);
         match self.chunk(number) {
             Chunk::Dense(entries) => self.exchange_dense(number, &entries[at as usize], expected, new),
@@ -456,25 +451,6 @@ impl Map {
             mapped += usize::from(!copy.is_empty());
         }
         Some((page, mapped))
-    }
-
-    /// Calls `f` with every mapped block below `blocks`, in order.
-    pub(crate) fn for_each_mapped(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
-        self.for_each_held(blocks, |lba, entry| {
-            if entry.is_mapped() {
-                f(lba, entry);
-            }
-        });
-    }
-
-    /// The same with those of which the data is lost.
-    pub(crate) fn for_each_held(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
-        let (mut from, mut found) = (Lba(0), Vec::new());
-        while let Some(next) = self.next_mapped(from, Lba(blocks), &mut found) {
-            let held = found.drain(..).filter(|(_, entry)| entry.is_held());
-            held.for_each(|(lba, entry)| f(lba, entry));
-            from = next;
-        }
     }
 
     /// Clears what is mapped in a range in which nobody else maps anything meanwhile, and calls `f` with what was there.

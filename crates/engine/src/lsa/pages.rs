@@ -1,7 +1,9 @@
 //! The map as pages of a checkpoint: what is written of it, and taken in again when the array is opened.
 //!
 //! Nothing is written but what is mapped: a page of the map whole if it is fairly full, the entries of the others packed, those of
-//! several volumes together.
+//! several volumes together. Of a volume that is mapped by pages, what is known of blocks by themselves comes first, and packed; then
+//! the entries of its pages, whole pages of the map of these. In that order: what was known of a block by itself when that was written
+//! may have become part of a page since, and not the other way round but by a write, which is replayed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,13 +36,15 @@ pub(crate) struct PagesOf<'a> {
     /// Entries before `from`; those before `at` are in pages.
     found: Vec<(Lba, MapEntry)>,
     at: usize,
+    /// Which of the entries of pages come next, where there are any.
+    next_of_pages: u64,
 }
 
 impl PageWriter {
     /// The pages of a volume of so many blocks, but for entries that wait for a page to be full.
     pub(crate) fn of_volume<'a>(&'a mut self, controller: &'a Controller, blocks: u64) -> PagesOf<'a> {
         let packed = &mut self.packed;
-        PagesOf { packed, controller, from: Lba(0), end: Lba(blocks), found: Vec::new(), at: 0 }
+        PagesOf { packed, controller, from: Lba(0), end: Lba(blocks), found: Vec::new(), at: 0, next_of_pages: 0 }
     }
 
     /// The page of those that wait, if any do.
@@ -65,12 +69,16 @@ impl Iterator for PagesOf<'_> {
                         push_mapped(Lba(page * PAGE_ENTRIES), entries.into_iter(), &mut self.found);
                         continue;
                     }
-                    None => self.from = self.controller.next_known(self.from, self.end, &mut self.found)?,
+                    None => match self.controller.next_own(self.from, self.end, &mut self.found) {
+                        Some(next) => self.from = next,
+                        None => return self.entries_of_pages(),
+                    },
                 }
             }
             let mut pages = self.found[self.at..].chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES);
             let entries = pages.next().expect("something was found");
-            if entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole) {
+            let by_pages = self.controller.pages.is_some();
+            if !by_pages && (entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole)) {
                 self.at += entries.len();
                 let page = entries[0].0.0 / PAGE_ENTRIES;
                 return Some(whole(self.controller.volume, page, &spread(entries)));
@@ -89,12 +97,21 @@ impl PagesOf<'_> {
     /// The page that comes next with all its entries, and how many of these are mapped, if the map has them side by side.
     fn dense_page(&mut self) -> Option<(u64, [MapEntry; MAP_PAGE_ENTRIES], usize)> {
         let (page, next) = (self.from.0 / PAGE_ENTRIES, self.from.plus(PAGE_ENTRIES));
-        if !self.from.0.is_multiple_of(PAGE_ENTRIES) || next > self.end {
+        if !self.from.0.is_multiple_of(PAGE_ENTRIES) || next > self.end || self.controller.pages.is_some() {
             return None;
         }
         let (entries, mapped) = self.controller.dense_page(page)?;
         self.from = next;
         Some((page, entries, mapped))
+    }
+}
+
+impl PagesOf<'_> {
+    /// A block of the entries of pages.
+    fn entries_of_pages(&mut self) -> Option<Page> {
+        let (index, entries) = self.controller.pages.as_ref()?.next_dump(self.next_of_pages, self.end)?;
+        self.next_of_pages = index + 1;
+        Some(whole(self.controller.volume, index, &entries))
     }
 }
 
@@ -152,10 +169,79 @@ impl PageReader {
         Self { volumes, tally: Tally::default(), media }
     }
 
+    /// Puts the entries of pages, as a block of a checkpoint has them, into the map of the volume at this number.
+    fn take_in_pages(&mut self, layout: &Layout, at: usize, index: u64, block: &[u8]) -> Result<(), PageError> {
+        let volume = self.volumes[at].clone();
+        let of = &volume.controller;
+        let entries =
+            block.chunks_exact(8).map(|raw| MapEntry(u64::from_le_bytes(raw.try_into().expect("eight bytes"))));
+        for (n, entry) in (index.saturating_mul(PAGE_ENTRIES)..).zip(entries).filter(|(_, entry)| !entry.is_empty()) {
+            let first = Lba(n.saturating_mul(of.page_blocks()));
+            let is_possible = entry.is_of_page() && entry.is_mapped() && entry.pba().0 + of.page_blocks() <= Pba::MAX.0;
+            if first.0 >= MAX_VOLUME_BLOCKS || !is_possible {
+                return Err(PageError::Beyond { volume: volume.id, lba: first });
+            }
+            for entry in of.load_page_entry(first, entry) {
+                self.count_one(layout, &volume, first, entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what a checkpoint says of blocks of pages by themselves into the map of the volume at this number.
+    fn take_in_own(
+        &mut self,
+        layout: &Layout,
+        at: usize,
+        entries: impl Iterator<Item = (Lba, MapEntry)>,
+    ) -> Result<(), PageError> {
+        let volume = self.volumes[at].clone();
+        for (lba, entry) in entries {
+            if lba.0 >= MAX_VOLUME_BLOCKS {
+                return Err(PageError::Beyond { volume: volume.id, lba });
+            }
+            let old = volume.controller.load_own(lba, entry);
+            if old.is_mapped() {
+                self.count_off(layout, &volume, old);
+            }
+            self.count_one(layout, &volume, lba, entry)?;
+        }
+        Ok(())
+    }
+
+    fn count_one(&mut self, layout: &Layout, of: &VolumeState, lba: Lba, entry: MapEntry) -> Result<(), PageError> {
+        if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
+            return Err(PageError::Nowhere { volume: of.name.clone(), lba, pba: entry.pba() });
+        }
+        let is_on_disk = |media: &SegmentTable| media.medium(self.tally.last()) == Medium::Disk;
+        let on_disk = entry.is_mapped() && self.media.as_deref().is_some_and(is_on_disk);
+        of.controller.on_disk.fetch_add(u64::from(on_disk), Ordering::Relaxed);
+        of.controller.held.fetch_add(u64::from(entry.is_held()), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The entry of a page that was counted for a block is hidden by what is known of the block by itself.
+    fn count_off(&mut self, layout: &Layout, of: &VolumeState, entry: MapEntry) {
+        self.tally.remove(layout, entry.pba());
+        let is_on_disk = |media: &SegmentTable| media.medium(media.of(entry.pba())) == Medium::Disk;
+        let on_disk = self.media.as_deref().is_some_and(is_on_disk);
+        of.controller.on_disk.fetch_sub(u64::from(on_disk), Ordering::Relaxed);
+        of.controller.held.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The number of a volume that is mapped by pages.
+    fn with_pages(&self, id: VolumeId) -> Option<usize> {
+        let at = self.volumes.binary_search_by_key(&id, |volume| volume.id).ok()?;
+        self.volumes[at].controller.pages.is_some().then_some(at)
+    }
+
     /// Puts what a block of a checkpoint holds into the maps, if all of it points into the array: a group leaves when no checkpoint
     /// needs its addresses. What is of volumes deleted since is left out.
     pub(crate) fn take_in(&mut self, layout: &Layout, summary: &Entry, block: &[u8]) -> Result<(), PageError> {
         if summary.kind() == Kind::Meta {
+            if let Some(at) = self.with_pages(summary.volume()) {
+                return self.take_in_pages(layout, at, summary.lba().0, block);
+            }
             let entries = block.chunks_exact(8).map(|raw| u64::from_le_bytes(raw.try_into().expect("eight bytes")));
             let first = summary.lba().0.saturating_mul(PAGE_ENTRIES);
             if let Some(volume) = self.count(layout, summary.volume(), (first..).map(Lba).zip(entries.map(MapEntry)))? {
@@ -166,6 +252,10 @@ impl PageReader {
         let entries = PackedPage::decode(block, summary)?;
         for section in entries.chunk_by(|a, b| a.0 == b.0) {
             let here = section.iter().map(|&(_, lba, entry)| (lba, entry));
+            if let Some(at) = self.with_pages(section[0].0) {
+                self.take_in_own(layout, at, here)?;
+                continue;
+            }
             if let Some(volume) = self.count(layout, section[0].0, here.clone())? {
                 here.for_each(|(lba, entry)| {
                     volume.controller.map.swap(lba, entry);

@@ -31,6 +31,12 @@ impl Tally {
         true
     }
 
+    /// An entry that was counted counts no more.
+    pub(super) fn remove(&mut self, layout: &Layout, pba: Pba) {
+        let frame = pba.0 / layout.geometry().frame_blocks();
+        self.live[frame as usize] -= 1;
+    }
+
     /// The segment of the entry that was counted last.
     #[inline]
     pub(super) fn last(&self) -> SegIx {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cygnus_format::{Entry, Extent, Geometry, Kind, Layout, MapEntry, MapPage, Place, VolumeDesc};
 use cygnus_parity::checksum::crc32c;
-use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Pba, SegmentId, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Lba, Paging, Pba, SegmentId, VolumeId};
 
 use super::{Controllers, MapRule, Miscount, PageError, PageWriter, Publish};
 use crate::space::held::{Held, Usable};
@@ -45,8 +45,9 @@ impl Ground {
             in_doubt: false,
             acknowledged: Acknowledged::Memory,
             constraint: Constraint::None,
+            paging: Paging::BLOCKS,
         };
-        VolumeState::new(&desc, self.controllers.controller(id, false))
+        VolumeState::new(&desc, self.controllers.controller(id, desc.paging, false))
     }
 
     /// A block in the nth segment, which the pool counts when a stripe is closed.
@@ -197,4 +198,169 @@ fn the_counts_follow_what_recovery_does_and_a_recount_sees_if_they_do_not() {
     assert_eq!(recount(), Err(of_segment));
     ground.held.add(1);
     assert_eq!(recount(), Err(Miscount::OfArray { held: 34, counted: 35 }));
+}
+
+/// What a volume that is mapped by pages should say of its blocks.
+mod by_pages {
+    use proptest::prelude::*;
+
+    use super::super::{PublishPage, PublishedPage};
+    use super::*;
+
+    const PAGE: u64 = 4;
+    const SIZE: u64 = 8 * PAGE;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Block(u64),
+        Page(u64),
+        Discard(u64, u64),
+        MovePage(u64),
+        MoveBlock(u64),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            (0..SIZE).prop_map(Step::Block),
+            (0..SIZE / PAGE).prop_map(Step::Page),
+            (0..SIZE, 1..12_u64).prop_map(|(at, n)| Step::Discard(at, n.min(SIZE - at))),
+            (0..SIZE / PAGE).prop_map(Step::MovePage),
+            (0..SIZE).prop_map(Step::MoveBlock),
+        ];
+        prop::collection::vec(step, 1..80)
+    }
+
+    /// The checksum of the block that is written at an address.
+    fn crc_at(pba: u64) -> u32 {
+        pba.wrapping_mul(0x9E37_79B9) as u32
+    }
+
+    fn page_at(pba: Pba) -> MapEntry {
+        MapEntry::of_page(pba, MapEntry::page_check((pba.0..pba.0 + PAGE).map(crc_at)))
+    }
+
+    impl Ground {
+        fn paged(&self) -> VolumeState {
+            let paging = Paging::new(PAGE as u8, 0).unwrap();
+            let desc = VolumeDesc {
+                id: VolumeId(9),
+                name: "p".into(),
+                size_bytes: ByteSize::of_blocks(SIZE).0,
+                created_unix: 0,
+                start_mib: 0,
+                in_doubt: false,
+                acknowledged: Acknowledged::Memory,
+                constraint: Constraint::None,
+                paging,
+            };
+            VolumeState::new(&desc, self.controllers.controller(desc.id, paging, false))
+        }
+
+        /// So many blocks, one behind the other, in a segment of their own.
+        fn run(&self, n: u32, blocks: u64) -> Pba {
+            let (group, segment) = (GroupId(0), SegmentId(n % 60));
+            let pba = self.layout.pba(Place { group, segment, column: n as u8 % 3, row: 4 + n / 60 * 4 });
+            self.segments.add_live(self.segments.of(pba), blocks as u32);
+            pba
+        }
+    }
+
+    proptest! {
+        /// Whatever is written, moved and discarded, by block and by page: each block is where it was put last, counts follow, and a
+        /// checkpoint brings all of it back.
+        #[test]
+        fn each_block_is_where_it_was_put_last(steps in steps()) {
+            let ground = Ground::new();
+            let volume = ground.paged();
+            let (of, all) = (&volume.controller, &ground.controllers);
+            let mut model = [None; SIZE as usize];
+            for (n, step) in (1..).zip(&steps) {
+                match *step {
+                    Step::Block(at) => {
+                        let pba = ground.run(n, 1);
+                        all.publish(of, Lba(at), MapEntry::new(pba, crc_at(pba.0)), Publish::Always).unwrap();
+                        model[at as usize] = Some(pba);
+                    }
+                    Step::Page(page) => {
+                        let pba = ground.run(n, PAGE);
+                        all.publish_page(of, Lba(page * PAGE), page_at(pba), PublishPage::Always).unwrap();
+                        (0..PAGE).for_each(|n| model[(page * PAGE + n) as usize] = Some(Pba(pba.0 + n)));
+                    }
+                    Step::Discard(at, blocks) => {
+                        all.discard(of, Lba(at), blocks, |_| {});
+                        model[at as usize..(at + blocks) as usize].fill(None);
+                    }
+                    Step::MovePage(page) => {
+                        let (pba, first) = (ground.run(n, PAGE), Lba(page * PAGE));
+                        let were = of.locate_page(first);
+                        let stale = [MapEntry::LOST; PAGE as usize];
+                        let how = PublishPage::Move { were: &stale, seqs: &[1; PAGE as usize] };
+                        prop_assert!(all.publish_page(of, first, page_at(pba), how).is_none(), "it is not what was expected");
+                        let how = PublishPage::Move { were: &were[..PAGE as usize], seqs: &[1; PAGE as usize] };
+                        let PublishedPage { kind, old, .. } = all.publish_page(of, first, page_at(pba), how).unwrap();
+                        prop_assert_eq!((kind, old), (Kind::Relocated, were));
+                        (0..PAGE).for_each(|n| model[(page * PAGE + n) as usize] = Some(Pba(pba.0 + n)));
+                    }
+                    Step::MoveBlock(at) if model[at as usize].is_some() => {
+                        let pba = ground.run(n, 1);
+                        let entry = MapEntry::new(pba, crc_at(pba.0));
+                        all.publish(of, Lba(at), entry, Publish::Move(of.locate(Lba(at)), 1)).unwrap();
+                        model[at as usize] = Some(pba);
+                    }
+                    Step::MoveBlock(_) => {}
+                }
+                for (at, expected) in (0..).zip(model) {
+                    let entry = of.locate(Lba(at));
+                    prop_assert_eq!(entry.is_mapped().then(|| entry.pba()), expected, "block {} after {:?}", at, step);
+                }
+                let known = model.iter().flatten().count() as u64;
+                let mut listed = 0;
+                of.for_each_mapped(|_, _| listed += 1);
+                prop_assert_eq!((of.held(), listed), (known, known));
+                prop_assert_eq!(all.recount(&ground.layout, &[]).is_err(), known > 0, "other volumes hold nothing");
+            }
+            // What a checkpoint has of it comes back, in whatever order its pages are read.
+            let mut pages: Vec<Page> = Vec::new();
+            let mut writer = PageWriter::default();
+            pages.extend(writer.of_volume(of, SIZE));
+            pages.extend(writer.rest());
+            for turned in [false, true] {
+                if turned {
+                    pages.reverse();
+                }
+                let again = Ground::new();
+                let other = Arc::new(again.paged());
+                let mut reader = again.controllers.page_reader(vec![other.clone()]);
+                for page in &pages {
+                    let summary = Entry::new(page.kind, page.volume, page.first, 1, crc32c(&page.bytes[..]));
+                    reader.take_in(&again.layout, &summary, &page.bytes[..]).unwrap();
+                }
+                again.controllers.has_read(reader);
+                for at in (0..SIZE).map(Lba) {
+                    prop_assert_eq!(other.controller.locate(at), of.locate(at));
+                }
+                prop_assert_eq!(other.controller.held(), of.held());
+                prop_assert_eq!(again.controllers.recount(&again.layout, std::slice::from_ref(&other)), Ok(()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_whose_blocks_were_put_one_by_one_gets_one_entry_again() {
+        let ground = Ground::new();
+        let (volume, pba) = (ground.paged(), ground.run(1, 0));
+        let of = &volume.controller;
+        for n in 0..PAGE {
+            let entry = MapEntry::new(Pba(pba.0 + n), crc_at(pba.0 + n));
+            ground.controllers.fold(of, &ground.layout, Lba(n));
+            assert_eq!(of.own_entries(), n, "it is not all there");
+            ground.controllers.replay_write(of, Lba(n), entry);
+        }
+        ground.controllers.fold(of, &ground.layout, Lba(2));
+        assert_eq!((of.own_entries(), of.locate(Lba(0))), (0, page_at(pba)));
+        // The last one lies elsewhere.
+        ground.controllers.replay_write(of, Lba(3), MapEntry::new(Pba(pba.0 + 9), 1));
+        ground.controllers.fold(of, &ground.layout, Lba(3));
+        assert_eq!((of.own_entries(), of.held()), (1, PAGE));
+    }
 }

@@ -2,7 +2,10 @@
 
 pub(crate) mod columns;
 pub(crate) mod delivered;
+pub(crate) mod got;
+pub(crate) mod of_page;
 pub(crate) mod pace;
+pub(crate) mod page_check;
 pub(crate) mod parallel;
 pub(crate) mod path;
 pub(crate) mod reconstruct;

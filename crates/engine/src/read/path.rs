@@ -10,9 +10,12 @@ use cygnus_types::{BLOCK, Lba};
 use crate::counters::count;
 use crate::error::VolumeError;
 use crate::hybrid::promote::Promoter;
-use crate::lsa::Publish;
+use crate::lsa::{Publish, PublishPage};
 use crate::peers::{Answer, ToOwner};
 use crate::reactor::Reactor;
+use crate::read::got::{Got, Miss};
+use crate::read::of_page::{self, OfPage};
+use crate::read::page_check::{all_of, blocks_of};
 use crate::read::reconstruct::ReadMark;
 use crate::read::runs::Runs;
 use crate::space::segments::SegIx;
@@ -20,16 +23,6 @@ use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
 use crate::write::writer::Appended;
-
-/// Why a block did not come from its own column.
-pub(crate) enum Miss {
-    /// The column's member is out of service.
-    Absent,
-    /// The member gave wrong data: the block deserves a new home.
-    Bad,
-    /// The member gave an error: likewise.
-    Unread,
-}
 
 impl Reactor {
     /// Reads whole blocks from `lba` on into `into`, whose memory is block-aligned. Gives back where they are: in other
@@ -45,16 +38,10 @@ impl Reactor {
         if let Some(promoter) = Promoter::of(self, volume) {
             promoter.is_read(volume, lba, (into.len() / BLOCK) as u64);
         }
-        let runs = Runs { reactor: self, volume, lba, into: &into };
-        let Some((earlier, mut last)) = runs.start()? else { return Ok(into) };
-        let begun = self.rt.now();
-        let mut elsewhere = Vec::new();
-        if !earlier.is_empty() {
-            elsewhere = Box::pin(runs.finish_all(earlier)).await?;
+        if volume.paging.is_by_pages() {
+            return Box::pin(of_page::read_blocks(self, volume, lba, into)).await;
         }
-        elsewhere.extend(runs.finish(&mut last).await?);
-        self.shared.reads.of(self.rt.id()).waited(self.rt.now().since(begun));
-        Ok(if elsewhere.is_empty() { into } else { runs.gathered(&elsewhere) })
+        Runs::read(self, volume, lba, into).await
     }
 
     /// Where a mapped block lies.
@@ -81,7 +68,7 @@ impl Reactor {
     }
 
     /// Asks another reactor for blocks that it may have in memory and not yet on the devices. Their checksums could not
-    /// tell: what lies on the device where they will be may have the same 28 bits. `None`: they are on the devices.
+    /// tell: what lies on the device where they will be may have the same 27 bits. `None`: they are on the devices.
     pub(super) fn ask_keeper(&self, place: &Place, blocks: usize) -> Option<OneshotReceiver<Answer>> {
         let (seg, column, row) = (self.seg_at(place), place.column, place.row);
         let keeper = self.shared.segments.keeper(seg, row).filter(|&keeper| keeper != self.rt.id())?;
@@ -113,37 +100,19 @@ impl Reactor {
             if self.copy_from_memory(&place, 0, into) {
                 return Ok(entry);
             }
-            let seg = self.seg_at(&place);
-            let life = self.shared.segments.seq(seg);
-            let kept = match self.ask_keeper(&place, 1) {
-                Some(answer) => answer.await.and_then(Answer::blocks),
-                None => None,
+            let got = match entry.is_of_page() {
+                false => get_block(self, volume, lba, entry, place, into).await,
+                true => Box::pin(OfPage::of(self, volume, lba, entry).get_block(volume, lba, entry, into)).await,
             };
-            let read = match kept {
-                Some(data) => {
-                    into.copy_from(0, &data);
-                    Ok(())
+            match got {
+                Got::Right(None) => return Ok(entry),
+                Got::Right(miss) => {
+                    self.block_restored(volume, lba, entry, &place, into, miss);
+                    return Ok(entry);
                 }
-                None => self.read_column(&place, entry, into).await,
-            };
-            let miss = match read {
-                Ok(()) if entry.matches(parity::checksum::crc32c(into.bytes())) => {
-                    if volume.controller.locate(lba) == entry || self.shared.segments.still_holds(seg, life) {
-                        return Ok(entry);
-                    }
-                    // Its place was given back while we read, and may have held another block already.
-                    continue;
-                }
-                Ok(()) => Some(Miss::Bad),
-                Err(miss) => Some(miss),
-            };
-            if volume.controller.locate(lba) != entry {
                 // It moved or was overwritten while we looked at its old place.
-                continue;
-            }
-            if self.rebuild_block(&place, entry, into).await {
-                self.block_restored(volume, lba, entry, &place, into, miss);
-                return Ok(entry);
+                Got::Changed => continue,
+                Got::Nothing => {}
             }
             if volume.controller.locate(lba) != entry {
                 continue;
@@ -211,8 +180,8 @@ impl Reactor {
         }
     }
 
-    /// Reports a block that had to be rebuilt, and writes it anew if its place proved bad.
-    fn block_restored(
+    /// Reports a block that had to be rebuilt, or a page from its first block on, and writes it anew if its place proved bad.
+    pub(super) fn block_restored(
         self: &Rc<Self>,
         volume: &VolumeState,
         lba: Lba,
@@ -234,16 +203,73 @@ impl Reactor {
         if self.shared.is_stopped() || self.hold.get() {
             return;
         }
-        let lane = streams::lane_of_moved(self, volume, lba, self.shared.medium(place.group));
-        let mut writer = self.writer(lane).borrow_mut();
         // Without room it stays where it is: the next read will find it bad again.
-        if writer.append(self, volume, lba, data.bytes(), Publish::IfStill(entry)) == Appended::Done {
+        if append_restored(self, volume, lba, entry, place, data) == Appended::Done {
             count(&self.shared.totals.repaired, 1);
             count(&state.counters.repaired, 1);
             let name = state.name();
             let text =
                 format!("{what} on {name}: {lba} of volume {} is made from the other columns and moved", volume.name);
             self.shared.log_repeated(what, &name, text);
+        }
+    }
+}
+
+/// Looks for a block where the map has it, and in the other columns.
+async fn get_block(
+    reactor: &Rc<Reactor>,
+    volume: &VolumeState,
+    lba: Lba,
+    entry: MapEntry,
+    place: Place,
+    into: &BufSlice,
+) -> Got {
+    let seg = reactor.seg_at(&place);
+    let life = reactor.shared.segments.seq(seg);
+    let kept = match reactor.ask_keeper(&place, 1) {
+        Some(answer) => answer.await.and_then(Answer::blocks),
+        None => None,
+    };
+    let read = match kept {
+        Some(data) => {
+            into.copy_from(0, &data);
+            Ok(())
+        }
+        None => reactor.read_column(&place, entry, into).await,
+    };
+    let miss = match read {
+        Ok(()) if entry.matches(parity::checksum::crc32c(into.bytes())) => {
+            let is_its = volume.controller.locate(lba) == entry || reactor.shared.segments.still_holds(seg, life);
+            // Else its place was given back while we read, and may have held another block already.
+            return if is_its { Got::Right(None) } else { Got::Changed };
+        }
+        Ok(()) => Miss::Bad,
+        Err(miss) => miss,
+    };
+    match () {
+        () if volume.controller.locate(lba) != entry => Got::Changed,
+        () if reactor.rebuild_block(&place, entry, into).await => Got::Right(Some(miss)),
+        () => Got::Nothing,
+    }
+}
+
+/// Writes what was made from the other columns to another place, if it still is what the map has: a block, or a page.
+fn append_restored(
+    reactor: &Rc<Reactor>,
+    volume: &VolumeState,
+    lba: Lba,
+    entry: MapEntry,
+    place: &Place,
+    data: &BufSlice,
+) -> Appended {
+    let lane = streams::lane_of_moved(reactor, volume, lba, reactor.shared.medium(place.group));
+    let mut writer = reactor.writer(lane).borrow_mut();
+    match data.len() / BLOCK {
+        1 => writer.append(reactor, volume, lba, data.bytes(), Publish::IfStill(entry)),
+        blocks => {
+            let were = blocks_of(entry, blocks);
+            let how = PublishPage::IfStill { were: &were[..blocks], same: all_of(blocks) };
+            writer.append_whole(reactor, volume, lba, data.bytes(), how)
         }
     }
 }

@@ -8,6 +8,7 @@ use cygnus_runtime::{Buf, BufSlice, DeviceIx, OpFuture};
 use cygnus_types::{BLOCK, GroupId, MemberIx};
 
 use crate::reactor::Reactor;
+use crate::read::page_check::is_page;
 
 /// The other columns of some rows, on their way.
 pub(crate) struct RowReads {
@@ -85,7 +86,7 @@ impl Reactor {
     /// Rebuilds a block from the other columns of its row.
     pub(crate) async fn rebuild_block(self: &Rc<Self>, place: &Place, entry: MapEntry, into: &BufSlice) -> bool {
         let rows = self.start_rows(place, 1).ended(*place).await;
-        if self.restore(&rows, 0, entry, into) {
+        if rows.restore(self, 0, entry, into) {
             return true;
         }
         if !rows.without_slow {
@@ -93,21 +94,32 @@ impl Reactor {
         }
         // One of the quick columns is wrong too: now the slow ones are needed.
         let all = self.start_columns(place, 1, true).ended(*place).await;
-        self.restore(&all, 0, entry, into)
+        all.restore(self, 0, entry, into)
+    }
+}
+
+impl Rows {
+    /// Restores the wanted column's block of the `nth` row, if that can be made to match the checksum.
+    pub(crate) fn restore(&self, reactor: &Reactor, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
+        self.restore_if(reactor, nth, into, |block| entry.matches(parity::checksum::crc32c(block)))
     }
 
-    /// Restores the wanted column's block of the `nth` row, if that can be made to match the checksum.
-    pub(crate) fn restore(&self, rows: &Rows, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
-        let rotation = self.columns_of(&rows.place);
-        let columns = &rows.columns;
-        let wanted = rotation.logical(rows.place.column);
+    /// Restores the wanted column's blocks from the `nth` row on, as many as `into` holds, if they are the page of this entry.
+    pub(crate) fn restore_page(&self, reactor: &Reactor, nth: usize, entry: MapEntry, into: &BufSlice) -> bool {
+        let part = |n: usize| into.slice(n * BLOCK..(n + 1) * BLOCK);
+        let mut each = 0..into.len() / BLOCK;
+        each.all(|n| self.restore_if(reactor, nth + n, &part(n), |_| true)) && is_page(entry, into.bytes())
+    }
+
+    fn restore_if(&self, reactor: &Reactor, nth: usize, into: &BufSlice, matches: impl Fn(&[u8]) -> bool) -> bool {
+        let rotation = reactor.columns_of(&self.place);
+        let wanted = rotation.logical(self.place.column);
         let mut row = [None; cygnus_format::MAX_WIDTH as usize];
-        for (block, column) in row.iter_mut().zip(columns) {
+        for (block, column) in row.iter_mut().zip(&self.columns) {
             *block = column.as_ref().map(|buf| buf.part(nth * BLOCK..(nth + 1) * BLOCK));
         }
-        let mut out = self.rt.alloc(BLOCK);
-        let matches = |block: &[u8]| entry.matches(parity::checksum::crc32c(block));
-        let found = restore_block(rotation, &row[..columns.len()], wanted, out.bytes_mut(), matches);
+        let mut out = reactor.rt.alloc(BLOCK);
+        let found = restore_block(rotation, &row[..self.columns.len()], wanted, out.bytes_mut(), matches);
         if found {
             into.copy_from(0, out.bytes());
         }

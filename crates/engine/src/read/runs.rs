@@ -18,6 +18,8 @@ use crate::peers::Answer;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::delivered::Delivered;
+use crate::read::of_page::{OfPage, read_page};
+use crate::read::page_check::is_page;
 use crate::read::reconstruct::{ReadMark, RowReads, Rows};
 use crate::volume_state::VolumeState;
 
@@ -44,6 +46,8 @@ enum Source {
     Own(OwnColumn),
     /// The other columns, since its member is out of service, or too slow.
     Others(RowReads),
+    /// A page of which other blocks have entries of their own by now, and which of the run's blocks have not, as a bit each.
+    Page(u32),
 }
 
 /// A read of a run's own column, late after so long.
@@ -78,6 +82,25 @@ pub(super) struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    /// Reads blocks of a volume into `into`, or into other memory, which is given back: see [`Reactor::read_blocks`].
+    pub(super) async fn read(
+        reactor: &Rc<Reactor>,
+        volume: &VolumeState,
+        lba: Lba,
+        into: BufSlice,
+    ) -> Result<BufSlice, VolumeError> {
+        let runs = Runs { reactor, volume, lba, into: &into };
+        let Some((earlier, mut last)) = runs.start()? else { return Ok(into) };
+        let begun = reactor.rt.now();
+        let mut elsewhere = Vec::new();
+        if !earlier.is_empty() {
+            elsewhere = Box::pin(runs.finish_all(earlier)).await?;
+        }
+        elsewhere.extend(runs.finish(&mut last).await?);
+        reactor.shared.reads.of(reactor.rt.id()).waited(reactor.rt.now().since(begun));
+        Ok(if elsewhere.is_empty() { into } else { runs.gathered(&elsewhere) })
+    }
+
     /// Puts what is in memory where it belongs, and begins to read all else: all runs, and the last one. `None`: that was all.
     pub(super) fn start(&self) -> Result<Option<(Vec<Reading>, Reading)>, VolumeError> {
         let Runs { reactor, volume, lba, into } = *self;
@@ -96,6 +119,18 @@ impl Runs<'_> {
             if reactor.copy_from_memory(&place, index, into) {
                 continue;
             }
+            if entry.is_of_page() && !self.is_whole(index) {
+                let run = self.rest_of_page(place, index);
+                match reads.last_mut() {
+                    Some(Reading { run: last, from: Source::Page(which) })
+                        if last.first + last.blocks == run.first + run.blocks =>
+                    {
+                        *which |= 1 << (index - last.first);
+                    }
+                    _ => reads.push(Reading { run, from: Source::Page(1) }),
+                }
+                continue;
+            }
             if let Some(run) = &mut open_run {
                 if continues(run, &place, index) {
                     run.blocks += 1;
@@ -105,7 +140,23 @@ impl Runs<'_> {
             }
             open_run = Some(Run { place, first: index, blocks: 1 });
         }
-        Ok(open_run.map(|last| (reads, self.start_run(last))))
+        let last = open_run.map(|last| self.start_run(last)).or_else(|| reads.pop());
+        Ok(last.map(|last| (reads, last)))
+    }
+
+    /// Whether no block of the page of this block of the request has an entry of its own.
+    fn is_whole(&self, index: usize) -> bool {
+        let controller = &self.volume.controller;
+        let first = controller.page_of(self.lba.plus(index as u64));
+        let entry = controller.locate(first);
+        entry.is_of_page() && (0..controller.page_blocks()).all(|n| controller.locate(first.plus(n)) == entry.nth(n))
+    }
+
+    /// From this block of the request on, which lies at `place`, to the end of its page.
+    fn rest_of_page(&self, place: Place, index: usize) -> Run {
+        let lba = self.lba.plus(index as u64);
+        let left = self.volume.controller.page_of(lba).0 + self.volume.controller.page_blocks() - lba.0;
+        Run { place, first: index, blocks: (left as usize).min(self.into.len() / BLOCK - index) }
     }
 
     fn start_run(&self, run: Run) -> Reading {
@@ -177,6 +228,7 @@ impl Runs<'_> {
         let run = read.run;
         match &mut read.from {
             Source::Own(_) => unreachable!("the caller sees to it"),
+            Source::Page(which) => self.read_mixed(&run, *which).await?,
             Source::Keeper(answer) => match answer.await.and_then(Answer::blocks) {
                 Some(data) => {
                     self.part(&run).copy_from(0, &data);
@@ -199,6 +251,30 @@ impl Runs<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Reads those blocks of a run that have no entries of their own from the page that they are of.
+    async fn read_mixed(&self, run: &Run, which: u32) -> Result<(), VolumeError> {
+        let (reactor, controller, base) =
+            (self.reactor, &self.volume.controller, self.reactor.shared.layout.pba(run.place));
+        let begun = self.lba_of(run, 0);
+        let entry = controller.locate(begun);
+        let fetched = match entry.is_of_page() && entry.pba() == base {
+            true => Some(OfPage::of(reactor, self.volume, begun, entry).fetch().await),
+            false => None,
+        };
+        let skipped = (begun.0 - controller.page_of(begun).0) as usize;
+        for nth in (0..run.blocks).filter(|nth| which & 1 << nth != 0) {
+            let into = self.into.slice((run.first + nth) * BLOCK..(run.first + nth + 1) * BLOCK);
+            let is_there = controller.locate(self.lba_of(run, nth)) == entry.nth(nth as u64);
+            match fetched.as_ref().filter(|fetched| is_there && fetched.miss.is_none() && fetched.is_whole()) {
+                Some(fetched) => {
+                    into.copy_from(0, fetched.data.part((skipped + nth) * BLOCK..(skipped + nth + 1) * BLOCK))
+                }
+                None => drop(reactor.read_block(self.volume, self.lba_of(run, nth), &into).await?),
+            }
+        }
+        Ok(())
     }
 
     /// Ends a read of the run's own column that is late.
@@ -237,44 +313,85 @@ impl Runs<'_> {
 
     /// Whether what was read for a run is right.
     fn is_right(&self, run: &Run, delivered: bool) -> bool {
-        delivered && (0..run.blocks).all(|nth| self.is_block_right(run, nth))
+        let mut nth = 0;
+        while delivered && nth < run.blocks {
+            let Some(right) = self.right_from(run, nth) else { return false };
+            nth += right;
+        }
+        delivered
     }
 
-    /// What the map has for a block now must be where it was read, and match: had the block moved meanwhile, its old place might
-    /// hold another one by now.
+    /// How many blocks of a run are right for certain, from the `nth` on: a block, or the page that it begins. What the map has for a
+    /// block now must be where it was read, and match: had the block moved meanwhile, its old place might hold another one by now.
     #[inline]
-    fn is_block_right(&self, run: &Run, nth: usize) -> bool {
+    fn right_from(&self, run: &Run, nth: usize) -> Option<usize> {
         let entry = self.volume.controller.locate(self.lba_of(run, nth));
+        if !self.reactor.shared.lies_at(entry, &run.place, nth) {
+            return None;
+        }
         let at = (run.first + nth) * BLOCK;
-        self.reactor.shared.lies_at(entry, &run.place, nth)
-            && (entry.matches(parity::checksum::crc32c(self.into.part(at..at + BLOCK)))
-                || planted::is(Bug::ChecksumSkipped))
+        if entry.is_of_page() {
+            let blocks = self.page_in(run, nth)?;
+            return is_page(entry, self.into.part(at..at + blocks * BLOCK)).then_some(blocks);
+        }
+        let matches = entry.matches(parity::checksum::crc32c(self.into.part(at..at + BLOCK)));
+        (matches || planted::is(Bug::ChecksumSkipped)).then_some(1)
+    }
+
+    /// Blocks of the page that begins at the `nth` block of a run, if all of it is in the run.
+    fn page_in(&self, run: &Run, nth: usize) -> Option<usize> {
+        let (controller, lba) = (&self.volume.controller, self.lba_of(run, nth));
+        let (entry, blocks) = (controller.locate(lba), controller.page_blocks());
+        let is_all_there = lba == controller.page_of(lba)
+            && nth + blocks as usize <= run.blocks
+            && entry.is_of_page()
+            && (0..blocks).all(|n| controller.locate(lba.plus(n)) == entry.nth(n));
+        is_all_there.then_some(blocks as usize)
     }
 
     /// Sees to it that what was read for a run is right: what is not so is read anew.
     async fn mend(&self, run: &Run, delivered: bool) -> Result<(), VolumeError> {
-        for nth in 0..run.blocks {
-            if !delivered || !self.is_block_right(run, nth) {
-                let at = (run.first + nth) * BLOCK;
-                let block = self.into.slice(at..at + BLOCK);
-                self.reactor.read_block(self.volume, self.lba_of(run, nth), &block).await?;
-            }
+        let mut nth = 0;
+        while nth < run.blocks {
+            nth += match self.right_from(run, nth).filter(|_| delivered) {
+                Some(right) => right,
+                None => self.read_anew(run, nth, self.into, run.first + nth).await?,
+            };
         }
         Ok(())
+    }
+
+    /// Reads the `nth` block of a run with everything that can be done for it, or the page that it begins, into `part` from block `at`
+    /// on. Says how many blocks that was.
+    async fn read_anew(&self, run: &Run, nth: usize, part: &BufSlice, at: usize) -> Result<usize, VolumeError> {
+        let (lba, blocks) = (self.lba_of(run, nth), self.page_in(run, nth));
+        let into = part.slice(at * BLOCK..(at + blocks.unwrap_or(1)) * BLOCK);
+        match blocks {
+            Some(_) => Box::pin(read_page(self.reactor, self.volume, lba, &into)).await?,
+            None => drop(self.reactor.read_block(self.volume, lba, &into).await?),
+        }
+        Ok(blocks.unwrap_or(1))
     }
 
     /// Fills `part` with a run restored from its rows; what they do not yield is read block by block. Returns how many blocks
     /// they did yield.
     async fn restore(&self, run: &Run, rows: &Rows, part: &BufSlice) -> Result<u64, VolumeError> {
-        let mut restored = 0;
-        for nth in 0..run.blocks {
-            let at = self.lba_of(run, nth);
-            let into = part.slice(nth * BLOCK..(nth + 1) * BLOCK);
-            let entry = self.volume.controller.locate(at);
-            if self.reactor.shared.lies_at(entry, &rows.place, nth) && self.reactor.restore(rows, nth, entry, &into) {
-                restored += 1;
+        let (mut restored, mut nth) = (0, 0);
+        while nth < run.blocks {
+            let entry = self.volume.controller.locate(self.lba_of(run, nth));
+            let blocks = self.page_in(run, nth).unwrap_or(1);
+            let into = part.slice(nth * BLOCK..(nth + blocks) * BLOCK);
+            let is_there = self.reactor.shared.lies_at(entry, &rows.place, nth);
+            let is_restored = is_there
+                && match blocks {
+                    1 => rows.restore(self.reactor, nth, entry, &into),
+                    _ => rows.restore_page(self.reactor, nth, entry, &into),
+                };
+            if is_restored {
+                restored += blocks as u64;
+                nth += blocks;
             } else {
-                self.reactor.read_block(self.volume, at, &into).await?;
+                nth += self.read_anew(run, nth, part, nth).await?;
             }
         }
         Ok(restored)

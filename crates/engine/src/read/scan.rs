@@ -128,6 +128,18 @@ impl<'a> Scanner<'a> {
         self.look_at(group, segment, row, segment_seq).await.stripe
     }
 
+    /// The stripe that holds a place, found along its segment; with `life`, only in that life of it.
+    pub(crate) async fn stripe_with(&self, place: Place, life: Option<u64>) -> Option<FoundStripe> {
+        let (mut row, mut life) = (0, life);
+        loop {
+            let stripe = self.stripe_at(place.group, place.segment, row, life).await?;
+            if place.row < stripe.common.end_row() {
+                return Some(stripe);
+            }
+            (row, life) = (stripe.common.end_row(), Some(stripe.common.segment_seq));
+        }
+    }
+
     /// As [`Scanner::stripe_at`], and what else there is.
     pub(crate) async fn look_at(&self, group: GroupId, segment: SegmentId, row: u32, segment_seq: Option<u64>) -> Look {
         let geometry = *self.reactor.shared.layout.geometry();
@@ -291,6 +303,10 @@ impl<'a> Scanner<'a> {
     /// come of it; the answer is in which columns they were, as a bit each. Those who were there all the time tell which
     /// stripes are, and what else such a member has in the place of one that it lacks, or behind the last one, is written over.
     fn drop_doomed(&self, at: Place, headers: &mut Vec<StripeHeader<'_>>) -> u32 {
+        if !self.reactor.is_home() {
+            // There are none any more when others than the home reactor read.
+            return 0;
+        }
         let unwritten = self.reactor.home().records.unwritten.borrow();
         let of_column =
             |column| unwritten.iter().find(|of| self.reactor.shared.layout.column_of(of.member) == (at.group, column));

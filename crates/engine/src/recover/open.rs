@@ -433,7 +433,7 @@ fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Res
 
 fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {
     let make = |v: &cygnus_format::VolumeDesc| {
-        let controller = controllers.controller(v.id, v.in_doubt);
+        let controller = controllers.controller(v.id, v.paging, v.in_doubt);
         Arc::new(VolumeState::new(v, controller))
     };
     state.volumes.iter().map(make).collect()

@@ -10,7 +10,7 @@ use std::io;
 use std::rc::Rc;
 
 use cygnus_format::{
-    ArrayState, KEPT_NUMBERS, KeptError, KeptHeader, KeptShape, KeptStripe, OpenStripe, Rotation, Stream,
+    ArrayState, KEPT_NUMBERS, KeptError, KeptHeader, KeptShape, KeptStripe, Kind, OpenStripe, Rotation, Stream,
 };
 use cygnus_runtime::{DeviceIx, Keeper, KeptFile};
 use cygnus_types::BLOCK;
@@ -136,7 +136,7 @@ impl Restorer {
             });
             let stripe = self.made_again(&remains, seq, durable)?;
             restored.stripes += 1;
-            restored.blocks += u64::from(stripe.used());
+            restored.blocks += u64::from(stripe.blocks());
             if planted::is(Bug::RemainsStayBehind) {
                 continue;
             }
@@ -174,6 +174,11 @@ impl Restorer {
         let mut stripe = Stripe::allocate(&self.reactor.rt, None, shared.protections.tallest(), geometry, place);
         let mut block = [0; BLOCK];
         for (slot, entry) in (0..).zip(left.entries) {
+            if entry.kind() == Kind::Void {
+                stripe.leave_out();
+                stripe.give_up_left_out();
+                continue;
+            }
             let (column, row) = geometry.slot_place(slot, place.rows);
             let within = u64::from(place.header_blocks + row) * BLOCK as u64;
             let at = self.shape.column_at(remains.cell, column) + within;

@@ -391,14 +391,35 @@ impl Replayer {
             let region = (candidate.volume, region_of(candidate.lba).start);
             !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
         });
+        let mut page = None;
         for (n, of_block) in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)).enumerate() {
+            let (volume, lba) = (of_block[0].volume, of_block[0].lba);
             self.apply_to_block(of_block, result);
+            // One that is through gets one entry again.
+            let next = self.page_of(volume, lba);
+            if next != page {
+                std::mem::replace(&mut page, next).into_iter().for_each(|page| self.fold(page));
+            }
             if n % BLOCKS_PER_SETTLING == 0 {
                 // Tables that were too small are kept until then.
                 self.reactor.shared.settle_maps();
             }
         }
+        page.into_iter().for_each(|page| self.fold(page));
         self.reactor.shared.settle_maps();
+    }
+
+    /// The page of a volume that is mapped by pages.
+    fn page_of(&self, volume: VolumeId, lba: Lba) -> Option<(VolumeId, Lba)> {
+        let state = self.reactor.shared.volume(volume).filter(|state| state.paging.is_by_pages())?;
+        Some((volume, state.controller.page_of(lba)))
+    }
+
+    fn fold(&self, (volume, first): (VolumeId, Lba)) {
+        let shared = &self.reactor.shared;
+        if let Some(state) = shared.volume(volume) {
+            shared.controllers.fold(&state.controller, &shared.layout, first);
+        }
     }
 
     /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when

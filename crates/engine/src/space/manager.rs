@@ -517,7 +517,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::space::usable::{data_blocks, usable_of};
+    use crate::space::usable::{Mapped, data_blocks, usable_of};
 
     fn geometries() -> impl Strategy<Value = Geometry> {
         (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {
@@ -539,6 +539,7 @@ mod tests {
             preset in 0..Preset::ALL.len(),
             reactors in 1..5_usize,
             more in 0..3_u8,
+            page in 0..4_u32,
         ) {
             let Ok(protections) = Protections::new(geometry, geometry.parity + more) else { return Ok(()) };
             let policies = Preset::ALL[preset].policies();
@@ -549,12 +550,13 @@ mod tests {
             let extents: Vec<_> =
                 ends.zip(&segments).map(|(end, &frames)| [cygnus_format::Extent { first: end - frames, frames }]).collect();
             let layout = Layout::new(geometry, extents).unwrap();
-            let mapped = data_blocks(&protections, &segments, over_provisioning, &policies);
+            let page = (1 << page).min(geometry.chunk_blocks) as u8;
+            let mapped = Mapped { blocks: data_blocks(&protections, &segments, over_provisioning, &policies), page };
             let usable = usable_of(&layout, &protections, &segments, mapped, over_provisioning, &policies, reactors);
             if usable == 0 {
                 return Ok(());
             }
-            let capacity = u64::from(protections.capacity());
+            let capacity = u64::from(protections.capacity_of_pages(page));
             let checkpoint = checkpoint_segments(&layout, &protections, usable);
             let groups = segments.len() as u64;
             let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();

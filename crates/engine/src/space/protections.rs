@@ -104,6 +104,12 @@ impl Protections {
         self.clients.capacity().min(self.all.capacity())
     }
 
+    /// The same where volumes are mapped by pages of so many blocks at most.
+    pub(crate) fn capacity_of_pages(&self, page: u8) -> u32 {
+        let of = |shape: &Geometry| if page > 1 { shape.capacity_of_pages(page.into()) } else { shape.capacity() };
+        of(&self.clients).min(of(&self.all))
+    }
+
     /// Data blocks of a segment that a checkpoint fills.
     pub(crate) fn checkpoint_capacity(&self) -> u32 {
         self.all.capacity()

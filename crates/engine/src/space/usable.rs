@@ -75,10 +75,11 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: u
     let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
     let all: Vec<u32> = in_service().map(|group| group.segments()).collect();
     let permille = state.over_provisioning_permille;
-    let of_all = data_blocks(&protections, &all, permille, policies);
+    let page = state.volumes.iter().map(|volume| volume.paging.blocks()).max().unwrap_or(1);
+    let mapped = Mapped { blocks: data_blocks(&protections, &all, permille, policies), page };
     let on = |medium| {
         let groups: Vec<u32> = in_service().filter(|g| g.medium == medium).map(|g| g.segments()).collect();
-        let usable = || usable_of(&layout, &protections, &groups, of_all, permille, policies, reactors);
+        let usable = || usable_of(&layout, &protections, &groups, mapped, permille, policies, reactors);
         (!groups.is_empty()).then(usable)
     };
     Ok(Usable(Medium::ALL.map(on)))
@@ -103,21 +104,28 @@ pub(crate) fn data_blocks(
     blocks * (1000 - u64::from(over_provisioning_permille)) / 1000
 }
 
-/// What volumes may hold in groups of so many segments, where checkpoints are of `mapped` blocks at most.
+/// What is mapped at most: so many blocks, in pages of up to so many.
+#[derive(Clone, Copy)]
+pub(crate) struct Mapped {
+    pub blocks: u64,
+    pub page: u8,
+}
+
+/// What volumes may hold in groups of so many segments, where checkpoints are of what is `mapped`.
 pub(crate) fn usable_of(
     layout: &Layout,
     protections: &Protections,
     groups: &[u32],
-    mapped: u64,
+    mapped: Mapped,
     over_provisioning_permille: u16,
     policies: &Policies,
     reactors: usize,
 ) -> u64 {
-    let capacity = u64::from(protections.capacity());
+    let capacity = u64::from(protections.capacity_of_pages(mapped.page));
     let segments = data_segments(groups, policies);
     let by_rule = data_blocks(protections, groups, over_provisioning_permille, policies);
     let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
-        false => checkpoint_segments(layout, protections, mapped),
+        false => checkpoint_segments(layout, protections, mapped.blocks),
         true => 0,
     };
     let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();

@@ -163,6 +163,11 @@ impl Record {
         self.store(steps::used(slot + 1));
     }
 
+    /// The block in this slot, which was left out, is there.
+    pub(crate) fn holds_at_last(&self, slot: u32, entry: &Entry) {
+        steps::entry_of_used(&self.shape, slot, entry).into_iter().for_each(|part| self.store(part));
+    }
+
     /// It says of a discard, the `n`-th.
     pub(crate) fn discards(&self, n: u32, discard: &Discard) {
         self.store(steps::discard(&self.shape, n, discard));

@@ -1,11 +1,13 @@
 //! The way of a write: admitted, copied into an open stripe, closed with its parity and headers, written.
 
 pub(crate) mod admission;
+pub(crate) mod by_page;
 pub(crate) mod convert;
 pub(crate) mod grant;
 pub(crate) mod heat;
 pub(crate) mod kept;
 pub(crate) mod lane;
+pub(crate) mod merging;
 pub(crate) mod numbers;
 pub(crate) mod offload;
 pub(crate) mod page;

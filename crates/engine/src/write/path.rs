@@ -14,9 +14,10 @@ use crate::hybrid::promote::Promoter;
 use crate::lsa::{Publish, region_of};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
+use crate::write::by_page;
 use crate::write::lane::Lane;
 use crate::write::streams;
-use crate::write::writer::Appended;
+use crate::write::writer::{Appended, Writer};
 
 /// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
 const BLOCKS_PER_TURN: usize = 64;
@@ -35,11 +36,15 @@ fn append_now(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data: &[u8]
         return 0;
     }
     let (mut writer, mut appended) = (reactor.writer(lane).borrow_mut(), 0);
-    for block in data.chunks_exact(BLOCK) {
-        match writer.append(reactor, volume, lba.plus(appended), block, Publish::Always) {
-            Appended::Done => appended += 1,
-            Appended::NoRoom => break,
-            Appended::Changed => unreachable!("only conditional writes can find the block changed"),
+    if volume.paging.is_by_pages() {
+        appended = by_page::append(&mut writer, reactor, volume, lba, data) as u64;
+    } else {
+        for block in data.chunks_exact(BLOCK) {
+            match writer.append(reactor, volume, lba.plus(appended), block, Publish::Always) {
+                Appended::Done => appended += 1,
+                Appended::NoRoom => break,
+                Appended::Changed => unreachable!("only conditional writes can find the block changed"),
+            }
         }
     }
     drop(writer);
@@ -47,6 +52,36 @@ fn append_now(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data: &[u8]
         streams::note(reactor, volume, lba, appended, lane);
     }
     appended as usize
+}
+
+/// Writes the first of these blocks, or those of its page, waiting as long as it takes; says how many.
+async fn write_next(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Result<usize, VolumeError> {
+    if volume.paging.is_by_pages() {
+        return Box::pin(by_page::write_piece(reactor, volume, lba, data)).await;
+    }
+    let append = |writer: &mut Writer| writer.append(reactor, volume, lba, &data[..BLOCK], Publish::Always);
+    reactor.append_waiting(volume, lba, 1, append).await?;
+    Ok(1)
+}
+
+/// Changes part of a block: reads it, merges, and writes it back if it is still what was read.
+pub(super) async fn merge_block(
+    reactor: &Rc<Reactor>,
+    volume: &VolumeState,
+    lba: Lba,
+    within: usize,
+    data: &[u8],
+) -> Result<(), VolumeError> {
+    let block = reactor.rt.alloc(BLOCK);
+    let view = block.full();
+    loop {
+        let entry = reactor.read_block(volume, lba, &view).await?;
+        view.copy_from(within, data);
+        let append = |writer: &mut Writer| writer.append(reactor, volume, lba, view.bytes(), Publish::IfStill(entry));
+        if reactor.append_waiting(volume, lba, 1, append).await? == Appended::Done {
+            return Ok(());
+        }
+    }
 }
 
 impl Reactor {
@@ -74,36 +109,37 @@ impl Reactor {
             let (first, blocks) = (lba.plus((turn * BLOCKS_PER_TURN) as u64), data.len() / BLOCK);
             let mut written = append_now(self, volume, first, data);
             while written < blocks {
-                let block = &data[written * BLOCK..][..BLOCK];
-                self.append_waiting(volume, first.plus(written as u64), block, || Publish::Always).await?;
-                written += 1;
+                let (lba, rest) = (first.plus(written as u64), &data[written * BLOCK..]);
+                written += write_next(self, volume, lba, rest).await?;
                 written += append_now(self, volume, first.plus(written as u64), &data[written * BLOCK..]);
             }
         }
         Ok(())
     }
 
-    /// Appends a block to the clients' stripes, waiting for room as long as it takes.
-    async fn append_waiting(
+    /// Appends blocks from `lba` on to the clients' stripes, waiting for room as long as it takes.
+    pub(super) async fn append_waiting(
         self: &Rc<Self>,
         volume: &VolumeState,
         lba: Lba,
-        block: &[u8],
-        publish: impl Fn() -> Publish,
+        blocks: u64,
+        append: impl Fn(&mut Writer) -> Appended,
     ) -> Result<Appended, VolumeError> {
         loop {
             let progress = self.progress.wait();
             self.check_writable(volume)?;
             // The volume may have become smaller while this waited; what is written behind its end would stay there.
-            if lba.0 >= volume.blocks() {
-                let offset = lba.byte_offset();
-                return Err(VolumeError::OutOfRange { offset, end: offset + BLOCK as u64, size: volume.size() });
+            if lba.0 + blocks > volume.blocks() {
+                let (offset, end) = (lba.byte_offset(), lba.plus(blocks).byte_offset());
+                return Err(VolumeError::OutOfRange { offset, end, size: volume.size() });
             }
-            let fits = self.shared.controllers.has_room(1) || volume.controller.locate(lba).is_held();
+            let is_new = |n: &u64| !volume.controller.locate(lba.plus(*n)).is_held();
+            let new = (0..blocks).filter(is_new).count() as u64;
+            let fits = new == 0 || self.shared.controllers.has_room(new);
             if !fits && !self.shared.controllers.waits_for_checkpoint() {
                 return Err(self.no_space());
             }
-            if !streams::is_room(self, volume, lba) {
+            if !streams::is_room(self, volume, lba, blocks) {
                 return Err(streams::no_space(self, volume));
             }
             let segments = self.shared.clogged();
@@ -112,9 +148,9 @@ impl Reactor {
             }
             if fits && !self.hold.get() {
                 let lane = streams::lane_of(self, volume, lba);
-                let appended = self.writer(lane).borrow_mut().append(self, volume, lba, block, publish());
+                let appended = append(&mut self.writer(lane).borrow_mut());
                 if appended != Appended::NoRoom {
-                    streams::note(self, volume, lba, 1, lane);
+                    streams::note(self, volume, lba, blocks, lane);
                     return Ok(appended);
                 }
             }
@@ -130,7 +166,7 @@ impl Reactor {
         }
     }
 
-    /// Changes part of a block: reads it, merges, and writes it back if it is still what was read.
+    /// Changes part of a block, or of its page as a whole.
     pub(crate) async fn write_partial(
         self: &Rc<Self>,
         volume: &VolumeState,
@@ -138,17 +174,13 @@ impl Reactor {
         within: usize,
         data: &[u8],
     ) -> Result<(), VolumeError> {
-        self.wait_to_be_let_in(volume, 1).await;
-        let block = self.rt.alloc(BLOCK);
-        let view = block.full();
-        loop {
-            let entry = self.read_block(volume, lba, &view).await?;
-            view.copy_from(within, data);
-            match self.append_waiting(volume, lba, view.bytes(), || Publish::IfStill(entry)).await? {
-                Appended::Done => return Ok(()),
-                _ => continue,
-            }
+        let blocks = volume.controller.page_blocks();
+        self.wait_to_be_let_in(volume, blocks as usize).await;
+        if volume.controller.has_fine_room(1) {
+            return merge_block(self, volume, lba, within, data).await;
         }
+        let before = (lba.0 - volume.controller.page_of(lba).0) as usize * BLOCK;
+        Box::pin(by_page::merge(self, volume, lba, before + within, data)).await
     }
 
     /// Unmaps whole blocks; they read as zeros from now on.

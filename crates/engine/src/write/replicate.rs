@@ -196,6 +196,7 @@ impl Replicator {
     fn copies(&self, stripe: &mut Stripe, under: Standing) -> Option<Copies> {
         let shared = &self.reactor.shared;
         let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
+        stripe.give_up_left_out();
         let blocks = stripe.used() - done.slots;
         let (numbers, places) = self.take_room(stripe, done.slots, blocks)?;
         let (slots, discards) = (stripe.used(), stripe.discards().len() as u32);

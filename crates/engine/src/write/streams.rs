@@ -39,9 +39,11 @@ fn has_segment(reactor: &Rc<Reactor>, lane: Lane) -> bool {
     reactor.writer(lane).borrow_mut().has_segment(reactor)
 }
 
-/// Whether a block of a volume may come to a medium: its place there is counted already, or there is room for one more.
-fn takes(reactor: &Reactor, volume: &VolumeState, lba: Lba, medium: Medium) -> bool {
-    reactor.shared.held.has_room_on(medium, 1) || lies_on(reactor, volume, lba) == Some(medium)
+/// Whether blocks of a volume may come to a medium: their places there are counted already, or there is room for the others.
+fn takes(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64, medium: Medium) -> bool {
+    let comes = |n: &u64| lies_on(reactor, volume, lba.plus(*n)) != Some(medium);
+    let held = &reactor.shared.held;
+    held.has_room_on(medium, blocks) || (0..blocks).filter(comes).count() == 0
 }
 
 /// The medium on which a block lies now.
@@ -56,10 +58,10 @@ fn is_choosy(reactor: &Reactor, volume: &VolumeState) -> bool {
     reactor.shared.held.only_medium().is_none() || matches!(volume.constraint, Constraint::Only(_))
 }
 
-/// Whether a block can be written on some medium on which its volume may be, as far as the array can hold it at all.
+/// Whether blocks can be written on some medium on which its volume may be, as far as the array can hold it at all.
 #[inline]
-pub(crate) fn is_room(reactor: &Reactor, volume: &VolumeState, lba: Lba) -> bool {
-    let may = |&medium: &Medium| volume.constraint.allows(medium) && takes(reactor, volume, lba, medium);
+pub(crate) fn is_room(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64) -> bool {
+    let may = |&medium: &Medium| volume.constraint.allows(medium) && takes(reactor, volume, lba, blocks, medium);
     !is_choosy(reactor, volume) || Medium::ALL.iter().any(may)
 }
 
@@ -91,7 +93,11 @@ fn medium_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
         (_, Some(only)) => only,
         (Constraint::Prefers(_) | Constraint::Hybrid, None) => {
             let first = volume.constraint.medium().expect("it names one");
-            if takes(reactor, volume, lba, first) { first } else { first.other() }
+            if takes(reactor, volume, volume.controller.page_of(lba), volume.controller.page_blocks(), first) {
+                first
+            } else {
+                first.other()
+            }
         }
         (Constraint::None, None) => either(reactor, volume, lba),
     }
@@ -103,7 +109,7 @@ fn either(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
     let (held, last) = (&reactor.shared.held, reactor.last_medium.get());
     let is_fuller = held.fill(last) > held.fill(last.other()) + FULLER;
     let first = if is_fuller { last.other() } else { last };
-    let may = |medium| takes(reactor, volume, lba, medium);
+    let may = |medium| takes(reactor, volume, volume.controller.page_of(lba), volume.controller.page_blocks(), medium);
     let is_ready = |medium| {
         let lane = Lane::Clients(medium);
         let is_ready = has_segment(reactor, lane);

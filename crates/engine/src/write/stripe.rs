@@ -62,6 +62,12 @@ pub(crate) struct Stripe {
     entries: Vec<Entry>,
     stride: u32,
     used: u32,
+    /// The slot of the block that was committed last.
+    last: u32,
+    /// Of the slots used, those that hold nothing, since what came next was to lie together; the last one is the next to be filled.
+    left_out: Vec<u32>,
+    /// Slots that were left out and will not be filled any more.
+    given_up: u32,
     discards: Vec<Discard>,
     discard_capacity: usize,
     copies: Vec<Copied>,
@@ -85,7 +91,7 @@ pub(crate) struct Stripe {
 pub(crate) struct Moved {
     /// Out of the way of contention, or from one medium to the other.
     pub rehomed: u32,
-    /// Out of segments that are being emptied.
+    /// Out of segments that are being emptied, or with other blocks of their page.
     pub relocated: u32,
 }
 
@@ -147,6 +153,9 @@ impl Stripe {
             entries: vec![Entry::VOID; width * rows as usize],
             stride: rows,
             used: 0,
+            last: 0,
+            left_out: Vec::new(),
+            given_up: 0,
             discards: Vec::new(),
             discard_capacity: geometry.discard_capacity(place.header_blocks, place.rows),
             copies: Vec::new(),
@@ -165,6 +174,8 @@ impl Stripe {
         self.geometry = geometry;
         self.entries.fill(Entry::VOID);
         self.used = 0;
+        self.left_out.clear();
+        self.given_up = 0;
         self.discards.clear();
         self.copies.clear();
         self.backed_up = BackedUp::default();
@@ -183,7 +194,7 @@ impl Stripe {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.used == self.geometry.slots(self.place.rows)
+        self.left_out.is_empty() && self.used == self.geometry.slots(self.place.rows)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -194,12 +205,69 @@ impl Stripe {
         self.used
     }
 
+    /// Blocks in the slots that are used.
+    pub(crate) fn blocks(&self) -> u32 {
+        self.used - self.left_out.len() as u32 - self.given_up
+    }
+
+    /// The slot that the next block goes to.
+    #[inline]
+    fn next_slot(&self) -> u32 {
+        self.left_out.last().copied().unwrap_or(self.used)
+    }
+
+    /// What was left out stays so: the slots used are on their way to the members.
+    pub(crate) fn give_up_left_out(&mut self) {
+        self.given_up += self.left_out.len() as u32;
+        self.left_out.clear();
+    }
+
     /// Copies a block into the next slot without taking the slot, and says where it lies and its checksum. The slot
     /// is taken by [`Stripe::commit`], or used again if the caller thinks better of it.
     #[inline]
     pub(crate) fn stage(&mut self, data: &[u8]) -> (Pba, u32) {
         debug_assert!(!self.is_full());
+        self.stage_at(self.next_slot(), data)
+    }
+
+    /// The same of blocks that are to lie one behind the other, for which [`Stripe::leave_out_for`] just said yes: says where the
+    /// first one lies, and gives the checksum of each.
+    pub(crate) fn stage_run(&mut self, data: &[u8], crcs: &mut [u32]) -> Pba {
+        let mut first = None;
+        for (n, (block, crc)) in data.chunks_exact(BLOCK).zip(crcs).enumerate() {
+            let (pba, of_block) = self.stage_at(self.used + n as u32, block);
+            let first = *first.get_or_insert(pba);
+            assert_eq!(pba.0, first.0 + n as u64, "a run lies on one column");
+            *crc = of_block;
+        }
+        first.expect("a run has blocks")
+    }
+
+    /// Leaves slots out until so many that follow lie one behind the other on a column; `false`, and none is left out, if the stripe
+    /// has no such slots any more.
+    pub(crate) fn leave_out_for(&mut self, blocks: u32) -> bool {
+        let Some(from) = self.geometry.run_from(self.used, blocks, self.place.rows) else { return false };
+        while self.used < from {
+            self.leave_out();
+        }
+        true
+    }
+
+    /// Has the next slot hold nothing for now: zeros, as far as its row's parity goes.
+    pub(crate) fn leave_out(&mut self) {
         let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
+        let at = (self.place.header_blocks + row) as usize * BLOCK;
+        self.columns[usize::from(column)].zero(at..at + BLOCK);
+        if let Some(record) = &self.record {
+            record.holds(self.used, &Entry::VOID);
+        }
+        self.left_out.insert(0, self.used);
+        self.used += 1;
+    }
+
+    #[inline]
+    fn stage_at(&mut self, slot: u32, data: &[u8]) -> (Pba, u32) {
+        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
         let at = (self.place.header_blocks + row) as usize * BLOCK;
         let buf = &mut self.columns[usize::from(column)];
         buf.write(at, data);
@@ -213,20 +281,36 @@ impl Stripe {
     /// Takes the slot that [`Stripe::stage`] filled.
     #[inline]
     pub(crate) fn commit(&mut self, kind: Kind, volume: VolumeId, lba: Lba, seq: u64, crc: u32) {
-        let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
-        let physical = usize::from(self.rotation().data_column(column));
         let entry = Entry::new(kind, volume, lba, seq, crc);
-        self.entries[physical * self.stride as usize + row as usize] = entry;
+        let Some(slot) = self.left_out.pop() else { return self.commit_next(entry) };
+        self.set_entry(slot, entry);
+        if let Some(record) = &self.record {
+            record.holds_at_last(slot, &entry);
+        }
+    }
+
+    /// Takes the next of the slots that [`Stripe::stage_run`] filled.
+    #[inline]
+    pub(crate) fn commit_next(&mut self, entry: Entry) {
+        self.set_entry(self.used, entry);
         if let Some(record) = &self.record {
             record.holds(self.used, &entry);
         }
         self.used += 1;
     }
 
+    #[inline]
+    fn set_entry(&mut self, slot: u32, entry: Entry) {
+        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
+        let physical = usize::from(self.rotation().data_column(column));
+        self.entries[physical * self.stride as usize + row as usize] = entry;
+        self.last = slot;
+    }
+
     /// The block that was committed last is a copy of one that lies elsewhere.
     #[inline]
     pub(crate) fn is_copy_of(&mut self, from: Pba) {
-        let (column, row) = self.geometry.slot_place(self.used - 1, self.place.rows);
+        let (column, row) = self.geometry.slot_place(self.last, self.place.rows);
         self.copies.push(Copied { column: self.rotation().data_column(column), row, from });
     }
 
@@ -238,6 +322,11 @@ impl Stripe {
             Publish::Move(..) => self.moved.relocated += 1,
             Publish::Always | Publish::IfStill(_) => {}
         }
+    }
+
+    /// Notes that the block that was committed last holds what it did before.
+    pub(crate) fn note_relocated(&mut self) {
+        self.moved.relocated += 1;
     }
 
     /// Blocks that no client has written now.

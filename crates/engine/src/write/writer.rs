@@ -8,14 +8,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cygnus_format::{Discard, Geometry, MapEntry};
+use cygnus_format::{Discard, Entry, Geometry, MapEntry};
 use cygnus_runtime::{DeviceIx, OpFuture};
-use cygnus_types::{BLOCK, GroupId, Lba, MemberIx};
+use cygnus_types::{BLOCK, GroupId, Lba, MAX_PAGE_BLOCKS, MemberIx};
 
 use crate::autonomics::steering::Steering;
 use crate::care::member::MemberShared;
 use crate::counters::count;
-use crate::lsa::{Publish, Published};
+use crate::lsa::{Publish, PublishPage, Published, PublishedPage};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
@@ -81,7 +81,7 @@ impl OpenSegment {
 }
 
 /// How an append ended.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Appended {
     /// The block is in the stripe and the map points there.
     Done,
@@ -298,8 +298,56 @@ impl Writer {
         };
         stripe.commit(kind, volume.id, lba, seq, crc);
         stripe.note_move(publish);
-        if !matches!(publish, Publish::Always) && old.is_mapped() && old.matches(crc) {
+        // What is moved was verified; a block of a page can be verified by itself in no other way.
+        let is_same = old.matches(crc) || old.is_of_page() && matches!(publish, Publish::Move(..));
+        if !matches!(publish, Publish::Always) && old.is_mapped() && is_same {
             stripe.is_copy_of(old.pba());
+        }
+        Appended::Done
+    }
+
+    /// The open stripe, if so many blocks can come to lie one behind the other there, with slots before them left out if need be.
+    fn stripe_with_run(&mut self, reactor: &Rc<Reactor>, blocks: u32) -> Option<&mut Stripe> {
+        while !self.stripe_with_room(reactor)?.leave_out_for(blocks) {
+            if self.stripe.as_ref().is_some_and(Stripe::is_empty) {
+                // The last one of its segment, of too few rows.
+                self.close_segment(reactor);
+            } else {
+                self.close_stripe(reactor);
+            }
+        }
+        self.stripe.as_mut()
+    }
+
+    /// Appends a page of a volume, whole, and publishes it in the map; all of it at once.
+    pub(crate) fn append_whole(
+        &mut self,
+        reactor: &Rc<Reactor>,
+        volume: &VolumeState,
+        first: Lba,
+        data: &[u8],
+        how: PublishPage<'_>,
+    ) -> Appended {
+        let blocks = data.len() / BLOCK;
+        let Some(stripe) = self.stripe_with_run(reactor, blocks as u32) else { return Appended::NoRoom };
+        // A volume that is being deleted gets no blocks any more from those that move them.
+        if !matches!(how, PublishPage::Always) && volume.is_gone() {
+            return Appended::Changed;
+        }
+        let mut crcs = [0; MAX_PAGE_BLOCKS as usize];
+        let pba = stripe.stage_run(data, &mut crcs[..blocks]);
+        let entry = MapEntry::of_page(pba, MapEntry::page_check(crcs[..blocks].iter().copied()));
+        let published = reactor.shared.controllers.publish_page(&volume.controller, first, entry, how);
+        let Some(PublishedPage { kind, seq, old }) = published else { return Appended::Changed };
+        for n in 0..blocks {
+            let entry = Entry::new(kind, volume.id, first.plus(n as u64), how.seq_of(n, seq), crcs[n]);
+            stripe.commit_next(entry);
+            if how.is_same(n) {
+                stripe.note_relocated();
+                if old[n].is_mapped() {
+                    stripe.is_copy_of(old[n].pba());
+                }
+            }
         }
         Appended::Done
     }
@@ -356,7 +404,7 @@ impl Writer {
         self.next_row = stripe.end_row();
         // No map knows the pages of a checkpoint.
         if self.lane != Lane::Meta {
-            shared.segments.add_live(stripe.place.seg, stripe.used());
+            shared.segments.add_live(stripe.place.seg, stripe.blocks());
         }
         if stripe.carries_discards() {
             shared.segments.note_discard(stripe.place.seg, seq);
@@ -377,17 +425,17 @@ impl Writer {
         let totals = &reactor.shared.totals;
         let rows = stripe.end_row() - stripe.place.start_row - stripe.place.header_blocks;
         let width = u64::from(columns.width());
-        let used = u64::from(stripe.used());
+        let blocks = u64::from(stripe.blocks());
         match self.lane {
             Lane::Clients(_) | Lane::Hot(_) => {
                 let Moved { rehomed, relocated } = stripe.moved();
                 let (rehomed, relocated) = (u64::from(rehomed), u64::from(relocated));
                 count(&totals.rehomed, rehomed);
                 count(&totals.relocated, relocated);
-                count(&totals.client_written, used - rehomed - relocated);
+                count(&totals.client_written, blocks - rehomed - relocated);
             }
-            Lane::Cleaning | Lane::Beside => count(&totals.relocated, used),
-            Lane::Meta => count(&totals.checkpoint_written, used),
+            Lane::Cleaning | Lane::Beside => count(&totals.relocated, blocks),
+            Lane::Meta => count(&totals.checkpoint_written, blocks),
         }
         let parity = u64::from(rows - stripe.converted()) * u64::from(columns.parity);
         count(&totals.parity_written, parity);
@@ -395,9 +443,9 @@ impl Writer {
             count(&totals.converted_here, parity);
         }
         count(&totals.header_written, u64::from(stripe.place.header_blocks) * width);
-        count(&totals.padding_written, u64::from(rows) * u64::from(columns.data) - used);
+        count(&totals.padding_written, u64::from(rows) * u64::from(columns.data) - blocks);
         if self.lane != Lane::Meta {
-            count(&reactor.shared.since_checkpoint, used * BLOCK as u64);
+            count(&reactor.shared.since_checkpoint, blocks * BLOCK as u64);
         }
     }
 

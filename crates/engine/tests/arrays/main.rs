@@ -18,6 +18,7 @@ mod life;
 mod media;
 mod mixed;
 mod newer;
+mod pages;
 mod pressure;
 mod reactors;
 mod readmit;

@@ -8,7 +8,8 @@ use cygnus_layers::House;
 const CONTROLLER: &str = "lsa";
 
 /// What the rest of the engine may reach of it.
-const INTERFACE: &[&str] = &["lsa/common.rs", "lsa/controller.rs", "lsa/pages.rs", "lsa/recount.rs", "lsa/rule.rs"];
+const INTERFACE: &[&str] =
+    &["lsa/by_page.rs", "lsa/common.rs", "lsa/controller.rs", "lsa/pages.rs", "lsa/recount.rs", "lsa/rule.rs"];
 
 /// What it may reach of the rest: the pool's counts, a page for a stripe, and what a volume is called.
 const GROUND: &[&str] =

@@ -2,6 +2,7 @@
 
 use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended};
 use cygnus_control::media::MediumName;
+use cygnus_control::paging::Pages;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole,
@@ -123,6 +124,8 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: &dyn Fn(&str) -
         connections: connections(&volume.name),
         lost_blocks: volume.lost,
         media: volume.constraint.into(),
+        pages: Pages::of(volume.paging),
+        own_entries_bytes: volume.paging.is_by_pages().then_some(volume.own_entries * BLOCK as u64),
         flash_bytes: volume.on_flash.map(|size| size.0),
         in_doubt: volume.unknown.is_some(),
         unreadable_bytes: volume.unknown.map(|size| size.0),

@@ -2,6 +2,7 @@
 
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::media::MediumName;
+use cygnus_control::paging::Pages;
 use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
 use cygnus_engine::{policies_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
@@ -107,6 +108,7 @@ pub fn volumes(assembly: &Assembly) -> Vec<VolumeStatus> {
     let one = |volume: &VolumeDesc| VolumeStatus {
         in_doubt: volume.in_doubt,
         media: volume.constraint.into(),
+        pages: Pages::of(volume.paging),
         ..VolumeStatus::bare(&volume.name, volume.id, ByteSize(volume.size_bytes), level(volume))
     };
     by_name(assembly.newest.state.volumes.iter().map(one).collect())

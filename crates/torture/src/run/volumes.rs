@@ -10,16 +10,17 @@ impl Run<'_> {
     /// Changes a volume, unless the change makes no sense any more.
     pub(super) fn administer(&mut self, session: &Session, admin: &Admin) -> Result<(), Trouble> {
         let known = |name: &str| self.volumes.iter().find(|v| v.name == name).cloned();
+        let whole = |name: &str, blocks: u64| self.story.whole_pages(name, blocks) * BLOCK as u64;
         let change = match admin {
             Admin::Create(name, blocks) if known(name).is_none() => {
-                Change::Create(Volume { name: name.clone(), number: u32::MAX, size: blocks * BLOCK as u64 })
+                Change::Create(Volume { name: name.clone(), number: u32::MAX, size: whole(name, *blocks) })
             }
             Admin::Delete(name) => match known(name) {
                 Some(volume) => Change::Delete(volume),
                 None => return Ok(()),
             },
             Admin::Resize(name, blocks) => match known(name) {
-                Some(volume) => Change::Resize(volume, blocks * BLOCK as u64),
+                Some(volume) => Change::Resize(volume, whole(name, *blocks)),
                 None => return Ok(()),
             },
             Admin::Create(..) => return Ok(()),
@@ -67,7 +68,8 @@ impl Run<'_> {
         let mut oracle = self.shared.oracle.borrow_mut();
         match change {
             Change::Create(volume) => {
-                let number = oracle.create(volume.size, self.story.acknowledged(&volume.name));
+                let number =
+                    oracle.create(volume.size, self.story.acknowledged(&volume.name), self.story.paging(&volume.name));
                 for request in self.story.sparse_writes(&volume.name) {
                     oracle.will_be_written(number, request.offset, request.len);
                 }

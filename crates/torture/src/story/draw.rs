@@ -216,7 +216,7 @@ fn random_geometry(rng: &mut Rng) -> Geometry {
     geometry_of(data, parity, chunk_blocks, stripe_rows, rng)
 }
 
-fn geometry_of(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: u32, rng: &mut Rng) -> Geometry {
+pub(super) fn geometry_of(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: u32, rng: &mut Rng) -> Geometry {
     let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16, transient_blocks: 0 };
     let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
     // From one stripe to several, and not always a whole number of them.
@@ -284,6 +284,7 @@ impl Story {
         if tier == Tier::All {
             shape.differ(seed);
         }
+        shape.has_room_for_pages(seed, tier);
         shape.back_up(seed, tier);
         shape.be_cleaned_by_rule(seed);
         shape.keep_hot_writes_apart(seed);
@@ -336,6 +337,7 @@ impl Story {
         super::ack::draw(&mut story, seed);
         super::media::draw(&mut story, seed);
         super::media::draw_hybrid(&mut story, seed, tier);
+        super::pages::draw(&mut story, seed, tier);
         super::contention::draw(&mut story, seed, tier);
         story.shape.drives = Drives::draw(seed, tier);
         story
@@ -397,6 +399,7 @@ impl Draw {
             volumes,
             levels: Vec::new(),
             constraints: Vec::new(),
+            pages: Vec::new(),
             cycles,
             salvage: Vec::new(),
         }

@@ -110,6 +110,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.thin(|story| &mut story.volumes);
         self.thin(|story| &mut story.levels);
         self.thin(|story| &mut story.constraints);
+        self.thin(|story| &mut story.pages);
         for n in 0..self.best.story.volumes.len() {
             while self.attempt(|story| story.volumes[n].1 = (story.volumes[n].1 / 2).max(1)) {}
         }

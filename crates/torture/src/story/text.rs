@@ -33,7 +33,7 @@ use std::str::{FromStr, SplitWhitespace};
 
 use cygnus_format::Geometry;
 use cygnus_policy::ParityPlacement;
-use cygnus_types::{Constraint, Medium, Nanos, ParseMediumError};
+use cygnus_types::{Constraint, Medium, Nanos, Paging, ParseMediumError};
 
 use super::{
     Absent, Admin, Beyond, Cycle, Decay, Drives, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request,
@@ -89,6 +89,9 @@ impl Display for Story {
         }
         for (name, constraint) in &self.constraints {
             writeln!(f, "keep {name} {constraint}")?;
+        }
+        for (name, paging) in &self.pages {
+            writeln!(f, "map {name} pages {} fine {}", paging.blocks(), paging.fine())?;
         }
         self.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
         if self.salvage.is_empty() {
@@ -319,6 +322,7 @@ impl FromStr for Story {
             volumes: Vec::new(),
             levels: Vec::new(),
             constraints: Vec::new(),
+            pages: Vec::new(),
             cycles: Vec::new(),
             salvage: Vec::new(),
         };
@@ -430,6 +434,14 @@ impl Story {
                     other => return Err(format!("{other:?} is nothing that a volume wants")),
                 };
                 self.constraints.push((name, constraint));
+                return words.end();
+            }
+            "map" => {
+                let name = words.value()?;
+                let (blocks, fine) = (words.named("pages")?, words.named("fine")?);
+                let paging =
+                    Paging::new(blocks, fine).ok_or_else(|| format!("there are no pages of {blocks} blocks"))?;
+                self.pages.push((name, paging));
                 return words.end();
             }
             "cycle" => {

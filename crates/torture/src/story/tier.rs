@@ -40,6 +40,8 @@ pub enum Tier {
     Media,
     /// Volumes that are on disks, and on flash what is often read of them.
     Hybrid,
+    /// Volumes that are mapped by pages.
+    Pages,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
@@ -48,7 +50,7 @@ const APART_ONE_IN: u64 = 12;
 
 impl Tier {
     /// Each of them.
-    pub const ALL: [Tier; 17] = [
+    pub const ALL: [Tier; 18] = [
         Self::All,
         Self::Plain,
         Self::Sparse,
@@ -66,6 +68,7 @@ impl Tier {
         Self::Contention,
         Self::Media,
         Self::Hybrid,
+        Self::Pages,
     ];
 
     /// Its name on a command line.
@@ -88,6 +91,7 @@ impl Tier {
             Self::Contention => "contention",
             Self::Media => "media",
             Self::Hybrid => "hybrid",
+            Self::Pages => "pages",
         }
     }
 
@@ -114,6 +118,7 @@ impl Tier {
             // Each medium, and what is hot on it, has open stripes of its own.
             Self::Copies => matches!(of, Self::Copies | Self::Outages) || of == Self::Media && by_chance,
             Self::Hybrid => matches!(of, Self::Media | Self::Hybrid),
+            Self::Pages => of == Self::Pages || by_chance && !matches!(of, Self::Sparse | Self::Hybrid),
             _ => self == of,
         }
     }

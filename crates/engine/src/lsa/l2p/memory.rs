@@ -78,7 +78,7 @@ impl MapMemory {
     }
 
     /// Whether some part of the maps may become larger. Else the caller leaves out an entry, which is counted here.
-    pub(super) fn may_grow(&self) -> bool {
+    pub(in crate::lsa) fn may_grow(&self) -> bool {
         let may = !self.opening.load(Ordering::Relaxed) || self.has_room();
         if !may {
             self.left_out.fetch_add(1, Ordering::Relaxed);
@@ -102,11 +102,11 @@ impl MapMemory {
         self.dense_from / 3 * 2
     }
 
-    pub(super) fn take(&self, bytes: usize) {
+    pub(in crate::lsa) fn take(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn give_back(&self, bytes: usize) {
+    pub(in crate::lsa) fn give_back(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
