@@ -50,15 +50,10 @@ fn two_phase(tagged: bool) -> impl Iterator<Item = Command> {
     })
 }
 
-/// Pages that were programmed in normal cells.
-fn normal(counters: &Counters) -> u64 {
-    counters.nand_writes() - counters.programmed_slc
-}
-
 fn programs(eviction: Eviction, tagged: bool) -> u64 {
     let mut ssd = Ssd::new(drive(eviction, Folding::WhenFull)).unwrap();
     play(&mut ssd, two_phase(tagged));
-    normal(ssd.counters())
+    ssd.counters().normal_writes()
 }
 
 #[test]
@@ -126,14 +121,14 @@ fn what_waits_for_a_full_buffer_does_not_pass_it_by() {
     assert!(full.programmed_slc >= by_host(&full) - full.padding, "{full:?}");
     assert!(idle.programmed_slc < by_host(&idle), "{idle:?}");
     // All but what the buffer holds has been moved.
-    assert!(normal(&full) >= 3 * BUFFER - 256, "{full:?}");
+    assert!(full.normal_writes() >= 3 * BUFFER - 256, "{full:?}");
 }
 
 #[test]
 fn a_full_buffer_of_nothing_but_copies_gives_way() {
     let mut ssd = Ssd::new(drive(Eviction::SpareTransient, Folding::WhenFull)).unwrap();
     play(&mut ssd, (0..3 * BUFFER / 32).map(|n| write(32 * n, 32, true)));
-    assert!(normal(ssd.counters()) >= BUFFER, "{:?}", ssd.counters());
+    assert!(ssd.counters().normal_writes() >= BUFFER, "{:?}", ssd.counters());
 }
 
 #[test]
