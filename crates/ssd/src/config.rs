@@ -231,7 +231,7 @@ pub struct Suspend {
     pub limit: u32,
 }
 
-/// Which SLC block is folded first. All of a die's SLC blocks that are full stand to choice.
+/// Which of a die's full SLC blocks is folded first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {

@@ -456,8 +456,9 @@ impl Ftl {
                 let marked = self.transient.count(first..first + self.shape.pages_per_block);
                 assert_eq!(marked, u32::from(state.transient), "block {block} miscounts its transient pages");
                 assert!(marked == 0 || state.slc, "block {block} is not of the SLC buffer and has transient pages");
-                let outside = self.transient.within(first..first + self.shape.pages_per_block);
-                outside.for_each(|ppn| assert!(self.current.contains(ppn), "transient page {ppn} is not current"));
+                for ppn in self.transient.within(first..first + self.shape.pages_per_block) {
+                    assert!(self.current.contains(ppn), "transient page {ppn} is not current");
+                }
             }
         }
         let in_flash = (0..self.shape.logical).filter(|&lpn| matches!(self.place(lpn), Place::Flash(_))).count();
