@@ -53,7 +53,7 @@ impl Contents for Memory {
                     }
                 }
             }
-            Op::Write { dev, offset, buf } => {
+            Op::Write { dev, offset, buf, .. } => {
                 for (bytes, block) in buf.bytes().chunks_exact(BLOCK).zip(offset / BLOCK as u64..) {
                     match bytes == [0; BLOCK] {
                         true => drop(devices[usize::from(dev.0)].remove(&block)),

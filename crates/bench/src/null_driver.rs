@@ -40,7 +40,7 @@ impl Contents for FirstBytes {
                 Some(kept) => buf.copy_from(0, kept),
                 None => buf.zero(0..buf.len()),
             },
-            Op::Write { dev, offset, buf } => {
+            Op::Write { dev, offset, buf, .. } => {
                 if let Some(kept) = self.kept(*dev, *offset, buf.len()) {
                     kept.copy_from_slice(buf.bytes());
                 }

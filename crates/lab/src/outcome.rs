@@ -191,6 +191,10 @@ pub struct DeviceTotals {
     pub pages_programmed: u64,
     /// Of them by its own collection.
     pub pages_collected: u64,
+    /// Of them in single-level mode, which is to say in its SLC buffer; absent if there were none. All others are in normal cells,
+    /// with as many bits each as these hold.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pages_slc: u64,
     /// Flash blocks erased.
     pub erases: u64,
     /// Time with anything in flight, in nanoseconds.
@@ -199,13 +203,23 @@ pub struct DeviceTotals {
     pub in_flight_ns: u64,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl DeviceTotals {
+    /// Pages programmed in normal cells.
+    pub(crate) fn pages_normal(&self) -> u64 {
+        self.pages_programmed - self.pages_slc
+    }
+
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             read_bytes: self.read_bytes - earlier.read_bytes,
             written_bytes: self.written_bytes - earlier.written_bytes,
             pages_programmed: self.pages_programmed - earlier.pages_programmed,
             pages_collected: self.pages_collected - earlier.pages_collected,
+            pages_slc: self.pages_slc - earlier.pages_slc,
             erases: self.erases - earlier.erases,
             busy_ns: self.busy_ns - earlier.busy_ns,
             in_flight_ns: self.in_flight_ns - earlier.in_flight_ns,

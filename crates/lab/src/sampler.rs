@@ -49,6 +49,7 @@ fn device(bed: &Testbed, disk: cygnus_sim::DiskId) -> DeviceTotals {
         written_bytes: stats.written_bytes,
         pages_programmed: flash.nand_writes(),
         pages_collected: flash.programmed_gc,
+        pages_slc: flash.programmed_slc,
         erases: flash.erases,
         busy_ns: load.busy.0,
         in_flight_ns: load.in_flight.0,

@@ -88,6 +88,8 @@ pub struct ArraySection {
     media: Vec<Medium>,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     protection: Option<Protection>,
+    /// Space of each drive for the copies that do so; by its size if not given.
+    transient: Option<Size>,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
     autonomics: Option<bool>,
     /// The flash that pays for moves, where modelled drives are smaller than those that they stand for: the budget is that of an array of
@@ -409,6 +411,7 @@ impl ArraySection {
             || self.segment.is_some()
             || self.stripe_rows.is_some()
             || self.protection.is_some()
+            || self.transient.is_some()
             || self.cleaning.is_some()
             || self.heat_streams
             || !self.media.is_empty()
@@ -423,6 +426,9 @@ impl ArraySection {
             ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => {
                 Err("budget-of: data stays in this array; set autonomics = true, or leave it out".into())
             }
+            ArrayKind::Log(_) if self.transient.is_some() && !self.copies() => {
+                Err("transient: this array makes no copies; set protection = \"two-phase\", or leave it out".into())
+            }
             ArrayKind::Log(_) => self.declared_links().map(drop).map_err(|error| error.to_string()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => Err(format!(
                 "{} updates in place: it takes drives = N and perhaps chunk, and nothing else",
@@ -432,6 +438,12 @@ impl ArraySection {
                 self.layout(level, u64::MAX / BLOCK as u64).map(drop).map_err(|error| error.to_string())
             }
         }
+    }
+
+    /// Whether copies make safe what a stripe holds before it is full.
+    fn copies(&self) -> bool {
+        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.is_two_phase());
+        self.protection.map_or(is_preset, |protection| protection != Protection::FullStripe)
     }
 
     fn declared_links(&self) -> Result<Vec<Link>, LinkError> {
@@ -481,6 +493,7 @@ impl ArraySection {
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
             two_phase: self.protection.map(|protection| protection != Protection::FullStripe),
+            transient: self.transient.map(|size| ByteSize(size.0)),
             converts_inside: self.protection.map(|protection| protection == Protection::Offload),
             ..defaults
         }

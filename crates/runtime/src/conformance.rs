@@ -31,6 +31,7 @@ pub const CHECKS: &[Check] = &[
     ("unwritten blocks can be read", unwritten_reads),
     ("a read returns what was written", read_after_write),
     ("many operations in flight, awaited in any order", many_in_flight),
+    ("what will soon be invalid is kept until then", transient_write),
     ("flush completes and keeps data", flush),
     ("a trimmed range can be written again", trim_then_write),
     ("a device is opened anew under its number", reopen),
@@ -112,6 +113,22 @@ async fn expect_pattern(rt: &Runtime, device: &DeviceInfo, block: u64, blocks: u
     rt.read(device.ix, at(block), buf.full()).await.expect("a read inside the device succeeds");
     let same = buf.bytes() == patterned(rt, blocks, tag).bytes();
     assert!(same, "{}: block {block} does not hold what was written there (pattern {tag})", device.name);
+}
+
+fn transient_write(fixture: &Fixture) {
+    let rt = &fixture.rt;
+    let ended = rt.run(async {
+        for device in &fixture.devices {
+            write_pattern(rt, device, 20, 4, 1).await;
+            let copy = patterned(rt, 3, 2);
+            rt.write_transient(device.ix, at(21), copy.full()).await.expect("it is a write like any other");
+            rt.flush(device.ix).await.expect("a flush succeeds");
+            expect_pattern(rt, device, 21, 3, 2).await;
+            write_pattern(rt, device, 21, 3, 3).await;
+            expect_pattern(rt, device, 21, 3, 3).await;
+        }
+    });
+    ended.expect("the reactor reaches the end");
 }
 
 fn unwritten_reads(fixture: &Fixture) {

@@ -142,7 +142,12 @@ impl Runtime {
 
     /// Writes to a device; `offset` in bytes.
     pub fn write(&self, dev: DeviceIx, offset: u64, buf: BufSlice) -> OpFuture {
-        self.submit(Op::Write { dev, offset, buf })
+        self.submit(Op::Write { dev, offset, buf, transient: false })
+    }
+
+    /// The same of what will soon be invalid, as a backup copy is: a device that can use that knowledge is told.
+    pub fn write_transient(&self, dev: DeviceIx, offset: u64, buf: BufSlice) -> OpFuture {
+        self.submit(Op::Write { dev, offset, buf, transient: true })
     }
 
     /// Makes a device's completed writes durable.

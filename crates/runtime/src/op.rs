@@ -56,6 +56,9 @@ pub enum Op {
         offset: u64,
         /// Source.
         buf: BufSlice,
+        /// Whether it will soon be invalid, as a backup copy is (ScalaAFA, section 5.5). That is a hint: files and block devices do not
+        /// hear of it.
+        transient: bool,
     },
     /// Make every write completed before this flush was submitted durable.
     Flush {

@@ -109,6 +109,8 @@ pub(crate) enum Action {
         buf: BufSlice,
         /// What is stored beside each block, in equal parts.
         oob: Option<BufSlice>,
+        /// What only a model may have a use for.
+        transient: bool,
     },
     /// A write of which only the model says where it goes; then it becomes one.
     Append {
@@ -250,7 +252,7 @@ impl Disk {
         }
         let action = match op {
             Op::Read { offset, buf, .. } => Action::Read { offset, buf },
-            Op::Write { offset, buf, .. } => Action::Write { offset, buf, oob: None },
+            Op::Write { offset, buf, transient, .. } => Action::Write { offset, buf, oob: None, transient },
             Op::Extra { what, .. } => of_extra(what),
             Op::Trim { offset, len, .. } => Action::Trim { offset, len },
             Op::Flush { .. } => Action::Flush { barrier: tick },
@@ -684,7 +686,7 @@ fn of_extra(what: Extra) -> Action {
         Extra::Reset { zone } => Action::Reset { zone },
         Extra::Report { zone } => Action::Report { zone },
         Extra::Convert(conversion) => Action::Convert(conversion),
-        Extra::WriteOob { offset, buf, oob } => Action::Write { offset, buf, oob: Some(oob) },
+        Extra::WriteOob { offset, buf, oob } => Action::Write { offset, buf, oob: Some(oob), transient: false },
         Extra::ReadOob { offset, blocks, into } => Action::ReadOob { offset, blocks, into },
     }
 }

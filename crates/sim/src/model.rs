@@ -31,10 +31,10 @@ fn command(action: &Action) -> Option<Command> {
     let blocks = |len: u64| u32::try_from(len / BLOCK as u64).ok().filter(|&blocks| blocks > 0);
     Some(match action {
         Action::Read { offset, buf } => Command::Read { lba: offset / BLOCK as u64, blocks: blocks(buf.len() as u64)? },
-        Action::Write { offset, buf, oob } => {
+        Action::Write { offset, buf, oob, transient } => {
             let blocks = blocks(buf.len() as u64)?;
             let beside = oob.as_ref().map_or(0, |oob| (oob.len() / blocks as usize) as u16);
-            let hint = Hint { oob: beside, ..Hint::default() };
+            let hint = Hint { oob: beside, transient: *transient, ..Hint::default() };
             Command::Write { lba: offset / BLOCK as u64, blocks, fua: false, hint }
         }
         Action::Append { zone, buf } => Command::Append { zone: *zone, blocks: blocks(buf.len() as u64)? },

@@ -193,7 +193,7 @@ fn learn(io: &mut InFlight, models: &Models, appended: Option<u64>) {
         Action::Append { buf, .. } => {
             let offset = appended.expect("an append went somewhere") * BLOCK as u64;
             io.answer = Outcome::At(offset);
-            io.action = Action::Write { offset, buf: buf.clone(), oob: None };
+            io.action = Action::Write { offset, buf: buf.clone(), oob: None, transient: false };
         }
         Action::Reset { zone } => {
             let (blocks, _) = zone_of(*zone).expect("it was reset");

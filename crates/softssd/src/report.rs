@@ -26,6 +26,8 @@ pub struct Report {
     pub host_reads: u64,
     /// Pages that hosts wrote.
     pub host_writes: u64,
+    /// Of these, such as hosts said will soon be invalid.
+    pub transient_writes: u64,
     /// Pages that hosts trimmed.
     pub trims: u64,
     /// Flushes.
@@ -65,13 +67,14 @@ impl Report {
             modelled_seconds: now.as_secs_f64(),
             host_reads: counters.host_reads,
             host_writes: counters.host_writes,
+            transient_writes: counters.transient_writes,
             trims: counters.trims,
             flushes: counters.flushes,
             conversions: counters.conversions,
             parity_writes: counters.parity_writes,
             merged_writes: counters.merged_writes,
             slc_programs: counters.programmed_slc,
-            dense_programs: counters.nand_writes().saturating_sub(counters.programmed_slc),
+            dense_programs: counters.normal_writes(),
             collected: counters.programmed_gc,
             erases: counters.erases,
             write_amplification: counters.write_amplification(),

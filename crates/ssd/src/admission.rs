@@ -37,17 +37,22 @@ impl Ssd {
             (None, Command::Write { hint, .. }) => u32::from(hint.handle) % self.ftl.shape.streams,
             (None, _) => 0,
         };
+        let transient = matches!(transit.command, Command::Write { hint, .. } if hint.transient);
         let is_parity = matches!(transit.command, Command::Convert(_));
         let count = if is_parity { &mut self.counters.parity_writes } else { &mut self.counters.host_writes };
+        let copies = u64::from(transient);
         // An overwrite of a page that waits, and must not be split from an earlier flush, takes the same slot.
-        if matches!(self.ftl.place(lpn), Place::Cache(_)) {
+        if let Place::Cache(slot) = self.ftl.place(lpn) {
+            self.cache.overwrite(slot, transient);
             *count += 1;
+            self.counters.transient_writes += copies;
             self.counters.merged_writes += 1;
             return true;
         }
-        let Some(slot) = self.cache.insert(lpn, stream) else { return false };
+        let Some(slot) = self.cache.insert(lpn, stream, transient) else { return false };
         self.ftl.cached(lpn, slot);
         *count += 1;
+        self.counters.transient_writes += copies;
         if let Some(zones) = &mut self.zones {
             zones.arrived(lpn);
         } else if let Some(map) = &mut self.block_map {

@@ -10,6 +10,8 @@ struct Slot {
     lpn: u32,
     stream: u32,
     epoch: u64,
+    /// Whether the host says that it will soon be invalid.
+    transient: bool,
 }
 
 /// Pages that go to the same blocks, oldest first.
@@ -43,7 +45,7 @@ pub(crate) struct WriteCache {
 impl WriteCache {
     pub(crate) fn new(slots: u32, streams: u32) -> Self {
         Self {
-            slots: vec![Slot { lpn: DEAD, stream: 0, epoch: 0 }; slots as usize],
+            slots: vec![Slot { lpn: DEAD, stream: 0, epoch: 0, transient: false }; slots as usize],
             free: (0..slots).rev().collect(),
             streams: vec![Stream::default(); streams as usize],
             closed_streams: Vec::new(),
@@ -60,15 +62,20 @@ impl WriteCache {
     }
 
     /// Puts a page of a stream in, if there is room; gives the slot.
-    pub(crate) fn insert(&mut self, lpn: u32, stream: u32) -> Option<u32> {
+    pub(crate) fn insert(&mut self, lpn: u32, stream: u32, transient: bool) -> Option<u32> {
         let slot = self.free.pop()?;
-        self.slots[slot as usize] = Slot { lpn, stream, epoch: self.epoch() };
+        self.slots[slot as usize] = Slot { lpn, stream, epoch: self.epoch(), transient };
         *self.in_use.back_mut().expect("there is a current epoch") += 1;
         let queue = &mut self.streams[stream as usize];
         queue.dirty.push_back(slot);
         queue.live += 1;
         self.live += 1;
         Some(slot)
+    }
+
+    /// The page in a dirty slot was written again: what the host says of it now counts.
+    pub(crate) fn overwrite(&mut self, slot: u32, transient: bool) {
+        self.slots[slot as usize].transient = transient;
     }
 
     /// The page in a dirty slot is no longer wanted. The slot comes free when its turn comes.
@@ -80,19 +87,19 @@ impl WriteCache {
         self.dead += 1;
     }
 
-    /// Takes up to `n` dirty pages of a stream, oldest first, for a program.
-    pub(crate) fn take(&mut self, stream: u32, n: u32, mut put: impl FnMut(u32, u32)) {
+    /// Takes up to `n` dirty pages of a stream, oldest first, for a program: slot, page, and whether it is transient.
+    pub(crate) fn take(&mut self, stream: u32, n: u32, mut put: impl FnMut(u32, u32, bool)) {
         let mut taken = 0;
         while taken < n {
             let Some(slot) = self.streams[stream as usize].dirty.pop_front() else { break };
-            let lpn = self.slots[slot as usize].lpn;
+            let Slot { lpn, transient, .. } = self.slots[slot as usize];
             if lpn == DEAD {
                 self.dead -= 1;
                 self.give_back(slot);
                 continue;
             }
             taken += 1;
-            put(slot, lpn);
+            put(slot, lpn, transient);
         }
         self.streams[stream as usize].live -= taken;
         self.live -= taken;

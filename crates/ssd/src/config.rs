@@ -231,7 +231,7 @@ pub struct Suspend {
     pub limit: u32,
 }
 
-/// Which SLC block an idle die folds first.
+/// Which of a die's full SLC blocks is folded first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {
@@ -239,6 +239,22 @@ pub enum Eviction {
     Fifo,
     /// The one with the fewest valid pages.
     Greedy,
+    /// ScalaAFA's (section 5.5): the one with the highest score, which is its invalid pages less its transient ones. So copies that
+    /// will soon be invalid stay, and go to normal cells only where every other block has more to move. Without such copies the same
+    /// as greedy.
+    SpareTransient,
+}
+
+/// When SLC blocks are folded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Folding {
+    /// While the die has nothing else to do. What finds no room in the buffer goes to normal cells at once.
+    #[default]
+    WhenIdle,
+    /// When all of a die's SLC blocks are full, one block each time. What the host writes waits for it, so that all of it goes
+    /// through the buffer.
+    WhenFull,
 }
 
 /// The SLC buffer: blocks programmed one page per cell.
@@ -259,6 +275,9 @@ pub struct Slc {
     pub t_program: Nanos,
     /// What is folded first.
     pub eviction: Eviction,
+    /// When.
+    #[serde(default)]
+    pub folding: Folding,
 }
 
 /// Why a drive cannot be built.
@@ -560,6 +579,9 @@ impl SsdConfig {
             self.require(slc_blocks, "SLC buffer in whole blocks per die")?;
             self.require(slc.t_program.0, "SLC tPROG")?;
             self.require(slc.t_read.0, "SLC tR")?;
+            let borrows = slc.folding == Folding::WhenFull && !slc.reserved;
+            let what = "an SLC buffer that borrows blocks is never full, and this one is to be folded when it is";
+            self.contradiction(borrows, what, "set reserved, or fold it when idle")?;
         }
         let slc_reserved = self.slc.as_ref().map_or(0, |slc| if slc.reserved { slc_blocks } else { 0 });
         let blocks_per_die = data_blocks + slc_reserved;

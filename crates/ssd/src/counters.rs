@@ -7,6 +7,8 @@ pub struct Counters {
     pub host_reads: u64,
     /// Pages the host wrote.
     pub host_writes: u64,
+    /// Of these, such as the host said will soon be invalid.
+    pub transient_writes: u64,
     /// Pages the host trimmed.
     pub trims: u64,
     /// Flush commands.
@@ -55,6 +57,11 @@ impl Counters {
         self.programmed_host + self.programmed_gc + self.padding + self.map_writes
     }
 
+    /// Of these, pages in normal cells, which hold all the bits that they can.
+    pub fn normal_writes(&self) -> u64 {
+        self.nand_writes() - self.programmed_slc
+    }
+
     /// NAND writes per host write (0 before the first).
     pub fn write_amplification(&self) -> f64 {
         if self.host_writes == 0 { 0.0 } else { self.nand_writes() as f64 / self.host_writes as f64 }
@@ -65,6 +72,7 @@ impl Counters {
         Counters {
             host_reads: self.host_reads - earlier.host_reads,
             host_writes: self.host_writes - earlier.host_writes,
+            transient_writes: self.transient_writes - earlier.transient_writes,
             trims: self.trims - earlier.trims,
             flushes: self.flushes - earlier.flushes,
             reads_without_flash: self.reads_without_flash - earlier.reads_without_flash,

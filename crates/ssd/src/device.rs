@@ -10,8 +10,8 @@ pub struct Hint {
     /// Placement handle, as NVMe's flexible data placement has them: data of one handle shares erase blocks with no
     /// other's. Handles that the drive does not have are those it has, modulo their number.
     pub handle: u16,
-    /// Backup copies that will soon be invalid (ScalaAFA section 5.5), better kept in an SLC buffer than folded. Like any
-    /// hint it may be ignored, and the modelled buffers do.
+    /// Backup copies that will soon be invalid (ScalaAFA section 5.5), better kept in an SLC buffer than folded. A drive heeds it
+    /// whose buffer's eviction is [`Eviction::SpareTransient`](crate::Eviction::SpareTransient); for all others it changes nothing.
     pub transient: bool,
     /// Out-of-band bytes that come with each block and go into its page by the same program operation (ScalaAFA section
     /// 5.4); at most [`Features::oob_bytes`]. They are part of the block's contents: whoever keeps those keeps these with

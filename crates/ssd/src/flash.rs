@@ -56,8 +56,11 @@ impl Ssd {
         let unit = self.ftl.unit(block);
         let mut slots = std::mem::take(&mut self.dies[die as usize].slots);
         let ftl = &mut self.ftl;
-        self.cache.take(stream, unit, |slot, lpn| {
-            ftl.assign(block, lpn);
+        self.cache.take(stream, unit, |slot, lpn, transient| {
+            let page = ftl.assign(block, lpn);
+            if transient {
+                ftl.mark_transient(page);
+            }
             slots.push(slot);
         });
         let pages = slots.len() as u32;

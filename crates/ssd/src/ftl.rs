@@ -1,10 +1,14 @@
 //! The translation layer's state: which flash page holds which logical page, and what every block is up to.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::bits::Bits;
 use crate::config::{Eviction, Shape, VictimPolicy};
 use crate::page_table::PageTable;
+
+/// Weight of a block's invalid pages beside its transient ones, as ScalaAFA chooses it (section 5.5).
+const INVALID_FACTOR: i32 = 1;
 
 /// No block.
 pub(crate) const NO_BLOCK: u32 = u32::MAX;
@@ -38,6 +42,8 @@ pub(crate) enum Life {
 pub(crate) struct Block {
     /// Pages that hold current data.
     pub(crate) valid: u16,
+    /// Of these, such as the host says will soon be invalid. Counted in SLC blocks only.
+    pub(crate) transient: u16,
     /// Pages assigned, in order, padding included.
     pub(crate) filled: u16,
     /// Of these, programmed; the data of the others is still in the controller.
@@ -49,6 +55,13 @@ pub(crate) struct Block {
     pub(crate) closed: u32,
 }
 
+impl Block {
+    /// ScalaAFA's score of an SLC block (section 5.5): what is invalid need not be moved, what is transient will soon be.
+    fn score(&self) -> i32 {
+        INVALID_FACTOR * i32::from(self.filled - self.valid) - i32::from(self.transient)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Ftl {
     pub(crate) shape: Shape,
@@ -57,6 +70,8 @@ pub(crate) struct Ftl {
     /// Flash pages that hold current data. By this alone a page becomes invalid: the set of a whole drive stays in the
     /// processor's cache, `owners` does not.
     current: Bits,
+    /// Of these, the transient ones of SLC blocks. No bit for any page if there is no SLC buffer.
+    transient: Bits,
     /// Per flash page that is current: its logical page. Written and read in the order of the pages only.
     owners: PageTable,
     blocks: Vec<Block>,
@@ -72,10 +87,21 @@ pub(crate) struct Ftl {
 impl Ftl {
     pub(crate) fn new(shape: Shape) -> Self {
         let blocks = (shape.dies * shape.blocks_per_die) as usize;
-        let empty = Block { valid: 0, filled: 0, programmed: 0, life: Life::Free, slc: false, erases: 0, closed: 0 };
+        let empty = Block {
+            valid: 0,
+            transient: 0,
+            filled: 0,
+            programmed: 0,
+            life: Life::Free,
+            slc: false,
+            erases: 0,
+            closed: 0,
+        };
+        let slc_pages = if shape.slc_blocks > 0 { blocks * shape.pages_per_block as usize } else { 0 };
         Self {
             map: PageTable::new(shape.logical as usize),
             current: Bits::none(blocks * shape.pages_per_block as usize),
+            transient: Bits::none(slc_pages),
             owners: PageTable::new(blocks * shape.pages_per_block as usize),
             blocks: vec![empty; blocks],
             free: vec![shape.blocks_per_die; shape.dies as usize],
@@ -170,6 +196,15 @@ impl Ftl {
         self.put(block, lpn)
     }
 
+    /// The host says of a page just assigned that it will soon be invalid. Only the SLC buffer's eviction asks for that.
+    pub(crate) fn mark_transient(&mut self, ppn: u32) {
+        let block = self.block_of(ppn);
+        if self.block(block).slc {
+            self.transient.insert(ppn);
+            self.blocks[block as usize].transient += 1;
+        }
+    }
+
     /// Assigns the next page of an open block to the logical page that a flash page holds. Where its copy is now is
     /// known, so the map is only written: what a random page of it says would have to be waited for.
     pub(crate) fn relocate(&mut self, block: u32, from: u32) -> u32 {
@@ -234,7 +269,12 @@ impl Ftl {
     fn invalidate(&mut self, ppn: u32) {
         self.current.remove(ppn);
         let block = self.block_of(ppn);
-        self.blocks[block as usize].valid -= 1;
+        let block = &mut self.blocks[block as usize];
+        block.valid -= 1;
+        if block.transient > 0 && self.transient.contains(ppn) {
+            block.transient -= 1;
+            self.transient.remove(ppn);
+        }
     }
 
     /// The logical page is in the cache from now on.
@@ -278,7 +318,7 @@ impl Ftl {
         let levelled =
             wear_spread.filter(|_| self.picks.is_multiple_of(8)).and_then(|spread| self.too_young(die, spread));
         let block = levelled.or_else(|| match policy {
-            VictimPolicy::Greedy => self.fewest_valid(die, false),
+            VictimPolicy::Greedy => self.fewest_valid(die),
             VictimPolicy::CostBenefit => self.best_benefit(die),
         })?;
         self.blocks[block as usize].life = Life::Victim;
@@ -287,12 +327,11 @@ impl Ftl {
 
     /// The SLC block of a die to fold next; becomes a victim.
     pub(crate) fn pick_slc(&mut self, die: u32, eviction: Eviction) -> Option<u32> {
-        let block = match eviction {
-            Eviction::Greedy => self.fewest_valid(die, true),
-            Eviction::Fifo => {
-                let closed = self.closed_blocks(die).filter(|(_, block)| block.slc);
-                closed.min_by_key(|(_, block)| block.closed).map(|(at, _)| at)
-            }
+        let closed = self.closed_blocks(die).filter(|(_, block)| block.slc);
+        let (block, _) = match eviction {
+            Eviction::Fifo => closed.min_by_key(|(_, block)| block.closed),
+            Eviction::Greedy => closed.min_by_key(|(_, block)| block.valid),
+            Eviction::SpareTransient => closed.min_by_key(|(_, block)| Reverse(block.score())),
         }?;
         self.blocks[block as usize].life = Life::Victim;
         Some(block)
@@ -304,11 +343,8 @@ impl Ftl {
         (range.start..).zip(blocks).filter(|(_, block)| block.life == Life::Closed)
     }
 
-    fn fewest_valid(&self, die: u32, only_slc: bool) -> Option<u32> {
-        let worthwhile = |block: &Block| {
-            let kind = if only_slc { block.slc } else { self.gives_space(block) };
-            kind && u32::from(block.valid) < self.shape.pages_per_block
-        };
+    fn fewest_valid(&self, die: u32) -> Option<u32> {
+        let worthwhile = |block: &Block| self.gives_space(block) && u32::from(block.valid) < self.shape.pages_per_block;
         let candidates = self.closed_blocks(die).filter(|(_, block)| worthwhile(block));
         candidates.min_by_key(|(_, block)| block.valid).map(|(at, _)| at)
     }
@@ -395,7 +431,7 @@ impl Ftl {
     /// Bytes of state.
     pub(crate) fn memory(&self) -> u64 {
         let tables = self.map.memory() + self.owners.memory() + size_of_val(&*self.blocks);
-        (tables + self.current.memory()) as u64
+        (tables + self.current.memory() + self.transient.memory()) as u64
     }
 
     /// Flash pages.
@@ -416,6 +452,14 @@ impl Ftl {
             }
             assert_eq!(valid, state.valid, "block {block} miscounts its valid pages");
             assert!(state.life != Life::Free || valid == 0, "free block {block} holds data");
+            if self.shape.slc_blocks > 0 {
+                let marked = self.transient.count(first..first + self.shape.pages_per_block);
+                assert_eq!(marked, u32::from(state.transient), "block {block} miscounts its transient pages");
+                assert!(marked == 0 || state.slc, "block {block} is not of the SLC buffer and has transient pages");
+                for ppn in self.transient.within(first..first + self.shape.pages_per_block) {
+                    assert!(self.current.contains(ppn), "transient page {ppn} is not current");
+                }
+            }
         }
         let in_flash = (0..self.shape.logical).filter(|&lpn| matches!(self.place(lpn), Place::Flash(_))).count();
         let valid: usize = self.blocks.iter().map(|block| usize::from(block.valid)).sum();
@@ -423,6 +467,188 @@ impl Ftl {
         for die in 0..self.shape.dies {
             let free = self.blocks_of(die).filter(|&b| self.block(b).life == Life::Free).count();
             assert_eq!(free as u32, self.free[die as usize], "die {die} miscounts its free blocks");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One die of twelve blocks of eight pages, half of them for the buffer.
+    fn ftl() -> Ftl {
+        Ftl::new(Shape {
+            logical: 32,
+            dies: 1,
+            blocks_per_die: 12,
+            pages_per_block: 8,
+            row: 1,
+            unit: 1,
+            slc_unit: 1,
+            slc_pages_per_block: 8,
+            slc_blocks: 6,
+            slc_reserved: 6,
+            cache_slots: 1,
+            streams: 1,
+            zone: 0,
+        })
+    }
+
+    /// Fills an SLC block with these pages, of which those from `from` on are transient, and closes it.
+    fn fill(ftl: &mut Ftl, pages: Range<u32>, from: u32) -> u32 {
+        let block = ftl.open(0, true);
+        for lpn in pages {
+            let page = ftl.assign(block, lpn);
+            if lpn >= from {
+                ftl.mark_transient(page);
+            }
+        }
+        assert!(ftl.close_if_full(block));
+        block
+    }
+
+    fn first_to_go(mut ftl: Ftl, eviction: Eviction) -> Option<u32> {
+        ftl.pick_slc(0, eviction)
+    }
+
+    #[test]
+    fn the_block_with_most_invalid_less_transient_pages_goes_first() {
+        let mut ftl = ftl();
+        let plain = fill(&mut ftl, 0..8, 8);
+        let copies = fill(&mut ftl, 8..16, 8);
+        let mixed = fill(&mut ftl, 16..24, 20);
+        let by = |ftl: &Ftl, eviction| first_to_go(ftl.clone(), eviction);
+        // Nothing is invalid: what has no copies goes.
+        assert_eq!(by(&ftl, Eviction::SpareTransient), Some(plain));
+        // Three of eight copies are gone: 3 - 5 is less than 0 - 0, but these are the most invalid pages.
+        (8..11).for_each(|lpn| ftl.trim(lpn));
+        assert_eq!(by(&ftl, Eviction::SpareTransient), Some(plain));
+        assert_eq!(by(&ftl, Eviction::Greedy), Some(copies));
+        // Three pages of the mixed one that are no copies: 3 - 4.
+        (16..19).for_each(|lpn| ftl.trim(lpn));
+        assert_eq!(by(&ftl, Eviction::SpareTransient), Some(plain));
+        // And two that are: 5 - 2.
+        (20..22).for_each(|lpn| ftl.trim(lpn));
+        assert_eq!(by(&ftl, Eviction::SpareTransient), Some(mixed));
+        // All eight copies: 8 - 0.
+        (11..16).for_each(|lpn| ftl.trim(lpn));
+        assert_eq!(by(&ftl, Eviction::SpareTransient), Some(copies));
+        assert_eq!(by(&ftl, Eviction::Fifo), Some(plain));
+    }
+
+    #[test]
+    fn copies_go_when_there_is_nothing_else() {
+        let mut ftl = ftl();
+        let copies = fill(&mut ftl, 0..8, 0);
+        assert_eq!(ftl.pick_slc(0, Eviction::SpareTransient), Some(copies));
+        let normal = ftl.open(0, false);
+        for page in 0..8 {
+            ftl.relocate(normal, ftl.first_page(copies) + page);
+        }
+        // In normal cells nobody asks any more.
+        assert_eq!((ftl.block(copies).transient, ftl.block(normal).transient), (0, 0));
+        ftl.check();
+    }
+
+    #[derive(Clone, Debug)]
+    enum Change {
+        Write { lpn: u32, transient: bool },
+        Trim(u32),
+        Evict(Eviction),
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        prop_oneof![
+            8 => (0_u32..32, any::<bool>()).prop_map(|(lpn, transient)| Change::Write { lpn, transient }),
+            1 => (0_u32..32).prop_map(Change::Trim),
+            1 => prop_oneof![Just(Eviction::Greedy), Just(Eviction::SpareTransient)].prop_map(Change::Evict),
+        ]
+    }
+
+    /// Moves what a block holds to normal cells and erases it.
+    fn fold(ftl: &mut Ftl, victim: u32, into: &mut u32) {
+        let first = ftl.first_page(victim);
+        let valid: Vec<u32> = ftl.current(first..first + 8).map(|(page, _)| page).collect();
+        for page in valid {
+            ftl.relocate(*into, page);
+            if ftl.close_if_full(*into) {
+                *into = ftl.open(0, false);
+            }
+        }
+        ftl.erased(victim);
+    }
+
+    /// A closed normal block that holds nothing any more is as good as free.
+    fn tidy(ftl: &mut Ftl) {
+        let empty = |&block: &u32| {
+            let of = ftl.block(block);
+            of.life == Life::Closed && !of.slc && of.valid == 0
+        };
+        let blocks: Vec<u32> = ftl.blocks_of(0).filter(empty).collect();
+        for block in blocks {
+            ftl.condemn(block);
+            ftl.erased(block);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_counted_as_transient_is_what_was_written_so(changes in prop::collection::vec(change(), 1..200)) {
+            let mut ftl = ftl();
+            // Whether the newest copy of each page is a transient one in the buffer.
+            let mut model = [false; 32];
+            let (mut open, mut normal) = (ftl.open(0, true), ftl.open(0, false));
+            for change in changes {
+                match change {
+                    Change::Write { lpn, transient } => {
+                        let page = ftl.assign(open, lpn);
+                        if transient {
+                            ftl.mark_transient(page);
+                        }
+                        model[lpn as usize] = transient;
+                    }
+                    Change::Trim(lpn) => {
+                        ftl.trim(lpn);
+                        model[lpn as usize] = false;
+                    }
+                    Change::Evict(eviction) => {
+                        let closed = ftl.closed_blocks(0).filter(|(_, block)| block.slc);
+                        let best = closed.map(|(_, block)| {
+                            let invalid = 8 - i32::from(block.valid);
+                            invalid - if eviction == Eviction::Greedy { 0 } else { i32::from(block.transient) }
+                        }).max();
+                        let Some(victim) = ftl.pick_slc(0, eviction) else {
+                            prop_assert_eq!(best, None);
+                            continue;
+                        };
+                        let picked = ftl.block(victim);
+                        let spared = if eviction == Eviction::Greedy { 0 } else { i32::from(picked.transient) };
+                        prop_assert_eq!(Some(8 - i32::from(picked.valid) - spared), best);
+                        let first = ftl.first_page(victim);
+                        ftl.current(first..first + 8).for_each(|(_, lpn)| model[lpn as usize] = false);
+                        fold(&mut ftl, victim, &mut normal);
+                    }
+                }
+                if ftl.close_if_full(open) {
+                    if ftl.slc_in_use(0) == 6 {
+                        let victim = ftl.pick_slc(0, Eviction::SpareTransient).expect("all are closed");
+                        let first = ftl.first_page(victim);
+                        ftl.current(first..first + 8).for_each(|(_, lpn)| model[lpn as usize] = false);
+                        fold(&mut ftl, victim, &mut normal);
+                    }
+                    open = ftl.open(0, true);
+                }
+                tidy(&mut ftl);
+                // What is scattered over normal blocks is rewritten before they run out.
+                if ftl.free(0) < 2 {
+                    break;
+                }
+                ftl.check();
+                let counted: u16 = ftl.blocks_of(0).map(|block| ftl.block(block).transient).sum();
+                prop_assert_eq!(usize::from(counted), model.iter().filter(|&&transient| transient).count());
+            }
         }
     }
 }

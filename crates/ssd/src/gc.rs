@@ -1,5 +1,6 @@
 //! What a die of a page-mapped drive writes: host data, relocated data, and the balance between the two.
 
+use crate::config::Folding;
 use crate::die::Work;
 use crate::ftl::NO_BLOCK;
 use crate::state::Ssd;
@@ -17,6 +18,9 @@ impl Ssd {
             return true;
         }
         if self.program_host(die) {
+            return true;
+        }
+        if self.evict_slc(die) {
             return true;
         }
         // Nothing for the host to do here: idle time.
@@ -109,6 +113,9 @@ impl Ssd {
         }
         let free = self.ftl.free(die);
         let slc = for_host && self.wants_slc(die);
+        if for_host && !slc && self.can_evict_slc(die) {
+            return None;
+        }
         if !slc && free <= if for_host { self.reserve() } else { 0 } {
             return None;
         }
@@ -192,7 +199,10 @@ impl Ssd {
     pub(crate) fn fold_slc(&mut self, die: u32) -> bool {
         let Some(slc) = &self.config.slc else { return false };
         let eviction = slc.eviction;
-        if !matches!(self.dies[die as usize].work, Work::Idle) || self.cache.waiting() > 0 {
+        if slc.folding != Folding::WhenIdle
+            || !matches!(self.dies[die as usize].work, Work::Idle)
+            || self.cache.waiting() > 0
+        {
             return false;
         }
         if !self.dies[die as usize].collector.is_active() {
@@ -219,5 +229,47 @@ impl Ssd {
             }
             None => false,
         }
+    }
+
+    /// Makes room in a full SLC buffer, where that is how it is folded: one block as a whole.
+    pub(crate) fn evict_slc(&mut self, die: u32) -> bool {
+        if !self.can_evict_slc(die) || !self.is_slc_full(die) {
+            return false;
+        }
+        self.dies[die as usize].collector.drop_stale(&self.ftl);
+        if !self.dies[die as usize].collector.is_active() && !self.begin_eviction(die) {
+            return false;
+        }
+        if self.dies[die as usize].collector.gathered.len() >= self.ftl.shape.unit as usize {
+            return self.program_gathered(die);
+        }
+        // Host data waits, so the victim's last pages do not wait for another victim's to fill the unit.
+        self.read_victim(die) || self.erase_emptied(die) || self.program_gathered(die)
+    }
+
+    fn begin_eviction(&mut self, die: u32) -> bool {
+        let eviction = self.config.slc.as_ref().map(|slc| slc.eviction);
+        let Some(victim) = eviction.and_then(|eviction| self.ftl.pick_slc(die, eviction)) else { return false };
+        // What it holds goes to blocks that collection needs.
+        if self.is_short(die) && self.ftl.block(victim).valid > 0 {
+            self.ftl.spare_victim(victim);
+            return false;
+        }
+        self.dies[die as usize].collector.take_victim(victim);
+        true
+    }
+
+    /// Whether host data waits for room in the SLC buffer rather than pass it by: some SLC block of the die is not open, so it is
+    /// being emptied or can be.
+    fn can_evict_slc(&self, die: u32) -> bool {
+        let waits = self.config.slc.as_ref().is_some_and(|slc| slc.folding == Folding::WhenFull);
+        let open = self.dies[die as usize].open.iter().filter(|&&block| block != NO_BLOCK && self.ftl.block(block).slc);
+        waits && self.ftl.slc_in_use(die) > open.count() as u32
+    }
+
+    /// Whether some stream of host data has no SLC block on the die, and there is none left for it.
+    fn is_slc_full(&self, die: u32) -> bool {
+        let streams = &self.dies[die as usize].open[..self.ftl.shape.streams as usize];
+        self.ftl.slc_in_use(die) >= self.ftl.shape.slc_blocks && streams.contains(&NO_BLOCK)
     }
 }

@@ -25,7 +25,8 @@
 //!   (each program of host data owes the relocations that pay for it), at the reserve it runs alone; idle dies collect
 //!   up to the high watermark. Or in bursts ([`Bursts`]): a victim at a time, while its die does nothing else.
 //! * *Slow phases*: hours in which everything inside the drive takes longer ([`SlowPhases`]), as the field has them.
-//! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector.
+//! * *SLC buffer*: blocks programmed in single-level mode while there is room for them, folded by the collector in idle time or when
+//!   the buffer is full; which block first, may depend on what the host says will soon be invalid ([`Hint::transient`]).
 //! * *XOR engine*: optionally parity of blocks is computed inside the drive; a server with a buffer of its own.
 //! * *Wear*: the least worn free block is opened next; optionally static wear-levelling by erase count spread.
 //!
@@ -99,7 +100,7 @@ pub use arithmetic::Arithmetic;
 pub use burst::Bursts;
 pub use calibrate::Calibration;
 pub use config::{
-    BlockLayout, Cache, ConfigError, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend,
+    BlockLayout, Cache, ConfigError, Eviction, Flash, Folding, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend,
     VictimPolicy, XorEngine, ZoneLayout,
 };
 pub use counters::Counters;

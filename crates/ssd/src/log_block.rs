@@ -102,7 +102,7 @@ impl Ssd {
         let unit = self.ftl.shape.unit;
         let mut slots = std::mem::take(&mut self.dies[die as usize].slots);
         let mut pages = Vec::with_capacity(unit as usize);
-        self.cache.take(stream, unit, |slot, lpn| {
+        self.cache.take(stream, unit, |slot, lpn, _| {
             slots.push(slot);
             pages.push(lpn);
         });

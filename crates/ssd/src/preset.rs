@@ -6,7 +6,7 @@
 use cygnus_types::Nanos;
 
 use crate::config::{
-    Cache, Eviction, Flash, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, XorEngine,
+    Cache, Eviction, Flash, Folding, Gc, Host, MapCache, Mapping, Slc, SsdConfig, Suspend, VictimPolicy, XorEngine,
 };
 use crate::disk::presets;
 use crate::model::ModelConfig;
@@ -328,7 +328,14 @@ fn tlc(flash: Flash) -> Flash {
 }
 
 fn slc(bytes: u64, reserved: bool, t_program: u64) -> Slc {
-    Slc { bytes, reserved, t_read: Nanos::micros(25), t_program: Nanos::micros(t_program), eviction: Eviction::Fifo }
+    Slc {
+        bytes,
+        reserved,
+        t_read: Nanos::micros(25),
+        t_program: Nanos::micros(t_program),
+        eviction: Eviction::Fifo,
+        folding: Folding::WhenIdle,
+    }
 }
 
 fn gc() -> Gc {

@@ -68,7 +68,7 @@ impl Ssd {
             return self.block_work(die);
         }
         if self.config.gc.bursts.is_some() {
-            return self.burst(die) || self.program_host(die) || self.fold_slc(die);
+            return self.burst(die) || self.program_host(die) || self.evict_slc(die) || self.fold_slc(die);
         }
         self.page_work(die)
     }

@@ -170,7 +170,7 @@ impl Core {
 
     fn submit(&mut self, id: OpId, op: Op) {
         match op {
-            Op::Read { dev, offset, ref buf } | Op::Write { dev, offset, ref buf } => {
+            Op::Read { dev, offset, ref buf } | Op::Write { dev, offset, ref buf, .. } => {
                 let (len, address) = (buf.len() as u64, buf.as_ptr() as usize);
                 self.submit_to_device(id, dev, op, offset, len, address);
             }
@@ -560,7 +560,7 @@ fn carry_out(devices: &[Registered], op: &Op) {
                 None => {}
             }
         }
-        Op::Write { dev, offset, buf } => {
+        Op::Write { dev, offset, buf, .. } => {
             if let Some(memory) = memory(dev)
                 && *offset < memory.len()
             {

@@ -50,7 +50,7 @@ pub(crate) fn entry_for(flight: &InFlight, devices: &[Registered], sockets: &Soc
             };
             entry.flags(devices[dev.0 as usize].flags())
         }
-        Op::Write { dev, offset, buf } => {
+        Op::Write { dev, offset, buf, .. } => {
             let (at, ptr, len) = rest(*offset, buf, flight.done);
             let entry = match arena.index_of(buf) {
                 Some(ix) => opcode::WriteFixed::new(file(dev), ptr, len, ix).offset(at).build(),

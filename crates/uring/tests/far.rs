@@ -126,6 +126,20 @@ fn it_says_what_it_can_do_and_does_it() {
 }
 
 #[test]
+fn a_drive_is_told_what_will_soon_be_invalid() {
+    let drive = Drive::new("transient");
+    let device = drive.open();
+    on(&device, async |Reactor { rt, devices, .. }| {
+        // More than one request may carry.
+        let copies = rt.alloc(600 * BLOCK);
+        rt.write_transient(devices[0].ix, 8 * B, copies.full()).await.unwrap();
+        rt.write(devices[0].ix, 700 * B, rt.alloc(5 * BLOCK).full()).await.unwrap();
+    });
+    let report = drive.server().report();
+    assert_eq!((report.transient_writes, report.host_writes), (600, 605));
+}
+
+#[test]
 fn one_host_at_a_time_writes_and_others_look() {
     let drive = Drive::new("claims");
     let first = drive.open();

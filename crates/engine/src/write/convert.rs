@@ -107,7 +107,7 @@ impl<'a> Converter<'a> {
                 count(&shared.totals.backup_written, (bytes.len() / BLOCK) as u64);
                 count(&state.counters.written, bytes.len() as u64);
                 let at = shared.layout.geometry().transient_offset(hero + slot);
-                ops.push(self.reactor.rt.write(dev, at, bytes.clone()));
+                ops.push(self.reactor.rt.write_transient(dev, at, bytes.clone()));
             }
         }
         LastCopies(ops)

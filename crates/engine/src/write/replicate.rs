@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use cygnus_format::{Backup, Entry, MOST_RECORDS};
 use cygnus_policy::Unfinished;
-use cygnus_runtime::{BufSlice, DeviceIx, OpFuture};
+use cygnus_runtime::{BufSlice, DeviceIx, OpFuture, Runtime};
 use cygnus_types::{BLOCK, GroupId, MemberIx};
 
 use crate::care::member::MemberShared;
@@ -32,6 +32,9 @@ use crate::write::transient::Numbers;
 pub(crate) fn standing_of(reactor: &Reactor, group: GroupId) -> Standing {
     Standing { membership: reactor.shared.membership(), silences: reactor.silences(group) }
 }
+
+/// How a device is told to write: copies as what will soon be invalid, and blocks that go to their places plainly.
+type WriteKind = fn(&Runtime, DeviceIx, u64, BufSlice) -> OpFuture;
 
 /// A write to a member.
 struct CopyWrite {
@@ -222,16 +225,17 @@ impl Replicator {
             count(&shared.totals.backup_written, u64::from(1 + blocks));
             let (at, len) = (geometry.transient_offset(at), blocks as usize * BLOCK);
             let Some(blocks_at) = apart else {
-                self.write(&mut writes, member, at, image.slice(0..BLOCK + len));
+                self.write(&mut writes, member, at, image.slice(0..BLOCK + len), Runtime::write_transient);
                 continue;
             };
             backup.blocks_at = Some(blocks_at);
             let first = self.reactor.rt.alloc(BLOCK).full();
             self.describe(&backup, &first);
-            self.write(&mut writes, member, at, first);
+            self.write(&mut writes, member, at, first, Runtime::write_transient);
             if blocks > 0 {
                 let copies = image.slice(BLOCK..BLOCK + len);
-                self.write(&mut writes, member, geometry.transient_offset(blocks_at), copies);
+                let at = geometry.transient_offset(blocks_at);
+                self.write(&mut writes, member, at, copies, Runtime::write_transient);
             }
         }
         let stripe = (stripe.place.start_row, stripe.place.segment_seq);
@@ -314,17 +318,18 @@ impl Replicator {
             }
             let at = shared.layout.geometry().device_offset(stripe.place.segment.0, row);
             let part = image.slice((1 + begun - from) as usize * BLOCK..(1 + slot - from) as usize * BLOCK);
-            self.write(&mut writes, shared.layout.member(stripe.place.group, column), at, part);
+            let member = shared.layout.member(stripe.place.group, column);
+            self.write(&mut writes, member, at, part, Runtime::write);
         }
         writes
     }
 
-    fn write(&self, writes: &mut Vec<CopyWrite>, member: MemberIx, at: u64, part: BufSlice) {
+    fn write(&self, writes: &mut Vec<CopyWrite>, member: MemberIx, at: u64, part: BufSlice, kind: WriteKind) {
         // All are there, as was just seen; one that has left since leaves its copy out, which its standing tells.
         let device: Option<DeviceIx> = self.reactor.device_in_service(member);
         if let Some(dev) = device {
             let bytes = part.len() as u64;
-            writes.push(CopyWrite { member, bytes, op: self.reactor.rt.write(dev, at, part) });
+            writes.push(CopyWrite { member, bytes, op: kind(&self.reactor.rt, dev, at, part) });
         }
     }
 

@@ -7,6 +7,7 @@ mod check;
 mod common;
 mod contention;
 mod convert;
+mod copies;
 mod drain;
 mod dropped;
 mod grow;

@@ -29,6 +29,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &scala_afa::Fig13,
     &scala_afa::Fig14,
     &scala_afa::Fig15,
+    &scala_afa::Fig16,
     &scala_afa::Memory,
     &scala_afa::Amplification,
     &triple_a::Fig1,

@@ -9,6 +9,11 @@ use crate::outcome::LatencyRow;
 
 /// The table's traces.
 pub const TRACES: [&str; 6] = ["proxy0", "prn", "src2", "CFS", "DAP", "webmail"];
+/// What a trace is called in scenarios.
+pub fn preset(trace: &str) -> String {
+    format!("scala-afa/{}", trace.to_lowercase())
+}
+
 /// Who plays them.
 pub const ENGINES: [Engine; 3] = [Engine::Mdraid, Engine::FusionRaid, Engine::ScalaAfa];
 /// What both figures say.
@@ -26,9 +31,9 @@ pub fn trials(scale: Scale) -> Vec<Trial> {
         };
         let text = format!(
             "name = \"scala-afa-trace\"\n{devices}{array}[volume]\nsize = \"1GiB\"\nack = \"written\"\n[aging]\nfill = \"100%\"\n\
-             [workload.synth]\npreset = \"scala-afa/{}\"\ndepth = 32\n{cpu}\
+             [workload.synth]\npreset = \"{}\"\ndepth = 32\n{cpu}\
              [run]\nduration = \"60ms\"\nramp = \"10ms\"\nsample = \"10ms\"\n",
-            trace.to_lowercase()
+            preset(trace)
         );
         Trial::new(&name(trace, engine), engine.scheme(), text)
     };

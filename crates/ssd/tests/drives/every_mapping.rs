@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use cygnus_ssd::{
-    BlockLayout, Cache, Command, Convert, Device, DeviceError, Done, Hint, Mapping, Precondition, Preset, Ssd,
-    SsdConfig, XorEngine, ZoneLayout,
+    BlockLayout, Cache, Command, Convert, Device, DeviceError, Done, Eviction, Folding, Hint, Mapping, Precondition,
+    Preset, Slc, Ssd, SsdConfig, XorEngine, ZoneLayout,
 };
 use cygnus_types::Nanos;
 use proptest::prelude::*;
@@ -45,7 +45,10 @@ fn drive() -> impl Strategy<Value = SsdConfig> {
         if slc > 0 {
             let blocks = u64::from(channels * dies * planes * page * programs);
             let preset = Preset::Samsung850Evo.config().ssd().unwrap().slc;
-            config.slc = preset.map(|buffer| cygnus_ssd::Slc { bytes: slc * blocks * 4096, ..buffer });
+            let eviction =
+                [Eviction::Fifo, Eviction::Greedy, Eviction::SpareTransient][(pages + u64::from(spare)) as usize % 3];
+            let folding = if pages % 7 < 3 { Folding::WhenFull } else { Folding::WhenIdle };
+            config.slc = preset.map(|buffer| Slc { bytes: slc * blocks * 4096, eviction, folding, ..buffer });
         }
         config
     })
@@ -65,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
         lba,
         blocks,
         fua,
-        hint: Hint { handle, oob: 8 * handle, ..Hint::default() },
+        hint: Hint { handle, oob: 8 * handle, transient: lba % 3 == 0 },
     });
     let command = prop_oneof![
         2 => range.clone().prop_map(|(lba, blocks)| Command::Read { lba, blocks }),

@@ -7,6 +7,7 @@ mod disk;
 mod every_mapping;
 mod model;
 mod power;
+mod slc;
 mod spec;
 mod stalls;
 mod steady;

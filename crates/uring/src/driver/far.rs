@@ -28,9 +28,9 @@ pub(super) fn send(link: &Link, id: OpId, flight: &InFlight, far: &mut Errands<E
         Op::Read { offset, buf, .. } => {
             link.ask(Command::Read { offset: at(offset), len: piece(flight, buf.len()) as u64 }, &[], hear);
         }
-        Op::Write { offset, buf, .. } => {
+        Op::Write { offset, buf, transient, .. } => {
             let len = piece(flight, buf.len());
-            let command = Command::Write { offset: at(offset), len: len as u32, oob: 0, transient: false };
+            let command = Command::Write { offset: at(offset), len: len as u32, oob: 0, transient: *transient };
             link.ask(command, &[&buf.bytes()[done..done + len]], hear);
         }
         Op::Trim { offset, len, .. } => link.ask(Command::Trim { offset: *offset, len: *len }, &[], hear),
