@@ -117,7 +117,7 @@ impl Catalogue for Memory {
 
     fn find(&mut self, name: &str) -> Option<ExportInfo> {
         let flags = wire::EXPORT_WRITABLE;
-        Some(ExportInfo { name: name.into(), description: String::new(), size: self.0, flags })
+        Some(ExportInfo { name: name.into(), description: String::new(), size: self.0, page: 4096, flags })
     }
 }
 

@@ -39,6 +39,10 @@ impl BlockVolume for Volume {
         self.size()
     }
 
+    fn page(&self) -> u32 {
+        self.page().0 as u32
+    }
+
     fn acknowledged(&self) -> Acknowledged {
         self.acknowledged()
     }

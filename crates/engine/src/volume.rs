@@ -110,6 +110,11 @@ impl Volume {
         self.state.size().0
     }
 
+    /// Bytes for which the map has one entry.
+    pub fn page(&self) -> ByteSize {
+        self.state.paging.page()
+    }
+
     /// Whether the volume was deleted or the array closed.
     pub fn is_gone(&self) -> bool {
         self.state.is_gone() || self.reactor.shared.is_closed()

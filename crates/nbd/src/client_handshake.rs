@@ -204,7 +204,8 @@ impl ClientHandshake {
         let (size, flags) =
             reached.size_and_flags.ok_or(Malformed::Length { what: "GO without export information", length: 0 })?;
         let name = reached.name.unwrap_or_else(|| export.clone());
-        let export = ExportInfo { name, description: reached.description, size, flags };
+        let page = reached.block_size.map_or(wire::PREFERRED_BLOCK, |[_, preferred, _]| preferred);
+        let export = ExportInfo { name, description: reached.description, size, page, flags };
         let session = Session { export, structured: self.structured, allocation: reached.allocation_id.is_some() };
         Ok(ClientStep::Ready(Box::new(Negotiated {
             session,

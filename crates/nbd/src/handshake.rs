@@ -13,6 +13,8 @@ pub struct ExportInfo {
     pub description: String,
     /// Size in bytes.
     pub size: u64,
+    /// Bytes that requests had best be multiples of: a power of two from 4096 on.
+    pub page: u32,
     /// `EXPORT_*` flags without `SEND_DF`, which the handshake adds with structured replies.
     pub flags: u16,
 }
@@ -296,7 +298,7 @@ fn infos(out: &mut Vec<u8>, option: u32, export: &ExportInfo, request: &InfoRequ
         info(wire::INFO_DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
     }
     // Told unasked: a client that does not know our largest payload would be cut off for passing it.
-    let blocks = [wire::MIN_BLOCK, wire::PREFERRED_BLOCK, wire::MAX_PAYLOAD].map(u32::to_be_bytes);
+    let blocks = [wire::MIN_BLOCK, export.page, wire::MAX_PAYLOAD].map(u32::to_be_bytes);
     info(wire::INFO_BLOCK_SIZE, [&blocks[0], &blocks[1], &blocks[2]]);
 }
 

@@ -275,7 +275,13 @@ mod tests {
     #[test]
     fn checks() {
         use Command::*;
-        let export = ExportInfo { name: "v".into(), description: String::new(), size: 0, flags: wire::EXPORT_WRITABLE };
+        let export = ExportInfo {
+            name: "v".into(),
+            description: String::new(),
+            size: 0,
+            page: 4096,
+            flags: wire::EXPORT_WRITABLE,
+        };
         let full = Session { export: export.clone(), structured: true, allocation: true };
         let bare = Session { export: export.clone(), structured: false, allocation: false };
         let read_only = Session {

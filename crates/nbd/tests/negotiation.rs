@@ -12,6 +12,7 @@ impl Shop {
             name: name.to_string(),
             description: format!("volume {name}"),
             size: 1 << 30,
+            page: 4096,
             flags: EXPORT_WRITABLE,
         };
         Shop(names.iter().map(export).collect())

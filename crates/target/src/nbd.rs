@@ -274,6 +274,7 @@ impl<E: Exports> Catalogue for Opener<'_, E> {
             name: export.name.clone(),
             description: export.description.clone(),
             size: export.volume.size(),
+            page: export.volume.page(),
             flags: flags(&export.volume),
         })
     }

@@ -21,12 +21,16 @@ use cygnus_volume::BlockVolume;
 /// Pieces of at least twice this length end at multiples of it, where arrays have their stripes.
 const NEAT: usize = 64 << 10;
 
-/// How much of `have` bytes to take now of a write that goes on at `offset` and of which `left` are to come.
-fn piece(offset: u64, have: usize, left: usize) -> usize {
+/// How much of `have` bytes to take now of a write that goes on at `offset` and of which `left` are to come, of a volume with such pages.
+fn piece(offset: u64, have: usize, left: usize, page: usize) -> usize {
     if have >= left {
         return left;
     }
-    let border = if have >= 2 * NEAT { NEAT } else { BLOCK } as u64;
+    let border = match have {
+        _ if have >= 2 * NEAT => NEAT,
+        _ if have >= 2 * page => page,
+        _ => BLOCK,
+    } as u64;
     let end = (offset + have as u64) / border * border;
     end.saturating_sub(offset) as usize
 }
@@ -57,7 +61,13 @@ impl<V: BlockVolume> Transmission<V> {
 
     /// Bytes of a write up to which it is taken as a whole.
     pub(crate) fn whole_write(&self) -> usize {
-        if self.makes_small_steps() { V::SHORT_WRITE } else { V::WHOLE_WRITE }
+        let longest = if self.makes_small_steps() { V::SHORT_WRITE } else { V::WHOLE_WRITE };
+        // A page in two pieces would be written twice.
+        longest.max(2 * self.page())
+    }
+
+    fn page(&self) -> usize {
+        self.volume.page() as usize
     }
 
     async fn take_pieces(
@@ -76,7 +86,7 @@ impl<V: BlockVolume> Transmission<V> {
             }
             // If it was refused, the offset may be anything.
             let is_refused = write.trouble.get().is_some();
-            let len = if is_refused { have.min(left) } else { piece(offset, have.min(whole), left) };
+            let len = if is_refused { have.min(left) } else { piece(offset, have.min(whole), left, self.page()) };
             assert!(len > 0, "a full receive buffer holds whole blocks");
             self.take_turn(units_for(len)).await;
             if !is_refused {
@@ -126,11 +136,13 @@ mod tests {
 
     #[test]
     fn pieces_meet_at_borders_of_blocks() {
-        assert_eq!(piece(0, 16 << 10, 1 << 20), 16 << 10);
-        assert_eq!(piece(100, 16 << 10, 1 << 20), (16 << 10) - 100);
-        assert_eq!(piece(4096, 8191, 1 << 20), 4096);
-        assert_eq!(piece(5000, 8191, 8191), 8191, "the last one ends where the write does");
-        assert_eq!(piece(4096, 256 << 10, 1 << 20), (256 << 10) - 4096);
-        assert_eq!(piece(10, 100, 200), 0, "nothing whole yet");
+        assert_eq!(piece(0, 16 << 10, 1 << 20, BLOCK), 16 << 10);
+        assert_eq!(piece(100, 16 << 10, 1 << 20, BLOCK), (16 << 10) - 100);
+        assert_eq!(piece(4096, 8191, 1 << 20, BLOCK), 4096);
+        assert_eq!(piece(5000, 8191, 8191, BLOCK), 8191, "the last one ends where the write does");
+        assert_eq!(piece(4096, 256 << 10, 1 << 20, BLOCK), (256 << 10) - 4096);
+        assert_eq!(piece(10, 100, 200, BLOCK), 0, "nothing whole yet");
+        assert_eq!(piece(4096, 32 << 10, 1 << 20, 16 << 10), (32 << 10) - 4096, "a page is in one piece");
+        assert_eq!(piece(4096, 31 << 10, 1 << 20, 16 << 10), 28 << 10, "too little for that");
     }
 }

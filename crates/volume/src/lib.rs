@@ -8,7 +8,7 @@ mod request;
 mod terms;
 
 use cygnus_runtime::BufSlice;
-use cygnus_types::Acknowledged;
+use cygnus_types::{Acknowledged, BLOCK};
 
 pub use error::VolumeError;
 pub use request::{Kind, Request, Tap};
@@ -43,6 +43,11 @@ pub trait BlockVolume: Clone + 'static {
 
     /// Size in bytes; changes when the volume is resized.
     fn size(&self) -> u64;
+
+    /// Bytes that are best read and written together, at multiples of as many: a power of two, from a block to 64 KiB.
+    fn page(&self) -> u32 {
+        BLOCK as u32
+    }
 
     /// Where a write is when it is answered. What a client was told when it connected stays true for it.
     fn acknowledged(&self) -> Acknowledged;

@@ -26,7 +26,13 @@ impl Catalogue for OneVolume {
     }
 
     fn find(&mut self, _name: &str) -> Option<ExportInfo> {
-        Some(ExportInfo { name: "vol0".into(), description: String::new(), size: SIZE, flags: wire::EXPORT_WRITABLE })
+        Some(ExportInfo {
+            name: "vol0".into(),
+            description: String::new(),
+            size: SIZE,
+            page: 4096,
+            flags: wire::EXPORT_WRITABLE,
+        })
     }
 }
 
