@@ -274,8 +274,10 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         }
     }
     if let Some((writes, amplification)) = status.writes.and_then(|writes| Some((writes, writes.amplification()?))) {
+        let has_pages = status.volumes.iter().any(|volume| volume.pages.is_some());
+        let why = if has_pages { "moved by cleaning or with the rest of a page" } else { "moved by cleaning" };
         out.push_str(&format!(
-            "{}{} by clients, {} moved by cleaning: write amplification {amplification:.2}\n",
+            "{}{} by clients, {} {why}: write amplification {amplification:.2}\n",
             label("written"),
             ByteSize(writes.client_bytes),
             ByteSize(writes.cleaned_bytes),
