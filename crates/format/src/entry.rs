@@ -127,6 +127,11 @@ impl Entry {
         (self.lba_and_kind.get() >> LBA_BITS) as u8
     }
 
+    /// What is left to be said where this block was and nothing is any more: its checksum, which that of its page covers.
+    pub const fn voided(self) -> Entry {
+        Entry { crc: self.crc, ..Entry::VOID }
+    }
+
     pub(crate) const fn is_known(&self) -> bool {
         Kind::from_byte(self.kind_byte()).is_some()
     }

@@ -36,7 +36,7 @@ use crate::read::columns::Columns;
 use crate::read::parallel::for_each_of;
 use crate::recover::tail::StripeReader;
 use crate::space::segments::SegState;
-use crate::write::unflushed::Unflushed;
+use crate::write::unflushed::{OF_ZEROS, Unflushed};
 
 /// Stripes looked at side by side.
 const STRIPES_AT_ONCE: usize = 4;
@@ -202,7 +202,7 @@ impl Inquiry {
             if matches!(entry.kind(), Kind::Data | Kind::Relocated) {
                 match self.origin_of(at, *entry, look, stripe).await? {
                     // Did the headers name it, a recovery would take it for the newer one.
-                    Some(from) => copies.push((std::mem::replace(entry, Entry::VOID), at, from)),
+                    Some(from) => copies.push((std::mem::replace(entry, entry.voided()), at, from)),
                     None => lost.push((*entry, at)),
                 }
             }
@@ -227,6 +227,9 @@ impl Inquiry {
         let block = self.reactor.rt.alloc(BLOCK).full();
         let is_it = || parity::checksum::crc32c(block.bytes()) == entry.crc();
         while let Some(origin) = from {
+            if origin == OF_ZEROS {
+                return Ok(from);
+            }
             let (current, silences) =
                 (MapEntry::new(origin, entry.crc()), self.reactor.silences(self.place_at(origin).group));
             let place = self.place_at(origin);
@@ -252,6 +255,9 @@ impl Inquiry {
     fn goes_back(&self, entry: Entry, at: Pba, from: Pba) {
         let (shared, table) = (&self.reactor.shared, &self.reactor.shared.segments);
         let Some(volume) = shared.volume(entry.volume()) else { return };
+        if from == OF_ZEROS {
+            return shared.controllers.go_back_to_zeros(&volume.controller, entry.lba(), at);
+        }
         let origin = MapEntry::new(from, entry.crc());
         if !shared.controllers.go_back(&volume.controller, entry.lba(), at, origin) {
             return;

@@ -127,6 +127,15 @@ impl Controllers {
         is_back
     }
 
+    /// The same of a block that was zeros before it was written with the rest of its page.
+    pub(crate) fn go_back_to_zeros(&self, of: &Controller, lba: Lba, at: Pba) {
+        let Some(current) = of.current_at(lba, at) else { return };
+        let zeros = if of.is_in_doubt() { MapEntry::ZEROS } else { MapEntry::EMPTY };
+        if of.replace(lba, current, zeros) {
+            self.replaced(of, current, zeros);
+        }
+    }
+
     /// Parts of the maps that were replaced until now can go when all reactors have answered a message from now on.
     pub(crate) fn begin_settling<'a>(&self, all: impl Iterator<Item = &'a Controller>) {
         self.memory.begin_round(all.map(|controller| &controller.map));

@@ -32,6 +32,9 @@ pub(crate) struct Unflushed {
     pub landed: bool,
 }
 
+/// Where blocks are copies of that were nowhere: they were zeros before, and are written with the rest of their page. No block lies there.
+pub(crate) const OF_ZEROS: Pba = Pba(0);
+
 /// A block of a stripe that is a copy of one that lay elsewhere, and lies there still until a flush has covered the copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copied {
@@ -39,6 +42,7 @@ pub(crate) struct Copied {
     pub column: u8,
     /// Row below the header.
     pub row: u32,
+    /// Where it lay, or [`OF_ZEROS`].
     pub from: Pba,
 }
 

@@ -26,6 +26,7 @@ use crate::write::offload::{LastCopies, Offload};
 use crate::write::page::Page;
 use crate::write::replicate::standing_of;
 use crate::write::stripe::{Closing, Moved, Stripe, StripePlace};
+use crate::write::unflushed::OF_ZEROS;
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
 /// next stripe fills; few enough that a flush does not wait long.
@@ -344,9 +345,7 @@ impl Writer {
             stripe.commit_next(entry);
             if how.is_same(n) {
                 stripe.note_relocated();
-                if old[n].is_mapped() {
-                    stripe.is_copy_of(old[n].pba());
-                }
+                stripe.is_copy_of(if old[n].is_mapped() { old[n].pba() } else { OF_ZEROS });
             }
         }
         Appended::Done
