@@ -7,7 +7,7 @@ use cygnus_format::{
     MemberErrors, MemberState, PolicyValue, RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc,
     crc32c, probe_with_tail,
 };
-use cygnus_types::{Acknowledged, Constraint, GroupId, Medium, MemberIx, SegmentId, Uuid, VolumeId};
+use cygnus_types::{Acknowledged, Constraint, GroupId, Medium, MemberIx, Paging, SegmentId, Uuid, VolumeId};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -63,6 +63,7 @@ fn good() -> Superblock {
         in_doubt: false,
         acknowledged: Acknowledged::Written,
         constraint: Constraint::Prefers(Medium::Flash),
+        paging: Paging::new(2, 9).expect("such pages there are"),
     };
     let state = ArrayState {
         name: "tank".into(),

@@ -20,7 +20,13 @@ impl Catalogue for Shop {
 
     fn find(&mut self, name: &str) -> Option<ExportInfo> {
         let known = NAMES[..3].contains(&name);
-        known.then(|| ExportInfo { name: name.into(), description: "x".into(), size: 1 << 20, flags: EXPORT_WRITABLE })
+        known.then(|| ExportInfo {
+            name: name.into(),
+            description: "x".into(),
+            size: 1 << 20,
+            page: 4096,
+            flags: EXPORT_WRITABLE,
+        })
     }
 }
 

@@ -9,7 +9,8 @@ const SIZE: u64 = 1 << 20;
 
 fuzz_target!(|input: &[u8]| {
     let Some((&mode, mut rest)) = input.split_first() else { return };
-    let export = ExportInfo { name: "v".into(), description: String::new(), size: SIZE, flags: EXPORT_WRITABLE };
+    let export =
+        ExportInfo { name: "v".into(), description: String::new(), size: SIZE, page: 4096, flags: EXPORT_WRITABLE };
     let session = Session { export, structured: mode & 1 != 0, allocation: mode & 2 != 0 };
     loop {
         match parse_request(rest) {

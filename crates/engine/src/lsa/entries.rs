@@ -28,7 +28,6 @@ impl Controller {
     }
 
     /// The same of a block of a page, which has an entry of its own from now on.
-    #[cold]
     fn exchange_own(&self, pages: &Paged, lba: Lba, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
         let _page = pages.lock(lba);
         let old = self.locate(lba);

@@ -147,6 +147,8 @@ pub(crate) enum PageError {
     Packed(#[from] PackedError),
     #[error("{lba} of {volume} is beyond any volume")]
     Beyond { volume: VolumeId, lba: Lba },
+    #[error("it has {lba} of {volume} as part of a page, or what should be a page as a block")]
+    OfPage { volume: VolumeId, lba: Lba },
     #[error("it has block {} of volume {volume:?} at {pba}, where no R-group is", lba.0)]
     Nowhere { volume: String, lba: Lba, pba: Pba },
 }
@@ -178,8 +180,11 @@ impl PageReader {
         for (n, entry) in (index.saturating_mul(PAGE_ENTRIES)..).zip(entries).filter(|(_, entry)| !entry.is_empty()) {
             let first = Lba(n.saturating_mul(of.page_blocks()));
             let is_possible = entry.is_of_page() && entry.is_mapped() && entry.pba().0 + of.page_blocks() <= Pba::MAX.0;
-            if first.0 >= MAX_VOLUME_BLOCKS || !is_possible {
+            if first.0 >= MAX_VOLUME_BLOCKS {
                 return Err(PageError::Beyond { volume: volume.id, lba: first });
+            }
+            if !is_possible {
+                return Err(PageError::OfPage { volume: volume.id, lba: first });
             }
             for entry in of.load_page_entry(first, entry) {
                 self.count_one(layout, &volume, first, entry)?;
@@ -199,6 +204,9 @@ impl PageReader {
         for (lba, entry) in entries {
             if lba.0 >= MAX_VOLUME_BLOCKS {
                 return Err(PageError::Beyond { volume: volume.id, lba });
+            }
+            if entry.is_of_page() {
+                return Err(PageError::OfPage { volume: volume.id, lba });
             }
             let old = volume.controller.load_own(lba, entry);
             if old.is_mapped() {
@@ -277,6 +285,9 @@ impl PageReader {
         for (lba, entry) in entries {
             if lba.0 >= MAX_VOLUME_BLOCKS {
                 return Err(PageError::Beyond { volume: id, lba });
+            }
+            if entry.is_of_page() {
+                return Err(PageError::OfPage { volume: id, lba });
             }
             if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
                 return Err(PageError::Nowhere { volume: volume.name.clone(), lba, pba: entry.pba() });

@@ -172,6 +172,12 @@ fn a_page_is_refused_if_a_block_of_it_cannot_be_where_it_says() {
     assert!(why.contains("block 1031 of volume \"v\"") && why.contains("where no R-group is"), "{why}");
     let nowhere = take_in(7, 1 << 40, here);
     assert!(matches!(nowhere, Err(PageError::Beyond { .. })));
+    let mut bytes = [0; 4096];
+    let mut entries = [MapEntry::EMPTY; 512];
+    entries[7] = MapEntry::of_page(here, 1);
+    MapPage::encode(&entries, &mut bytes);
+    let of_page = reader.take_in(&ground.layout, &MapPage::entry(VolumeId(7), 1, 1, &bytes), &bytes);
+    assert!(matches!(of_page, Err(PageError::OfPage { .. })), "the volume is mapped by blocks");
 }
 
 #[test]

@@ -225,7 +225,18 @@ pub(crate) async fn read_blocks(
     }
     let (from, to) = (if begins_within { first } else { lba }, if ends_within { past } else { end });
     let whole = reactor.rt.alloc((to.0 - from.0) as usize * BLOCK).full();
-    let whole = Runs::read(reactor, volume, from, whole.slice(0..(to.0 - from.0) as usize * BLOCK)).await?;
+    let whole = match Runs::read(reactor, volume, from, whole.slice(0..(to.0 - from.0) as usize * BLOCK)).await {
+        Ok(whole) => whole,
+        Err(VolumeError::Unreadable { .. } | VolumeError::Unknown { .. }) => {
+            // It need not be one that was asked for.
+            for n in 0..into.len() / BLOCK {
+                let part = into.slice(n * BLOCK..(n + 1) * BLOCK);
+                reactor.read_block(volume, lba.plus(n as u64), &part).await?;
+            }
+            return Ok(into);
+        }
+        Err(error) => return Err(error),
+    };
     let skip = (lba.0 - from.0) as usize * BLOCK;
     into.copy_from(0, &whole.bytes()[skip..skip + into.len()]);
     Ok(into)

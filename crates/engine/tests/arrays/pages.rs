@@ -1,10 +1,10 @@
 //! Volumes that are mapped by pages.
 
-use cygnus_engine::{Array, CreateOptions, Volume, VolumeAdminError, VolumeOptions, create};
+use cygnus_engine::{Array, CreateOptions, Volume, VolumeAdminError, VolumeError, VolumeOptions, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, Constraint, Paging};
+use cygnus_types::{ByteSize, Constraint, Lba, Paging};
 
 use crate::common::{assert_clean, block};
 use crate::sessions::*;
@@ -200,6 +200,42 @@ fn what_rots_is_mended() {
         let traffic = array.status().traffic;
         assert!(traffic.repaired > 0, "{traffic:?}");
         array.scrub(0).await;
+        model.verify(&rt, &volume).await;
+        array.close().await.unwrap();
+    });
+}
+
+/// A block beyond redundancy takes no other of its page along: they are read, and the page is written, and cleaned.
+#[test]
+fn a_block_that_is_lost_takes_no_other_along() {
+    let world = World::new(4);
+    let disks = make(&world, Preset::LogRaid, 1, by_pages(16, 0));
+    let (at_hand, members) = (&world, &disks);
+    session(&world, &disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        let mut model = Model::new(4);
+        for at in (0..SIZE).step_by(64) {
+            model.write(&rt, &volume, at..at + 64).await;
+        }
+        volume.flush().await.unwrap();
+        let (lost, page) = (16 * 7 + 5, 16 * 7..16 * 8);
+        let at = array.locate("v", Lba(lost)).await.unwrap();
+        for disk in [usize::from(at.column), (usize::from(at.column) + 1) % 3] {
+            at_hand.fail_reads(members[disk], at.offset..at.offset + 4096);
+        }
+        let read = |first: u64, blocks: u64| {
+            let (rt, volume) = (&rt, &volume);
+            async move { volume.read(first * 4096, rt.alloc(blocks as usize * 4096).full()).await }
+        };
+        assert!(matches!(read(lost, 1).await, Err(VolumeError::Unreadable { lba, .. }) if lba == Lba(lost)));
+        assert!(read(page.start, 16).await.is_err());
+        for block in page.clone().filter(|&block| block != lost) {
+            let seen = read(block, 1).await.unwrap();
+            assert!(seen.bytes() == self::block(model.tags[block as usize].unwrap()), "block {block}");
+        }
+        model.write(&rt, &volume, lost + 1..lost + 3).await;
+        assert!(read(lost, 1).await.is_err(), "what was lost stays so");
+        model.write(&rt, &volume, lost..lost + 1).await;
         model.verify(&rt, &volume).await;
         array.close().await.unwrap();
     });
