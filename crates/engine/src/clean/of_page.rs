@@ -1,10 +1,15 @@
 //! Relocation of pages: of volumes that are mapped by these a page is moved whole, so that it keeps one entry.
 
-use cygnus_types::BLOCK;
+use std::pin::pin;
+
+use cygnus_runtime::{BufSlice, Raced, race};
+use cygnus_types::{BLOCK, Lba};
 
 use crate::clean::relocate::{Live, Moved, Mover, Moving, Source};
+use crate::error::VolumeError;
 use crate::lsa::PublishPage;
 use crate::read::page_check::all_of;
+use crate::volume_state::VolumeState;
 use crate::write::writer::{Appended, Writer};
 
 /// How often a page is gathered that clients change meanwhile; then its block is moved alone.
@@ -84,6 +89,26 @@ impl Mover {
         }
     }
 
+    /// Reads blocks as a client would, who may have to wait for members that are away; `None`: the array is ending.
+    async fn read_unless_ending(
+        &self,
+        volume: &VolumeState,
+        first: Lba,
+        blocks: usize,
+    ) -> Option<Result<BufSlice, VolumeError>> {
+        let reactor = &self.reactor;
+        let mut read = pin!(reactor.read_blocks(volume, first, reactor.rt.alloc(blocks * BLOCK).full()));
+        loop {
+            let answers = reactor.answers.wait();
+            if reactor.is_ending() {
+                return None;
+            }
+            if let Raced::First(read) = race(read.as_mut(), answers).await {
+                return Some(read);
+            }
+        }
+    }
+
     /// Whether the page of a block should have one entry again: others of its blocks are elsewhere, or more blocks have entries of their
     /// own than may.
     pub(super) fn is_to_be_gathered(&self, block: &Live) -> bool {
@@ -103,8 +128,11 @@ impl Mover {
             if !were[..blocks].iter().all(|entry| entry.is_mapped()) {
                 break;
             }
-            let into = reactor.rt.alloc(blocks * BLOCK).full();
-            let Ok(page) = reactor.read_blocks(volume, first, into).await else { break };
+            let Some(read) = self.read_unless_ending(volume, first, blocks).await else {
+                result.stopped = true;
+                return;
+            };
+            let Ok(page) = read else { break };
             let publish = PublishPage::IfStill { were: &were[..blocks], same: all_of(blocks) };
             let append = |writer: &mut Writer| writer.append_whole(reactor, volume, first, page.bytes(), publish);
             let appended = self.append_when_room(volume, first, append, block.place, how).await;
