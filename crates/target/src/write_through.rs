@@ -63,11 +63,7 @@ impl<V: BlockVolume> Transmission<V> {
     pub(crate) fn whole_write(&self) -> usize {
         let longest = if self.makes_small_steps() { V::SHORT_WRITE } else { V::WHOLE_WRITE };
         // A page in two pieces would be written twice.
-        longest.max(2 * self.page())
-    }
-
-    fn page(&self) -> usize {
-        self.volume.page() as usize
+        longest.max(2 * self.volume.page() as usize)
     }
 
     async fn take_pieces(
@@ -86,7 +82,11 @@ impl<V: BlockVolume> Transmission<V> {
             }
             // If it was refused, the offset may be anything.
             let is_refused = write.trouble.get().is_some();
-            let len = if is_refused { have.min(left) } else { piece(offset, have.min(whole), left, self.page()) };
+            let len = if is_refused {
+                have.min(left)
+            } else {
+                piece(offset, have.min(whole), left, self.volume.page() as usize)
+            };
             assert!(len > 0, "a full receive buffer holds whole blocks");
             self.take_turn(units_for(len)).await;
             if !is_refused {
