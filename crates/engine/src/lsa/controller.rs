@@ -74,11 +74,23 @@ impl Controller {
     /// Where a block is, and what it must match: by itself, or its page as a whole.
     #[inline]
     pub(crate) fn locate(&self, lba: Lba) -> MapEntry {
-        let own = self.map.get(lba);
-        match &self.pages {
-            Some(pages) if own.is_empty() => pages.get(lba),
-            Some(_) if own == MapEntry::HIDDEN => MapEntry::EMPTY,
-            _ => own,
+        let Some(pages) = &self.pages else { return self.map.get(lba) };
+        let found = self.look(pages, lba);
+        if !found.is_empty() {
+            return found;
+        }
+        // It may have got an entry of its own, and its page have lost its, between the two looks.
+        let _page = pages.lock(lba);
+        self.look(pages, lba)
+    }
+
+    /// The same of a volume that is mapped by pages, for who has the page's lock.
+    #[inline]
+    pub(super) fn look(&self, pages: &Paged, lba: Lba) -> MapEntry {
+        match self.map.get(lba) {
+            MapEntry::EMPTY => pages.get(lba),
+            MapEntry::HIDDEN => MapEntry::EMPTY,
+            own => own,
         }
     }
 

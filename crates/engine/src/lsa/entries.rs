@@ -1,7 +1,7 @@
 //! How the entries of a volume's blocks and pages change: see [`crate::lsa::paged`] for which of both says what.
 
 use cygnus_format::MapEntry;
-use cygnus_types::Lba;
+use cygnus_types::{Lba, MAX_PAGE_BLOCKS};
 
 use crate::lsa::controller::{Controller, OfPage};
 use crate::lsa::paged::Paged;
@@ -30,7 +30,7 @@ impl Controller {
     /// The same of a block of a page, which has an entry of its own from now on.
     fn exchange_own(&self, pages: &Paged, lba: Lba, expected: Option<MapEntry>, new: MapEntry) -> MapEntry {
         let _page = pages.lock(lba);
-        let old = self.locate(lba);
+        let old = self.look(pages, lba);
         if expected.is_some_and(|expected| expected != old) {
             return old;
         }
@@ -60,7 +60,8 @@ impl Controller {
     pub(super) fn replace_page(&self, first: Lba, expected: Option<&[MapEntry]>, new: MapEntry) -> Option<OfPage> {
         let pages = self.pages.as_ref().expect("only volumes with pages are written by page");
         let _page = pages.lock(first);
-        let (old, blocks) = (self.locate_page(first), pages.blocks() as usize);
+        let (mut old, blocks) = ([MapEntry::EMPTY; MAX_PAGE_BLOCKS as usize], pages.blocks() as usize);
+        (0..).zip(&mut old[..blocks]).for_each(|(n, entry)| *entry = self.look(pages, first.plus(n)));
         if expected.is_some_and(|expected| *expected != old[..blocks]) {
             return None;
         }

@@ -4,7 +4,7 @@
 //! page, that were moved without it, or that are lost. So an entry here may say nothing any more of some of its blocks, though never
 //! of all: what is at its address would be given back. A fine entry that was there before its page was written must go before the page's
 //! can be seen. Whoever changes anything of a page has its lock; readers take none: what they find in the fine map was so a moment ago,
-//! and what they find here behind it is as old or newer.
+//! and what they find here behind it is as old or newer. Only who finds nothing in either looks again with the lock.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};

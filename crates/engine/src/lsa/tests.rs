@@ -369,4 +369,33 @@ mod by_pages {
         ground.controllers.fold(of, &ground.layout, Lba(3));
         assert_eq!((of.own_entries(), of.held()), (1, PAGE));
     }
+
+    /// Blocks that are written one by one take the page's entry away; who reads meanwhile must not take them for zeros.
+    #[test]
+    fn a_block_that_is_there_is_never_seen_as_nothing() {
+        let ground = Ground::new();
+        let (volume, all) = (ground.paged(), &ground.controllers);
+        let of = &volume.controller;
+        let page = ground.run(1, PAGE);
+        let write_page = || all.publish_page(of, Lba(0), page_at(page), PublishPage::Always).map(drop).unwrap();
+        write_page();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    (0..PAGE).for_each(|n| assert!(of.locate(Lba(n)).is_mapped(), "block {n} is there"));
+                }
+            });
+            for _ in 0..20_000 {
+                for n in 0..PAGE {
+                    ground.segments.add_live(ground.segments.of(page), 1);
+                    all.publish(of, Lba(n), MapEntry::new(Pba(page.0 + n), 1), Publish::Always).unwrap();
+                }
+                ground.segments.add_live(ground.segments.of(page), PAGE as u32);
+                write_page();
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            looks.join().unwrap();
+        });
+    }
 }
