@@ -60,6 +60,10 @@ pub struct Capabilities {
     pub trim: bool,
     /// Its zones, if it is to be written in order.
     pub zones: Option<Zones>,
+    /// Bytes that are given back together by [`Op::Trim`](crate::Op::Trim), from a multiple of that many on, before they are
+    /// written anew; 0: any block. What is written anew without that costs much, on a device whose zones somebody else
+    /// keeps in order ([`Interposer`](crate::Interposer)).
+    pub reset_unit: u64,
     /// Whether it computes parity inside: [`Extra::Convert`](crate::Extra::Convert).
     pub convert: bool,
     /// Most bytes that can be stored beside each block of 4 KiB, by the same program operation; 0: none.

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use cygnus_types::{Nanos, ReactorId};
 
+use crate::interposer::{Interposer, Interposers};
 use crate::mailbox::Mailbox;
 use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
@@ -30,6 +31,7 @@ struct Inner {
     id: ReactorId,
     executor: u32,
     driver: RefCell<Box<dyn Driver>>,
+    interposers: Interposers,
     now: Cell<Nanos>,
     ops: RefCell<OpSlab>,
     watch: RefCell<Option<Weak<dyn DeviceWatch>>>,
@@ -59,6 +61,7 @@ impl Runtime {
             id,
             executor: task::register(ready.clone()),
             driver: RefCell::new(driver),
+            interposers: Interposers::default(),
             now: Cell::new(now),
             ops: RefCell::default(),
             watch: RefCell::default(),
@@ -131,8 +134,33 @@ impl Runtime {
     /// Submits an operation now; the future waits for its end.
     pub fn submit(&self, op: Op) -> OpFuture {
         let id = self.0.ops.borrow_mut().insert(&op, self.now());
-        self.0.driver.borrow_mut().submit(id, op);
+        match op.device().and_then(|dev| self.0.interposers.of(dev)) {
+            None => self.pass_on(id, op),
+            Some(interposer) => interposer.begin(self, id, op),
+        }
         OpFuture { rt: self.clone(), id, ended: false }
+    }
+
+    /// From now on somebody stands between the engine and a device.
+    pub fn interpose(&self, dev: DeviceIx, interposer: Rc<dyn Interposer>) {
+        self.0.interposers.put(dev, interposer);
+    }
+
+    /// Gives the driver an operation as it is; for interposers.
+    pub fn pass_on(&self, id: OpId, op: Op) {
+        self.0.driver.borrow_mut().submit(id, op);
+    }
+
+    /// Submits an operation for an interposer's own ends. Nobody watches over it: the operation that it is part of is watched.
+    pub fn submit_beneath(&self, op: Op) -> OpFuture {
+        let id = self.0.ops.borrow_mut().insert_unwatched(self.now());
+        self.pass_on(id, op);
+        OpFuture { rt: self.clone(), id, ended: false }
+    }
+
+    /// Answers an operation that an interposer has carried out.
+    pub fn answer(&self, id: OpId, result: Result<Outcome, IoError>) {
+        self.complete(Completion { id, result });
     }
 
     /// Reads from a device; `offset` in bytes.
@@ -167,7 +195,8 @@ impl Runtime {
 
     /// What a device is and what it can do.
     pub fn capabilities(&self, dev: DeviceIx) -> Capabilities {
-        self.0.driver.borrow().capabilities(dev)
+        let own = self.0.driver.borrow().capabilities(dev);
+        self.0.interposers.of(dev).map_or(own, |interposer| interposer.capabilities(own))
     }
 
     /// Opens a device anew; see [`Op::Reopen`].

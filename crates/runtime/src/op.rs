@@ -117,6 +117,17 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// The device that it is for, if it is for one.
+    pub fn device(&self) -> Option<DeviceIx> {
+        match self {
+            Self::Read { dev, .. } | Self::Write { dev, .. } | Self::Flush { dev } | Self::Trim { dev, .. } => Some(*dev),
+            Self::Extra { dev, .. } | Self::Reopen { dev } => Some(*dev),
+            Self::Accept { .. } | Self::Recv { .. } | Self::Send { .. } | Self::Close { .. } => None,
+        }
+    }
+}
+
 /// What a device is asked to do, without the details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoClass {

@@ -70,6 +70,15 @@ impl Default for OpSlab {
 impl OpSlab {
     pub(crate) fn insert(&mut self, op: &Op, now: Nanos) -> OpId {
         let io = DeviceIo::of(op).map(|io| self.begins(io));
+        self.insert_io(io, now)
+    }
+
+    /// One without a deadline, which no load counts.
+    pub(crate) fn insert_unwatched(&mut self, now: Nanos) -> OpId {
+        self.insert_io(None, now)
+    }
+
+    fn insert_io(&mut self, io: Option<DeviceIo>, now: Nanos) -> OpId {
         let limit = io.map_or(Nanos::MAX, |io| now.saturating_add(patience::limit(self.patience, &io)));
         self.watched += u32::from(io.is_some());
         self.look_at = self.look_at.min(limit);

@@ -4,15 +4,20 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cygnus_runtime::{BufSlice, Capabilities, Conversion, DeviceClass, Extra, IoError, IoErrorKind, Op, Rng};
+use cygnus_runtime::{
+    BufSlice, Capabilities, Conversion, DeviceClass, Extra, IoError, IoErrorKind, Op, Rng, ZoneInfo, Zones,
+};
 use cygnus_types::{BLOCK, Nanos};
+use cygnus_zoned::{Shape, Zoned};
 
 use crate::FaultRates;
 use crate::faults::FaultKind;
 use crate::media::{Content, Media};
 use crate::parity::row_of_parity;
 use crate::sheet::{Contents, Sheet};
+use crate::zones::ZoneTable;
 
 /// A device of a [`crate::World`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +65,9 @@ pub struct DiskConfig {
     pub can_trim: bool,
     /// Whether it computes parity inside. A device with a model does if the model does.
     pub converts: bool,
+    /// Its zones, if it is to be written in order: it refuses whatever a drive would refuse. Reactors have it with a
+    /// [`cygnus_zoned::ZonedDevice`] between them and it.
+    pub zones: Option<Zones>,
     /// How long things take.
     pub timing: Timing,
     /// What goes wrong by itself.
@@ -75,6 +83,7 @@ impl DiskConfig {
             size,
             can_trim: true,
             converts: false,
+            zones: None,
             timing: Timing::default(),
             faults: FaultRates::default(),
         }
@@ -96,6 +105,8 @@ pub struct DiskStats {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
+    /// Writes that were refused because they did not go on where their zone does.
+    pub out_of_order: u64,
 }
 
 /// An operation as the device sees it.
@@ -170,6 +181,10 @@ pub(crate) struct Disk {
     /// What it can do.
     pub(crate) capabilities: Capabilities,
     pub(crate) media: Media,
+    /// How its zones stand, if it has any.
+    pub(crate) zones: Option<ZoneTable>,
+    /// What those who use it know of its zones.
+    pub(crate) zoned: Option<Arc<Zoned>>,
     /// What a blank device holds instead of media.
     sheet: Option<Sheet>,
     pub(crate) unreadable: BTreeSet<u64>,
@@ -203,12 +218,16 @@ impl Disk {
             class: DeviceClass::Flash,
             trim: config.can_trim,
             convert: config.converts,
+            zones: config.zones,
             ..Capabilities::default()
         };
+        let zones = config.zones.map(|zones| ZoneTable::new(&zones, config.size));
         Self {
             config,
             capabilities,
             media: Media::default(),
+            zones,
+            zoned: None,
             sheet: None,
             unreadable: BTreeSet::new(),
             dead: false,
@@ -311,8 +330,9 @@ impl Disk {
             Action::Write { .. } => timing.write + transfer,
             Action::Trim { .. } => timing.trim,
             Action::Flush { .. } => timing.flush,
-            // Only models carry these out, and tell how long they take.
-            Action::Append { .. } | Action::Reset { .. } | Action::Clear { .. } | Action::Report { .. } => Nanos::ZERO,
+            Action::Reset { .. } => timing.trim,
+            // Of a model, which tells how long they take; or no more than a question.
+            Action::Append { .. } | Action::Clear { .. } | Action::Report { .. } => Nanos::ZERO,
             Action::Convert(what) => {
                 let blocks = what.chunk * u64::from(what.chunks + 1) / BLOCK as u64;
                 timing.read + timing.write + timing.flush + timing.per_block * blocks
@@ -385,6 +405,8 @@ impl Disk {
             Action::Convert(conversion) => self.convert(conversion)?,
             Action::ReadOob { offset, blocks, into } => self.read_oob(offset / BLOCK as u64, *blocks, into)?,
             Action::Report { .. } => {}
+            Action::Reset { zone } if self.zones.is_some() => self.reset(*zone)?,
+            Action::Append { .. } if self.zones.is_some() => return Err(IoError::new(IoErrorKind::Unsupported)),
             Action::Append { .. } | Action::Reset { .. } => unreachable!("the model has carried it out"),
             Action::Write { buf, .. } => {
                 self.write(action, tick, rng)?;
@@ -397,7 +419,7 @@ impl Disk {
             }
             Action::Flush { barrier } => {
                 if !self.ignores_flushes {
-                    self.media.harden(*barrier);
+                    self.harden(*barrier);
                 }
                 self.stats.flushes += 1;
             }
@@ -443,6 +465,19 @@ impl Disk {
             _ => {}
         }
         match action {
+            Action::Write { buf, oob, .. } if self.zones.is_some() => {
+                let blocks = action.blocks();
+                let taken = self.begun_in_order(&blocks, rng, likely);
+                for (n, block) in blocks.take(taken).enumerate() {
+                    self.store(block, part_of(buf, oob, n), tick);
+                    self.maybe_flip(block, rng);
+                }
+                if let Some(zones) = self.zones.as_mut().filter(|_| taken > 0) {
+                    let first = action.blocks().start;
+                    zones.advance(&(first..first + taken as u64), tick);
+                }
+            }
+            Action::Reset { zone } if self.zones.is_some() && rng.chance(likely, 256) => drop(self.reset(*zone)),
             Action::Write { buf, oob, .. } => {
                 for (n, block) in action.blocks().enumerate() {
                     if likely >= 256 || rng.chance(likely, 256) {
@@ -458,6 +493,59 @@ impl Disk {
             }
             _ => {}
         }
+    }
+
+    /// How many blocks of a write a device with zones has taken: all, or a part from the first one on.
+    fn begun_in_order(&mut self, blocks: &Range<u64>, rng: &mut Rng, likely: u64) -> usize {
+        let count = (blocks.end - blocks.start) as usize;
+        match &mut self.zones {
+            Some(zones) => match zones.admits(blocks) {
+                false => 0,
+                true if likely >= 256 => count,
+                true => (0..count).take_while(|_| rng.chance(likely, 256)).count(),
+            },
+            None => count,
+        }
+    }
+
+    /// A zone is empty.
+    fn reset(&mut self, zone: u32) -> Result<(), IoError> {
+        let blocks = self.zones.as_mut().and_then(|zones| zones.reset(zone));
+        let blocks = blocks.ok_or(IoError::new(IoErrorKind::Range))?;
+        blocks.for_each(|block| self.store_durably(block, Content::Zeros));
+        Ok(())
+    }
+
+    /// What those who have it open know of its zones: the same for all of them, and nothing for whoever is the first to open it.
+    pub(crate) fn zoned(&mut self) -> Option<Arc<Zoned>> {
+        let zones = self.config.zones?;
+        if let Some(known) = self.zoned.as_ref().filter(|known| Arc::strong_count(known) > 1) {
+            return Some(known.clone());
+        }
+        let shape = Shape::of(&zones, self.config.size).unwrap_or_else(|why| panic!("{}: {why}", self.config.name));
+        self.zoned = Some(Arc::new(Zoned::new(shape)));
+        self.zoned.clone()
+    }
+
+    /// How a zone stands, of a device without a model.
+    pub(crate) fn zone_info(&mut self, zone: u32) -> Option<ZoneInfo> {
+        self.zones.as_mut()?.info(zone)
+    }
+
+    pub(crate) fn harden(&mut self, barrier: u64) {
+        self.media.harden(barrier);
+        if let Some(zones) = &mut self.zones {
+            zones.harden(barrier);
+        }
+    }
+
+    /// What is in its cache stays with probability `keep`/256, block by block; of a zone from its start on.
+    fn lose(&mut self, rng: &mut Rng, keep: u64) {
+        for (stay, gone) in self.zones.as_mut().map(|zones| zones.lose_power(rng, keep)).unwrap_or_default() {
+            stay.for_each(|block| self.media.harden_block(block));
+            gone.for_each(|block| self.store_durably(block, Content::Zeros));
+        }
+        self.media.lose_power(rng, keep);
     }
 
     /// A block arrives where it should.
@@ -544,22 +632,38 @@ impl Disk {
         }
         let FaultRates { lost_per_million, torn_per_million, misdirected_per_million, failed_per_million, .. } =
             self.config.faults;
+        if let Some(zones) = &mut self.zones
+            && !zones.admits(&blocks)
+        {
+            self.stats.out_of_order += 1;
+            return Err(IoError::new(IoErrorKind::Unclear));
+        }
         if happens(failed_per_million, rng) {
             self.met.push(FaultKind::WriteError);
             self.apply(action, tick, rng, 128);
             return Err(IoError::new(IoErrorKind::Medium));
         }
         if happens(lost_per_million, rng) {
-            self.media.wrong.extend(blocks.map(|block| (block, FaultKind::LostWrite)));
+            self.media.wrong.extend(blocks.clone().map(|block| (block, FaultKind::LostWrite)));
+            self.advance(&blocks, tick);
         } else if blocks.end - blocks.start > 1 && happens(torn_per_million, rng) {
             self.apply(action, tick, rng, 128);
-            self.mark_torn(blocks, action);
+            self.mark_torn(blocks.clone(), action);
+            self.advance(&blocks, tick);
         } else if happens(misdirected_per_million, rng) {
-            self.misdirect(blocks, action, tick, rng);
+            self.misdirect(blocks.clone(), action, tick, rng);
+            self.advance(&blocks, tick);
         } else {
             self.apply(action, tick, rng, 256);
         }
         Ok(())
+    }
+
+    /// Whatever became of a write, the device believes to have done it.
+    fn advance(&mut self, blocks: &Range<u64>, tick: u64) {
+        if let Some(zones) = &mut self.zones {
+            zones.advance(blocks, tick);
+        }
     }
 
     /// Notes which blocks of a write were not stored.
@@ -644,8 +748,8 @@ impl Disk {
     /// It alone loses its power, and with that what is in its cache.
     pub(crate) fn lose_cache(&mut self, rng: &mut Rng) {
         let keep = survival(rng);
-        self.media.lose_power(rng, keep);
-        self.media.harden(u64::MAX);
+        self.lose(rng, keep);
+        self.harden(u64::MAX);
         (self.dead, self.estranged) = (true, true);
     }
 
@@ -658,12 +762,13 @@ impl Disk {
         for action in conversions {
             self.apply(action, 0, rng, happen);
         }
-        self.media.lose_power(rng, keep);
+        self.lose(rng, keep);
         for action in others {
             self.apply(action, 0, rng, happen);
         }
         // What is left is what the medium holds.
-        self.media.harden(u64::MAX);
+        self.harden(u64::MAX);
+        self.zoned = None;
         self.pending.clear();
         self.estranged = false;
         self.hung = false;

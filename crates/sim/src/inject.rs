@@ -12,11 +12,13 @@ use crate::faults::{FaultKind, FaultRates};
 use crate::media::Media;
 use crate::state::What;
 use crate::world::World;
+use crate::zones::ZoneTable;
 
 /// All that a device held at some moment; for [`World::put_back`].
 #[derive(Clone)]
 pub struct Saved {
     media: Media,
+    zones: Option<ZoneTable>,
     unreadable: BTreeSet<u64>,
 }
 
@@ -114,7 +116,11 @@ impl World {
 
     /// A copy of all that the device holds now.
     pub fn save(&self, disk: DiskId) -> Saved {
-        self.with_disk(disk, |disk| Saved { media: disk.media.clone(), unreadable: disk.unreadable.clone() })
+        self.with_disk(disk, |disk| Saved {
+            media: disk.media.clone(),
+            zones: disk.zones.clone(),
+            unreadable: disk.unreadable.clone(),
+        })
     }
 
     /// The device holds again what it did when `saved` was made, durably.
@@ -128,7 +134,8 @@ impl World {
             }
             disk.media = saved.media.clone();
             disk.media.wrong = wrong;
-            disk.media.harden(u64::MAX);
+            disk.zones = saved.zones.clone();
+            disk.harden(u64::MAX);
             disk.unreadable = saved.unreadable.clone();
         });
     }

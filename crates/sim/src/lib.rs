@@ -70,6 +70,7 @@ mod parity;
 mod sheet;
 mod state;
 mod world;
+mod zones;
 
 pub use cluster::Cluster;
 pub use cpu::CpuModel;

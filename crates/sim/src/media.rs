@@ -137,6 +137,11 @@ impl Media {
         self.replace(block, content);
     }
 
+    /// What a block holds is durable.
+    pub(crate) fn harden_block(&mut self, block: u64) {
+        self.unflushed.remove(&block);
+    }
+
     /// Whether a block is plain zeros with nothing to fall back to, so that zeroing it changes nothing.
     pub(crate) fn is_untouched(&self, block: u64) -> bool {
         matches!(self.get(block), Content::Zeros) && !self.unflushed.contains_key(&block)

@@ -404,12 +404,14 @@ impl State {
             _ => Vec::new(),
         };
         let result = disk.perform(&io.action, self.tick, &mut self.rng, &racing);
+        let zone = if let Action::Report { zone } = io.action { disk.zone_info(zone) } else { None };
+        let answer = zone.map_or(io.answer, Outcome::Zone);
         for fault in std::mem::take(&mut disk.met) {
             self.tell(fault);
         }
         let read = if let Action::Read { buf, .. } = &io.action { buf.len() } else { 0 };
         self.ports[io.port].core.completed(read);
-        self.complete(io.port, io.id, result.map(|()| io.answer));
+        self.complete(io.port, io.id, result.map(|()| answer));
     }
 
     pub(crate) fn complete(&mut self, port: usize, id: OpId, result: Result<Outcome, IoError>) {

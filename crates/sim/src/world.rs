@@ -7,6 +7,7 @@ use cygnus_fabric::{ClusterCounters, Topology};
 use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, ListenerId, Runtime, SocketId};
 use cygnus_ssd::{Counters, Device, Model};
 use cygnus_types::{BLOCK, Nanos, ReactorId};
+use cygnus_zoned::ZonedDevice;
 
 use crate::cpu::{Core, CpuModel};
 use crate::disk::{Disk, DiskConfig, DiskId, DiskStats};
@@ -97,7 +98,18 @@ impl World {
     pub fn reactor(&self, reactor: ReactorId, disks: &[DiskId]) -> Runtime {
         let driver = self.driver(reactor, disks);
         let seed = self.0.borrow_mut().rng.next_u64();
-        Runtime::new(reactor, Box::new(driver), BufPool::new(0), seed)
+        let rt = Runtime::new(reactor, Box::new(driver), BufPool::new(0), seed);
+        self.keep_zones_in_order(&rt, disks);
+        rt
+    }
+
+    /// Puts somebody between a reactor and those of its devices that are to be written in order.
+    fn keep_zones_in_order(&self, rt: &Runtime, disks: &[DiskId]) {
+        for (ix, disk) in disks.iter().enumerate() {
+            if let Some(zoned) = self.0.borrow_mut().disks[disk.0 as usize].zoned() {
+                ZonedDevice::interpose(rt, DeviceIx(ix as u16), zoned);
+            }
+        }
     }
 
     /// A reactor for users who only write zeros: on a core of the given speed, with buffers that know where they are

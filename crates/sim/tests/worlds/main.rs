@@ -7,3 +7,4 @@ mod fabric;
 mod faults;
 mod model;
 mod sockets;
+mod zoned;

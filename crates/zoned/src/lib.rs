@@ -1,0 +1,35 @@
+//! Devices whose zones are to be written in order, as members of an array.
+//!
+//! A zoned device (a shingled disk, zoned flash) takes writes of a sequential zone only where the zone's write pointer stands, and
+//! forgets a zone as a whole. The engine writes almost in that way: a segment's column is filled from its first row to its last, and
+//! discarded as a whole before it is filled anew. [`ZonedDevice`] sees to the rest, between the engine and the device
+//! ([`cygnus_runtime::Interposer`]), so the engine writes anywhere, as on any device:
+//!
+//! * The writes of a zone go to the device one after the other, in the order in which they were submitted ([`table`]).
+//! * What is written beyond the pointer is preceded by zeros up to there.
+//! * What is written before the pointer is a *patch*: it goes to an area in the conventional zones, with a block that says what it
+//!   replaces ([`patch`]). Reads find it there ([`read`]), until the zone is reset.
+//! * A trim resets the zones that lie in it as a whole. Nothing else is trimmed.
+//! * What lies behind the pointer reads as zeros, whatever the device would say.
+//!
+//! Addresses are those of the device. Its first conventional zones hold the superblocks, and behind these the patches ([`Shape`]); segments
+//! begin behind both, at a multiple of the zone, and have whole zones.
+//!
+//! A patch is rare: rows that a member had not taken while it was silent, headers that are spoiled or cleared where they lie, what a
+//! server that was killed had under way.
+
+mod device;
+mod load;
+mod patch;
+mod patches;
+mod read;
+mod reset;
+mod shape;
+mod table;
+mod turn;
+mod write;
+
+pub use device::ZonedDevice;
+pub use patch::{AreaHeader, Patch};
+pub use shape::{HEAD, Shape, ShapeError};
+pub use table::Zoned;

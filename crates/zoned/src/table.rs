@@ -1,0 +1,157 @@
+//! What is known of a device's zones and patches, for all reactors that have it open.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard};
+
+use cygnus_types::ReactorId;
+
+use crate::patches::Patches;
+use crate::shape::Shape;
+
+/// Where a zone goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pointer {
+    /// The device has to be asked.
+    #[default]
+    Unknown,
+    /// It is conventional.
+    Anywhere,
+    /// At this block of the device.
+    At(u64),
+}
+
+/// Something that one reactor does for all, once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Once {
+    #[default]
+    Not,
+    UnderWay,
+    Done,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Zone {
+    pub(crate) pointer: Pointer,
+    /// Who may change it, one after the other: the first one does now.
+    queue: VecDeque<(u64, ReactorId)>,
+}
+
+/// How somebody stands in the queue of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    First,
+    /// Behind operations of the same reactor.
+    BehindOwn,
+    /// Behind one of another reactor, which cannot wake this one.
+    BehindOthers,
+}
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    zones: Vec<Zone>,
+    next_turn: u64,
+    pub(crate) patches: Patches,
+    /// Whether the patches that the device has are known.
+    pub(crate) loaded: Once,
+    /// Whether the area for patches has a header.
+    pub(crate) made: Once,
+    /// The secret of the area that was made.
+    pub(crate) secret: [u8; 16],
+    /// Counts how often the device was opened anew.
+    pub(crate) opening: u64,
+}
+
+impl Table {
+    pub(crate) fn zone(&mut self, zone: u32) -> &mut Zone {
+        &mut self.zones[zone as usize]
+    }
+
+    /// Joins the queue of a zone.
+    pub(crate) fn join(&mut self, zone: u32, reactor: ReactorId) -> u64 {
+        let number = self.next_turn;
+        self.next_turn += 1;
+        self.zone(zone).queue.push_back((number, reactor));
+        number
+    }
+
+    pub(crate) fn standing(&mut self, zone: u32, number: u64) -> Standing {
+        let queue = &self.zone(zone).queue;
+        let place = queue.iter().position(|&(of, _)| of == number).expect("it leaves only by itself");
+        let own = queue[place].1;
+        match queue.iter().take(place).any(|&(_, reactor)| reactor != own) {
+            _ if place == 0 => Standing::First,
+            true => Standing::BehindOthers,
+            false => Standing::BehindOwn,
+        }
+    }
+
+    pub(crate) fn leave(&mut self, zone: u32, number: u64) {
+        self.zone(zone).queue.retain(|&(of, _)| of != number);
+    }
+
+    /// Whether a range is on the device as it should read: nothing is patched, and nothing lies behind a pointer.
+    fn is_plain(&self, shape: &Shape, blocks: Range<u64>) -> bool {
+        if blocks.end <= shape.sequential {
+            return true;
+        }
+        let is_written = |piece: Range<u64>| match self.zones[shape.zone_of(piece.start) as usize].pointer {
+            Pointer::Unknown => false,
+            Pointer::Anywhere => true,
+            Pointer::At(pointer) => piece.end <= pointer,
+        };
+        self.loaded == Once::Done && shape.pieces(blocks.clone()).all(is_written) && !self.patches.any_within(blocks)
+    }
+}
+
+/// A zoned device: what all reactors that have it open know of it.
+#[derive(Debug)]
+pub struct Zoned {
+    pub(crate) shape: Shape,
+    table: Mutex<Table>,
+}
+
+impl Zoned {
+    /// A device of which nothing is known but its shape.
+    pub fn new(shape: Shape) -> Self {
+        let table = Table {
+            zones: (0..shape.zones()).map(|_| Zone::default()).collect(),
+            next_turn: 0,
+            patches: Patches::new(room(&shape)),
+            loaded: Once::Not,
+            made: Once::Not,
+            secret: [0; 16],
+            opening: 0,
+        };
+        Self { shape, table: Mutex::new(table) }
+    }
+
+    /// Where things lie on it.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().expect("no holder panics")
+    }
+
+    pub(crate) fn is_plain(&self, blocks: Range<u64>) -> bool {
+        self.table().is_plain(&self.shape, blocks)
+    }
+
+    /// The device was opened anew, and may have lost what was not durable: it is asked again.
+    pub(crate) fn forget(&self) {
+        let mut table = self.table();
+        for zone in &mut table.zones {
+            zone.pointer = Pointer::Unknown;
+        }
+        table.patches = Patches::new(room(&self.shape));
+        (table.loaded, table.made) = (Once::Not, Once::Not);
+        table.opening += 1;
+    }
+}
+
+/// The part of the area behind its headers.
+fn room(shape: &Shape) -> Range<u64> {
+    shape.patches.start + crate::patch::HEADERS..shape.patches.end
+}
