@@ -63,12 +63,13 @@ pub use lsa::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
 pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect};
 pub use recover::create::{
-    CreateOptions, create, describe_members, random_uuid, refuse_used, refuse_zoned, segments_on, wipe, write_first,
+    CreateOptions, create, describe_members, random_uuid, refuse_used, segments_on, wipe, write_first,
 };
 pub use recover::gone::{Readmitted, VolumeAfter};
 pub use recover::open::{OpenOptions, RecoveryReport};
 pub use recover::salvage::{Piece, Salvage};
 pub use recover::slots::{SlotError, write_superblocks};
+pub use recover::zones::refuse_in_order;
 pub use resize::grow::{Added, AddedGroup};
 pub use served::Volumes;
 pub use space::role::GroupRole;

@@ -29,8 +29,15 @@ fn root(generation: u64, segments: Vec<RootSegment>) -> CheckpointRoot {
 
 /// Two groups of 2+1 with two volumes and two checkpoints.
 pub(crate) fn tank() -> ArrayState {
-    let geometry =
-        Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256, transient_blocks: 0 };
+    let geometry = Geometry {
+        data: 2,
+        parity: 1,
+        chunk_blocks: 4,
+        stripe_rows: 16,
+        segment_blocks: 256,
+        transient_blocks: 0,
+        lead_blocks: 0,
+    };
     let group = |first: u64, extents: &[(u32, u32)]| {
         let extents: Vec<Extent> = extents.iter().map(|&(first, frames)| Extent { first, frames }).collect();
         let segments = extents.iter().map(|extent| extent.frames).sum();
@@ -81,7 +88,7 @@ prop_compose! {
         data in 1..=5_u8, parity in 0..=MAX_PARITY, chunk_blocks in 1..=8_u32, chunks in 1..=4_u32, spare in 0..64_u32,
         transient in 0..9_u32,
     ) -> Geometry {
-        let g = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks * chunks, segment_blocks: 0, transient_blocks: 0 };
+        let g = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks * chunks, segment_blocks: 0, transient_blocks: 0, lead_blocks: 0 };
         let transient_blocks = if parity > 0 { transient } else { 0 };
         let segment_blocks = g.stripe_rows + g.header_blocks(g.stripe_rows) + spare;
         Geometry { segment_blocks, transient_blocks, ..g }

@@ -44,6 +44,9 @@ pub const MAX_SEGMENT_BLOCKS: u32 = 1 << 24;
 /// Most blocks of a member's transient area, 16 GiB: more than a second's writes of any drive.
 pub const MAX_TRANSIENT_BLOCKS: u32 = 1 << 22;
 
+/// Most blocks that are left free before the first segment, 4 TiB: less than any disk's conventional zones.
+pub const MAX_LEAD_BLOCKS: u32 = 1 << 30;
+
 /// Most segments of an array. With 1 GiB segments this is the whole 36-bit address space.
 pub const MAX_SEGMENTS: u32 = 1 << 18;
 

@@ -85,6 +85,7 @@ fn header_sizes() -> (&'static str, String) {
                 stripe_rows: rows,
                 segment_blocks: MAX_SEGMENT_BLOCKS,
                 transient_blocks: 0,
+                lead_blocks: 0,
             };
             let blocks = g.header_blocks(rows);
             let share = 100.0 * f64::from(blocks) / f64::from(blocks + rows);

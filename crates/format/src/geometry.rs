@@ -17,8 +17,8 @@
 use cygnus_types::{BLOCK, Paging};
 
 use crate::constants::{
-    DATA_START, ENTRY_BYTES, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_TRANSIENT_BLOCKS, MAX_WIDTH,
-    MIN_DISCARDS, STRIPE_FIXED,
+    DATA_START, ENTRY_BYTES, MAX_LEAD_BLOCKS, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_TRANSIENT_BLOCKS,
+    MAX_WIDTH, MIN_DISCARDS, STRIPE_FIXED,
 };
 use crate::protection::Protection;
 
@@ -38,6 +38,9 @@ pub struct Geometry {
     /// Blocks of each member's transient area, which lies before its segments and holds backup copies of what open stripes
     /// hold ([`crate::backup`]). 0 if stripes are only written whole.
     pub transient_blocks: u32,
+    /// Blocks that are left free behind that and before the first segment, so that segments begin where zones do, behind what a
+    /// device that is written in order keeps elsewhere. 0 without such members.
+    pub lead_blocks: u32,
 }
 
 /// Why a geometry cannot be used; each message names the field and what to set it to.
@@ -77,6 +80,9 @@ pub enum GeometryError {
     /// A transient area without parity, or too large.
     #[error("transient area of {0} blocks on each member: use at most {MAX_TRANSIENT_BLOCKS}, and none without parity")]
     Transient(u32),
+    /// Segments begin too late.
+    #[error("{0} blocks are left free before the first segment: use at most {MAX_LEAD_BLOCKS}")]
+    Lead(u32),
     /// Segment too large.
     #[error("segment of {0} blocks per column: use at most {MAX_SEGMENT_BLOCKS} (64 GiB)")]
     SegmentTooLarge(u32),
@@ -131,6 +137,9 @@ impl Geometry {
         if self.transient_blocks > MAX_TRANSIENT_BLOCKS || self.transient_blocks > 0 && self.parity == 0 {
             return Err(GeometryError::Transient(self.transient_blocks));
         }
+        if self.lead_blocks > MAX_LEAD_BLOCKS {
+            return Err(GeometryError::Lead(self.lead_blocks));
+        }
         Ok(())
     }
 
@@ -148,7 +157,7 @@ impl Geometry {
     /// Byte offset of the first segment on any member.
     #[inline]
     pub const fn segments_start(&self) -> u64 {
-        DATA_START + self.transient_blocks as u64 * BLOCK as u64
+        DATA_START + (self.transient_blocks as u64 + self.lead_blocks as u64) * BLOCK as u64
     }
 
     /// Byte offset, on any member, of a block of its transient area.

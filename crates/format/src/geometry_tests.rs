@@ -2,12 +2,20 @@ use super::*;
 use crate::constants::MAX_HEADER_BLOCKS;
 
 fn small(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: u32) -> Geometry {
-    Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 256, transient_blocks: 0 }
+    Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 256, transient_blocks: 0, lead_blocks: 0 }
 }
 
 /// A 4+1 group as most arrays have it.
 fn usual() -> Geometry {
-    Geometry { data: 4, parity: 1, chunk_blocks: 16, stripe_rows: 64, segment_blocks: 4096, transient_blocks: 0 }
+    Geometry {
+        data: 4,
+        parity: 1,
+        chunk_blocks: 16,
+        stripe_rows: 64,
+        segment_blocks: 4096,
+        transient_blocks: 0,
+        lead_blocks: 0,
+    }
 }
 
 #[test]
@@ -96,8 +104,15 @@ fn headers_hold_what_they_promise() {
 #[test]
 fn full_rows_are_the_most_that_fit() {
     for parity in 0..=MAX_PARITY {
-        let g =
-            Geometry { data: 2, parity, chunk_blocks: 8, stripe_rows: 128, segment_blocks: 300, transient_blocks: 0 };
+        let g = Geometry {
+            data: 2,
+            parity,
+            chunk_blocks: 8,
+            stripe_rows: 128,
+            segment_blocks: 300,
+            transient_blocks: 0,
+            lead_blocks: 0,
+        };
         g.validate().unwrap();
         for start_row in 0..=g.segment_blocks + 2 {
             let fits = |rows: u32| start_row + g.header_blocks(rows) + rows <= g.segment_blocks;

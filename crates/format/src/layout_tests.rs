@@ -2,8 +2,15 @@ use super::*;
 use crate::constants::{MAX_SEGMENT_BLOCKS, MAX_WIDTH};
 use cygnus_types::BLOCK;
 
-const SMALL: Geometry =
-    Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 16, transient_blocks: 0 };
+const SMALL: Geometry = Geometry {
+    data: 2,
+    parity: 1,
+    chunk_blocks: 2,
+    stripe_rows: 4,
+    segment_blocks: 16,
+    transient_blocks: 0,
+    lead_blocks: 0,
+};
 
 fn extent(first: u32, frames: u32) -> Extent {
     Extent { first, frames }
@@ -138,6 +145,7 @@ fn ten_refreshes_of_a_full_array_fit() {
         stripe_rows: 48,
         segment_blocks: 32 << 10,
         transient_blocks: 0,
+        lead_blocks: 0,
     };
     let all = frames(&geometry);
     assert_eq!(u64::from(all) * geometry.frame_blocks() * BLOCK as u64, 256 << 40);

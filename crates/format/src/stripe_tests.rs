@@ -61,6 +61,7 @@ fn any_common() -> impl Strategy<Value = (StripeCommon, u32)> {
                 stripe_rows: 64,
                 segment_blocks: 1 << 22,
                 transient_blocks: 0,
+                lead_blocks: 0,
             };
             let common = StripeCommon {
                 array_tag: TAG,
@@ -181,8 +182,15 @@ proptest! {
 
 /// A verified 2+1 stripe of 4 rows, to damage.
 fn plain() -> Sample {
-    let geometry =
-        Geometry { data: 2, parity: 1, chunk_blocks: 2, stripe_rows: 4, segment_blocks: 64, transient_blocks: 0 };
+    let geometry = Geometry {
+        data: 2,
+        parity: 1,
+        chunk_blocks: 2,
+        stripe_rows: 4,
+        segment_blocks: 64,
+        transient_blocks: 0,
+        lead_blocks: 0,
+    };
     let common = StripeCommon {
         array_tag: TAG,
         group: GroupId(1),

@@ -27,7 +27,7 @@ use crate::layout::Extent;
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA | HYBRID;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA | HYBRID | LEAD;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -43,6 +43,9 @@ pub const CONVERTED_INSIDE: u64 = 8;
 pub const MEDIA: u64 = 16;
 /// Incompat feature: a volume is hybrid. A program that does not know of this would not know where its blocks go.
 pub const HYBRID: u64 = 32;
+/// Incompat feature: blocks are left free before the first segment. A program that does not know of this would look for segments
+/// elsewhere.
+pub const LEAD: u64 = 64;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -118,8 +121,10 @@ on_disk! {
         counted_from: U64,
         /// with incompat bit 2: blocks of each member's transient area, which lies before its segments; else 0
         transient_blocks: U32,
+        /// with incompat bit 6: blocks that are left free before the first segment; else 0
+        lead_blocks: U32,
         /// zero
-        reserved_c: [u8; 132],
+        reserved_c: [u8; 128],
     }
 }
 
@@ -416,6 +421,7 @@ impl Superblock {
             stripe_rows: U32::new(state.geometry.stripe_rows),
             segment_blocks: U32::new(state.geometry.segment_blocks),
             transient_blocks: U32::new(state.geometry.transient_blocks),
+            lead_blocks: U32::new(state.geometry.lead_blocks),
             next_volume_id: U32::new(state.next_volume_id),
             last_scrub_unix: U64::new(state.last_scrub_unix),
             counted_from: U64::new(state.counted_from),
@@ -502,13 +508,14 @@ impl ArrayState {
         let group_states = if plain { 0 } else { GROUP_STATES };
         let in_place = if self.in_place.is_some() { IN_PLACE } else { 0 };
         let transient = if self.geometry.transient_blocks > 0 { TRANSIENT } else { 0 };
+        let lead = if self.geometry.lead_blocks > 0 { LEAD } else { 0 };
         let inside = if self.converts_inside() { CONVERTED_INSIDE } else { 0 };
         let on_flash = self.groups.iter().all(|group| group.medium == Medium::Flash);
         let anywhere = self.volumes.iter().all(|volume| volume.constraint == Constraint::None);
         let media = if on_flash && anywhere { 0 } else { MEDIA };
         let has_hybrid = self.volumes.iter().any(|volume| volume.constraint == Constraint::Hybrid);
         let hybrid = if has_hybrid { HYBRID } else { 0 };
-        group_states | in_place | transient | inside | media | hybrid
+        group_states | in_place | transient | inside | media | hybrid | lead
     }
 }
 
@@ -570,6 +577,7 @@ impl RawSuperblock {
             stripe_rows: self.stripe_rows.get(),
             segment_blocks: self.segment_blocks.get(),
             transient_blocks: self.transient_blocks.get(),
+            lead_blocks: self.lead_blocks.get(),
         };
         geometry.validate().map_err(|e| InvalidState::Layout(e.into()))?;
         let policies = table::<RawPolicy>(tables, self.policies.get().into(), "number of policy parameters")?

@@ -1,7 +1,7 @@
 //! Making an array: all checks before the first byte is written.
 
 use cygnus_engine::{
-    ArrayError, Work, describe_members, random_uuid, refuse_used, refuse_zoned, segments_on, write_first,
+    ArrayError, Work, describe_members, random_uuid, refuse_in_order, refuse_used, segments_on, write_first,
 };
 use cygnus_format::{
     ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
@@ -46,7 +46,7 @@ pub fn create<'a>(
 ) -> Work<'a, Result<Uuid, ArrayError>> {
     Box::pin(async move {
         let state = plan(rt, devices, options)?;
-        refuse_zoned(rt, devices)?;
+        refuse_in_order(rt, devices)?;
         if !options.force {
             refuse_used(rt, devices).await?;
         }
@@ -104,6 +104,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         stripe_rows: chunk_blocks,
         segment_blocks,
         transient_blocks: 0,
+        lead_blocks: 0,
     };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let need = ByteSize(geometry.device_offset(1, 0));

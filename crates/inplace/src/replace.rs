@@ -1,6 +1,8 @@
 //! Another device in the place of a member.
 
-use cygnus_engine::{ArrayError, Found, MemberError, Work, change_member, inspect, random_uuid, refuse_used, wipe};
+use cygnus_engine::{
+    ArrayError, Found, MemberError, Work, change_member, inspect, random_uuid, refuse_in_order, refuse_used, wipe,
+};
 use cygnus_format::{MemberState, Superblock};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{ByteSize, GroupId, MemberIx};
@@ -78,7 +80,7 @@ impl Inner {
             let (device, size) = (device.name.clone(), ByteSize(device.size));
             return Err(ArrayError::TooSmall { device, size, need }.into());
         }
-        Ok(())
+        Ok(refuse_in_order(&self.rt, std::slice::from_ref(device))?)
     }
 
     /// Whether a device is the member itself, come back.

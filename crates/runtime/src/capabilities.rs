@@ -51,6 +51,15 @@ pub struct Zones {
     pub commands: bool,
 }
 
+/// How a device whose zones are kept in order by somebody else is to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resets {
+    /// Bytes that a trim gives back together, from a multiple of that many on: a zone.
+    pub unit: u64,
+    /// The first byte behind what is kept in conventional zones, a multiple of the unit.
+    pub first: u64,
+}
+
 /// See the module's text. The default is a device of which nothing is known but that it reads, writes and flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Capabilities {
@@ -60,10 +69,9 @@ pub struct Capabilities {
     pub trim: bool,
     /// Its zones, if it is to be written in order.
     pub zones: Option<Zones>,
-    /// Bytes that are given back together by [`Op::Trim`](crate::Op::Trim), from a multiple of that many on, before they are
-    /// written anew; 0: any block. What is written anew without that costs much, on a device whose zones somebody else
-    /// keeps in order ([`Interposer`](crate::Interposer)).
-    pub reset_unit: u64,
+    /// What is to be trimmed before it is written anew, on a device whose zones somebody else keeps in order
+    /// ([`Interposer`](crate::Interposer)): writing anew without that costs much. `None`: nothing.
+    pub resets: Option<Resets>,
     /// Whether it computes parity inside: [`Extra::Convert`](crate::Extra::Convert).
     pub convert: bool,
     /// Most bytes that can be stored beside each block of 4 KiB, by the same program operation; 0: none.

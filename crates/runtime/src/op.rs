@@ -121,7 +121,9 @@ impl Op {
     /// The device that it is for, if it is for one.
     pub fn device(&self) -> Option<DeviceIx> {
         match self {
-            Self::Read { dev, .. } | Self::Write { dev, .. } | Self::Flush { dev } | Self::Trim { dev, .. } => Some(*dev),
+            Self::Read { dev, .. } | Self::Write { dev, .. } | Self::Flush { dev } | Self::Trim { dev, .. } => {
+                Some(*dev)
+            }
             Self::Extra { dev, .. } | Self::Reopen { dev } => Some(*dev),
             Self::Accept { .. } | Self::Recv { .. } | Self::Send { .. } | Self::Close { .. } => None,
         }

@@ -211,7 +211,7 @@ pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> C
         },
         trim,
         zones,
-        reset_unit: 0,
+        resets: None,
         convert: features.convert,
         oob_bytes: if keeps_contents { features.oob_bytes as u16 } else { 0 },
     }

@@ -8,7 +8,7 @@ use cygnus_engine::{
 };
 use cygnus_policy::HybridRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
-use cygnus_sim::{Cluster, DiskConfig, World};
+use cygnus_sim::{Cluster, World};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, Paging, VolumeId};
 
 use crate::contention;
@@ -60,8 +60,7 @@ pub(crate) fn usable_by_pages(shape: &Shape, page: u8) -> u64 {
     let paging = Paging::new(page, 0).expect("such pages there are");
     let options_of_volume = VolumeOptions { paging, ..VolumeOptions::default() };
     let world = World::new(0);
-    let members = (0..shape.members()).map(|n| DiskConfig::new(format!("d{n}"), shape.device_bytes()));
-    let disks: Vec<_> = members.map(|config| world.add_disk(config)).collect();
+    let disks: Vec<_> = (0..shape.members()).map(|n| world.add_disk(shape.disk(n))).collect();
     let cluster = Cluster::new(&world, 1, &disks);
     let (rt, infos, shape) = (cluster.reactor(0).clone(), world.infos(&disks), shape.clone());
     let usable = cluster.run(async move {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cygnus_engine::ArrayStatus;
 use cygnus_format::{Geometry, GroupState};
 use cygnus_runtime::{IoErrorKind, Rng};
-use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
+use cygnus_sim::{DiskId, FaultRates, Saved, World};
 use cygnus_ssd::{Model, ModelConfig, Preset, XorEngine};
 use cygnus_types::{BLOCK, Nanos};
 
@@ -61,8 +61,7 @@ impl Members {
         world.watch_faults(coverage::met);
         let member = |n| {
             let converts = shape.member_converts(n);
-            let timing = shape.timing(n);
-            let config = DiskConfig { converts, timing, ..DiskConfig::new(format!("d{n}"), shape.device_bytes()) };
+            let config = shape.disk(n);
             let disk = match shape.drives {
                 Drives::Modelled => world.add_modelled(config, drive_of(shape.device_bytes(), converts)),
                 Drives::Quick | Drives::Slow => world.add_disk(config),
@@ -83,6 +82,12 @@ impl Members {
             }
         };
         Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.devices()).map(member).collect() }
+    }
+
+    /// A device that refused a write because it did not go on where its zone does, and how many it refused so.
+    pub(crate) fn out_of_order(&self) -> Option<(usize, u64)> {
+        let refused = |member: &Member| self.world.stats(member.disk).out_of_order;
+        self.members.iter().map(refused).enumerate().find(|&(_, count)| count > 0)
     }
 
     /// All devices, by number.

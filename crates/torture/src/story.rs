@@ -30,6 +30,7 @@ mod sparse;
 mod standby;
 mod text;
 mod tier;
+mod zoned;
 
 use cygnus_format::Geometry;
 use cygnus_policy::{ParityPlacement, Preset, Victim};
@@ -46,6 +47,7 @@ pub use shrink::Effort;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
 pub use tier::Tier;
+pub(crate) use zoned::Zoned;
 
 /// See the module's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +96,8 @@ pub(crate) struct Shape {
     pub(crate) drives: Drives,
     /// Which members compute parity inside, as the array wants it then: 0: none, 1: all, n: all but every n-th.
     pub(crate) converts: usize,
+    /// Which members are to be written in order, if any are.
+    pub(crate) zoned: Option<Zoned>,
     /// Whether what is on its way to the members outlasts a process that is killed.
     pub(crate) keeps: bool,
     /// Whether data moves out of the way of contention.

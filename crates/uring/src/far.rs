@@ -105,7 +105,7 @@ fn properties(welcome: &Welcome) -> Properties {
         class: DeviceClass::Flash,
         trim: welcome.trims,
         zones: None,
-        reset_unit: 0,
+        resets: None,
         convert: welcome.converts,
         oob_bytes: welcome.oob_bytes,
     };

@@ -21,7 +21,7 @@ fn told(device: &Path) -> Capabilities {
         class: class(device, &queue),
         trim: queue.number("discard_max_bytes") > 0,
         zones: zones(&queue),
-        reset_unit: 0,
+        resets: None,
         convert: false,
         oob_bytes: 0,
     }

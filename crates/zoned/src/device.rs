@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_runtime::{
-    Capabilities, DeviceIx, Event, Extra, Interposer, IoError, IoErrorKind, Op, OpFuture, OpId, Outcome, Runtime,
+    BufSlice, Capabilities, DeviceIx, Event, Extra, Interposer, IoError, IoErrorKind, Op, OpFuture, OpId, Outcome,
+    Resets, Runtime,
 };
 use cygnus_types::BLOCK;
 
@@ -51,11 +52,11 @@ impl ZonedDevice {
         rt.submit_beneath(Op::Extra { dev: self.dev(), what })
     }
 
-    pub(crate) fn write_beneath(&self, rt: &Runtime, block: u64, buf: cygnus_runtime::BufSlice) -> OpFuture {
+    pub(crate) fn write_beneath(&self, rt: &Runtime, block: u64, buf: BufSlice) -> OpFuture {
         rt.submit_beneath(Op::Write { dev: self.dev(), offset: block * BLOCK as u64, buf, transient: false })
     }
 
-    pub(crate) fn read_beneath(&self, rt: &Runtime, block: u64, buf: cygnus_runtime::BufSlice) -> OpFuture {
+    pub(crate) fn read_beneath(&self, rt: &Runtime, block: u64, buf: BufSlice) -> OpFuture {
         rt.submit_beneath(Op::Read { dev: self.dev(), offset: block * BLOCK as u64, buf })
     }
 
@@ -89,12 +90,7 @@ impl ZonedDevice {
     }
 
     /// Carries something out in a task of its own, and answers.
-    fn later(
-        &self,
-        rt: &Runtime,
-        id: OpId,
-        work: impl Future<Output = Result<Outcome, IoError>> + 'static,
-    ) {
+    fn later(&self, rt: &Runtime, id: OpId, work: impl Future<Output = Result<Outcome, IoError>> + 'static) {
         let answering = rt.clone();
         rt.spawn(async move {
             let result = work.await;
@@ -109,8 +105,9 @@ impl ZonedDevice {
 
 impl Interposer for ZonedDevice {
     fn capabilities(&self, beneath: Capabilities) -> Capabilities {
-        let reset_unit = self.zoned().shape.zone * BLOCK as u64;
-        Capabilities { trim: true, zones: None, reset_unit, convert: false, oob_bytes: 0, ..beneath }
+        let shape = &self.zoned().shape;
+        let resets = Resets { unit: shape.zone * BLOCK as u64, first: shape.lead() * BLOCK as u64 };
+        Capabilities { trim: true, zones: None, resets: Some(resets), convert: false, oob_bytes: 0, ..beneath }
     }
 
     fn begin(&self, rt: &Runtime, id: OpId, op: Op) {
@@ -129,7 +126,8 @@ impl Interposer for ZonedDevice {
                     self.refuse(rt, id, IoErrorKind::Range);
                 }
                 Some(blocks) if blocks.end > shape.sequential => {
-                    let turns = shape.pieces(blocks.clone()).map(|piece| Turn::join(self, rt, shape.zone_of(piece.start)));
+                    let turns =
+                        shape.pieces(blocks.clone()).map(|piece| Turn::join(self, rt, shape.zone_of(piece.start)));
                     let (turns, buf) = (turns.collect(), buf.clone());
                     self.later(rt, id, async move { device.write(&to, blocks, buf, turns).await });
                 }

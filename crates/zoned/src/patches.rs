@@ -147,7 +147,8 @@ mod tests {
         let old = patch(&mut patches, 1000, 4);
         let new = patch(&mut patches, 1002, 4);
         let within: Vec<_> = patches.within(1000..1010).collect();
-        let expected = [(1000, old.at + 1), (1001, old.at + 2), (1002, new.at + 1), (1003, new.at + 2), (1004, new.at + 3)];
+        let expected =
+            [(1000, old.at + 1), (1001, old.at + 2), (1002, new.at + 1), (1003, new.at + 2), (1004, new.at + 3)];
         assert_eq!(within[..5], expected);
         assert_eq!((patches.any_within(1006..2000), patches.room()), (false, 90));
         assert_eq!(patches.descriptions_of(&(1000..1256)), [old.at, new.at]);
@@ -164,7 +165,10 @@ mod tests {
         assert!(patches.found(&new, 1..2), "its first block was not written");
         assert!(patches.found(&old, 0..3));
         assert_eq!(patches.within(0..9999).collect::<Vec<_>>(), [(1000, 151), (1001, 122), (1002, 153)]);
-        assert!(!patches.found(&Patch { sequence: 5, at: 121, first: 3, checksums: vec![0] }, 0..1), "that lies in another");
+        assert!(
+            !patches.found(&Patch { sequence: 5, at: 121, first: 3, checksums: vec![0] }, 0..1),
+            "that lies in another"
+        );
         assert_eq!((patches.room(), patches.take_room(1)), (93, Some((100, 10))));
     }
 }

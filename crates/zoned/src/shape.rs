@@ -126,7 +126,11 @@ mod tests {
         assert_eq!((shape.zone, shape.sequential, shape.patches.clone()), (1024, 3072, 512..3072));
         assert_eq!((shape.lead(), shape.zones()), (3072, 16));
         let shape = Shape::of(&zones(256 * MIB, 64), 1 << 40).unwrap();
-        assert_eq!(shape.patches.end * BLOCK as u64, HEAD + (1 << 30), "what is left of the conventional zones is for segments");
+        assert_eq!(
+            shape.patches.end * BLOCK as u64,
+            HEAD + (1 << 30),
+            "what is left of the conventional zones is for segments"
+        );
         assert_eq!(shape.lead() * BLOCK as u64, 5 * 256 * MIB);
     }
 

@@ -44,7 +44,8 @@ impl ZonedDevice {
             Pointer::Anywhere => return self.write_beneath(rt, blocks.start, buf).await.map(drop),
             Pointer::Unknown => unreachable!("the device has just been asked"),
         };
-        let (before, behind) = (blocks.start..pointer.clamp(blocks.start, blocks.end), pointer.max(blocks.start)..blocks.end);
+        let (before, behind) =
+            (blocks.start..pointer.clamp(blocks.start, blocks.end), pointer.max(blocks.start)..blocks.end);
         if !behind.is_empty() {
             self.pad(rt, zone, pointer..behind.start).await?;
             self.append(rt, zone, behind.clone(), part(&buf, &blocks, &behind)).await?;

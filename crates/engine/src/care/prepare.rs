@@ -40,6 +40,14 @@ impl Preparer {
     /// Zeros where segments begin.
     pub(crate) async fn clear_headers(&self, segments: u32, dev: DeviceIx) -> Result<(), IoError> {
         let geometry = *self.reactor.shared.layout.geometry();
+        if self.reactor.rt.capabilities(dev).resets.is_some() {
+            // Behind a zone's pointer there are zeros.
+            for segment in 0..segments {
+                let at = geometry.device_offset(segment, 0);
+                self.reactor.rt.trim(dev, at, geometry.segment_bytes()).await?;
+            }
+            return Ok(());
+        }
         self.zero_ranges(dev, (0..segments).map(|s| (geometry.device_offset(s, 0), BLOCK)).collect()).await?;
         self.reactor.rt.flush(dev).await.map(drop)
     }

@@ -14,8 +14,8 @@ use crate::care::seats::{Claim, Seats, Taken};
 use crate::durable::commit::Committer;
 use crate::error::{ArrayError, MemberError};
 use crate::recover::assemble::{Found, held_below, inspect};
-use crate::recover::create::refuse_zoned;
 use crate::recover::slots::write_empty;
+use crate::recover::zones::check_zones;
 use crate::work::Work;
 
 impl Array {
@@ -139,7 +139,7 @@ impl Array {
             let (device, size, need) = (device.name.clone(), ByteSize(device.size), ByteSize(need));
             return Err(ArrayError::TooSmall { device, size, need }.into());
         }
-        refuse_zoned(&reactor.rt, std::slice::from_ref(device))?;
+        check_zones(&reactor.rt, std::slice::from_ref(device), reactor.shared.layout.geometry())?;
         if Seats::of(reactor).is_in_use(device.ix) {
             return Err(MemberError::InService(device.name.clone()));
         }

@@ -55,7 +55,8 @@ impl Restorer {
         let _step = self.reactor.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
         let Ok((stripes, end_row)) = self.stripes_of(group, segment).await else { return };
         let interrupted = Rc::new(Cell::new(false));
-        for_each_of(&self.reactor.rt, STRIPES_AT_ONCE, stripes, {
+        let at_once = if self.forget_columns(segment, &stripes, &targets) { 1 } else { STRIPES_AT_ONCE };
+        for_each_of(&self.reactor.rt, at_once, stripes, {
             let (restorer, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
             move |stripe| {
                 let (restorer, targets, interrupted) = (restorer.clone(), targets.clone(), interrupted.clone());
@@ -77,6 +78,22 @@ impl Restorer {
             self.reactor.shared.members[fill.member.index()].set_whole(segment, true);
             fill.job.advance(self.share_of_member(live));
         }
+    }
+
+    /// Has targets whose zones are kept in order forget a column of which they have nothing, so that it is written from its start.
+    /// Whether there are such targets: stripes are restored to them one after the other.
+    fn forget_columns(&self, segment: SegmentId, stripes: &[FoundStripe], targets: &[Target]) -> bool {
+        let geometry = self.reactor.shared.layout.geometry();
+        let mut any = false;
+        for target in targets {
+            let dev = Seats::of(&self.reactor).filled_device(&target.fill);
+            let Some(dev) = dev.filter(|&dev| self.reactor.rt.capabilities(dev).resets.is_some()) else { continue };
+            any = true;
+            if !stripes.iter().any(|stripe| target.fill.had.has(segment, stripe.common.stripe_seq)) {
+                drop(self.reactor.rt.trim(dev, geometry.device_offset(segment.0, 0), geometry.segment_bytes()));
+            }
+        }
+        any
     }
 
     /// What a member has of so many blocks in its group, in bytes.

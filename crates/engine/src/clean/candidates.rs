@@ -300,6 +300,7 @@ mod tests {
                 stripe_rows: 4,
                 segment_blocks: 16,
                 transient_blocks: 0,
+                lead_blocks: 0,
             };
             let extents = [0, SEGMENTS].map(|first| [Extent { first, frames: SEGMENTS }]);
             let layout = Arc::new(NewestLayout::new(Layout::new(geometry, extents).unwrap()));

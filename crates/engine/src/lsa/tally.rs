@@ -76,8 +76,15 @@ mod tests {
 
     /// Frames 2 to 4 and 6, of 512 addresses each.
     fn layout() -> Layout {
-        let geometry =
-            Geometry { data: 1, parity: 1, chunk_blocks: 1, stripe_rows: 8, segment_blocks: 256, transient_blocks: 0 };
+        let geometry = Geometry {
+            data: 1,
+            parity: 1,
+            chunk_blocks: 1,
+            stripe_rows: 8,
+            segment_blocks: 256,
+            transient_blocks: 0,
+            lead_blocks: 0,
+        };
         let group = |first, frames| [Extent { first, frames }];
         Layout::new(geometry, [group(2, 3), group(6, 1)]).expect("it is sound")
     }

@@ -24,8 +24,15 @@ struct Ground {
 
 impl Ground {
     fn new() -> Self {
-        let geometry =
-            Geometry { data: 3, parity: 1, chunk_blocks: 1, stripe_rows: 8, segment_blocks: 256, transient_blocks: 0 };
+        let geometry = Geometry {
+            data: 3,
+            parity: 1,
+            chunk_blocks: 1,
+            stripe_rows: 8,
+            segment_blocks: 256,
+            transient_blocks: 0,
+            lead_blocks: 0,
+        };
         let layout = Layout::new(geometry, [[Extent { first: 0, frames: 64 }]]).expect("it is sound");
         let layout = Arc::new(NewestLayout::new(layout));
         let (segments, held) =

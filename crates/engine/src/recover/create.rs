@@ -1,8 +1,8 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, CONVERTS_INSIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
-    PolicyValue, Superblock,
+    ArrayState, CONVERTS_INSIDE, DATA_START, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors,
+    MemberState, PolicyValue, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -12,6 +12,7 @@ use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::media::{check_mix, media};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
+use crate::recover::zones::{alignment, refuse_zoned};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
 use crate::space::usable::{CLEANING, HEAT_STREAMS, PARITY_FIXED, policies_of, usable_blocks};
 use crate::work::Work;
@@ -102,7 +103,6 @@ pub fn create<'a>(
 ) -> Work<'a, Result<Uuid, ArrayError>> {
     Box::pin(async move {
         let state = plan(rt, devices, options)?;
-        refuse_zoned(rt, devices)?;
         if !options.force {
             refuse_used(rt, devices).await?;
         }
@@ -126,8 +126,15 @@ pub fn random_uuid(rt: &Runtime) -> Uuid {
 /// Height of a full stripe: as tall as one block can describe, which keeps headers at 2 to 3 % of the space, and a whole
 /// number of chunks.
 fn stripe_rows(data: u8, parity: u8, chunk_blocks: u32) -> u32 {
-    let probe =
-        Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks, segment_blocks: 1, transient_blocks: 0 };
+    let probe = Geometry {
+        data,
+        parity,
+        chunk_blocks,
+        stripe_rows: chunk_blocks,
+        segment_blocks: 1,
+        transient_blocks: 0,
+        lead_blocks: 0,
+    };
     let tallest = (1..=64).rev().find(|&rows| probe.header_blocks(rows) == probe.header_copies()).unwrap_or(1);
     (tallest / chunk_blocks * chunk_blocks).max(chunk_blocks)
 }
@@ -170,6 +177,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     if options.over_provision_permille > 900 {
         return invalid("over-provisioning above 90 % leaves no room for data".into());
     }
+    refuse_zoned(rt, devices)?;
+    let alignment = alignment(rt, devices)?;
     let chunk_blocks = (options.chunk.0 / BLOCK as u64) as u32;
     let stripe_rows = options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
     let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
@@ -180,14 +189,25 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         stripe_rows,
         segment_blocks: 1,
         transient_blocks: 0,
+        lead_blocks: 0,
     };
     let full_stripe = stripe_rows + probe.header_blocks(stripe_rows);
     let segment_blocks = match options.segment {
         Some(size) if size.0 % BLOCK as u64 != 0 => {
             return invalid(format!("a segment of {size} is not a multiple of 4KiB"));
         }
-        Some(size) => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
-        None => segment_blocks(smallest, full_stripe),
+        Some(size) => match alignment {
+            Some((_, zone)) if !(size.0 / BLOCK as u64).is_multiple_of(zone) => {
+                let zone = ByteSize::of_blocks(zone);
+                return invalid(format!("a segment of {size} is not whole zones of {zone}: use a multiple of that"));
+            }
+            _ => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
+        },
+        None => {
+            let usual = segment_blocks(smallest, full_stripe);
+            let zones = alignment.map(|(_, zone)| u64::from(usual).next_multiple_of(zone));
+            zones.map_or(usual, |blocks| u32::try_from(blocks).unwrap_or(u32::MAX))
+        }
     };
     let two_phase = options.two_phase.unwrap_or(preset.is_two_phase() && options.parity > 0);
     let inside = options.converts_inside.unwrap_or(preset.converts_inside() && two_phase);
@@ -204,7 +224,16 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         return invalid(format!("a transient area of {transient} is not a multiple of 4KiB"));
     }
     let transient_blocks = u32::try_from(transient.0 / BLOCK as u64).unwrap_or(u32::MAX);
-    let geometry = Geometry { segment_blocks, transient_blocks, ..probe };
+    if alignment.is_some() && transient_blocks > 0 {
+        return invalid(
+            "copies of open stripes are written round and round, and members that are written in order have no place for that: use \
+             --protection full-stripe, or devices without zones"
+                .into(),
+        );
+    }
+    let lead = alignment.map_or(0, |(first, _)| first - DATA_START / BLOCK as u64);
+    let lead_blocks = u32::try_from(lead).unwrap_or(u32::MAX);
+    let geometry = Geometry { segment_blocks, transient_blocks, lead_blocks, ..probe };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
@@ -253,21 +282,6 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         ));
     }
     Ok(state)
-}
-
-/// Members are written anywhere, their superblocks again and again.
-///
-/// # Errors
-/// When a device can only be written in order.
-pub fn refuse_zoned(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), ArrayError> {
-    let zones = |device: &DeviceInfo| Some((device.name.clone(), rt.capabilities(device.ix).zones?));
-    match devices.iter().find_map(zones) {
-        None => Ok(()),
-        Some((name, zones)) => Err(ArrayError::Invalid(format!(
-            "{name} is to be written in order, in zones of {}, and members are written anywhere: give devices without zones",
-            ByteSize(zones.bytes)
-        ))),
-    }
 }
 
 /// Every member needs room for the fewest segments of a group.

@@ -19,3 +19,4 @@ pub(crate) mod room;
 pub(crate) mod salvage;
 pub(crate) mod slots;
 pub(crate) mod tail;
+pub(crate) mod zones;

@@ -20,9 +20,10 @@ use crate::durable::commit::Committer;
 use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
 use crate::recover::assemble::{Found, inspect};
-use crate::recover::create::{check_sizes, describe_members, refuse_zoned, segments_on};
+use crate::recover::create::{check_sizes, describe_members, segments_on};
 use crate::recover::media::{check_mix, media};
 use crate::recover::slots::write_superblock;
+use crate::recover::zones::check_zones;
 use crate::resize::turn::{Turn, recompute_usable};
 use crate::work::Work;
 
@@ -152,8 +153,9 @@ impl Array {
                 return Err(GroupError::InService(device.name.clone()));
             }
         }
-        refuse_zoned(&reactor.rt, devices)?;
-        Ok(check_sizes(devices, reactor.shared.layout.geometry())?)
+        let geometry = reactor.shared.layout.geometry();
+        check_zones(&reactor.rt, devices, geometry)?;
+        Ok(check_sizes(devices, geometry)?)
     }
 
     /// As `refuse_used`, but for what an attempt to add the devices to this array has left, cut short.

@@ -522,8 +522,15 @@ mod tests {
     fn geometries() -> impl Strategy<Value = Geometry> {
         (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {
             let (chunk_blocks, stripe_rows) = (1 << chunk, 1 << (chunk + rows));
-            let rough =
-                Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16, transient_blocks: 0 };
+            let rough = Geometry {
+                data,
+                parity,
+                chunk_blocks,
+                stripe_rows,
+                segment_blocks: 1 << 16,
+                transient_blocks: 0,
+                lead_blocks: 0,
+            };
             let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
             Geometry { segment_blocks: (stripe * stripes).max(8), ..rough }
         })

@@ -10,8 +10,15 @@ use cygnus_types::{Medium, MemberIx};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-const GEOMETRY: Geometry =
-    Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 64, transient_blocks: 0 };
+const GEOMETRY: Geometry = Geometry {
+    data: 2,
+    parity: 1,
+    chunk_blocks: 4,
+    stripe_rows: 16,
+    segment_blocks: 64,
+    transient_blocks: 0,
+    lead_blocks: 0,
+};
 const SIZE: u64 = DATA_START + 8 * GEOMETRY.segment_bytes();
 
 fn state(name: &str, array: u64) -> ArrayState {

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cygnus_runtime::{DeviceIx, Halt, IoErrorKind, Rng, Runtime, Zones};
+use cygnus_runtime::{DeviceIx, Halt, IoErrorKind, Resets, Rng, Runtime, Zones};
 use cygnus_sim::{Cluster, DiskConfig, DiskId, World};
 use cygnus_types::{BLOCK, ReactorId};
 
@@ -53,7 +53,13 @@ impl Shadow {
     fn new() -> Rc<RefCell<Self>> {
         let blocks = vec![Allowed::only(0); END as usize];
         let undefined = vec![false; END as usize];
-        Rc::new(RefCell::new(Self { blocks, busy: Vec::new(), next_tag: 1, undefined, trims: vec![0; (END / ZONE) as usize] }))
+        Rc::new(RefCell::new(Self {
+            blocks,
+            busy: Vec::new(),
+            next_tag: 1,
+            undefined,
+            trims: vec![0; (END / ZONE) as usize],
+        }))
     }
 
     /// Takes a range for an operation, unless another one has part of it.
@@ -154,15 +160,15 @@ async fn flush(rt: &Runtime, shadow: &RefCell<Shadow>) {
         let is_busy = |block: u64| shadow.busy.iter().any(|&(from, to)| (from..to).contains(&block));
         (FIRST..END).filter(|&block| !is_busy(block) && !shadow.undefined[block as usize]).collect()
     };
-    let oldest: Vec<u64> =
-        covered.iter().map(|&block| shadow.borrow().blocks[block as usize].acknowledged).collect();
+    let oldest: Vec<u64> = covered.iter().map(|&block| shadow.borrow().blocks[block as usize].acknowledged).collect();
     let trims = shadow.borrow().trims.clone();
     if rt.flush(DEV).await.is_err() {
         return;
     }
     let mut shadow = shadow.borrow_mut();
     for (block, oldest) in covered.into_iter().zip(oldest) {
-        if !shadow.undefined[block as usize] && shadow.trims[(block / ZONE) as usize] == trims[(block / ZONE) as usize] {
+        if !shadow.undefined[block as usize] && shadow.trims[(block / ZONE) as usize] == trims[(block / ZONE) as usize]
+        {
             shadow.blocks[block as usize].tags.retain(|&tag| tag >= oldest);
         }
     }
@@ -317,7 +323,7 @@ fn what_does_not_fit_into_the_area_for_patches_is_refused_until_zones_are_reset(
         assert_eq!(inside.kind, IoErrorKind::Range, "patches are nobody else's");
         let can = rt.capabilities(DEV);
         assert!(can.writes_anywhere() && can.trim);
-        assert_eq!(can.reset_unit, ZONE * B);
+        assert_eq!(can.resets, Some(Resets { unit: ZONE * B, first: FIRST * B }));
     })
     .unwrap();
     rt.drop_tasks();

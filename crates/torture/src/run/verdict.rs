@@ -65,6 +65,9 @@ impl Run<'_> {
         let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
         let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
         self.tally.checks += 1;
+        if let Some((device, refused)) = self.members.out_of_order() {
+            return Err(format!("d{device} refused {refused} writes that did not go on where their zone does"));
+        }
         let may_be = |finding: &Finding| match (self.ruined, self.members.any_spoiled()) {
             (true, _) => !matches!(finding.kind.name(), "count" | "unaccounted" | "misplaced"),
             (false, true) => !NEVER.contains(&finding.kind.name()),

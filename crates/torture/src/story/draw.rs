@@ -201,6 +201,7 @@ impl Shape {
             spares: 0,
             drives: Drives::Quick,
             converts: 0,
+            zoned: None,
             keeps: false,
             autonomics: false,
             links: Vec::new(),
@@ -217,7 +218,15 @@ fn random_geometry(rng: &mut Rng) -> Geometry {
 }
 
 pub(super) fn geometry_of(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: u32, rng: &mut Rng) -> Geometry {
-    let rough = Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1 << 16, transient_blocks: 0 };
+    let rough = Geometry {
+        data,
+        parity,
+        chunk_blocks,
+        stripe_rows,
+        segment_blocks: 1 << 16,
+        transient_blocks: 0,
+        lead_blocks: 0,
+    };
     let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
     // From one stripe to several, and not always a whole number of them.
     let segment_blocks = (stripe * (1 + rng.below(4) as u32)).max(8) + rng.below(4) as u32;
@@ -288,6 +297,7 @@ impl Story {
         shape.back_up(seed, tier);
         shape.be_cleaned_by_rule(seed);
         shape.keep_hot_writes_apart(seed);
+        shape.is_written_in_order(seed, tier);
         shape.mix(seed, tier);
         let usable = crate::array::usable_blocks(&shape);
         let parity = shape.geometry.parity;
@@ -357,6 +367,9 @@ impl Story {
         if matches!(tier, Tier::Passing | Tier::Outages | Tier::Copies | Tier::Force | Tier::Beyond | Tier::Contention)
         {
             self.cycles.iter_mut().for_each(Cycle::calm);
+        }
+        if tier == Tier::Zoned {
+            self.spoils_no_blocks();
         }
     }
 }

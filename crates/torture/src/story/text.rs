@@ -37,7 +37,7 @@ use cygnus_types::{Constraint, Medium, Nanos, Paging, ParseMediumError};
 
 use super::{
     Absent, Admin, Beyond, Cycle, Decay, Drives, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request,
-    RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What,
+    RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What, Zoned,
 };
 
 const TITLE: &str = "cygnus torture story 1";
@@ -105,7 +105,8 @@ impl Display for Story {
 
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks, transient_blocks } = self.geometry;
+        let Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks, transient_blocks, lead_blocks: _ } =
+            self.geometry;
         let placement = if self.placement == ParityPlacement::Fixed { "fixed" } else { "rotated" };
         write!(
             f,
@@ -133,6 +134,9 @@ impl Display for Shape {
         }
         if self.converts > 0 {
             write!(f, " converts {}", self.converts)?;
+        }
+        if let Some(Zoned { zone, but }) = self.zoned {
+            write!(f, " zoned {zone} but {but}")?;
         }
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
@@ -346,6 +350,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         stripe_rows: words.named("stripe")?,
         segment_blocks: words.named("segment")?,
         transient_blocks: 0,
+        lead_blocks: 0,
     };
     geometry.validate().map_err(|error| error.to_string())?;
     let segments = words.named("segments")?;
@@ -366,6 +371,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         geometry.validate().map_err(|error| error.to_string())?;
     }
     let converts = if words.peek() == Some("converts") { words.named("converts")? } else { 0 };
+    let zoned = (words.peek() == Some("zoned")).then(|| parse_zoned(&mut words, &mut geometry)).transpose()?;
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let keeps = words.peek() == Some("keeps") && words.0.next().is_some();
@@ -399,10 +405,20 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         spares,
         drives,
         converts,
+        zoned,
         keeps,
         autonomics,
         links,
     })
+}
+
+fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, String> {
+    let zoned = Zoned { zone: words.named("zoned")?, but: words.named("but")? };
+    if zoned.zone == 0 || zoned.but == 0 || !geometry.segment_blocks.is_multiple_of(zoned.zone) {
+        return Err(format!("segments of {} blocks are not whole zones of {}", geometry.segment_blocks, zoned.zone));
+    }
+    geometry.lead_blocks = zoned.lead_blocks();
+    Ok(zoned)
 }
 
 fn parse_media(words: &mut Words<'_>) -> Result<Vec<Medium>, String> {

@@ -42,6 +42,8 @@ pub enum Tier {
     Hybrid,
     /// Volumes that are mapped by pages.
     Pages,
+    /// Members that are to be written in order, zone by zone.
+    Zoned,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
@@ -50,7 +52,7 @@ const APART_ONE_IN: u64 = 12;
 
 impl Tier {
     /// Each of them.
-    pub const ALL: [Tier; 18] = [
+    pub const ALL: [Tier; 19] = [
         Self::All,
         Self::Plain,
         Self::Sparse,
@@ -69,6 +71,7 @@ impl Tier {
         Self::Media,
         Self::Hybrid,
         Self::Pages,
+        Self::Zoned,
     ];
 
     /// Its name on a command line.
@@ -92,6 +95,7 @@ impl Tier {
             Self::Media => "media",
             Self::Hybrid => "hybrid",
             Self::Pages => "pages",
+            Self::Zoned => "zoned",
         }
     }
 
@@ -119,6 +123,9 @@ impl Tier {
             Self::Copies => matches!(of, Self::Copies | Self::Outages) || of == Self::Media && by_chance,
             Self::Hybrid => matches!(of, Self::Media | Self::Hybrid),
             Self::Pages => of == Self::Pages || by_chance && !matches!(of, Self::Sparse | Self::Hybrid),
+            Self::Zoned => {
+                by_chance && matches!(of, Self::Passing | Self::Outages | Self::Growth | Self::Standby | Self::Pages)
+            }
             _ => self == of,
         }
     }
