@@ -29,6 +29,7 @@ mod sim;
 mod ssd;
 mod torture;
 mod trace;
+mod zoned;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;
@@ -62,6 +63,7 @@ fn run(cli: Cli, output: Output) -> Result<Exit, Failure> {
         Command::Volume(command) => commands::volume::run(command, &context).map(Exit::from),
         Command::Serve(args) => serve::run(args, config, &context).map(Exit::from),
         Command::Ssd(command) => ssd::run(command, output).map(Exit::from),
+        Command::Zoned(command) => zoned::run(command, output).map(Exit::from),
         Command::Plan(args) => plan::run(&args, output),
         Command::Torture(args) => torture::run(&args, output),
         Command::Sim(command) => sim::run(&command, output).map(Exit::from),

@@ -12,7 +12,7 @@ use cygnus_format::{
     Superblock, SuperblockError, probe_with_tail,
 };
 use cygnus_types::{ByteSize, MemberIx, Uuid};
-use cygnus_uring::{Access, Device};
+use cygnus_uring::{Access, Device, beneath};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -246,7 +246,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, HostError> {
     let mut all = Vec::new();
     for path in paths {
         let failed = |source| HostError::Read { path: path.clone(), source };
-        if place::is_drive(path) || !std::fs::metadata(path).map_err(failed)?.is_dir() {
+        if place::is_drive(path) || !std::fs::metadata(beneath(path)).map_err(failed)?.is_dir() {
             all.push(path.clone());
             continue;
         }

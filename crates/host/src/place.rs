@@ -1,8 +1,8 @@
-//! Where members are: paths of files and block devices, and addresses of software SSDs (`ssd:unix:PATH`, `ssd:tcp:HOST:PORT`),
-//! which are written in the same places.
+//! Where members are: paths of files and block devices, addresses of software SSDs (`ssd:unix:PATH`, `ssd:tcp:HOST:PORT`), and files
+//! that stand for devices with zones (`zoned:FILE`), which are all written in the same places.
 
 use cygnus_ssdlink::Address;
-use cygnus_uring::drive_at;
+use cygnus_uring::{beneath, drive_at, zoned_file};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub fn is_drive(path: &Path) -> bool {
 
 /// Whether a name is a place that means the same to everybody, and not words for a member that is not there.
 pub fn is_absolute(name: &str) -> bool {
-    name.starts_with('/') || is_drive(Path::new(name))
+    beneath(Path::new(name)).is_absolute() || is_drive(Path::new(name))
 }
 
 /// The same place for everybody, whatever directory they are in.
@@ -23,7 +23,7 @@ pub fn is_absolute(name: &str) -> bool {
 pub fn absolute(path: &Path) -> io::Result<PathBuf> {
     match Address::of_member(path) {
         Some(address) => Ok(address.map_err(io::Error::other)?.to_member()),
-        None => std::fs::canonicalize(path),
+        None => Ok(like(path, std::fs::canonicalize(beneath(path))?)),
     }
 }
 
@@ -32,13 +32,18 @@ pub fn from_directory(dir: &Path, path: &Path) -> PathBuf {
     match Address::of_member(path) {
         Some(Ok(Address::Unix(socket))) => format!("ssd:unix:{}", dir.join(socket).display()).into(),
         Some(_) => path.to_owned(),
-        None => dir.join(path),
+        None => like(path, dir.join(beneath(path))),
     }
+}
+
+/// The file at `place`, in the way in which `path` names one.
+fn like(path: &Path, place: PathBuf) -> PathBuf {
+    zoned_file(path).map_or_else(|| place.clone(), |_| format!("zoned:{}", place.display()).into())
 }
 
 /// Whether anything is there; blocking.
 pub fn is_there(path: &Path) -> bool {
-    drive_at(path).map_or_else(|| path.exists(), |drive| drive.is_ok())
+    drive_at(path).map_or_else(|| beneath(path).exists(), |drive| drive.is_ok())
 }
 
 #[cfg(test)]
@@ -54,6 +59,8 @@ mod tests {
         assert_eq!(meant("ssd:unix:d0.sock"), "ssd:unix:/etc/cygnus/d0.sock");
         assert_eq!(meant("ssd:unix:/run/d0.sock"), "ssd:unix:/run/d0.sock");
         assert_eq!(meant("ssd:tcp:far:4420"), "ssd:tcp:far:4420");
+        assert_eq!((meant("zoned:d0"), meant("zoned:/z/d0")), ("zoned:/etc/cygnus/d0".into(), "zoned:/z/d0".into()));
+        assert!(is_absolute("zoned:/z/d0") && !is_absolute("zoned:d0") && is_there(Path::new("zoned:/")));
         assert!(absolute(Path::new("ssd:nonsense")).is_err());
         assert!(!is_there(Path::new("ssd:unix:/no/such.sock")) && is_there(Path::new("/")));
         assert!(is_absolute("/dev/sda") && is_absolute("ssd:unix:/run/d0.sock") && !is_absolute("member 3"));

@@ -7,7 +7,7 @@
 use crate::aside::aside;
 use cygnus_runtime::Runtime;
 use cygnus_types::{ByteSize, Nanos};
-use cygnus_uring::{drive_at, is_drive};
+use cygnus_uring::{beneath, drive_at, is_drive};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ pub type FileId = (u64, u64);
 /// What is at a path; blocking.
 pub fn file_id(path: &Path) -> std::io::Result<FileId> {
     let Some(drive) = drive_at(path) else {
-        return std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()));
+        return std::fs::metadata(beneath(path)).map(|metadata| (metadata.dev(), metadata.ino()));
     };
     // A software SSD has a random number for itself, and nobody else has that.
     let id = u128::from_be_bytes(drive?.0);
@@ -45,7 +45,7 @@ fn look(path: &str) -> Seen {
     if is_drive(Path::new(path)) {
         return Seen::Other;
     }
-    match std::fs::metadata(path) {
+    match std::fs::metadata(beneath(Path::new(path))) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Seen::Nothing,
         Ok(file) if file.is_file() => Seen::File(file.len()),
         _ => Seen::Other,

@@ -17,6 +17,8 @@ use crate::far::Far;
 use crate::link::Link;
 use crate::memory::Memory;
 use crate::opening::{Access, Opening, Place, Properties};
+use crate::zone_file::{ZoneFile, beneath, zoned_file};
+use crate::zones::DeviceZones;
 
 /// What carries the bytes.
 pub(crate) enum Backing {
@@ -55,6 +57,7 @@ struct Inner {
     name: String,
     properties: Properties,
     backing: Backing,
+    zones: Option<DeviceZones>,
     /// Whether the kernel has turned down the discard command, so that holes are to be punched instead.
     punches: AtomicBool,
 }
@@ -65,7 +68,8 @@ pub struct Device(Arc<Inner>);
 
 impl Device {
     /// Opens a regular file or a block device, past the page cache (`O_DIRECT`) where possible; where not, and why,
-    /// [`Device::fallback`] tells. A path `ssd:unix:PATH` or `ssd:tcp:HOST:PORT` stands for the software SSD that is served there.
+    /// [`Device::fallback`] tells. A path `ssd:unix:PATH` or `ssd:tcp:HOST:PORT` stands for the software SSD that is served there,
+    /// and `zoned:FILE` for the device with zones that is in that file.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -73,12 +77,24 @@ impl Device {
         if let Some(address) = Far::address(path) {
             let (far, properties) = patiently(|| Far::open(path, &address, access))?;
             let (name, backing) = (path.display().to_string(), Backing::Far(far));
-            return Ok(Self(Arc::new(Inner { name, properties, backing, punches: AtomicBool::new(false) })));
+            return Ok(Self(Arc::new(Inner {
+                name,
+                properties,
+                backing,
+                zones: None,
+                punches: AtomicBool::new(false),
+            })));
         }
-        let (opening, properties) = patiently(|| Opening::new(path, access, None))?;
+        let place = beneath(path);
+        let (opening, mut properties) = patiently(|| Opening::new(place, access, None))?;
+        let zone_file = zoned_file(path).map(|file| ZoneFile::open(file, access == Access::Exclusive)).transpose()?;
+        if let Some(file) = &zone_file {
+            (properties.size, properties.capabilities.zones) = (file.size(), Some(file.zones()));
+        }
+        let zones = DeviceZones::of(path, &properties.capabilities, properties.size, zone_file)?;
         let punches = AtomicBool::new(!opening.is_block_device());
-        let (name, backing) = (path.display().to_string(), Backing::Place(Place::new(path, access, opening)));
-        Ok(Self(Arc::new(Inner { name, properties, backing, punches })))
+        let (name, backing) = (path.display().to_string(), Backing::Place(Place::new(place, access, opening)));
+        Ok(Self(Arc::new(Inner { name, properties, backing, zones, punches })))
     }
 
     /// Opens the path anew, unless somebody else has done so since the opening `known`; blocking. What was opened before stays
@@ -117,7 +133,8 @@ impl Device {
         let capabilities = Capabilities { class: DeviceClass::Memory, ..Capabilities::default() };
         let properties =
             Properties { size, logical_block: BLOCK as u32, buffer_align: 1, fallback: None, capabilities };
-        Self(Arc::new(Inner { name: name.to_owned(), properties, backing, punches: AtomicBool::new(false) }))
+        let (name, punches) = (name.to_owned(), AtomicBool::new(false));
+        Self(Arc::new(Inner { name, properties, backing, zones: None, punches }))
     }
 
     /// The path, or the name given to a device in memory.
@@ -169,6 +186,11 @@ impl Device {
             Backing::Memory(memory) => unsafe { memory.read(offset, bytes.as_mut().as_mut_ptr(), len) },
         }
         Ok(bytes.as_mut().to_vec())
+    }
+
+    /// Its zones, if it is to be written in order.
+    pub(crate) fn zones(&self) -> Option<&DeviceZones> {
+        self.0.zones.as_ref()
     }
 
     pub(crate) fn backing(&self) -> &Backing {

@@ -83,6 +83,8 @@ pub(crate) struct Core {
     reopenings: Errands<reopen::Reopened>,
     /// Operations of devices that are behind sockets.
     far: Errands<far::Ended>,
+    /// Commands for zones.
+    of_zones: Errands<Completion>,
     pub(crate) sockets: Sockets,
     /// By `OpId`.
     in_flight: Vec<Option<InFlight>>,
@@ -110,7 +112,8 @@ impl Core {
         let files = ring.uring().submitter().register_files_sparse(MAX_DEVICES as u32);
         files.map_err(|source| StartError::Io { doing: "register files with the ring", source })?;
         let arena = Arena::register(&ring, pool);
-        let (reopenings, far) = (Errands::new(inbox.bell()), Errands::new(inbox.bell()));
+        let (reopenings, far, of_zones) =
+            (Errands::new(inbox.bell()), Errands::new(inbox.bell()), Errands::new(inbox.bell()));
         Ok(Self {
             ring,
             epoch,
@@ -123,6 +126,7 @@ impl Core {
             devices: Vec::new(),
             reopenings,
             far,
+            of_zones,
             sockets: Sockets::default(),
             in_flight: Vec::new(),
             local: Vec::new(),
@@ -215,6 +219,9 @@ impl Core {
         };
         if !device.admits(offset, len, address) {
             return self.refuse(id, IoErrorKind::Range);
+        }
+        if let Some(Err(error)) = device.zones().map(|zones| zones.admit(&op)) {
+            return self.ended.push(Completion { id, result: Err(error) });
         }
         let is_idle =
             len == 0 && !matches!(op, Op::Flush { .. }) || matches!(op, Op::Trim { .. }) && !device.capabilities().trim;
@@ -408,7 +415,11 @@ impl Core {
             }
         };
         match device_of(&flight.op) {
-            Some(dev) => self.device_op_ended(id, dev, result, done),
+            Some(dev) => {
+                let zones = self.devices[dev.0 as usize].device.zones();
+                let result = zones.map_or(result, |zones| zones.ended(&flight.op, result));
+                self.device_op_ended(id, dev, result, done);
+            }
             None => done.push(Completion { id, result }),
         }
     }
@@ -451,6 +462,9 @@ impl Core {
         self.inbox.drain(&mut events.messages);
         while let Some(reopened) = self.reopenings.next() {
             let ended = self.reopened(reopened);
+            events.done.push(ended);
+        }
+        while let Some(ended) = self.of_zones.next() {
             events.done.push(ended);
         }
         while let Some(ended) = self.far.next() {

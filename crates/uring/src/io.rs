@@ -9,8 +9,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::rc::Rc;
 
-use cygnus_runtime::{DeviceInfo, ListenerId, SocketId};
+use cygnus_runtime::{DeviceInfo, ListenerId, Runtime, SocketId};
 use cygnus_types::Nanos;
+use cygnus_zoned::ZonedDevice;
 
 use crate::device::Device;
 use crate::driver::Core;
@@ -19,7 +20,7 @@ use crate::error::StartError;
 /// The outside of a reactor's driver. Clones are handles to the same; it cannot leave its thread. None of its calls wait,
 /// except the two that connect.
 #[derive(Clone)]
-pub struct Io(pub(crate) Rc<RefCell<Core>>);
+pub struct Io(pub(crate) Rc<RefCell<Core>>, pub(crate) Runtime);
 
 impl Io {
     /// Takes a device in; it gets the next number. Reactors that take in the same devices in the same order agree on
@@ -29,6 +30,9 @@ impl Io {
     /// If the reactor is full or the kernel refuses.
     pub fn add_device(&self, device: &Device) -> Result<DeviceInfo, StartError> {
         let ix = self.0.borrow_mut().add_device(device)?;
+        if let Some(zones) = device.zones() {
+            ZonedDevice::interpose(&self.1, ix, zones.zoned.clone());
+        }
         Ok(device.info(ix))
     }
 

@@ -11,6 +11,8 @@
 //! * A [`Device`] is opened once per process, exclusively, and shared by the reactors. `O_DIRECT` is used wherever the
 //!   file system allows it; where not, [`Device::fallback`] says so.
 //! * A software SSD behind a socket (`ssd:unix:PATH`) is a device like others; threads of its connection do the talking.
+//! * A device with zones is written in order by a [`cygnus_zoned::ZonedDevice`] between the reactor and this driver; `zoned:FILE` stands
+//!   for one, and refuses what one would.
 //! * Memory and null devices are served inside the driver without a system call, for benchmarks.
 //! * A driver that is dropped first cancels what it can and waits for the rest, so no device writes to freed memory.
 //!
@@ -39,6 +41,9 @@ mod signal;
 mod socket;
 mod sysfs;
 mod wake;
+mod zone_file;
+mod zone_ioctl;
+mod zones;
 
 pub use device::Device;
 pub use error::{OpenError, StartError};
@@ -49,3 +54,5 @@ pub use new_file::{allocate_file, create_file};
 pub use opening::Access;
 pub use reactors::{Config, Pinning, Reactor, Reactors, block_on, single_reactor, spawn_reactors};
 pub use signal::{Signal, Signals};
+pub use zone_file::{beneath, create_zoned_file, zoned_file};
+pub use zones::zones_at;

@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use cygnus_runtime::{Capabilities, DeviceClass, IoError};
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, ByteSize};
 
 use crate::aligned::AlignedBytes;
 use crate::error::{OpenError, io_error, open_error, unsuitable};
 use crate::new_file::keeps_its_space;
 use crate::sysfs;
+use crate::zone_ioctl;
 
 /// Smallest unit of I/O there is.
 const SECTOR: u32 = 512;
@@ -186,7 +187,19 @@ fn block(path: &Path, file: &File, fallback: Option<String>, number: u64) -> Res
         let why = format!("its logical block of {logical_block} bytes is larger than the {BLOCK} supported");
         return Err(unsuitable(path, why));
     }
-    let capabilities = sysfs::capabilities(number);
+    let mut capabilities = sysfs::capabilities(number);
+    if let Some(zones) = &mut capabilities.zones {
+        let (conventional, capacity) = zone_ioctl::beginning(file.as_raw_fd(), zones.bytes, size)
+            .map_err(|error| io_error(path, "ask for its zones", error))?;
+        if capacity != zones.bytes {
+            let (bytes, capacity) = (ByteSize(zones.bytes), ByteSize(capacity));
+            return Err(unsuitable(
+                path,
+                format!("of its zones of {bytes} only {capacity} can be written, and that is not supported"),
+            ));
+        }
+        (zones.conventional, zones.commands) = (Some(conventional), true);
+    }
     let buffer_align = if fallback.is_none() { logical_block as usize } else { 1 };
     Ok(Properties { size, logical_block, buffer_align, fallback, capabilities })
 }

@@ -89,10 +89,10 @@ fn build(config: &Config, inbox: Inbox, id: ReactorId, mailer: Mailer, epoch: In
         queue_entries: config.queue_entries,
     };
     let core = Rc::new(RefCell::new(Core::new(parts)?));
-    let io = Io(core.clone());
-    let devices = config.devices.iter().map(|device| io.add_device(device)).collect::<Result<_, _>>()?;
     let seed = config.seed.wrapping_add(id.0.into());
-    let rt = Runtime::new(id, Box::new(UringDriver(core)), pool, seed);
+    let rt = Runtime::new(id, Box::new(UringDriver(core.clone())), pool, seed);
+    let io = Io(core, rt.clone());
+    let devices = config.devices.iter().map(|device| io.add_device(device)).collect::<Result<_, _>>()?;
     Ok(Reactor { rt, io, devices, mailer })
 }
 

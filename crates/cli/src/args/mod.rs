@@ -14,6 +14,7 @@ pub mod torture;
 pub mod trace;
 pub mod values;
 pub mod volume;
+pub mod zoned;
 
 use clap::builder::StyledStr;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
@@ -157,6 +158,9 @@ pub enum Command {
     /// Software SSDs: drives over files that compute parity inside, as members of arrays
     #[command(subcommand)]
     Ssd(ssd::SsdCommand),
+    /// Devices with zones, as shingled disks are: made of files to try, and looked at
+    #[command(subcommand)]
+    Zoned(zoned::ZonedCommand),
     /// Find how many R-groups of how many drives keep cleaning out of the way of writes
     ///
     /// SWAN's analytic model, shown with its terms: from what the network brings, the figures of a drive and how full the array will be, it gives the width and the number of R-groups, the sustained rate, write amplification, usable space, wear and cost.

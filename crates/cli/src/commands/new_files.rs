@@ -9,6 +9,7 @@ use crate::output::Output;
 use cygnus_format::DATA_START;
 use cygnus_host::place;
 use cygnus_types::counted;
+use cygnus_uring::{beneath, zoned_file};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -33,8 +34,15 @@ impl NewFiles {
         let mut made = Self { made: Vec::new() };
         for path in members {
             // A dangling symbolic link exists as far as making a file is concerned; opening it will tell.
-            if place::is_drive(path) || path.symlink_metadata().is_ok() {
+            if place::is_drive(path) || beneath(path).symlink_metadata().is_ok() {
                 continue;
+            }
+            if let Some(file) = zoned_file(path) {
+                made.delete_unwritten();
+                let file = file.display();
+                return Err(Failure::Failed(format!(
+                    "{file}: no such file: let 'cygnus zoned make {file} --size SIZE' make it"
+                )));
             }
             match make_one(path, space, output) {
                 Ok(file) => made.made.push(file),

@@ -1,13 +1,16 @@
-//! Operations of devices behind sockets: what the drive is asked for each, and what becomes of the answer.
+//! Operations that io_uring has no way to: those of devices behind sockets, what the drive is asked for each and what becomes of the
+//! answer; and commands for zones.
 
 use cygnus_runtime::{BufSlice, Completion, Conversion, DeviceIx, Extra, IoError, IoErrorKind, Op, OpId, Outcome};
 use cygnus_ssdlink::{Command, Convert, MAX_DATA};
 use cygnus_types::BLOCK;
 
-use super::Core;
+use super::{Core, system_error};
+use crate::device::Opened;
 use crate::errand::Errands;
 use crate::flight::{InFlight, device_of};
 use crate::link::{Answer, Link};
+use crate::zones::ZoneCommand;
 
 /// Blocks whose neighbouring bytes are asked for at a time.
 const BESIDE: usize = 1024;
@@ -110,7 +113,9 @@ impl Core {
         };
         let can = registered.device.capabilities();
         let has = match &what {
-            Extra::Append { .. } | Extra::Reset { .. } | Extra::Report { .. } => false,
+            Extra::Reset { zone } => return self.submit_to_zone(id, dev, ZoneCommand::Reset(*zone)),
+            Extra::Report { zone } => return self.submit_to_zone(id, dev, ZoneCommand::Report(*zone)),
+            Extra::Append { .. } => false,
             Extra::Convert(_) => can.convert,
             Extra::WriteOob { .. } | Extra::ReadOob { .. } => can.oob_bytes > 0,
         };
@@ -118,6 +123,21 @@ impl Core {
             false => self.refuse(id, IoErrorKind::Unsupported),
             true if is_odd(&what, can.oob_bytes.into()) => self.refuse(id, IoErrorKind::Range),
             true => self.launch(id, Op::Extra { dev, what }),
+        }
+    }
+
+    /// Sends a command to a zone: the kernel has no way to do so that does not block.
+    fn submit_to_zone(&mut self, id: OpId, dev: DeviceIx, command: ZoneCommand) {
+        let device = self.devices[dev.0 as usize].device.clone();
+        let (Some(Opened::Place(opening)), true) = (device.opened(), device.zones().is_some()) else {
+            return self.refuse(id, IoErrorKind::Unsupported);
+        };
+        let sent = self.of_zones.send(move || {
+            let zones = device.zones().expect("it has zones");
+            Completion { id, result: zones.carry_out(&opening, command) }
+        });
+        if let Err(error) = sent {
+            self.ended.push(Completion { id, result: Err(system_error(&error)) });
         }
     }
 

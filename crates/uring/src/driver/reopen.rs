@@ -42,6 +42,9 @@ impl Core {
                 Opened::Far(_) => Ok(()),
             };
             self.devices[place].opened(opened);
+            if let Some(zones) = self.devices[place].device.zones() {
+                zones.reopened();
+            }
             updated.map(|()| Outcome::Done).map_err(|error| system_error(&error))
         });
         Completion { id, result: registered }
