@@ -110,6 +110,9 @@ pub struct DeviceCapabilities {
     /// Most bytes that it stores beside each block; 0: none.
     #[serde(default)]
     pub oob_bytes: u16,
+    /// Bytes of a zone, of a device that is written in order; else 0.
+    #[serde(default)]
+    pub zone_bytes: u64,
 }
 
 /// What went wrong with a device since it joined the array; 255 stands for that many or more.

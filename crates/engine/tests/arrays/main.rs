@@ -38,3 +38,4 @@ mod sparse;
 mod stopped;
 mod suspended;
 mod unpowered;
+mod zoned;

@@ -201,5 +201,11 @@ pub fn refusal(array: &str, level: &str, request: &str) -> String {
 }
 
 fn capabilities(of: Capabilities) -> DeviceCapabilities {
-    DeviceCapabilities { class: of.class.name().into(), trims: of.trim, converts: of.convert, oob_bytes: of.oob_bytes }
+    DeviceCapabilities {
+        class: of.class.name().into(),
+        trims: of.trim,
+        converts: of.convert,
+        oob_bytes: of.oob_bytes,
+        zone_bytes: of.resets.map_or(0, |resets| resets.unit),
+    }
 }

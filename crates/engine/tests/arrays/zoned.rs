@@ -1,0 +1,145 @@
+//! Members that are to be written in order, zone by zone: what patches are needed for, and who is refused.
+
+use cygnus_engine::{Array, CreateOptions, create};
+use cygnus_policy::Preset;
+use cygnus_runtime::{DeviceInfo, Runtime, Zones};
+use cygnus_sim::{DiskConfig, DiskId, World};
+use cygnus_types::{ByteSize, MemberIx};
+
+use crate::common::{assert_clean, ended, fill, open, put, verify};
+use crate::sessions::*;
+
+/// Bytes of conventional zones.
+const HEAD: u64 = 8 * MIB;
+/// Where patches begin to lie.
+const PATCHES: u64 = 2 * MIB;
+
+fn zoned(world: &World, name: &str, zone: u64, size: u64) -> DiskId {
+    let zones = Zones { bytes: zone, conventional: Some((HEAD / zone) as u32), open_limit: 0, commands: true };
+    world.add_disk(DiskConfig { zones: Some(zones), ..DiskConfig::new(name, size) })
+}
+
+fn how() -> CreateOptions {
+    CreateOptions { segment: Some(ByteSize(MIB)), ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1) }
+}
+
+/// An array of 2+1 devices with zones of half a segment, and a volume "v".
+fn made(world: &World) -> Vec<DiskId> {
+    let disks: Vec<DiskId> = (0..3).map(|n| zoned(world, &format!("d{n}"), MIB / 2, HEAD + 24 * MIB)).collect();
+    session(world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how()).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
+        array.close().await.unwrap();
+    });
+    disks
+}
+
+/// Whether anything was ever patched on a device.
+fn is_patched(world: &World, disk: DiskId) -> bool {
+    let mut block = [0; 4096];
+    world.peek(disk, PATCHES, &mut block);
+    block != [0; 4096]
+}
+
+async fn overwrite(rt: &Runtime, devices: &[DeviceInfo], writes: u64) {
+    let (array, volume) = open(rt, devices).await;
+    fill(rt, &volume, 0).await;
+    for n in 0..writes {
+        put(rt, &volume, n * 7919 % 3000, n).await;
+    }
+    fill(rt, &volume, 5).await;
+    assert!(array.status().members.iter().all(|member| member.trimmed > 4 * MIB), "it was cleaned");
+    array.close().await.unwrap();
+}
+
+#[test]
+fn a_healthy_array_writes_and_cleans_in_order() {
+    let world = World::new(1);
+    let disks = made(&world);
+    for _ in 0..2 {
+        session(&world, &disks, |rt, devices| async move { overwrite(&rt, &devices, 20_000).await });
+    }
+    session(&world, &disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        verify(&rt, &volume, |at| at + 5).await;
+        let said = array.status().members[0].capabilities.unwrap();
+        assert_eq!(said.resets.unwrap().unit, MIB / 2);
+        array.close().await.unwrap();
+    });
+    for &disk in &disks {
+        assert_eq!(world.stats(disk).out_of_order, 0);
+        assert!(!is_patched(&world, disk), "nothing of it needs a patch");
+    }
+    assert_clean(&world, &disks);
+}
+
+#[test]
+fn a_device_whose_zones_are_full_of_something_else_is_filled_in_order() {
+    let world = World::new(2);
+    let disks = made(&world);
+    let others = made(&world);
+    session(&world, &disks, |rt, devices| async move { overwrite(&rt, &devices, 15_000).await });
+    session(&world, &others, |rt, devices| async move { overwrite(&rt, &devices, 15_000).await });
+    let spare = others[0];
+    let (dying, there) = (disks[1], world.clone());
+    session(&world, &[&disks[..], &[spare]].concat(), |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices[..3]).await;
+        there.kill(dying);
+        put(&rt, &volume, 0, 5).await;
+        let id = array.replace(MemberIx(1), &devices[3], true).await.unwrap();
+        for n in 0..2_000 {
+            put(&rt, &volume, n % 3000, n % 3000 + 5).await;
+        }
+        ended(&rt, &array, id).await;
+        verify(&rt, &volume, |at| at + 5).await;
+        array.close().await.unwrap();
+    });
+    assert_eq!(world.stats(spare).out_of_order, 0);
+    assert!(!is_patched(&world, spare), "each column is forgotten before it is written");
+    assert_clean(&world, &[disks[0], spare, disks[2]]);
+}
+
+#[test]
+fn what_does_not_fit_zones_is_refused_with_the_reason() {
+    let world = World::new(3);
+    let size = HEAD + 24 * MIB;
+    let disks = made(&world);
+    let coarse = zoned(&world, "coarse", 4 * MIB, size);
+    let odd = zoned(&world, "odd", MIB / 4 * 3, size);
+    let plain: Vec<DiskId> = (0..3).map(|n| world.add_disk(DiskConfig::new(format!("p{n}"), size))).collect();
+    let refused = |disks: [DiskId; 3], how: CreateOptions, words: &str| {
+        let why = session(&world, &disks, |rt, devices| async move { create(&rt, &devices, &how).await.unwrap_err() });
+        assert!(why.to_string().contains(words), "{why}");
+    };
+    refused([coarse, plain[0], plain[1]], how(), "a segment of 1 MiB is not whole zones of 4 MiB");
+    refused([coarse, odd, plain[1]], how(), "zones of 4 MiB on coarse are not whole zones of 768 KiB on odd");
+    let two_phase = CreateOptions { two_phase: Some(true), segment: Some(ByteSize(4 * MIB)), ..how() };
+    refused([coarse, plain[0], plain[1]], two_phase, "--protection full-stripe");
+    session(&world, &[&disks[..], &[coarse]].concat(), |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+        let why = array.add_spare(&devices[3], true).await.unwrap_err().to_string();
+        assert!(why.contains("coarse is written in order, in zones of 4 MiB"), "{why}");
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
+fn devices_with_and_without_zones_make_up_one_array() {
+    let world = World::new(4);
+    let size = HEAD + 24 * MIB;
+    let disks = vec![
+        world.add_disk(DiskConfig::new("plain", size)),
+        zoned(&world, "half", MIB / 2, size),
+        zoned(&world, "whole", MIB, size),
+    ];
+    session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how()).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        array.create_volume("v", ByteSize(16 * MIB), 0).await.unwrap();
+        array.close().await.unwrap();
+        overwrite(&rt, &devices, 15_000).await;
+    });
+    disks.iter().for_each(|&disk| assert_eq!(world.stats(disk).out_of_order, 0));
+    assert_clean(&world, &disks);
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Files that stand for devices with zones, and refuse what such a device would refuse: clients see nothing of it, killed servers lose
+# nothing that was flushed, a lost member is replaced, and two of three kinds of member live side by side. What cannot be is refused.
+[[ ${PRESET:-swan} == swan ]] || { echo "N/A: it makes an array of its own" >&2 && exit 78; }
+export PRESET=log-raid GROUP_COUNT=1 RAID=2+1
+. "$(dirname "$0")/common.sh"
+need /usr/bin/python3 nbdinfo fio jq
+only_on cygnus "the stand-ins know no zones"
+
+# zoned NAME: a device of 144 MiB.
+zoned() { cygnus "$DIR" zoned make "$DIR/$1" --size 144MiB --zone "${2:-1MiB}" --conventional "${3:-16}" >>"$DIR/made" 2>&1; }
+for n in 0 1 3; do zoned z$n || fail "$(cat "$DIR/made")"; done
+cygnus "$DIR" array create tank --preset log-raid --raid 2+1 --segment 2MiB --create 144MiB --sparse \
+    "zoned:$DIR/z0" "zoned:$DIR/z1" "$DIR/d2" >>"$DIR/server.log" 2>&1 || fail "creating the array: $(tail -3 "$DIR/server.log")"
+cygnus "$DIR" volume create "tank/$EXPORT" --size 128MiB >>"$DIR/server.log" 2>&1
+start
+array_status "$DIR" --json >"$DIR/status.json"
+jq -e '[.devices[].capabilities.zone_bytes] == [1048576, 1048576, 0]' "$DIR/status.json" >/dev/null ||
+    fail "capabilities: $(jq -c '[.devices[].capabilities]' "$DIR/status.json")"
+
+verify() { # IO_SIZE SEED
+    fio --name=v --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth=8 --size=120m --io_size="$1" \
+        --randseed="$2" --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 --fsync=32 >"$DIR/fio" 2>&1 ||
+        fail "fio: $(tail -20 "$DIR/fio")"
+}
+verify 400m 1
+written() { cygnus "$DIR" --json zoned show "zoned:$DIR/$1" | jq .written_bytes; }
+(($(written z0) > 32 << 20)) || fail "zones hold $(written z0) bytes"
+say "$(cygnus "$DIR" zoned show "zoned:$DIR/z0" | tr -s ' \n' ' ')"
+
+for round in 1 2 3; do
+    # Until it is killed one client writes without a pause; what another had flushed before must be there afterwards.
+    python "$round" <<'P'
+import sys
+from client import *
+h = connect()
+for at in range(32):
+    h.pwrite(data(100 * KIB, int(sys.argv[1]) * 100 + at), at * 4 * MIB)
+h.flush()
+P
+    fio --name=load --ioengine=nbd --uri="$URI" --rw=randwrite --bs=16k --iodepth=16 --offset=1m --size=2m --time_based --runtime=20 \
+        >"$DIR/load" 2>&1 &
+    LOAD=$!
+    sleep 1
+    kill9
+    wait $LOAD || true
+    start
+    python "$round" <<'P'
+import sys
+from client import *
+h = connect()
+for at in range(32):
+    same(h, at * 4 * MIB, data(100 * KIB, int(sys.argv[1]) * 100 + at), f"write {at} of round {sys.argv[1]}")
+P
+done
+
+# A member is lost; another device with zones, full of something else, takes its place.
+cygnus "$DIR" array create other --preset log-raid --raid 1+0 --segment 2MiB "zoned:$DIR/z3" >>"$DIR/server.log" 2>&1 || fail "other"
+cygnus "$DIR" array destroy other --yes >>"$DIR/server.log" 2>&1 || fail "array destroy: $(tail -3 "$DIR/server.log")"
+cygnus "$DIR" array replace tank 1 "zoned:$DIR/z3" --force --wait >>"$DIR/server.log" 2>&1 ||
+    fail "array replace: $(tail -3 "$DIR/server.log")"
+verify 60m 2
+rm "$DIR/z0"
+stop
+start
+verify 30m 3
+stop
+
+# refused WORDS ARGS...: this command fails with these words.
+refused() {
+    ! cygnus "$DIR" "${@:2}" >"$DIR/refused" 2>&1 || fail "${*:2} succeeded"
+    grep -q -- "$1" "$DIR/refused" || fail "${*:2}: $(cat "$DIR/refused")"
+}
+for n in 4 5 6; do zoned z$n || fail "$(cat "$DIR/made")"; done
+zoned few 1MiB 2 || fail "$(cat "$DIR/made")"
+zoned coarse 4MiB 4 || fail "$(cat "$DIR/made")"
+three=("zoned:$DIR/z4" "zoned:$DIR/z5" "zoned:$DIR/z6")
+refused "not whole zones of 1 MiB" array create a --preset log-raid --raid 2+1 --segment 1536KiB "${three[@]}"
+refused "protection full-stripe" array create a --preset fusion --raid 2+1 --segment 1MiB "${three[@]}"
+refused "writes a log" array create a --preset raid5 "${three[@]}"
+refused "conventional zones" array create a --preset log-raid --raid 2+1 "zoned:$DIR/few" "${three[@]:1}"
+refused "let 'cygnus zoned make" array create a --preset log-raid --raid 2+1 "zoned:$DIR/none" "${three[@]:1}"
+refused "describes no zones" array create a --preset log-raid --raid 2+1 "zoned:$DIR/d2" "${three[@]:1}"
+refused "coarse is written in order, in zones of 4 MiB" array replace tank 0 "zoned:$DIR/coarse"
+refused "exists" zoned make "$DIR/z4" --size 16MiB --zone 1MiB
+refused "not whole zones" zoned make "$DIR/z9" --size 16MiB --zone 3MiB
+refused "not only those" zoned make "$DIR/z9" --size 16MiB --zone 1MiB --conventional 16
+[[ ! -e $DIR/z9 ]] || fail "a refused file was made"
