@@ -18,6 +18,11 @@ array_status "$DIR" --json >"$DIR/status.json"
 jq -e '[.devices[].capabilities.zone_bytes] == [1048576, 1048576, 0]' "$DIR/status.json" >/dev/null ||
     fail "capabilities: $(jq -c '[.devices[].capabilities]' "$DIR/status.json")"
 
+# refused WORDS ARGS...: this command fails with these words.
+refused() {
+    ! cygnus "$DIR" "${@:2}" >"$DIR/refused" 2>&1 || fail "${*:2} succeeded"
+    grep -q -- "$1" "$DIR/refused" || fail "${*:2}: $(cat "$DIR/refused")"
+}
 verify() { # IO_SIZE SEED
     fio --name=v --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth=8 --size=120m --io_size="$1" \
         --randseed="$2" --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 --fsync=32 >"$DIR/fio" 2>&1 ||
@@ -60,20 +65,16 @@ cygnus "$DIR" array destroy other --yes >>"$DIR/server.log" 2>&1 || fail "array 
 cygnus "$DIR" array replace tank 1 "zoned:$DIR/z3" --force --wait >>"$DIR/server.log" 2>&1 ||
     fail "array replace: $(tail -3 "$DIR/server.log")"
 verify 60m 2
-rm "$DIR/z0"
 stop
+rm "$DIR/z0"
 start
 verify 30m 3
-stop
+zoned coarse 4MiB 4 || fail "$(cat "$DIR/made")"
+refused "coarse is written in order, in zones of 4 MiB" array replace tank 0 "zoned:$DIR/coarse"
+kill9
 
-# refused WORDS ARGS...: this command fails with these words.
-refused() {
-    ! cygnus "$DIR" "${@:2}" >"$DIR/refused" 2>&1 || fail "${*:2} succeeded"
-    grep -q -- "$1" "$DIR/refused" || fail "${*:2}: $(cat "$DIR/refused")"
-}
 for n in 4 5 6; do zoned z$n || fail "$(cat "$DIR/made")"; done
 zoned few 1MiB 2 || fail "$(cat "$DIR/made")"
-zoned coarse 4MiB 4 || fail "$(cat "$DIR/made")"
 three=("zoned:$DIR/z4" "zoned:$DIR/z5" "zoned:$DIR/z6")
 refused "not whole zones of 1 MiB" array create a --preset log-raid --raid 2+1 --segment 1536KiB "${three[@]}"
 refused "protection full-stripe" array create a --preset fusion --raid 2+1 --segment 1MiB "${three[@]}"
@@ -81,7 +82,6 @@ refused "writes a log" array create a --preset raid5 "${three[@]}"
 refused "conventional zones" array create a --preset log-raid --raid 2+1 "zoned:$DIR/few" "${three[@]:1}"
 refused "let 'cygnus zoned make" array create a --preset log-raid --raid 2+1 "zoned:$DIR/none" "${three[@]:1}"
 refused "describes no zones" array create a --preset log-raid --raid 2+1 "zoned:$DIR/d2" "${three[@]:1}"
-refused "coarse is written in order, in zones of 4 MiB" array replace tank 0 "zoned:$DIR/coarse"
 refused "exists" zoned make "$DIR/z4" --size 16MiB --zone 1MiB
 refused "not whole zones" zoned make "$DIR/z9" --size 16MiB --zone 3MiB
 refused "not only those" zoned make "$DIR/z9" --size 16MiB --zone 1MiB --conventional 16

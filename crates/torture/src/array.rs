@@ -14,6 +14,7 @@ use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, Paging, VolumeId};
 use crate::contention;
 use crate::coverage;
 use crate::journal;
+use crate::members::device;
 use crate::patience::{PATIENCE, run_with_patience};
 use crate::story::Shape;
 use crate::target::{Failure, Target};
@@ -60,7 +61,7 @@ pub(crate) fn usable_by_pages(shape: &Shape, page: u8) -> u64 {
     let paging = Paging::new(page, 0).expect("such pages there are");
     let options_of_volume = VolumeOptions { paging, ..VolumeOptions::default() };
     let world = World::new(0);
-    let disks: Vec<_> = (0..shape.members()).map(|n| world.add_disk(shape.disk(n))).collect();
+    let disks: Vec<_> = (0..shape.members()).map(|n| world.add_disk(device(shape, n))).collect();
     let cluster = Cluster::new(&world, 1, &disks);
     let (rt, infos, shape) = (cluster.reactor(0).clone(), world.infos(&disks), shape.clone());
     let usable = cluster.run(async move {

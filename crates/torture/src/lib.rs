@@ -34,6 +34,7 @@ mod story;
 mod tally;
 mod target;
 mod truth;
+mod zones;
 
 pub use campaign::{Options, Replay, Report, SeedFailure, Short, replay, run_seeds, shorten};
 pub use coverage::Coverage;

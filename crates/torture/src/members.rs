@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cygnus_engine::ArrayStatus;
 use cygnus_format::{Geometry, GroupState};
 use cygnus_runtime::{IoErrorKind, Rng};
-use cygnus_sim::{DiskId, FaultRates, Saved, World};
+use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
 use cygnus_ssd::{Model, ModelConfig, Preset, XorEngine};
 use cygnus_types::{BLOCK, Nanos};
 
@@ -56,12 +56,19 @@ pub(crate) enum Done {
     Other,
 }
 
+/// What a member's device is.
+pub(crate) fn device(shape: &Shape, n: usize) -> DiskConfig {
+    let zones = shape.zoned.and_then(|zoned| zoned.of_member(n));
+    let (converts, timing) = (shape.member_converts(n), shape.timing(n));
+    DiskConfig { converts, timing, zones, ..DiskConfig::new(format!("d{n}"), shape.device_bytes()) }
+}
+
 impl Members {
     pub(crate) fn new(world: &World, shape: &Shape) -> Self {
         world.watch_faults(coverage::met);
         let member = |n| {
             let converts = shape.member_converts(n);
-            let config = shape.disk(n);
+            let config = device(shape, n);
             let disk = match shape.drives {
                 Drives::Modelled => world.add_modelled(config, drive_of(shape.device_bytes(), converts)),
                 Drives::Quick | Drives::Slow => world.add_disk(config),

@@ -36,6 +36,8 @@ use cygnus_format::Geometry;
 use cygnus_policy::{ParityPlacement, Preset, Victim};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
+use crate::zones::Zoned;
+
 pub(crate) use away::{Absent, Force, Passing, Sort};
 pub(crate) use decay::{Beyond, Decay, Part};
 #[cfg(test)]
@@ -47,7 +49,6 @@ pub use shrink::Effort;
 pub(crate) use shrink::shrink;
 pub use text::StoryError;
 pub use tier::Tier;
-pub(crate) use zoned::Zoned;
 
 /// See the module's text.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,6 +19,7 @@
 //! server that was killed had under way.
 
 mod device;
+mod interpose;
 mod load;
 mod patch;
 mod patches;

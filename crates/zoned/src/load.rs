@@ -46,7 +46,7 @@ struct Found {
 impl ZonedDevice {
     /// Sees to it that what the device has of patches is known.
     pub(crate) async fn load(&self, rt: &Runtime) -> Result<(), IoError> {
-        while let Some(mut doing) = self.begin(rt, |table| &mut table.loaded).await {
+        while let Some(mut doing) = self.undertake(rt, |table| &mut table.loaded).await {
             let (secret, patches) = self.read_area(rt).await?;
             let mut table = self.zoned().table();
             if table.opening == doing.opening {
@@ -62,7 +62,7 @@ impl ZonedDevice {
 
     /// Sees to it that the area has a header, unless the device is opened anew meanwhile.
     pub(crate) async fn make_area(&self, rt: &Runtime) -> Result<(), IoError> {
-        let Some(mut doing) = self.begin(rt, |table| &mut table.made).await else { return Ok(()) };
+        let Some(mut doing) = self.undertake(rt, |table| &mut table.made).await else { return Ok(()) };
         let secret = (u128::from(rt.rng_u64()) << 64 | u128::from(rt.rng_u64())).to_le_bytes();
         let shape = &self.zoned().shape;
         let blocks = shape.patches.end - shape.patches.start;
@@ -79,7 +79,7 @@ impl ZonedDevice {
     }
 
     /// `None`: it is done. Else the caller is to do it.
-    async fn begin(&self, rt: &Runtime, which: fn(&mut Table) -> &mut Once) -> Option<Doing<'_>> {
+    async fn undertake(&self, rt: &Runtime, which: fn(&mut Table) -> &mut Once) -> Option<Doing<'_>> {
         loop {
             let changed = self.changed().wait();
             {

@@ -584,7 +584,7 @@ fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
         for dev in state.devices_to_write().take(devices) {
             let (mut ops, mut bytes) = (Vec::with_capacity(1), 0);
             if reactor.takes_writes_now(state, dev) {
-                reactor.begin_column(stripe, dev);
+                begin_column(reactor, stripe, dev);
                 let rows = stripe.rows_in_place(column, standing);
                 for part in stripe.parts_left(rows) {
                     bytes += part.len() as u64;
@@ -596,6 +596,15 @@ fn submit_columns(reactor: &Reactor, stripe: &Stripe) -> Vec<ColumnWrite> {
         }
     }
     writes
+}
+
+/// Where zones are kept in order a column is forgotten before it is written anew. It was when the segment was given back, unless the
+/// device was away then; what is submitted behind this goes to the zone after it.
+fn begin_column(reactor: &Reactor, stripe: &Stripe, dev: DeviceIx) {
+    if stripe.place.start_row == 0 && reactor.rt.capabilities(dev).resets.is_some() {
+        // One that will not forget takes what follows as a patch.
+        drop(reactor.rt.trim(dev, reactor.place_of(stripe), reactor.shared.layout.geometry().segment_bytes()));
+    }
 }
 
 /// Waits until a stripe's columns are where they are wanted. Then the stripe leaves memory.
@@ -651,15 +660,6 @@ impl Reactor {
     /// Where the columns of a stripe begin on their devices.
     fn place_of(&self, stripe: &Stripe) -> u64 {
         self.shared.layout.geometry().device_offset(stripe.place.segment.0, stripe.place.start_row)
-    }
-
-    /// Where zones are kept in order a column is forgotten before it is written anew. It was when the segment was given back, unless the
-    /// device was away then; what is submitted behind this goes to the zone after it.
-    fn begin_column(&self, stripe: &Stripe, dev: DeviceIx) {
-        if stripe.place.start_row == 0 && self.rt.capabilities(dev).resets.is_some() {
-            // One that will not forget takes what follows as a patch.
-            drop(self.rt.trim(dev, self.place_of(stripe), self.shared.layout.geometry().segment_bytes()));
-        }
     }
 
     /// Whether a device of a member may be written to now. A successor is no member yet, and in no trouble.

@@ -10,7 +10,7 @@ use cygnus_layers::{House, dependencies};
 const LAYERS: &[&[&str]] = &[
     &["types", "nbd", "crashcheck", "layers"],
     &["control", "fabric", "format", "parity", "policy", "runtime", "ssd"],
-    &["ssdlink", "volume"],
+    &["ssdlink", "volume", "zoned"],
     &["engine", "kv", "sim", "softssd", "target", "threads", "uring", "workload"],
     &["cygnus", "host", "inplace", "torture"],
     &["server"],

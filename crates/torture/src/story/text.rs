@@ -37,8 +37,9 @@ use cygnus_types::{Constraint, Medium, Nanos, Paging, ParseMediumError};
 
 use super::{
     Absent, Admin, Beyond, Cycle, Decay, Drives, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request,
-    RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What, Zoned,
+    RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What,
 };
+use crate::zones::Zoned;
 
 const TITLE: &str = "cygnus torture story 1";
 

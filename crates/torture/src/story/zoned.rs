@@ -1,56 +1,14 @@
 //! Members that are to be written in order, zone by zone. Only stories about them have any: what is spoiled on such a device may be what
 //! a patch hides, and then nothing is spoiled for a reader.
 
-use cygnus_format::DATA_START;
-use cygnus_runtime::{Rng, Zones};
-use cygnus_sim::DiskConfig;
-use cygnus_types::BLOCK;
+use cygnus_runtime::Rng;
 
 use super::{Cycle, Shape, Story, Tier, What};
+use crate::zones::Zoned;
 
 /// Tells the draw of zones from those of other things.
 const ZONED: u64 = 0x7a6f_6e65;
-/// Blocks of the area for patches, at least: what members miss while they are silent fits.
-const PATCHES: u32 = 1500;
-
-/// Which members are to be written in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Zoned {
-    /// Blocks of a zone; segments have whole ones.
-    pub(crate) zone: u32,
-    /// 1: all members are; n: all but every n-th.
-    pub(crate) but: usize,
-}
-
-impl Zoned {
-    /// Zones that may be written anywhere.
-    fn conventional(self) -> u32 {
-        ((DATA_START / BLOCK as u64) as u32 + PATCHES).div_ceil(self.zone)
-    }
-
-    /// Blocks that are left free before the first segment.
-    pub(super) fn lead_blocks(self) -> u32 {
-        self.conventional() * self.zone - (DATA_START / BLOCK as u64) as u32
-    }
-
-    fn has(self, member: usize) -> bool {
-        self.but == 1 || !member.is_multiple_of(self.but)
-    }
-}
-
 impl Shape {
-    /// What a member's device is.
-    pub(crate) fn disk(&self, n: usize) -> DiskConfig {
-        let zones = self.zoned.filter(|zoned| zoned.has(n)).map(|zoned| Zones {
-            bytes: u64::from(zoned.zone) * BLOCK as u64,
-            conventional: Some(zoned.conventional()),
-            open_limit: 0,
-            commands: true,
-        });
-        let (converts, timing) = (self.member_converts(n), self.timing(n));
-        DiskConfig { converts, timing, zones, ..DiskConfig::new(format!("d{n}"), self.device_bytes()) }
-    }
-
     /// Members of a story about them have zones: as long as a segment, or several in one.
     pub(super) fn is_written_in_order(&mut self, seed: u64, tier: Tier) {
         if tier != Tier::Zoned {
@@ -95,7 +53,7 @@ mod tests {
             let story = Story::about(Tier::Zoned, seed);
             let zoned = story.shape.zoned.unwrap();
             assert!(story.shape.geometry.segment_blocks.is_multiple_of(zoned.zone));
-            assert!((0..story.shape.members()).any(|n| story.shape.disk(n).zones.is_some()), "seed {seed}");
+            assert!((0..story.shape.members()).any(|n| zoned.of_member(n).is_some()), "seed {seed}");
             assert_eq!(Story::random(seed).shape.zoned, None);
         }
     }
