@@ -32,8 +32,15 @@ fn edited(input: &[u8]) -> Vec<u8> {
 
 /// A superblock with something in each of its tables.
 fn good() -> Superblock {
-    let geometry =
-        Geometry { data: 2, parity: 1, chunk_blocks: 4, stripe_rows: 16, segment_blocks: 256, transient_blocks: 0, lead_blocks: 0 };
+    let geometry = Geometry {
+        data: 2,
+        parity: 1,
+        chunk_blocks: 4,
+        stripe_rows: 16,
+        segment_blocks: 256,
+        transient_blocks: 0,
+        lead_blocks: 0,
+    };
     let uuid = |n| Uuid::from_random(n, n);
     let member = |n| MemberDesc {
         uuid: uuid(n),

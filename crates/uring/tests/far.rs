@@ -85,7 +85,8 @@ fn conformance() {
 fn it_says_what_it_can_do_and_does_it() {
     let drive = Drive::new("extra");
     let device = drive.open();
-    let wanted = Capabilities { class: DeviceClass::Flash, trim: true, zones: None, convert: true, oob_bytes: 32 };
+    let wanted =
+        Capabilities { class: DeviceClass::Flash, trim: true, convert: true, oob_bytes: 32, ..Capabilities::default() };
     assert_eq!((device.capabilities(), device.size()), (wanted, SIZE));
     on(&device, async |Reactor { rt, devices, .. }| {
         let dev = devices[0].ix;
