@@ -69,6 +69,7 @@ endif
 
 torture: target/debug/cygnus
 	target/debug/cygnus torture --requests $(REQUESTS) --campaign
+	target/debug/cygnus torture --about zoned --seeds 60 --stop-at-failure --stories target
 	target/debug/cygnus torture --seeds 100 --plant flushes-ignored --stop-at-failure --stories target
 
 operator: target/debug/cygnus

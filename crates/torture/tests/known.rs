@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cygnus_torture::{Options, Plant, Story, replay, run_seeds};
+use cygnus_torture::{Options, Plant, Story, Tier, replay, run_seeds};
 
 #[test]
 fn stories_that_once_ended_badly_end_well() {
@@ -22,8 +22,8 @@ fn stories_that_once_ended_badly_end_well() {
 /// The same, where the story is too long to be kept.
 #[test]
 fn seeds_that_once_failed_end_well() {
-    let of = |start| {
-        let options = Options { start, ..Options::default() };
+    let of = |tier, start| {
+        let options = Options { start, tier, ..Options::default() };
         run_seeds(&options, |_| ()).failures
     };
     // An array whose segments are single stripes is nearly full.
@@ -34,8 +34,12 @@ fn seeds_that_once_failed_end_well() {
     const ONLY_CHECKPOINT: u64 = 401_057;
     // Damaged segments keep all room but a clean group, which others are emptied into for ever: writers are told.
     const ROUND_AND_ROUND: u64 = 502_084;
-    for seed in [NEARLY_FULL, LIVES_ON_LOAN, ONLY_CHECKPOINT, ROUND_AND_ROUND] {
-        let failures: Vec<String> = of(seed).into_iter().map(|failed| failed.failure).collect();
-        assert!(failures.is_empty(), "{seed}: {failures:?}");
+    // Volumes by pages: zeros that were written with their page could not go back when caches were lost, twice; a read that was widened to
+    // whole pages failed for a block that nobody had asked for; the entry of a page outlived its segment; small segments left pages no room.
+    const BY_PAGES: [u64; 6] = [10_370, 11_017, 10_802, 1360, 134, 272];
+    let everything = [NEARLY_FULL, LIVES_ON_LOAN, ONLY_CHECKPOINT, ROUND_AND_ROUND].map(|seed| (Tier::All, seed));
+    for (tier, seed) in everything.into_iter().chain(BY_PAGES.map(|seed| (Tier::Pages, seed))) {
+        let failures: Vec<String> = of(tier, seed).into_iter().map(|failed| failed.failure).collect();
+        assert!(failures.is_empty(), "{} {seed}: {failures:?}", tier.name());
     }
 }
