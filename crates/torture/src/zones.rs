@@ -4,8 +4,8 @@ use cygnus_format::DATA_START;
 use cygnus_runtime::Zones;
 use cygnus_types::BLOCK;
 
-/// Blocks of the area for patches, at least: what members miss while they are silent fits.
-const PATCHES: u32 = 1500;
+/// Blocks of the area for patches, at least: hardly more than such a device must have, so that it is full at times.
+const PATCHES: u32 = 256;
 
 /// Which members are to be written in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) struct Zoned {
 impl Zoned {
     /// Zones that may be written anywhere.
     fn conventional(self) -> u32 {
-        ((DATA_START / BLOCK as u64) as u32 + PATCHES).div_ceil(self.zone)
+        ((DATA_START / BLOCK as u64) as u32 + PATCHES + self.zone).div_ceil(self.zone)
     }
 
     /// Blocks that are left free before the first segment.

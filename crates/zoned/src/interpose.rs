@@ -58,14 +58,14 @@ impl Interposer for ZonedDevice {
         let (device, to) = (self.clone(), rt.clone());
         match op {
             Op::Read { offset, ref buf, .. } => match self.blocks(offset, buf.len() as u64) {
-                Some(blocks) if !self.zoned().is_plain(blocks.clone()) => {
+                Some(blocks) if blocks.end > shape.sequential => {
                     let buf = buf.clone();
                     self.later(rt, id, async move { device.read(&to, blocks, buf).await });
                 }
                 _ => rt.pass_on(id, op),
             },
             Op::Write { offset, ref buf, .. } => match self.blocks(offset, buf.len() as u64) {
-                Some(blocks) if blocks.start < shape.patches.end && shape.patches.start < blocks.end => {
+                Some(blocks) if blocks.start < shape.swap.end && shape.patches.start < blocks.end => {
                     self.refuse(rt, id, IoErrorKind::Range);
                 }
                 Some(blocks) if blocks.end > shape.sequential => {

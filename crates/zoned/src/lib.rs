@@ -9,11 +9,12 @@
 //! * What is written beyond the pointer is preceded by zeros up to there.
 //! * What is written before the pointer is a *patch*: it goes to an area in the conventional zones, with a block that says what it
 //!   replaces ([`patch`]). Reads find it there ([`read`]), until the zone is reset.
+//! * Where there is no room for a patch, the zone is rewritten with all its patches in their places ([`rewrite`]).
 //! * A trim resets the zones that lie in it as a whole. Nothing else is trimmed.
 //! * What lies behind the pointer reads as zeros, whatever the device would say.
 //!
-//! Addresses are those of the device. Its first conventional zones hold the superblocks, and behind these the patches ([`Shape`]); segments
-//! begin behind both, at a multiple of the zone, and have whole zones.
+//! Addresses are those of the device. Its first conventional zones hold the superblocks, and behind these the patches and room for one zone
+//! ([`Shape`]); segments begin behind all of that, at a multiple of the zone, and have whole zones.
 //!
 //! A patch is rare: rows that a member had not taken while it was silent, headers that are spoiled or cleared where they lie, what a
 //! server that was killed had under way.
@@ -25,12 +26,13 @@ mod patch;
 mod patches;
 mod read;
 mod reset;
+mod rewrite;
 mod shape;
 mod table;
 mod turn;
 mod write;
 
 pub use device::ZonedDevice;
-pub use patch::{AreaHeader, Patch};
+pub use patch::{AreaHeader, Patch, SwapRecord};
 pub use shape::{HEAD, Shape, ShapeError};
 pub use table::Zoned;

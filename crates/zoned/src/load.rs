@@ -7,7 +7,7 @@ use cygnus_runtime::{Buf, IoError, Runtime, either};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
-use crate::patch::{AreaHeader, HEADERS, Patch};
+use crate::patch::{AreaHeader, FIXED, HEADERS, Patch, SwapRecord};
 use crate::patches::Patches;
 use crate::read::{all, bytes};
 use crate::table::{Once, Table};
@@ -36,6 +36,14 @@ impl Drop for Doing<'_> {
     }
 }
 
+/// What the area was found to hold.
+struct Area {
+    /// `None`: there is no area yet.
+    secret: Option<[u8; 16]>,
+    record: Option<SwapRecord>,
+    patches: Patches,
+}
+
 /// A patch of which the blocks are being looked at.
 struct Found {
     patch: Patch,
@@ -47,15 +55,22 @@ impl ZonedDevice {
     /// Sees to it that what the device has of patches is known.
     pub(crate) async fn load(&self, rt: &Runtime) -> Result<(), IoError> {
         while let Some(mut doing) = self.undertake(rt, |table| &mut table.loaded).await {
-            let (secret, patches) = self.read_area(rt).await?;
-            let mut table = self.zoned().table();
-            if table.opening == doing.opening {
+            let Area { secret, record, patches } = self.read_area(rt).await?;
+            {
+                let mut table = self.zoned().table();
+                if table.opening != doing.opening {
+                    continue;
+                }
                 table.patches = patches;
                 if let Some(secret) = secret {
                     (table.secret, table.made) = (secret, Once::Done);
                 }
-                doing.outcome = Once::Done;
             }
+            // Whoever was to end this was kept from it.
+            if let Some(record) = record {
+                self.restore(rt, record, doing.opening).await?;
+            }
+            doing.outcome = Once::Done;
         }
         Ok(())
     }
@@ -97,14 +112,16 @@ impl ZonedDevice {
         }
     }
 
-    async fn read_area(&self, rt: &Runtime) -> Result<(Option<[u8; 16]>, Patches), IoError> {
+    async fn read_area(&self, rt: &Runtime) -> Result<Area, IoError> {
         let area = self.zoned().shape.patches.clone();
-        let room = area.start + HEADERS..area.end;
+        let room = area.start + FIXED..area.end;
         let mut patches = Patches::new(room.clone());
         let heads = self.read_whatever(rt, area.start..room.start).await?;
         let Some(secret) = heads.bytes().chunks_exact(BLOCK).find_map(|block| self.secret_in(block)) else {
-            return Ok((None, patches));
+            return Ok(Area { secret: None, record: None, patches });
         };
+        let record = heads.bytes().chunks_exact(BLOCK).find_map(|block| SwapRecord::decode(block, &secret));
+        let record = record.filter(|record| self.is_possible(record));
         let (mut at, mut found) = (room.start, None);
         while at < room.end {
             let end = room.end.min(at + AT_ONCE);
@@ -114,7 +131,13 @@ impl ZonedDevice {
             }
             at = end;
         }
-        Ok((Some(secret), patches))
+        Ok(Area { secret: Some(secret), record, patches })
+    }
+
+    fn is_possible(&self, record: &SwapRecord) -> bool {
+        let shape = &self.zoned().shape;
+        let is_there = u64::from(record.zone) < shape.zones() && shape.blocks_of(record.zone).start >= shape.lead();
+        is_there && record.blocks <= shape.zone
     }
 
     fn secret_in(&self, block: &[u8]) -> Option<[u8; 16]> {

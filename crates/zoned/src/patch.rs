@@ -5,10 +5,13 @@
 //! written. It also carries a secret that the header has, drawn when the area was made, and its own place: a client's data,
 //! which lies in patches too, cannot pass for a description.
 //!
+//! Behind the headers are two copies of a record, while a zone is rewritten: it says that the zone's contents lie behind the area.
+//!
 //! All integers are little-endian.
 //!
 //! ```text
 //! header       0 magic "CYGZAREA"   8 version   16 secret (16)   32 blocks of a zone   40 blocks of the area   4092 CRC32C
+//! record       0 magic "CYGZSWAP"   8 zone   16 secret (16)   32 how many blocks of it are written   4092 CRC32C
 //! description  0 magic "CYGPATCH"   8 sequence  16 secret (16)   32 its block on the device   40 the first block that it replaces
 //!             48 how many (4 bytes)   64 CRC32C of each (4 bytes)   4092 CRC32C
 //! ```
@@ -19,6 +22,7 @@ use cygnus_parity::checksum::crc32c;
 use cygnus_types::BLOCK;
 
 const AREA: u64 = u64::from_le_bytes(*b"CYGZAREA");
+const SWAP: u64 = u64::from_le_bytes(*b"CYGZSWAP");
 const PATCH: u64 = u64::from_le_bytes(*b"CYGPATCH");
 const VERSION: u64 = 1;
 /// Where the checksums of a description's blocks begin.
@@ -30,8 +34,10 @@ const OWN: usize = BLOCK - 4;
 pub(crate) const MOST_BLOCKS: usize = 256;
 const _: () = assert!(CHECKSUMS + MOST_BLOCKS * 4 <= OWN);
 
-/// Copies of the header, at the start of the area.
+/// Copies of the header, at the start of the area, and of the record behind them.
 pub(crate) const HEADERS: u64 = 2;
+/// Blocks of both.
+pub(crate) const FIXED: u64 = 2 * HEADERS;
 
 /// What an area for patches begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +48,35 @@ pub struct AreaHeader {
     pub zone: u64,
     /// Blocks of the area.
     pub blocks: u64,
+}
+
+/// A zone that is being rewritten: all that it holds lies behind the area too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwapRecord {
+    /// Which zone.
+    pub zone: u32,
+    /// How many blocks of it are written, from its first one on.
+    pub blocks: u64,
+}
+
+impl SwapRecord {
+    /// Writes it to a block.
+    pub fn encode_into(&self, secret: &[u8; 16], block: &mut [u8]) {
+        block.fill(0);
+        put(block, 0, &SWAP.to_le_bytes());
+        put(block, 8, &u64::from(self.zone).to_le_bytes());
+        put(block, 16, secret);
+        put(block, 32, &self.blocks.to_le_bytes());
+        seal(block);
+    }
+
+    /// The record that a block holds, if it holds one of this area.
+    pub fn decode(block: &[u8], secret: &[u8; 16]) -> Option<Self> {
+        if !is_sealed(block, SWAP) || block[16..32] != secret[..] {
+            return None;
+        }
+        Some(Self { zone: u32::try_from(u64_at(block, 8)).ok()?, blocks: u64_at(block, 32) })
+    }
 }
 
 /// The description of a patch.
@@ -167,6 +202,11 @@ mod tests {
             Patch::of(3, 700, 9000, &[5; 3 * BLOCK]).encode_into(&secret, &mut block);
             block[bit / 8] ^= 1 << (bit % 8);
             prop_assert_eq!(Patch::decode(&block, &secret, 700), None);
+            let record = SwapRecord { zone: 9, blocks: 77 };
+            record.encode_into(&secret, &mut block);
+            prop_assert_eq!(SwapRecord::decode(&block, &secret), Some(record));
+            block[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(SwapRecord::decode(&block, &secret), None);
             header.encode_into(&mut block);
             prop_assert_eq!(AreaHeader::decode(&block), Some(header));
             block[bit / 8] ^= 1 << (bit % 8);

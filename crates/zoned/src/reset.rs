@@ -15,6 +15,8 @@ impl ZonedDevice {
         let mut result = Ok(Outcome::Done);
         for turn in turns {
             turn.come(rt).await;
+            // Somebody may have left the zone to be restored.
+            self.load(rt).await?;
             match self.reset_zone(rt, turn.zone).await {
                 Ok(()) => turn.close(),
                 Err(error) => result = result.and(Err(error)),
@@ -38,7 +40,7 @@ impl ZonedDevice {
     }
 
     /// Durably before the zone is: a patch that were found after its zone was written anew would hide what is there.
-    async fn forget_patches(&self, rt: &Runtime, blocks: &std::ops::Range<u64>) -> Result<(), IoError> {
+    pub(crate) async fn forget_patches(&self, rt: &Runtime, blocks: &std::ops::Range<u64>) -> Result<(), IoError> {
         let descriptions = self.zoned().table().patches.descriptions_of(blocks);
         if descriptions.is_empty() {
             return Ok(());

@@ -25,6 +25,8 @@ pub struct Shape {
     pub sequential: u64,
     /// The blocks that hold patches.
     pub patches: Range<u64>,
+    /// The blocks where a zone lies while it is rewritten; behind the patches.
+    pub swap: Range<u64>,
 }
 
 /// Why a zoned device cannot be a member.
@@ -38,8 +40,8 @@ pub enum ShapeError {
     NotBlocks(u64),
     /// Nowhere to put superblocks and patches.
     #[error(
-        "its conventional zones, which may be written anywhere, have {} together; superblocks and blocks that come out of order \
-         need {}: give a device with more of them",
+        "its conventional zones, which may be written anywhere, have {} together; superblocks, blocks that come out of \
+         order and a zone that is rewritten need {}: give a device with more of them",
         ByteSize(*.have), ByteSize(*.need)
     )]
     NoRoom {
@@ -63,23 +65,24 @@ impl Shape {
             return Err(ShapeError::NotBlocks(zones.bytes));
         }
         let have = (u64::from(zones.conventional.unwrap_or(0)) * zones.bytes).min(size);
-        let need = HEAD + LEAST_PATCHES;
+        let need = HEAD + LEAST_PATCHES + zones.bytes;
         if have < need {
             return Err(ShapeError::NoRoom { have, need });
         }
         let in_blocks = |bytes: u64| bytes / BLOCK as u64;
-        let end = have.min(HEAD + MOST_PATCHES);
+        let end = (have - zones.bytes).min(HEAD + MOST_PATCHES);
         Ok(Self {
             zone: in_blocks(zones.bytes),
             size: in_blocks(size),
             sequential: in_blocks(have),
             patches: in_blocks(HEAD)..in_blocks(end),
+            swap: in_blocks(end)..in_blocks(end + zones.bytes),
         })
     }
 
     /// The first block from which segments may lie, at the start of a zone.
     pub fn lead(&self) -> u64 {
-        self.patches.end.next_multiple_of(self.zone)
+        self.swap.end.next_multiple_of(self.zone)
     }
 
     /// How many zones there are; the last one may be short.
@@ -123,7 +126,8 @@ mod tests {
     #[test]
     fn patches_lie_between_superblocks_and_segments() {
         let shape = Shape::of(&zones(4 * MIB, 3), 64 * MIB).unwrap();
-        assert_eq!((shape.zone, shape.sequential, shape.patches.clone()), (1024, 3072, 512..3072));
+        assert_eq!((shape.zone, shape.sequential, shape.patches.clone()), (1024, 3072, 512..2048));
+        assert_eq!(shape.swap, 2048..3072);
         assert_eq!((shape.lead(), shape.zones()), (3072, 16));
         let shape = Shape::of(&zones(256 * MIB, 64), 1 << 40).unwrap();
         assert_eq!(
@@ -131,7 +135,7 @@ mod tests {
             HEAD + (1 << 30),
             "what is left of the conventional zones is for segments"
         );
-        assert_eq!(shape.lead() * BLOCK as u64, 5 * 256 * MIB);
+        assert_eq!(shape.lead() * BLOCK as u64, 6 * 256 * MIB);
     }
 
     #[test]
@@ -140,7 +144,7 @@ mod tests {
         assert_eq!(Shape::of(&without, 64 * MIB), Err(ShapeError::NoCommands(MIB)));
         assert_eq!(Shape::of(&zones(MIB + 512, 8), 64 * MIB), Err(ShapeError::NotBlocks(MIB + 512)));
         let none = Shape::of(&zones(MIB, 2), 64 * MIB).unwrap_err();
-        assert_eq!(none, ShapeError::NoRoom { have: 2 * MIB, need: 3 * MIB });
+        assert_eq!(none, ShapeError::NoRoom { have: 2 * MIB, need: 4 * MIB });
         assert!(none.to_string().contains("have 2 MiB together"), "{none}");
     }
 

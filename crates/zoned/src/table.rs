@@ -33,6 +33,10 @@ pub(crate) enum Once {
 #[derive(Debug, Default)]
 pub(crate) struct Zone {
     pub(crate) pointer: Pointer,
+    /// Reads under way.
+    pub(crate) readers: u32,
+    /// What it holds lies elsewhere for now, and nobody is to read it here.
+    pub(crate) is_rewritten: bool,
     /// Who may change it, one after the other: the first one does now.
     queue: VecDeque<(u64, ReactorId)>,
 }
@@ -58,6 +62,8 @@ pub(crate) struct Table {
     pub(crate) made: Once,
     /// The secret of the area that was made.
     pub(crate) secret: [u8; 16],
+    /// Somebody rewrites a zone.
+    pub(crate) swap_taken: bool,
     /// Counts how often the device was opened anew.
     pub(crate) opening: u64,
 }
@@ -89,19 +95,6 @@ impl Table {
     pub(crate) fn leave(&mut self, zone: u32, number: u64) {
         self.zone(zone).queue.retain(|&(of, _)| of != number);
     }
-
-    /// Whether a range is on the device as it should read: nothing is patched, and nothing lies behind a pointer.
-    fn is_plain(&self, shape: &Shape, blocks: Range<u64>) -> bool {
-        if blocks.end <= shape.sequential {
-            return true;
-        }
-        let is_written = |piece: Range<u64>| match self.zones[shape.zone_of(piece.start) as usize].pointer {
-            Pointer::Unknown => false,
-            Pointer::Anywhere => true,
-            Pointer::At(pointer) => piece.end <= pointer,
-        };
-        self.loaded == Once::Done && shape.pieces(blocks.clone()).all(is_written) && !self.patches.any_within(blocks)
-    }
 }
 
 /// A zoned device: what all reactors that have it open know of it.
@@ -121,6 +114,7 @@ impl Zoned {
             loaded: Once::Not,
             made: Once::Not,
             secret: [0; 16],
+            swap_taken: false,
             opening: 0,
         };
         Self { shape, table: Mutex::new(table) }
@@ -133,10 +127,6 @@ impl Zoned {
 
     pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().expect("no holder panics")
-    }
-
-    pub(crate) fn is_plain(&self, blocks: Range<u64>) -> bool {
-        self.table().is_plain(&self.shape, blocks)
     }
 
     /// The device was opened anew, and may have lost what was not durable: it is asked again.
@@ -153,5 +143,5 @@ impl Zoned {
 
 /// The part of the area behind its headers.
 fn room(shape: &Shape) -> Range<u64> {
-    shape.patches.start + crate::patch::HEADERS..shape.patches.end
+    shape.patches.start + crate::patch::FIXED..shape.patches.end
 }

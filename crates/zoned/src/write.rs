@@ -32,6 +32,8 @@ impl ZonedDevice {
         let pieces = self.zoned().shape.pieces(blocks.clone());
         for (piece, turn) in pieces.zip(turns) {
             turn.come(rt).await;
+            // Somebody may have left the zone to be restored.
+            self.load(rt).await?;
             self.write_in_zone(rt, turn.zone, piece.clone(), part(&buf, &blocks, &piece)).await?;
             turn.close();
         }
@@ -52,8 +54,16 @@ impl ZonedDevice {
         }
         // Patches behind the pointer are of what a device has lost: they would hide what was just written.
         let is_hidden = !behind.is_empty() && self.zoned().table().patches.any_within(behind.clone());
-        for patched in [Some(before), is_hidden.then_some(behind)].into_iter().flatten() {
-            self.patch(rt, patched.clone(), &part(&buf, &blocks, &patched)).await?;
+        for patched in
+            [Some(before), is_hidden.then_some(behind)].into_iter().flatten().filter(|range| !range.is_empty())
+        {
+            let new = part(&buf, &blocks, &patched);
+            match self.patch(rt, patched.clone(), &new).await {
+                Err(error) if error.kind == IoErrorKind::NoSpace => {
+                    self.rewrite(rt, zone, pointer.max(blocks.end), patched, &new).await?;
+                }
+                other => other?,
+            }
         }
         Ok(())
     }

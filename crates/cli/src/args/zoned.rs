@@ -40,7 +40,7 @@ pub struct ZonedMakeArgs {
     /// Size of a zone; disks have 256MiB
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = parse_whole_blocks)]
     pub zone: Size,
-    /// Zones at the start that may be written anywhere. Members need 3 MiB of them; what comes out of order goes there too
+    /// Zones at the start that may be written anywhere. Members need 3 MiB of them and one more; what comes out of order goes there too
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub conventional: u32,
 }

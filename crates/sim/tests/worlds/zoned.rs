@@ -12,7 +12,7 @@ use cygnus_types::{BLOCK, ReactorId};
 const DEV: DeviceIx = DeviceIx(0);
 const B: u64 = BLOCK as u64;
 const ZONE: u64 = 256;
-/// Four conventional zones: 2 MiB of superblocks, and as much for patches.
+/// Four conventional zones: 2 MiB of superblocks, 1 MiB for patches, and room for a zone.
 const FIRST: u64 = 4 * ZONE;
 const END: u64 = 10 * ZONE;
 
@@ -301,24 +301,23 @@ fn a_device_that_loses_its_cache_is_asked_again_when_it_is_opened_anew() {
 }
 
 #[test]
-fn what_does_not_fit_into_the_area_for_patches_is_refused_until_zones_are_reset() {
+fn where_the_area_for_patches_is_full_zones_are_rewritten() {
     let (world, disk) = world_of(1);
     let rt = world.reactor(ReactorId(0), &[disk]);
     rt.run(async {
         let buf = rt.alloc(ZONE as usize * BLOCK);
         rt.write(DEV, FIRST * B, buf.full()).await.unwrap();
         rt.write(DEV, (FIRST + ZONE) * B, buf.full()).await.unwrap();
-        let mut taken = 0;
-        let full = loop {
-            match rt.write(DEV, FIRST * B, buf.full()).await {
-                Ok(_) => taken += 1,
-                Err(error) => break error.kind,
-            }
-        };
-        assert_eq!((taken, full), (1, IoErrorKind::NoSpace), "510 blocks are room for one patch of 256");
-        rt.write(DEV, (FIRST + 2 * ZONE) * B, buf.full()).await.unwrap();
-        rt.trim(DEV, FIRST * B, ZONE * B).await.unwrap();
-        rt.write(DEV, (FIRST + ZONE) * B, buf.full()).await.unwrap();
+        // 252 blocks are room for two patches of 100, and not for a third.
+        for tag in 1..=7_u8 {
+            let mut part = rt.alloc(100 * BLOCK);
+            part.bytes_mut().fill(tag);
+            rt.write(DEV, (FIRST + u64::from(tag)) * B, part.full()).await.unwrap();
+        }
+        rt.read(DEV, FIRST * B, buf.full()).await.unwrap();
+        let tags: Vec<u8> = buf.bytes().chunks_exact(BLOCK).map(|block| block[0]).collect();
+        assert_eq!(tags[..9], [0, 1, 2, 3, 4, 5, 6, 7, 7]);
+        assert_eq!((tags[106], tags[107]), (7, 0));
         let inside = rt.write(DEV, 600 * B, buf.slice(0..BLOCK)).await.unwrap_err();
         assert_eq!(inside.kind, IoErrorKind::Range, "patches are nobody else's");
         let can = rt.capabilities(DEV);

@@ -1,0 +1,176 @@
+//! A zone that is rewritten with its patches in their places: what is done where the area for patches is full.
+//!
+//! All that the zone holds goes to a place behind the area, durably; then a record says so; then the zone is reset and written from there.
+//! Whoever finds the record after a power cut, or after an error, does the latter again. Reads of the zone wait until it is done.
+
+use std::ops::Range;
+
+use cygnus_runtime::{BufSlice, Extra, IoError, IoErrorKind, Op, Runtime, either};
+use cygnus_types::BLOCK;
+
+use crate::device::ZonedDevice;
+use crate::patch::{FIXED, HEADERS, SwapRecord};
+use crate::read::{all, bytes};
+use crate::table::{Once, Pointer, Table};
+use crate::turn::POLL;
+use crate::write::part;
+
+/// Blocks that are copied at once.
+const AT_ONCE: u64 = 256;
+
+/// A zone is being rewritten, and no other one.
+struct Rewriting<'a> {
+    device: &'a ZonedDevice,
+    zone: u32,
+}
+
+impl Drop for Rewriting<'_> {
+    fn drop(&mut self) {
+        let mut table = self.device.zoned().table();
+        table.zone(self.zone).is_rewritten = false;
+        table.swap_taken = false;
+        drop(table);
+        self.device.changed().notify();
+    }
+}
+
+impl ZonedDevice {
+    /// Rewrites a zone that goes on at a pointer, with new contents of some blocks before that. The caller has the zone's turn.
+    pub(crate) async fn rewrite(
+        &self,
+        rt: &Runtime,
+        zone: u32,
+        pointer: u64,
+        new: Range<u64>,
+        buf: &BufSlice,
+    ) -> Result<(), IoError> {
+        self.make_area(rt).await?;
+        self.wait_until(rt, |table| !std::mem::replace(&mut table.swap_taken, true)).await;
+        let _rewriting = Rewriting { device: self, zone };
+        let opening = {
+            let mut table = self.zoned().table();
+            table.zone(zone).is_rewritten = true;
+            table.opening
+        };
+        self.wait_until(rt, |table| table.zone(zone).readers == 0).await;
+        self.copy_to_swap(rt, zone, pointer, new, buf).await?;
+        let record = SwapRecord { zone, blocks: pointer - self.zoned().shape.blocks_of(zone).start };
+        let secret = self.zoned().table().secret;
+        let mut block = rt.alloc(BLOCK);
+        record.encode_into(&secret, block.bytes_mut());
+        let written = match self.write_records(rt, block.full()).await {
+            Ok(()) => self.restore(rt, record, opening).await,
+            failed => failed,
+        };
+        if written.is_err() {
+            // The record may be there: whoever comes next looks, and does what it says.
+            let mut table = self.zoned().table();
+            if table.opening == opening {
+                table.loaded = Once::Not;
+            }
+        }
+        written
+    }
+
+    /// Waits until the table is as wanted.
+    async fn wait_until(&self, rt: &Runtime, mut is_so: impl FnMut(&mut Table) -> bool) {
+        loop {
+            let changed = self.changed().wait();
+            if is_so(&mut self.zoned().table()) {
+                return;
+            }
+            either(changed, rt.sleep(POLL)).await;
+        }
+    }
+
+    /// Has what a zone holds up to its pointer behind the area too, durably.
+    async fn copy_to_swap(
+        &self,
+        rt: &Runtime,
+        zone: u32,
+        pointer: u64,
+        new: Range<u64>,
+        buf: &BufSlice,
+    ) -> Result<(), IoError> {
+        let (start, swap) = (self.zoned().shape.blocks_of(zone).start, self.zoned().shape.swap.start);
+        let mut at = start;
+        while at < pointer {
+            let piece = at..pointer.min(at + AT_ONCE);
+            let copy = rt.alloc(bytes(piece.end - piece.start)).full();
+            self.read_readable(rt, piece.clone(), &copy, pointer).await?;
+            let changed = piece.start.max(new.start)..piece.end.min(new.end);
+            if changed.start < changed.end {
+                let to = (changed.start - piece.start) as usize * BLOCK;
+                copy.copy_from(to, part(buf, &new, &changed).bytes());
+            }
+            self.write_beneath(rt, swap + (piece.start - start), copy).await?;
+            at = piece.end;
+        }
+        self.flush_beneath(rt).await
+    }
+
+    /// A block that cannot be read is zeros: what it held is lost, and found to be so by whoever reads it.
+    async fn read_readable(
+        &self,
+        rt: &Runtime,
+        blocks: Range<u64>,
+        buf: &BufSlice,
+        pointer: u64,
+    ) -> Result<(), IoError> {
+        let pointers = [Pointer::At(pointer)];
+        match self.read_blocks(rt, blocks.clone(), buf, &pointers).await {
+            Err(error) if error.kind.is_of_range() => {}
+            other => return other,
+        }
+        for block in blocks.clone() {
+            let one = part(buf, &blocks, &(block..block + 1));
+            match self.read_blocks(rt, block..block + 1, &one, &pointers).await {
+                Err(error) if error.kind.is_of_range() => one.zero(0..BLOCK),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a record says: the zone gets what lies behind the area. Then there is no record, and no patch of the zone. Is the device
+    /// opened anew meanwhile, it is for whoever did that to do so.
+    pub(crate) async fn restore(&self, rt: &Runtime, record: SwapRecord, opening: u64) -> Result<(), IoError> {
+        let SwapRecord { zone, blocks } = record;
+        let (range, swap) = (self.zoned().shape.blocks_of(zone), self.zoned().shape.swap.start);
+        self.zoned().table().zone(zone).pointer = Pointer::Unknown;
+        self.is_still(opening)?;
+        self.ask(rt, Extra::Reset { zone }).await?;
+        let mut done = 0;
+        while done < blocks {
+            self.is_still(opening)?;
+            let piece = (blocks - done).min(AT_ONCE);
+            let copy = rt.alloc(bytes(piece)).full();
+            self.read_beneath(rt, swap + done, copy.clone()).await?;
+            self.write_beneath(rt, range.start + done, copy).await?;
+            done += piece;
+        }
+        self.flush_beneath(rt).await?;
+        self.forget_patches(rt, &range).await?;
+        let zeros = rt.alloc(BLOCK).full();
+        zeros.zero(0..BLOCK);
+        self.write_records(rt, zeros).await?;
+        self.zoned().table().zone(zone).pointer = Pointer::At(range.start + blocks);
+        Ok(())
+    }
+
+    fn is_still(&self, opening: u64) -> Result<(), IoError> {
+        if self.zoned().table().opening == opening { Ok(()) } else { Err(IoError::new(IoErrorKind::Gone)) }
+    }
+
+    /// Both copies of the record, durably.
+    async fn write_records(&self, rt: &Runtime, block: BufSlice) -> Result<(), IoError> {
+        let area = self.zoned().shape.patches.start;
+        let copies = area + HEADERS..area + FIXED;
+        all(copies.map(|at| self.write_beneath(rt, at, block.clone())).collect()).await?;
+        self.flush_beneath(rt).await
+    }
+
+    async fn flush_beneath(&self, rt: &Runtime) -> Result<(), IoError> {
+        rt.submit_beneath(Op::Flush { dev: self.dev() }).await.map(drop)
+    }
+}
