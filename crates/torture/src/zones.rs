@@ -4,9 +4,6 @@ use cygnus_format::DATA_START;
 use cygnus_runtime::Zones;
 use cygnus_types::BLOCK;
 
-/// Blocks of the area for patches, at least: hardly more than such a device must have, so that it is full at times.
-const PATCHES: u32 = 256;
-
 /// Which members are to be written in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zoned {
@@ -14,12 +11,14 @@ pub(crate) struct Zoned {
     pub(crate) zone: u32,
     /// 1: all members are; n: all but every n-th.
     pub(crate) but: usize,
+    /// Blocks of the area for patches, at least; 256 is as few as such a device must have, so that it is full at times.
+    pub(crate) patches: u32,
 }
 
 impl Zoned {
     /// Zones that may be written anywhere.
     fn conventional(self) -> u32 {
-        ((DATA_START / BLOCK as u64) as u32 + PATCHES + self.zone).div_ceil(self.zone)
+        ((DATA_START / BLOCK as u64) as u32 + self.patches + self.zone).div_ceil(self.zone)
     }
 
     /// Blocks that are left free before the first segment.

@@ -548,10 +548,13 @@ pub(crate) async fn replay(
     steps.report.lost_blocks = found.lost_blocks;
     steps.report.replayed_blocks = found.blocks;
     let shared = &reactor.shared;
-    shared.controllers.raise_write_seq(found.top_write_seq + SEQUENCE_GAP);
-    shared.stripes.raise(found.top_stripe_seq + SEQUENCE_GAP);
+    // The crashed session wrote down where its stripes began. Were all of them lost here, a member that is away may have some.
+    let unseen = counted_from.saturating_sub(found.top_stripe_seq).div_ceil(SEQUENCE_GAP);
+    let skipped = SEQUENCE_GAP * (1 + unseen);
+    shared.controllers.raise_write_seq(found.top_write_seq + skipped);
+    shared.stripes.raise(found.top_stripe_seq + skipped);
     let mut space = reactor.home().space.borrow_mut();
-    space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + SEQUENCE_GAP;
+    space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + skipped;
     drop(space);
     Ok(found)
 }

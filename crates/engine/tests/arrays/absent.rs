@@ -282,3 +282,38 @@ fn one_that_does_not_take_a_write_is_not_let_in() {
         }
     });
 }
+
+#[test]
+fn numbers_of_a_session_that_left_no_trace_are_not_given_out_again() {
+    let world = World::new(11);
+    let disks = make(&world, 1, 2, 1, 0);
+    filled(&world, &disks);
+    // A session of which only one member keeps anything: the others lose what no flush had covered.
+    let there = world.clone();
+    let all = disks.clone();
+    let saved = session(&world, &disks, |rt, devices| async move {
+        let (_array, volume) = open(&rt, &devices).await;
+        let saved: Vec<_> = all.iter().map(|&disk| there.save(disk)).collect();
+        for at in 0..BLOCKS {
+            put(&rt, &volume, at, at + 7000).await;
+        }
+        rt.sleep(Nanos::millis(20)).await;
+        rt.flush(devices[0].ix).await.unwrap();
+        there.cut_power();
+        saved
+    });
+    world.restore_power();
+    (1..3).for_each(|n| world.put_back(disks[n], &saved[n]));
+    // The others go on without it, and write less; then it comes back.
+    session(&world, &disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices[1..]).await;
+        put(&rt, &volume, 0, 9000).await;
+        volume.flush().await.unwrap();
+        array.show(MemberIx(0), &devices[0]).await.unwrap();
+        healed(&rt, &array).await;
+        verify(&rt, &volume, |at| if at == 0 { 9000 } else { at }).await;
+        array.close().await.unwrap();
+    });
+    // What it had of that session could pass for something newer than the last checkpoint.
+    assert_clean(&world, &disks);
+}

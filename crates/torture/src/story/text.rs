@@ -136,8 +136,8 @@ impl Display for Shape {
         if self.converts > 0 {
             write!(f, " converts {}", self.converts)?;
         }
-        if let Some(Zoned { zone, but }) = self.zoned {
-            write!(f, " zoned {zone} but {but}")?;
+        if let Some(Zoned { zone, but, patches }) = self.zoned {
+            write!(f, " zoned {zone} but {but} patches {patches}")?;
         }
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
@@ -414,8 +414,12 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
 }
 
 fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, String> {
-    let zoned = Zoned { zone: words.named("zoned")?, but: words.named("but")? };
-    if zoned.zone == 0 || zoned.but == 0 || !geometry.segment_blocks.is_multiple_of(zoned.zone) {
+    let zoned = Zoned { zone: words.named("zoned")?, but: words.named("but")?, patches: words.named("patches")? };
+    if zoned.zone == 0
+        || zoned.but == 0
+        || zoned.patches > 1 << 20
+        || !geometry.segment_blocks.is_multiple_of(zoned.zone)
+    {
         return Err(format!("segments of {} blocks are not whole zones of {}", geometry.segment_blocks, zoned.zone));
     }
     geometry.lead_blocks = zoned.lead_blocks();

@@ -19,7 +19,8 @@ impl Shape {
         self.geometry.segment_blocks = self.geometry.segment_blocks.next_multiple_of(of_segment);
         let but = [1, 1, 2, 3][rng.below(4) as usize];
         let but = if but == 1 || self.members() > 1 { but } else { 1 };
-        let zoned = Zoned { zone: self.geometry.segment_blocks / of_segment, but };
+        let patches = [256, 256, 1500][rng.below(3) as usize];
+        let zoned = Zoned { zone: self.geometry.segment_blocks / of_segment, but, patches };
         self.zoned = Some(zoned);
         self.geometry.lead_blocks = zoned.lead_blocks();
     }
