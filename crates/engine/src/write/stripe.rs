@@ -218,6 +218,7 @@ impl Stripe {
 
     /// What was left out stays so: the slots used are on their way to the members.
     pub(crate) fn give_up_left_out(&mut self) {
+        self.zero_left_out();
         self.given_up += self.left_out.len() as u32;
         self.left_out.clear();
     }
@@ -255,9 +256,7 @@ impl Stripe {
 
     /// Has the next slot hold nothing for now: zeros, as far as its row's parity goes.
     pub(crate) fn leave_out(&mut self) {
-        let (column, row) = self.geometry.slot_place(self.used, self.place.rows);
-        let at = (self.place.header_blocks + row) as usize * BLOCK;
-        self.columns[usize::from(column)].zero(at..at + BLOCK);
+        self.zero_slot(self.used);
         if let Some(record) = &self.record {
             record.holds(self.used, &Entry::VOID);
         }
@@ -420,6 +419,7 @@ impl Stripe {
             record.is_numbered(seq, durable);
         }
         let rows = self.closing_rows();
+        self.zero_left_out();
         self.zero_unused(rows);
         self.compute_parity(rows);
         let common = StripeCommon {
@@ -452,12 +452,23 @@ impl Stripe {
     fn zero_unused(&mut self, rows: u32) {
         let opened = self.place.rows;
         for slot in self.used..self.geometry.slots(opened) {
-            let (column, row) = self.geometry.slot_place(slot, opened);
-            if row < rows {
-                let at = (self.place.header_blocks + row) as usize * BLOCK;
-                self.columns[usize::from(column)].zero(at..at + BLOCK);
+            if self.geometry.slot_place(slot, opened).1 < rows {
+                self.zero_slot(slot);
             }
         }
+    }
+
+    /// The same of those that were left out. A block may have been staged there that whoever staged it thought better of.
+    fn zero_left_out(&mut self) {
+        for n in 0..self.left_out.len() {
+            self.zero_slot(self.left_out[n]);
+        }
+    }
+
+    fn zero_slot(&mut self, slot: u32) {
+        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
+        let at = (self.place.header_blocks + row) as usize * BLOCK;
+        self.columns[usize::from(column)].zero(at..at + BLOCK);
     }
 
     fn compute_parity(&mut self, rows: u32) {
