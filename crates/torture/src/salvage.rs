@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cygnus_engine::{Array, ArrayError, Salvage, Volume};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{BLOCK, Lba};
+use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 
 use crate::array::{mapped_blocks, options};
 use crate::client::Shared;
@@ -15,13 +15,15 @@ use crate::truth::Truth;
 /// Blocks that are beyond redundancy: volume and block.
 type Beyond = BTreeSet<(String, u64)>;
 
-/// Finds out, on all devices of the stopped array, which blocks cannot be had without those that are about to be lost.
+/// Finds out, on all devices of the stopped array, which blocks cannot be had without those that are about to be lost. Rows of `torn`
+/// segments, where recovery had no room to write what torn stripes hold anew, count for nothing.
 pub(crate) async fn beyond(
     rt: &Runtime,
     devices: &[DeviceInfo],
     truth: &Truth,
     volumes: &[(String, u64)],
     lost: &[usize],
+    torn: &BTreeSet<(GroupId, SegmentId)>,
 ) -> Result<Beyond, String> {
     let mut options = options(1);
     options.read_only = true;
@@ -30,7 +32,7 @@ pub(crate) async fn beyond(
     let mut beyond = Beyond::new();
     for (volume, _) in volumes {
         for block in array.volume(volume).iter().flat_map(mapped_blocks) {
-            if truth.is_beyond(&array, volume, block, lost).await {
+            if truth.is_beyond(&array, volume, block, lost, torn).await {
                 beyond.insert((volume.clone(), block));
             }
         }

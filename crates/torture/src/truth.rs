@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cygnus_engine::{Array, ArrayStatus, BlockLocation};
 use cygnus_runtime::Rng;
 use cygnus_sim::{DiskId, World};
-use cygnus_types::{BLOCK, GroupId, Lba};
+use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 
 use crate::array::mapped_blocks;
 use crate::journal;
@@ -104,7 +104,14 @@ impl Truth {
     }
 
     /// Whether a block could not be had any more without these devices.
-    pub(crate) async fn is_beyond(&self, array: &Array, volume: &str, block: u64, lost: &[usize]) -> bool {
+    pub(crate) async fn is_beyond(
+        &self,
+        array: &Array,
+        volume: &str,
+        block: u64,
+        lost: &[usize],
+        torn: &BTreeSet<(GroupId, SegmentId)>,
+    ) -> bool {
         let Some(at) = array.locate(volume, Lba(block)).await else { return false };
         let status = array.status();
         let gone = |&member: &usize| {
@@ -113,7 +120,8 @@ impl Truth {
         };
         let row = self.row(&at);
         let own = gone(&row[0]) || !at.intact;
-        own && usize::from(own) + row[1..].iter().filter(|member| gone(member)).count() > at.protection.losses()
+        let row_is_gone = || 1 + row[1..].iter().filter(|member| gone(member)).count() > at.protection.losses();
+        own && (torn.contains(&(at.group, at.segment)) || row_is_gone())
     }
 
     /// Takes down whose contents a row cannot give back any more without these members.

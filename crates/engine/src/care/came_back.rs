@@ -22,11 +22,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::{Entry, Kind, MapEntry, Place, Summary};
+use cygnus_format::{Entry, Kind, MapEntry, Place, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::either;
 use cygnus_types::{BLOCK, MemberIx, Pba, VolumeId, counted};
 
+use crate::care::member::MemberShared;
 use crate::care::watch::ASK_AWAITED;
 use crate::counters::count;
 use crate::peers::{Answer, ToOwner};
@@ -51,6 +52,8 @@ struct NotYet;
 struct Look {
     member: MemberIx,
     origins: Origins,
+    /// All stripes that no flush has covered, of every group.
+    unflushed: Vec<StripeCommon>,
     /// Columns that the member lacked and that were written anew.
     written: Cell<u64>,
     /// Stripes that have to wait for others.
@@ -104,7 +107,8 @@ impl Inquiry {
             self.reactor.peers.answers_of_others(&self.reactor.rt, |ticket| ToOwner::Unflushed { ticket, below }).await;
         of_others.into_iter().map(Answer::unflushed).for_each(|theirs| stripes.extend(theirs));
         let origins = stripes.iter().flat_map(|stripe| self.origins_in(stripe)).collect();
-        let look = Rc::new(Look { member, origins, written: Cell::new(0), waits: Cell::new(false) });
+        let unflushed = stripes.iter().map(|stripe| stripe.common).collect();
+        let look = Rc::new(Look { member, origins, unflushed, written: Cell::new(0), waits: Cell::new(false) });
         stripes.retain(|stripe| stripe.common.group == group);
         let (inquiry, shared_look) = (self.clone(), look.clone());
         for_each_of(&self.reactor.rt, STRIPES_AT_ONCE, stripes, move |stripe| {
@@ -239,12 +243,30 @@ impl Inquiry {
             if self.reactor.rebuild_block(&place, current, &block).await && is_it() {
                 return Ok(from);
             }
-            if place.group != stripe.common.group && self.reactor.was_disturbed(place.group, silences) {
+            if place.group != stripe.common.group && !self.is_settled(look, &place, silences) {
                 return Err(NotYet);
             }
             from = look.origins.get(&origin).copied();
         }
         Ok(None)
+    }
+
+    /// Whether what another group did not deliver is not there, and will not be. Of groups that are both awaited each may have copies of
+    /// what the other had, so it is asked of the one stripe and not of the group: a copy is newer than what it was made of, and so
+    /// nobody waits for itself.
+    fn is_settled(&self, look: &Look, place: &Place, silences: u64) -> bool {
+        let reactor = &self.reactor;
+        if !reactor.was_disturbed(place.group, silences) {
+            return true;
+        }
+        let answers = |state: &MemberShared| state.device().is_none() || state.is_readable();
+        let holds = |of: &&StripeCommon| {
+            (of.group, of.segment) == (place.group, place.segment) && (of.start_row..of.end_row()).contains(&place.row)
+        };
+        let is_spoiled = |of: &StripeCommon| reactor.home().spoils.stripes.borrow().contains_key(&of.stripe_seq);
+        reactor.silences(place.group) == silences
+            && reactor.of_group(place.group).all(answers)
+            && look.unflushed.iter().find(holds).is_none_or(is_spoiled)
     }
 
     fn place_at(&self, at: Pba) -> Place {

@@ -101,8 +101,8 @@ impl Run<'_> {
         let volumes: Vec<(String, u64)> = self.known_volumes();
         let cluster = self.cluster(&all);
         let (rt, infos, truth) = (cluster.reactor(0).clone(), self.world.infos(&all), self.truth.clone());
-        let (names, lost) = (volumes.clone(), lost.to_vec());
-        let beyond = cluster.run(async move { salvage::beyond(&rt, &infos, &truth, &names, &lost).await });
+        let (names, lost, torn) = (volumes.clone(), lost.to_vec(), self.torn_segments.clone());
+        let beyond = cluster.run(async move { salvage::beyond(&rt, &infos, &truth, &names, &lost, &torn).await });
         let beyond = beyond
             .map_err(|halt| format!("before the salvage: {halt}"))?
             .inspect_err(|text| self.note_refusal(&all, text))?;
