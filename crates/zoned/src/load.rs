@@ -9,7 +9,7 @@ use cygnus_types::BLOCK;
 use crate::device::ZonedDevice;
 use crate::patch::{AreaHeader, FIXED, HEADERS, Patch, SwapRecord};
 use crate::patches::Patches;
-use crate::read::{all, bytes};
+use crate::pieces::{all, bytes};
 use crate::table::{Once, Table};
 use crate::turn::POLL;
 

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use cygnus_runtime::{BufSlice, IoError, OpFuture, Outcome, Runtime, either};
-use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
+use crate::pieces::{all, part};
 use crate::table::{Once, Pointer};
 use crate::turn::{POLL, Turn};
-use crate::write::part;
 
 /// Reads of some zones are under way: nobody rewrites these meanwhile.
 struct Readers<'a> {
@@ -104,18 +103,4 @@ impl ZonedDevice {
         turn.close();
         Ok(pointer)
     }
-}
-
-/// Waits for all of them; the first error counts.
-pub(crate) async fn all(ops: Vec<OpFuture>) -> Result<(), IoError> {
-    let mut result = Ok(());
-    for op in ops {
-        result = result.and(op.await.map(drop));
-    }
-    result
-}
-
-/// Bytes of so many blocks.
-pub(crate) const fn bytes(blocks: u64) -> usize {
-    blocks as usize * BLOCK
 }

@@ -1,10 +1,8 @@
 //! Trims: zones that are forgotten, and their patches with them.
 
-use cygnus_runtime::{Extra, IoError, Op, Outcome, Runtime};
-use cygnus_types::BLOCK;
+use cygnus_runtime::{Extra, IoError, Outcome, Runtime};
 
 use crate::device::ZonedDevice;
-use crate::read::all;
 use crate::table::Pointer;
 use crate::turn::Turn;
 
@@ -37,19 +35,5 @@ impl ZonedDevice {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Durably before the zone is: a patch that were found after its zone was written anew would hide what is there.
-    pub(crate) async fn forget_patches(&self, rt: &Runtime, blocks: &std::ops::Range<u64>) -> Result<(), IoError> {
-        let descriptions = self.zoned().table().patches.descriptions_of(blocks);
-        if descriptions.is_empty() {
-            return Ok(());
-        }
-        let zeros = rt.alloc(BLOCK).full();
-        zeros.zero(0..BLOCK);
-        all(descriptions.iter().map(|&at| self.write_beneath(rt, at, zeros.clone())).collect()).await?;
-        rt.submit_beneath(Op::Flush { dev: self.dev() }).await?;
-        self.zoned().table().patches.remove(&descriptions, blocks.clone());
-        Ok(())
     }
 }

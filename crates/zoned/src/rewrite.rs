@@ -5,15 +5,14 @@
 
 use std::ops::Range;
 
-use cygnus_runtime::{BufSlice, Extra, IoError, IoErrorKind, Op, Runtime, either};
+use cygnus_runtime::{BufSlice, IoError, Runtime, either};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
-use crate::patch::{FIXED, HEADERS, SwapRecord};
-use crate::read::{all, bytes};
+use crate::patch::SwapRecord;
+use crate::pieces::{bytes, part};
 use crate::table::{Once, Pointer, Table};
 use crate::turn::POLL;
-use crate::write::part;
 
 /// Blocks that are copied at once.
 const AT_ONCE: u64 = 256;
@@ -130,47 +129,5 @@ impl ZonedDevice {
             }
         }
         Ok(())
-    }
-
-    /// Does what a record says: the zone gets what lies behind the area. Then there is no record, and no patch of the zone. Is the device
-    /// opened anew meanwhile, it is for whoever did that to do so.
-    pub(crate) async fn restore(&self, rt: &Runtime, record: SwapRecord, opening: u64) -> Result<(), IoError> {
-        let SwapRecord { zone, blocks } = record;
-        let (range, swap) = (self.zoned().shape.blocks_of(zone), self.zoned().shape.swap.start);
-        self.zoned().table().zone(zone).pointer = Pointer::Unknown;
-        self.is_still(opening)?;
-        self.ask(rt, Extra::Reset { zone }).await?;
-        let mut done = 0;
-        while done < blocks {
-            self.is_still(opening)?;
-            let piece = (blocks - done).min(AT_ONCE);
-            let copy = rt.alloc(bytes(piece)).full();
-            self.read_beneath(rt, swap + done, copy.clone()).await?;
-            self.write_beneath(rt, range.start + done, copy).await?;
-            done += piece;
-        }
-        self.flush_beneath(rt).await?;
-        self.forget_patches(rt, &range).await?;
-        let zeros = rt.alloc(BLOCK).full();
-        zeros.zero(0..BLOCK);
-        self.write_records(rt, zeros).await?;
-        self.zoned().table().zone(zone).pointer = Pointer::At(range.start + blocks);
-        Ok(())
-    }
-
-    fn is_still(&self, opening: u64) -> Result<(), IoError> {
-        if self.zoned().table().opening == opening { Ok(()) } else { Err(IoError::new(IoErrorKind::Gone)) }
-    }
-
-    /// Both copies of the record, durably.
-    async fn write_records(&self, rt: &Runtime, block: BufSlice) -> Result<(), IoError> {
-        let area = self.zoned().shape.patches.start;
-        let copies = area + HEADERS..area + FIXED;
-        all(copies.map(|at| self.write_beneath(rt, at, block.clone())).collect()).await?;
-        self.flush_beneath(rt).await
-    }
-
-    async fn flush_beneath(&self, rt: &Runtime) -> Result<(), IoError> {
-        rt.submit_beneath(Op::Flush { dev: self.dev() }).await.map(drop)
     }
 }

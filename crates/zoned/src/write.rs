@@ -7,17 +7,12 @@ use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
 use crate::patch::{MOST_BLOCKS, Patch};
+use crate::pieces::part;
 use crate::table::{Once, Pointer};
 use crate::turn::Turn;
 
 /// Most bytes of zeros that are written at once.
 const PADDING: usize = 1 << 20;
-
-/// The part of a buffer that belongs to a part of the blocks that it is for.
-pub(crate) fn part(buf: &BufSlice, of: &Range<u64>, part: &Range<u64>) -> BufSlice {
-    let at = |block: u64| (block - of.start) as usize * BLOCK;
-    buf.slice(at(part.start)..at(part.end))
-}
 
 impl ZonedDevice {
     /// Writes blocks, zone by zone, each in its turn.
