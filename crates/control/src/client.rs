@@ -56,8 +56,11 @@ pub enum ClientError {
     },
 }
 
-/// How long a killed `serve` may take to be gone.
-const GOING_AWAY: Duration = Duration::from_secs(2);
+/// How long a killed `serve` may take to be gone: on a busy machine the kernel takes seconds to let go of its memory and files, and of
+/// its sockets after these.
+const GOING_AWAY: Duration = Duration::from_secs(10);
+/// How often is looked whether it is.
+const GOING_AWAY_POLL: Duration = Duration::from_millis(20);
 
 /// A connection to a running `serve`.
 #[derive(Debug)]
@@ -92,7 +95,7 @@ impl Client {
                 {
                     return Ok(None);
                 }
-                Err(ClientError::Io { .. }) if begun.elapsed() < GOING_AWAY => std::thread::sleep(GOING_AWAY / 100),
+                Err(ClientError::Io { .. }) if begun.elapsed() < GOING_AWAY => std::thread::sleep(GOING_AWAY_POLL),
                 Err(error) => return Err(error),
             }
         }
