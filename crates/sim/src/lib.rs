@@ -60,6 +60,7 @@ mod disk;
 mod driver;
 mod faults;
 mod gauge;
+mod in_order;
 mod inject;
 mod machine;
 mod media;
