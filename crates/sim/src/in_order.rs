@@ -3,11 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use cygnus_format::DATA_START;
 use cygnus_runtime::{IoError, IoErrorKind, Rng, ZoneInfo};
-use cygnus_zoned::{Shape, Zoned};
+use cygnus_zoned::{HEAD, Shape, Zoned};
 
 use crate::disk::Disk;
 use crate::media::Content;
+
+// Superblocks are never in order, and patches lie behind them.
+const _: () = assert!(DATA_START <= HEAD);
 
 impl Disk {
     /// How many blocks of a write a device with zones has taken: all, or a part from the first one on.

@@ -22,7 +22,7 @@ use crate::arena::Arena;
 use crate::device::{Backing, Device, Opened};
 use crate::errand::Errands;
 use crate::error::StartError;
-use crate::flight::{InFlight, device_of, entry_for, trim_piece};
+use crate::flight::{InFlight, entry_for, trim_piece};
 use crate::inbox::{Inbox, Mailer};
 use crate::peer::peer_of;
 use crate::registered::{DEPTH, Registered};
@@ -247,7 +247,7 @@ impl Core {
 
     /// Hands an operation to the kernel, when its device has room for one more.
     fn launch(&mut self, id: OpId, op: Op) {
-        let device = device_of(&op).map(|dev| &mut self.devices[dev.0 as usize]);
+        let device = op.device().map(|dev| &mut self.devices[dev.0 as usize]);
         let flight = InFlight { op, done: 0, opening: device.as_ref().map_or(0, |device| device.opening) };
         let admitted = match device {
             Some(device) => device.admit(id, flight),
@@ -266,7 +266,7 @@ impl Core {
         }
         debug_assert!(self.in_flight[slot].is_none(), "operation {id:?} was submitted twice");
         let flight = self.in_flight[slot].insert(flight);
-        if let Some(link) = device_of(&flight.op).and_then(|dev| self.devices[dev.0 as usize].link.as_ref()) {
+        if let Some(link) = flight.op.device().and_then(|dev| self.devices[dev.0 as usize].link.as_ref()) {
             return far::send(link, id, flight, &mut self.far);
         }
         let entry = entry_for(flight, &self.devices, &self.sockets, &self.arena);
@@ -277,7 +277,7 @@ impl Core {
     /// Queues what is left of an operation; unless its device was opened anew meanwhile, when it would come after what is done
     /// there now.
     fn relaunch(&mut self, id: OpId, flight: InFlight, done: &mut Vec<Completion>) {
-        match device_of(&flight.op) {
+        match flight.op.device() {
             Some(dev) if self.devices[dev.0 as usize].opening != flight.opening => {
                 self.device_op_ended(id, dev, Err(IoError::new(IoErrorKind::Gone)), done);
             }
@@ -414,7 +414,7 @@ impl Core {
                 unreachable!("not launched as operations of their own")
             }
         };
-        match device_of(&flight.op) {
+        match flight.op.device() {
             Some(dev) => {
                 let zones = self.devices[dev.0 as usize].device.zones();
                 let result = zones.map_or(result, |zones| zones.ended(&flight.op, result));

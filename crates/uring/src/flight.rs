@@ -21,15 +21,6 @@ pub(crate) struct InFlight {
     pub(crate) opening: u64,
 }
 
-/// The device that an operation is for.
-pub(crate) fn device_of(op: &Op) -> Option<DeviceIx> {
-    match op {
-        Op::Read { dev, .. } | Op::Write { dev, .. } | Op::Trim { dev, .. } | Op::Flush { dev } => Some(*dev),
-        Op::Extra { dev, .. } => Some(*dev),
-        _ => None,
-    }
-}
-
 /// Length of the next piece of a trim of which `done` bytes are done.
 pub(crate) fn trim_piece(len: u64, done: u64) -> u64 {
     (len - done).min(TRIM_PIECE)

@@ -50,7 +50,9 @@ const _: () = assert!(size_of::<Zone>() == 64 && size_of::<Report>() == 16 + 64 
 /// What the kernel says of zones from a byte on, as many as one report tells of.
 fn report_from(fd: RawFd, at: u64) -> io::Result<Vec<ZoneInfo>> {
     let mut report = Report { sector: at / SECTOR, zones: AT_ONCE as u32, flags: 0, all: [Zone::default(); AT_ONCE] };
-    // SAFETY: the request fills at most as many zones as the report says that it has room for, and it has.
+    // SAFETY: the kernel reads the first 16 bytes and writes those and, behind them, at most `zones` entries of 64 bytes; the variable
+    // has exactly that layout and room, as asserted above, belongs to this call alone, and is valid whatever bytes are put there. A
+    // descriptor that is not open, or no zoned device, makes the call fail.
     if unsafe { libc::ioctl(fd, BLKREPORTZONE, &raw mut report) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -94,7 +96,8 @@ pub(crate) fn report(fd: RawFd, start: u64) -> Result<ZoneInfo, IoError> {
 /// Forgets what a zone holds.
 pub(crate) fn reset(fd: RawFd, start: u64, bytes: u64) -> Result<(), IoError> {
     let range = [start / SECTOR, bytes / SECTOR];
-    // SAFETY: the request reads two u64, which the array is.
+    // SAFETY: the kernel reads two u64 from the address and writes nothing there; the array has two and lives until the call returns. A
+    // descriptor that is not open, or no zoned device, makes the call fail.
     match unsafe { libc::ioctl(fd, BLKRESETZONE, range.as_ptr()) } {
         0 => Ok(()),
         _ => Err(of(&io::Error::last_os_error())),

@@ -40,7 +40,8 @@ impl ZonedDevice {
         Ok(())
     }
 
-    fn is_still(&self, opening: u64) -> Result<(), IoError> {
+    /// Whether the device is open as it was.
+    pub(crate) fn is_still(&self, opening: u64) -> Result<(), IoError> {
         if self.zoned().table().opening == opening { Ok(()) } else { Err(IoError::new(IoErrorKind::Gone)) }
     }
 
@@ -65,7 +66,7 @@ impl ZonedDevice {
         let zeros = rt.alloc(BLOCK).full();
         zeros.zero(0..BLOCK);
         all(descriptions.iter().map(|&at| self.write_beneath(rt, at, zeros.clone())).collect()).await?;
-        rt.submit_beneath(Op::Flush { dev: self.dev() }).await?;
+        self.flush_beneath(rt).await?;
         self.zoned().table().patches.remove(&descriptions, blocks.clone());
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use cygnus_runtime::{BufSlice, IoError, Runtime, either};
+use cygnus_runtime::{BufSlice, IoError, IoErrorKind, Runtime, either};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
@@ -48,11 +48,17 @@ impl ZonedDevice {
         let _rewriting = Rewriting { device: self, zone };
         let opening = {
             let mut table = self.zoned().table();
+            if (table.loaded, table.made) != (Once::Done, Once::Done) {
+                // Opened anew since the caller looked: which patches there are is not known.
+                return Err(IoError::new(IoErrorKind::Gone));
+            }
             table.zone(zone).is_rewritten = true;
             table.opening
         };
         self.wait_until(rt, |table| table.zone(zone).readers == 0).await;
         self.copy_to_swap(rt, zone, pointer, new, buf).await?;
+        // Was it opened anew meanwhile, the copy may lack patches: nothing is to say that it counts.
+        self.is_still(opening)?;
         let record = SwapRecord { zone, blocks: pointer - self.zoned().shape.blocks_of(zone).start };
         let secret = self.zoned().table().secret;
         let mut block = rt.alloc(BLOCK);

@@ -8,7 +8,7 @@ use cygnus_types::BLOCK;
 use super::{Core, system_error};
 use crate::device::Opened;
 use crate::errand::Errands;
-use crate::flight::{InFlight, device_of};
+use crate::flight::InFlight;
 use crate::link::{Answer, Link};
 use crate::zones::ZoneCommand;
 
@@ -145,7 +145,7 @@ impl Core {
     pub(super) fn far_ended(&mut self, ended: Ended, done: &mut Vec<Completion>) {
         let Ended { id, answer } = ended;
         let flight = self.in_flight[id.0 as usize].take().expect("a request is answered once");
-        let dev = device_of(&flight.op).expect("requests are operations of devices");
+        let dev = flight.op.device().expect("requests are operations of devices");
         match answer.and_then(|bytes| self.take_in(id, flight, &bytes, done)) {
             Ok(true) => self.device_op_ended(id, dev, Ok(Outcome::Done), done),
             Ok(false) => {}
