@@ -60,6 +60,9 @@ struct Promise {
     ended: u64,
     /// What the block may have held between its taking effect and its end.
     meanwhile: Vec<Content>,
+    /// When another write of the block last began or ended while it was in flight: that one may be what came last, and is
+    /// covered by a flush alone.
+    beside: Option<u64>,
 }
 
 pub(crate) struct Block {
@@ -123,14 +126,21 @@ impl Block {
             }
         }
         if durable {
-            self.fua = Promise { meanwhile: self.held_with(at, &self.fua), ended: now };
+            self.fua = self.promise(at, &self.fua, now);
         }
         if must_include {
-            self.answered = Promise { meanwhile: self.held_with(at, &self.answered), ended: now };
+            self.answered = self.promise(at, &self.answered, now);
         }
         self.candidates = after;
         self.in_flight.swap_remove(at);
         self.note(now);
+    }
+
+    /// What the write at this index promises, which ends at `now`.
+    fn promise(&self, at: usize, earlier: &Promise, now: u64) -> Promise {
+        let began = self.in_flight[at].began;
+        let beside = self.log.last().map(|entry| entry.since).filter(|&since| since > began);
+        Promise { ended: now, meanwhile: self.held_with(at, earlier), beside }
     }
 
     /// What the block may have held since the write at this index took effect, as far as an earlier one's promise allows.
@@ -178,7 +188,8 @@ impl Block {
     /// Whether what was written last may be nowhere but in the devices' caches; `flushed` is the start of the last flush
     /// that completed.
     pub(crate) fn is_unflushed(&self, flushed: u64) -> bool {
-        let durable = flushed.max(self.fua.ended);
+        let by_fua = self.fua.beside.is_none_or(|at| at <= flushed).then_some(self.fua.ended);
+        let durable = flushed.max(by_fua.unwrap_or(0));
         !self.in_flight.is_empty() || self.log.last().is_some_and(|entry| entry.since > durable)
     }
 
@@ -354,6 +365,20 @@ mod tests {
         survivors.sort_by_key(|content| format!("{content:?}"));
         assert_eq!(survivors, [Content::Whole(1), Content::Whole(2), Content::Whole(3)]);
         assert_eq!(block.survivors(7, &block.fua).len(), 2, "version 2 was overwritten for certain before that flush");
+    }
+
+    #[test]
+    fn what_ended_beside_a_fua_write_is_flushed_by_a_flush_alone() {
+        let mut block = Block::default();
+        let fua = block.begin(whole(1), 1, NO_HORIZON);
+        block.end(fua, Ending::Done, true, 2);
+        assert!(!block.is_unflushed(0));
+        let fua = block.begin(whole(2), 3, NO_HORIZON);
+        written(&mut block, 3, 4);
+        block.end(fua, Ending::Done, true, 6);
+        assert!(block.is_unflushed(4), "version 3 may have come last");
+        assert!(!block.is_unflushed(5), "a flush that began when version 3 had ended covers it");
+        assert!(!block.is_unflushed(6));
     }
 
     #[test]

@@ -125,6 +125,15 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Whether what the entries say holds nothing is zeros, also in the columns that were computed. Those match any parity, that of
+    /// another stripe too: a void slot is the only block of theirs that tells.
+    pub(crate) fn void_is_zeros(&self, entries: &[Option<Vec<Entry>>]) -> bool {
+        let data = (0..).zip(entries).filter(|&(physical, _)| self.common.rotation.is_data(physical));
+        data.flat_map(|(physical, entries)| (0..).zip(entries.iter().flatten()).map(move |(row, e)| (physical, row, e)))
+            .filter(|(.., entry)| entry.kind() == Kind::Void)
+            .all(|(physical, row, _)| self.block(physical, row).is_none_or(|block| block.iter().all(|&byte| byte == 0)))
+    }
+
     /// From now on this is what the block holds.
     pub(crate) fn put(&mut self, physical: u8, row: u32, block: &[u8]) {
         let logical = self.logical(physical);

@@ -128,7 +128,7 @@ impl<'a> StripeReader<'a> {
         let mut full = Columns::new(common, columns);
         let copies = in_service * common.rotation.copies() as usize;
         let mut consistent = stripe.copies == copies && stripe.entries.iter().all(Option::is_some);
-        consistent &= full.fill_missing() && full.parity_matches();
+        consistent &= full.fill_missing() && full.parity_matches() && full.void_is_zeros(&stripe.entries);
         let mut blocks = Vec::new();
         let mut lost = 0;
         for (column, row, entry) in stripe.blocks() {
