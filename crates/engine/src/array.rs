@@ -73,8 +73,8 @@ impl Array {
     /// report tells what would come of it.
     ///
     /// # Errors
-    /// As [`Array::open`], except [`ArrayError::Lost`], [`ArrayError::LostCheckpoint`] and [`ArrayError::LostSuperblock`]; and
-    /// [`ArrayError::CannotReadmit`].
+    /// As [`Array::open`], except [`ArrayError::Lost`], [`ArrayError::LostCheckpoint`], [`ArrayError::LostSuperblock`] and
+    /// [`ArrayError::PartedWays`]; and [`ArrayError::CannotReadmit`].
     pub fn open_by_force<'a>(
         rt: &'a Runtime,
         devices: &'a [DeviceInfo],

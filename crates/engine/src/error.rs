@@ -498,6 +498,19 @@ pub enum ArrayError {
         /// Whom force would re-admit, for people; empty if nobody.
         readmittable: String,
     },
+    /// Members were in service without each other, so that each side has what the other lacks.
+    #[error(
+        "{apart} went on without {others}, which went on without {apart}: each side may have acknowledged writes that the \
+         other lacks. Nothing was changed. Serve the side whose data you want by giving its devices alone, or, if that is \
+         {others}, by 'cygnus serve --force'; then replace the members of the other side by their own devices, which are filled anew \
+         ('cygnus array replace')"
+    )]
+    PartedWays {
+        /// Paths of those that are not counted among the array.
+        apart: String,
+        /// Paths of those that are.
+        others: String,
+    },
     /// A member cannot be re-admitted, since nobody can tell what it lacks.
     #[error(
         "{device} cannot be re-admitted by force: {why}, so nobody can tell what it lacks. Nothing was recorded. Bring the \

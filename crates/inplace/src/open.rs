@@ -89,7 +89,7 @@ impl Array {
     /// not known, and one that had is read as if it had not.
     ///
     /// # Errors
-    /// As [`Array::open`], except [`ArrayError::LostSuperblock`].
+    /// As [`Array::open`], except [`ArrayError::LostSuperblock`] and [`ArrayError::PartedWays`].
     pub fn open_by_force<'a>(
         rt: &'a Runtime,
         devices: &'a [DeviceInfo],
@@ -110,6 +110,10 @@ async fn open(
     let began = rt.now();
     let mut found = find(rt, devices, wanted).await?;
     match found.assembly.refuse_lost() {
+        Err(why) if by_force => log.line(&format!("open: by force: {why}")),
+        sound => sound?,
+    }
+    match found.assembly.refuse_parted() {
         Err(why) if by_force => log.line(&format!("open: by force: {why}")),
         sound => sound?,
     }

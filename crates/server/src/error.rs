@@ -100,9 +100,11 @@ impl ServeError {
 
 /// Whether it is the array's own state that keeps it from doing what was asked.
 pub fn is_unavailable(error: &ArrayError) -> bool {
-    use ArrayError::{Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, TooManyMissing};
+    use ArrayError::{
+        Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, PartedWays, TooManyMissing,
+    };
     let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | LostSuperblock { .. } | NoCheckpoint(_));
-    lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. })
+    lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. } | PartedWays { .. })
 }
 
 /// Why a request was not carried out.

@@ -83,6 +83,8 @@ pub struct Assembly {
     pub(crate) spares: Vec<Spare>,
     /// Devices of groups that have left, which do not know it yet.
     pub(crate) released: Vec<DeviceInfo>,
+    /// Members that were in service without the others, which were in service without them.
+    apart: Vec<(MemberIx, DeviceInfo)>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
     /// Devices that may have held something newer than all that was found.
@@ -273,19 +275,8 @@ fn put_together(
         let why = "the array uses features that this version can read but not write: use a newer version".into();
         return Err(ArrayError::Format { device, why });
     }
-    let mut assembly = Assembly {
-        devices: Vec::new(),
-        returning: Vec::new(),
-        failed: Vec::new(),
-        readmitted: Vec::new(),
-        spares: Vec::new(),
-        released: Vec::new(),
-        superblock,
-        remarks,
-        lost: Vec::new(),
-        mendable: Vec::new(),
-    };
-    assembly.devices.resize(assembly.superblock.state.members().count(), None);
+    let places = vec![None; superblock.state.members().count()];
+    let mut assembly = Assembly { remarks, ..Assembly::of(superblock, places) };
     for (device, own) in members {
         assembly.place(device, &own)?;
     }
@@ -297,6 +288,23 @@ fn put_together(
 }
 
 impl Assembly {
+    /// An array of these members, about which there is nothing to be said.
+    pub(crate) fn of(superblock: Superblock, devices: Vec<Option<DeviceInfo>>) -> Self {
+        Self {
+            superblock,
+            devices,
+            returning: Vec::new(),
+            failed: Vec::new(),
+            readmitted: Vec::new(),
+            spares: Vec::new(),
+            released: Vec::new(),
+            apart: Vec::new(),
+            remarks: Vec::new(),
+            lost: Vec::new(),
+            mendable: Vec::new(),
+        }
+    }
+
     /// Fails if a superblock was lost that may have been newer than all that were found.
     ///
     /// # Errors
@@ -319,6 +327,23 @@ impl Assembly {
         };
         let volumes: Vec<&str> = state.volumes.iter().map(|volume| &*volume.name).collect();
         Err(ArrayError::LostSuperblock { what: what.join("; "), volumes: volumes.join(", "), remedy })
+    }
+
+    /// Fails if members were in service without those that count, and these without them: which side's writes are wanted an operator
+    /// has to say.
+    ///
+    /// # Errors
+    /// [`ArrayError::PartedWays`].
+    pub fn refuse_parted(&self) -> Result<(), ArrayError> {
+        let width = usize::from(self.superblock.state.geometry.width());
+        let Some((first, _)) = self.apart.first() else { return Ok(()) };
+        let group = first.index() / width;
+        let apart = self.apart.iter().filter(|(member, _)| member.index() / width == group).map(|(_, device)| device);
+        let others = self.devices[group * width..][..width].iter().flatten();
+        let names = |devices: &mut dyn Iterator<Item = &DeviceInfo>| {
+            devices.map(|device| device.name.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        Err(ArrayError::PartedWays { apart: names(&mut { apart }), others: names(&mut { others }) })
     }
 
     /// Mends copies of superblocks that are spoiled and have a good one beside them. To be done before anything else is
@@ -415,10 +440,15 @@ impl Assembly {
                     self.failed.push(Returning { member, device, only_below });
                 }
                 Ok(only_below) => self.returning.push(Returning { member, device, only_below }),
-                Err(why) => self.remarks.push(format!(
-                    "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
-                    device.name, member.0
-                )),
+                Err(why) => {
+                    self.remarks.push(format!(
+                        "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
+                        device.name, member.0
+                    ));
+                    if why == WENT_ON_ALONE {
+                        self.apart.push((member, device));
+                    }
+                }
             }
             return Ok(());
         }
@@ -445,12 +475,15 @@ fn words_of_failed(member: MemberIx, device: &DeviceInfo, desc: &MemberDesc) -> 
     )
 }
 
+/// What is said of a member that was in service without the others.
+const WENT_ON_ALONE: &str = "it went on without the other members";
+
 /// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
 /// sequence below which it has every stripe.
 pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, &'static str> {
     let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
     if left && own.state.session > desc.holds.session {
-        return Err("it went on without the other members");
+        return Err(WENT_ON_ALONE);
     }
     if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
         return Ok(None);

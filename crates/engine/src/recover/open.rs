@@ -172,6 +172,11 @@ pub(crate) async fn open(
         }
         sound => sound.map(|()| false)?,
     };
+    match assembly.refuse_parted() {
+        Err(why) if by_force => options.log.line(&format!("open: by force: {why}")),
+        Err(why) if !options.read_only => return Err(why),
+        _ => {}
+    }
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();

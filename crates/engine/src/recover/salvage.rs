@@ -78,18 +78,7 @@ impl Salvage {
                 }));
             };
             let (places, some_stale) = places(&newest, candidates, &mut remarks);
-            let mut assembly = Assembly {
-                devices: places,
-                returning: Vec::new(),
-                failed: Vec::new(),
-                readmitted: Vec::new(),
-                spares: Vec::new(),
-                released: Vec::new(),
-                superblock: newest,
-                remarks: Vec::new(),
-                lost: Vec::new(),
-                mendable: Vec::new(),
-            };
+            let mut assembly = Assembly::of(newest, places);
             identify(rt, nameless, &mut assembly, &mut remarks).await;
             let lacking = lacks_members(&assembly, &mut remarks);
             set_patience(rt, &LatencyRule::default());

@@ -1,6 +1,6 @@
 //! Members that are lost, replaced, come back: what they lack is restored, and nothing else.
 
-use cygnus_engine::{Array, ArrayHealth, JobKind, JobState, MemberError};
+use cygnus_engine::{Array, ArrayError, ArrayHealth, JobKind, JobState, MemberError, OpenOptions};
 use cygnus_format::MemberState;
 use cygnus_sim::{DiskId, FaultRates, World};
 use cygnus_types::{MemberIx, Nanos, ReactorId};
@@ -276,7 +276,13 @@ fn a_member_that_went_on_without_the_others_is_refused() {
         array.close().await.unwrap();
     });
     session(&world, &disks, |rt, devices| async move {
-        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        // Neither side is dropped unless somebody says so.
+        let error = Array::open(&rt, &devices, &options()).await.err();
+        assert_eq!(error, Some(ArrayError::PartedWays { apart: "d2".into(), others: "d0, d1".into() }));
+        let looked_at = Array::open(&rt, &devices, &OpenOptions { read_only: true, ..options() }).await.unwrap();
+        assert!(looked_at.recovery().remarks.iter().any(|r| r.contains("d2 is stale: it went on without")));
+        drop(looked_at);
+        let array = Array::open_by_force(&rt, &devices, &options()).await.unwrap();
         let remarks = &array.recovery().remarks;
         assert!(remarks.iter().any(|r| r.contains("d2 is stale: it went on without")), "{remarks:?}");
         verify(&rt, &array.volume("v").unwrap(), |at| at + 2).await;

@@ -8,7 +8,7 @@ use cygnus_sim::DiskId;
 use super::state::{Run, Session, Trouble};
 use crate::array::Array;
 use crate::journal;
-use crate::story::{Cycle, Ending, Sort};
+use crate::story::{Absent, Cycle, Ending, Sort};
 
 /// What a refusal says that has its cause in a superblock of which nothing is left.
 const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
@@ -19,7 +19,7 @@ pub(super) const TOO_MANY: &str = "and its parity covers";
 impl Run<'_> {
     pub(super) fn open(&mut self, cycle: &Cycle) -> Result<Session, String> {
         let disks = self.members.given(cycle.stale, &mut self.rng);
-        let mut absent = cycle.absent;
+        let mut absent = cycle.absent.filter(|absent| self.is_outlasted(absent));
         let mut cuts = cycle.cuts.iter();
         loop {
             self.world.cut_power_after(cuts.next().copied());
@@ -62,6 +62,18 @@ impl Run<'_> {
                 }
             }
         }
+    }
+
+    /// Whether another member of its group was in service to the end, and is here. The others alone would go on from what was before,
+    /// as a copy does that nobody told: no operator should let them.
+    fn is_outlasted(&self, absent: &Absent) -> bool {
+        let width = self.story.shape.width();
+        let mut others = self.were_online.iter().filter(|&&n| n != absent.member);
+        let is_outlasted = others.any(|n| n / width == absent.member / width);
+        if !is_outlasted {
+            journal::tell(format!("{} d{} is brought, as the others are behind", self.world.now(), absent.member));
+        }
+        is_outlasted
     }
 
     /// An opening was refused and has written. That is right for one thing: what a killed server has left in memory. Done once
@@ -206,7 +218,9 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn drop_session(&self, session: Session) {
+    pub(super) fn drop_session(&mut self, session: Session) {
+        let members = session.array.home().status().members;
+        self.were_online = (0..members.len()).filter(|&n| members[n].is_online()).collect();
         // It keeps a handle to the array, which must go with its reactor.
         self.shared.inspect_with(None);
         drop(session);

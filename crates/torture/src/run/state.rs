@@ -73,6 +73,8 @@ pub(super) struct Run<'a> {
     pub(super) machine: Option<Arc<Machine>>,
     /// Before the next opening more is lost than is promised to be borne.
     pub(super) is_doomed: bool,
+    /// Members that were in service when the last session ended.
+    pub(super) were_online: BTreeSet<usize>,
     pub(super) tally: Tally,
 }
 
@@ -115,6 +117,7 @@ impl<'a> Run<'a> {
             beyond: None,
             machine: story.shape.keeps.then(Arc::default),
             is_doomed: false,
+            were_online: (0..story.shape.members()).collect(),
             tally: Tally::default(),
         }
     }
