@@ -107,6 +107,11 @@ fn seconds(millis: u64) -> String {
 fn gone_sentence(status: &ArrayStatus, device: &DeviceStatus) -> String {
     let (array, index, group, path) = (&status.name, device.index, device.group, &device.path);
     match device.state {
+        DeviceState::Missing if let (false, Some(why)) = (status.served, &device.trouble) => {
+            format!(
+                "Member {index} of R-group {group} at {path} {why}: 'cygnus serve {array}' tells how to go on with either."
+            )
+        }
         DeviceState::Missing if !status.served && device.is_back() => format!(
             "Member {index} of R-group {group} at {path} was away while the array was written to. It is here: once the array is \
              served, it gets what it lacks."

@@ -79,8 +79,9 @@ fn check_all<'a>(
         let begun = rt.precise_now();
         let looked = members::look(rt, devices, options.array).await;
         let mut findings = looked.findings;
-        use FindingKind::{MemberStale, MemberTruncated, NotAMember};
-        let unused = findings.iter().filter(|f| matches!(f.kind, NotAMember | MemberStale | MemberTruncated));
+        use FindingKind::{MemberParted, MemberStale, MemberTruncated, NotAMember};
+        let unused =
+            findings.iter().filter(|f| matches!(f.kind, NotAMember | MemberParted | MemberStale | MemberTruncated));
         let remarks = unused.map(|f| f.text.clone()).collect();
         let assembly = match assemble_members(looked.usable, options.array, remarks) {
             Err(ArrayError::TooManyMissing { .. }) => return foresee(rt, devices, options, findings).await,

@@ -501,9 +501,9 @@ pub enum ArrayError {
     /// Members were in service without each other, so that each side has what the other lacks.
     #[error(
         "{apart} went on without {others}, which went on without {apart}: each side may have acknowledged writes that the \
-         other lacks. Nothing was changed. Serve the side whose data you want by giving its devices alone, or, if that is \
-         {others}, by 'cygnus serve --force'; then replace the members of the other side by their own devices, which are filled anew \
-         ('cygnus array replace')"
+         other lacks. Nothing was changed. To go on with {others}, use 'cygnus serve --force'; to go on with {apart}, serve the \
+         array while {others} cannot be found (unplugged, or renamed). Then have the members of the other side filled anew, by \
+         'cygnus array replace' with their own devices"
     )]
     PartedWays {
         /// Paths of those that are not counted among the array.

@@ -3,7 +3,7 @@
 
 use cygnus_types::MemberIx;
 
-use crate::array_state::{ArrayState, GroupState};
+use crate::array_state::{ArrayState, GroupState, MemberState};
 use crate::constants::SPARE;
 use crate::superblock::Superblock;
 
@@ -74,6 +74,19 @@ impl ArrayState {
     }
 }
 
+impl Superblock {
+    /// Whether the member with this superblock was in service without others that the array, of which this is the newest state, has in
+    /// service, and these without it: then each side has what the other lacks. One that was about to begin a session with all
+    /// others when the power failed is none such.
+    pub fn parted_from(&self, newest: &ArrayState) -> bool {
+        let Some(desc) = newest.members().find(|desc| desc.uuid == self.member_uuid) else { return false };
+        let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
+        let online = |of: &ArrayState, uuid| of.members().any(|m| m.uuid == uuid && m.state == MemberState::Online);
+        let mut without = self.state.members().filter(|theirs| theirs.state != MemberState::Online);
+        left && self.state.session > desc.holds.session && without.any(|theirs| online(newest, theirs.uuid))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use cygnus_types::{Medium, Uuid};
@@ -81,24 +94,25 @@ mod tests {
     use super::*;
     use crate::array_state::tests::tank;
 
+    fn of(member: u16, state: &ArrayState) -> Superblock {
+        let member_uuid = match MemberIx(member) {
+            SPARE => state.spares[0].uuid,
+            ix => state.members().nth(ix.index()).unwrap().uuid,
+        };
+        let array = Uuid::from_random(1, 1);
+        Superblock {
+            generation: 7,
+            array,
+            member: MemberIx(member),
+            member_uuid,
+            read_only: false,
+            state: state.clone(),
+        }
+    }
+
     #[test]
     fn a_device_is_what_its_identity_says() {
         let old = tank();
-        let of = |member: u16, state: &ArrayState| {
-            let member_uuid = match MemberIx(member) {
-                SPARE => state.spares[0].uuid,
-                ix => state.members().nth(ix.index()).unwrap().uuid,
-            };
-            let array = Uuid::from_random(1, 1);
-            Superblock {
-                generation: 7,
-                array,
-                member: MemberIx(member),
-                member_uuid,
-                read_only: false,
-                state: state.clone(),
-            }
-        };
         assert_eq!(old.standing(&of(4, &old)), Standing::Member(MemberIx(4)));
         assert_eq!(old.standing(&of(SPARE.0, &old)), Standing::Spare);
         let mut now = old.clone();
@@ -119,5 +133,25 @@ mod tests {
             .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
         joining.admit(4, Medium::Flash, more.collect(), GroupState::Joining).unwrap();
         assert_eq!(now.standing(&of(6, &joining)), Standing::Joining);
+    }
+
+    #[test]
+    fn members_have_parted_if_each_side_lists_the_other_as_out_of_service() {
+        let set = |state: &mut ArrayState, ix: usize, to: MemberState, session: u64| {
+            let desc = state.groups.iter_mut().flat_map(|group| &mut group.members).nth(ix).unwrap();
+            (desc.state, desc.holds.session) = (to, session);
+        };
+        let before = tank();
+        let mut newest = before.clone();
+        newest.session += 1;
+        set(&mut newest, 0, MemberState::Missing, before.session);
+        assert!(!of(0, &before).parted_from(&newest), "it was away");
+        let mut began = before.clone();
+        began.session += 1;
+        assert!(!of(0, &began).parted_from(&newest), "it was to begin a session with the others");
+        set(&mut began, 1, MemberState::Missing, before.session);
+        assert!(of(0, &began).parted_from(&newest));
+        set(&mut newest, 0, MemberState::Online, before.session);
+        assert!(!of(0, &began).parted_from(&newest), "it was filled anew");
     }
 }

@@ -146,7 +146,8 @@ fn begin_session(found: &mut Found) -> Vec<(usize, DeviceInfo)> {
     let (generation, state) = (superblock.generation, &mut superblock.state);
     state.session += 1;
     state.clean = false;
-    let session = state.session;
+    // Whoever is absent left in the session before: should it be opened without us, it will have a later one.
+    let session = state.session - 1;
     let mut returning = Vec::new();
     let members = state.groups.iter_mut().flat_map(|group| &mut group.members);
     for (ix, desc) in members.enumerate() {

@@ -78,6 +78,7 @@ impl FindingKind {
             | Self::Count
             | Self::Unaccounted
             | Self::Misplaced
+            | Self::MemberParted
             | Self::Readmittable => Verdict::BeyondRedundancy,
         }
     }
@@ -121,6 +122,8 @@ pub enum FindingKind {
     MemberMissing,
     /// A member is there, but what it holds is older than the array.
     MemberStale,
+    /// A member went on without the others, and they without it: opening is refused.
+    MemberParted,
     /// A member is there, but not all of it.
     MemberTruncated,
     /// A copy of one of a member's two superblock slots is damaged.
@@ -166,6 +169,7 @@ impl FindingKind {
             Self::NotAMember => "not-a-member",
             Self::MemberMissing => "member-missing",
             Self::MemberStale => "member-stale",
+            Self::MemberParted => "member-parted",
             Self::MemberTruncated => "member-truncated",
             Self::SuperblockSlot => "superblock-slot",
             Self::SuperblockLost => "superblock-lost",

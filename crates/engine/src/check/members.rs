@@ -96,6 +96,13 @@ fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
     let (device, own) = (&member.device.name, &member.newest);
     let desc = newest.state.members().find(|m| m.uuid == own.member_uuid);
     let desc = desc.filter(|_| own.array == newest.array && !newest.state.lists(SPARE, own.member_uuid))?;
+    if own.parted_from(&newest.state) {
+        let text = format!(
+            "{device} went on without the other members, and they without it: each side may have acknowledged writes that the other \
+             lacks; what it holds was not checked: 'cygnus serve' tells how to go on with either"
+        );
+        return Some(Finding::new(FindingKind::MemberParted, text).of_device(device));
+    }
     let why = match desc.state {
         MemberState::Missing => "was missing while the array was written to".to_string(),
         MemberState::Failed => "failed while the array was written to".to_string(),

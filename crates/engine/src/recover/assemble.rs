@@ -445,7 +445,7 @@ impl Assembly {
                         "{} is stale: {why}; it stays out of service: replace member {} by it, or by another device",
                         device.name, member.0
                     ));
-                    if why == WENT_ON_ALONE {
+                    if own.parted_from(&self.superblock.state) {
                         self.apart.push((member, device));
                     }
                 }
@@ -475,15 +475,12 @@ fn words_of_failed(member: MemberIx, device: &DeviceInfo, desc: &MemberDesc) -> 
     )
 }
 
-/// What is said of a member that was in service without the others.
-const WENT_ON_ALONE: &str = "it went on without the other members";
-
 /// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
 /// sequence below which it has every stripe.
 pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, &'static str> {
     let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
     if left && own.state.session > desc.holds.session {
-        return Err(WENT_ON_ALONE);
+        return Err("it went on without the other members");
     }
     if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! Members that are lost, replaced, come back: what they lack is restored, and nothing else.
 
-use cygnus_engine::{Array, ArrayError, ArrayHealth, JobKind, JobState, MemberError, OpenOptions};
+use cygnus_engine::{Array, ArrayError, ArrayHealth, FindingKind, JobKind, JobState, MemberError, OpenOptions, check};
 use cygnus_format::MemberState;
 use cygnus_sim::{DiskId, FaultRates, World};
 use cygnus_types::{MemberIx, Nanos, ReactorId};
@@ -282,6 +282,8 @@ fn a_member_that_went_on_without_the_others_is_refused() {
         let looked_at = Array::open(&rt, &devices, &OpenOptions { read_only: true, ..options() }).await.unwrap();
         assert!(looked_at.recovery().remarks.iter().any(|r| r.contains("d2 is stale: it went on without")));
         drop(looked_at);
+        let report = check(&rt, &devices, &options(), |_| ()).await.unwrap();
+        assert!(report.findings.iter().any(|f| f.kind == FindingKind::MemberParted), "{:?}", report.findings);
         let array = Array::open_by_force(&rt, &devices, &options()).await.unwrap();
         let remarks = &array.recovery().remarks;
         assert!(remarks.iter().any(|r| r.contains("d2 is stale: it went on without")), "{remarks:?}");

@@ -11,6 +11,9 @@ use cygnus_host::state::ArrayRecord;
 use cygnus_policy::Streams;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, MemberIx};
 
+/// What is said of a member that was served without the others while they were served without it.
+const PARTED: &str = "went on without the other members, and they without it";
+
 /// What the superblocks of a stopped array tell.
 pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     let state = &assembly.newest.state;
@@ -52,6 +55,7 @@ fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
         let device = DeviceStatus {
             size_bytes: found.as_ref().map_or(0, |found| found.size),
             lifetime: lifetime(desc.errors),
+            trouble: found.as_ref().filter(|found| found.superblock.parted_from(state)).map(|_| PARTED.into()),
             ..DeviceStatus::bare(
                 member,
                 group,
