@@ -12,6 +12,7 @@ use std::rc::Rc;
 use cygnus_format::{
     ArrayState, KEPT_NUMBERS, KeptError, KeptHeader, KeptShape, KeptStripe, Kind, OpenStripe, Rotation, Stream,
 };
+use cygnus_parity as parity;
 use cygnus_runtime::{DeviceIx, Keeper, KeptFile};
 use cygnus_types::BLOCK;
 
@@ -183,11 +184,10 @@ impl Restorer {
             let within = u64::from(place.header_blocks + row) * BLOCK as u64;
             let at = self.shape.column_at(remains.cell, column) + within;
             self.file.read(at, &mut block).map_err(|error| changed(Changed::Unreadable(error)))?;
-            let (_, crc) = stripe.stage(&block);
-            if crc != entry.crc() {
+            if parity::checksum::crc32c(&block) != entry.crc() {
                 return Err(changed(Changed::Checksum));
             }
-            stripe.commit(entry.kind(), entry.volume(), entry.lba(), entry.seq(), crc);
+            stripe.commit(&stripe.next_spot(), *entry, &block);
         }
         for discard in left.discards {
             if !stripe.has_discard_room() {

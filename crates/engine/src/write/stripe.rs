@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use cygnus_format::{Discard, Entry, Geometry, Kind, OpenStripe, Rotation, StripeCommon, Summary};
+use cygnus_format::{Discard, Entry, Geometry, OpenStripe, Rotation, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
-use cygnus_types::{BLOCK, GroupId, Lba, Pba, ReactorId, SegmentId, VolumeId, zeros};
+use cygnus_types::{BLOCK, GroupId, Pba, ReactorId, SegmentId, zeros};
 
 use crate::lsa::Publish;
 use crate::planted::{self, Bug};
@@ -84,6 +84,18 @@ pub(crate) struct Stripe {
     converted: u32,
     /// Blocks that no client has written now.
     moved: Moved,
+}
+
+/// A slot that takes a block, and where that will lie.
+pub(crate) struct Spot {
+    slot: u32,
+    /// Logical.
+    column: u8,
+    physical: u8,
+    /// Below the header.
+    row: u32,
+    /// Where it is in the array.
+    pub pba: Pba,
 }
 
 /// Blocks of a stripe that were somewhere before, and that no client has written now.
@@ -218,30 +230,29 @@ impl Stripe {
 
     /// What was left out stays so: the slots used are on their way to the members.
     pub(crate) fn give_up_left_out(&mut self) {
-        self.zero_left_out();
         self.given_up += self.left_out.len() as u32;
         self.left_out.clear();
     }
 
-    /// Copies a block into the next slot without taking the slot, and says where it lies and its checksum. The slot
-    /// is taken by [`Stripe::commit`], or used again if the caller thinks better of it.
+    /// Where the next block will lie.
     #[inline]
-    pub(crate) fn stage(&mut self, data: &[u8]) -> (Pba, u32) {
+    pub(crate) fn next_spot(&self) -> Spot {
         debug_assert!(!self.is_full());
-        self.stage_at(self.next_slot(), data)
+        self.spot(self.next_slot())
     }
 
-    /// The same of blocks that are to lie one behind the other, for which [`Stripe::leave_out_for`] just said yes: says where the
-    /// first one lies, and gives the checksum of each.
-    pub(crate) fn stage_run(&mut self, data: &[u8], crcs: &mut [u32]) -> Pba {
-        let mut first = None;
-        for (n, (block, crc)) in data.chunks_exact(BLOCK).zip(crcs).enumerate() {
-            let (pba, of_block) = self.stage_at(self.used + n as u32, block);
-            let first = *first.get_or_insert(pba);
-            assert_eq!(pba.0, first.0 + n as u64, "a run lies on one column");
-            *crc = of_block;
-        }
-        first.expect("a run has blocks")
+    /// Where the first of several blocks will lie, for which [`Stripe::leave_out_for`] just said yes.
+    pub(crate) fn next_run(&self) -> Pba {
+        self.spot(self.used).pba
+    }
+
+    #[inline]
+    fn spot(&self, slot: u32) -> Spot {
+        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
+        let physical = self.rotation().data_column(column);
+        let segment_row = self.place.start_row + self.place.header_blocks + row;
+        let within = u64::from(physical) * u64::from(self.geometry.segment_blocks) + u64::from(segment_row);
+        Spot { slot, column, physical, row, pba: Pba(self.place.base.0 + within) }
     }
 
     /// Leaves slots out until so many that follow lie one behind the other on a column; `false`, and none is left out, if the stripe
@@ -264,34 +275,32 @@ impl Stripe {
         self.used += 1;
     }
 
+    /// Takes the next slot, which is at this spot.
+    ///
+    /// The copy comes behind whatever had to be published: it goes to memory that is in no cache, and processors go on meanwhile unless
+    /// an atomic operation makes them wait for it.
     #[inline]
-    fn stage_at(&mut self, slot: u32, data: &[u8]) -> (Pba, u32) {
-        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
-        let at = (self.place.header_blocks + row) as usize * BLOCK;
-        let buf = &mut self.columns[usize::from(column)];
-        buf.write(at, data);
-        let crc = parity::checksum::crc32c(buf.part(at..at + BLOCK));
-        let physical = self.rotation().data_column(column);
-        let segment_row = self.place.start_row + self.place.header_blocks + row;
-        let within = u64::from(physical) * u64::from(self.geometry.segment_blocks) + u64::from(segment_row);
-        (Pba(self.place.base.0 + within), crc)
-    }
-
-    /// Takes the slot that [`Stripe::stage`] filled.
-    #[inline]
-    pub(crate) fn commit(&mut self, kind: Kind, volume: VolumeId, lba: Lba, seq: u64, crc: u32) {
-        let entry = Entry::new(kind, volume, lba, seq, crc);
-        let Some(slot) = self.left_out.pop() else { return self.commit_next(entry) };
-        self.set_entry(slot, entry);
+    pub(crate) fn commit(&mut self, spot: &Spot, entry: Entry, data: &[u8]) {
+        self.fill(spot, entry, data);
+        if self.left_out.pop().is_none() {
+            return self.took_next(entry);
+        }
         if let Some(record) = &self.record {
-            record.holds_at_last(slot, &entry);
+            record.holds_at_last(spot.slot, &entry);
         }
     }
 
-    /// Takes the next of the slots that [`Stripe::stage_run`] filled.
+    /// Takes the next slot of those that lie one behind the other, which is at this place.
     #[inline]
-    pub(crate) fn commit_next(&mut self, entry: Entry) {
-        self.set_entry(self.used, entry);
+    pub(crate) fn commit_next(&mut self, pba: Pba, entry: Entry, data: &[u8]) {
+        let spot = self.spot(self.used);
+        assert_eq!(spot.pba, pba, "a run lies on one column");
+        self.fill(&spot, entry, data);
+        self.took_next(entry);
+    }
+
+    #[inline]
+    fn took_next(&mut self, entry: Entry) {
         if let Some(record) = &self.record {
             record.holds(self.used, &entry);
         }
@@ -299,11 +308,12 @@ impl Stripe {
     }
 
     #[inline]
-    fn set_entry(&mut self, slot: u32, entry: Entry) {
-        let (column, row) = self.geometry.slot_place(slot, self.place.rows);
-        let physical = usize::from(self.rotation().data_column(column));
-        self.entries[physical * self.stride as usize + row as usize] = entry;
-        self.last = slot;
+    fn fill(&mut self, spot: &Spot, entry: Entry, data: &[u8]) {
+        assert_eq!(data.len(), BLOCK);
+        let at = (self.place.header_blocks + spot.row) as usize * BLOCK;
+        self.columns[usize::from(spot.column)].write(at, data);
+        self.entries[usize::from(spot.physical) * self.stride as usize + spot.row as usize] = entry;
+        self.last = spot.slot;
     }
 
     /// The block that was committed last is a copy of one that lies elsewhere.
@@ -419,7 +429,6 @@ impl Stripe {
             record.is_numbered(seq, durable);
         }
         let rows = self.closing_rows();
-        self.zero_left_out();
         self.zero_unused(rows);
         self.compute_parity(rows);
         let common = StripeCommon {
@@ -455,13 +464,6 @@ impl Stripe {
             if self.geometry.slot_place(slot, opened).1 < rows {
                 self.zero_slot(slot);
             }
-        }
-    }
-
-    /// The same of those that were left out. A block may have been staged there that whoever staged it thought better of.
-    fn zero_left_out(&mut self) {
-        for n in 0..self.left_out.len() {
-            self.zero_slot(self.left_out[n]);
         }
     }
 

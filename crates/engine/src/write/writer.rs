@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cygnus_format::{Discard, Entry, Geometry, MapEntry};
+use cygnus_parity as parity;
 use cygnus_runtime::{DeviceIx, OpFuture};
-use cygnus_types::{BLOCK, GroupId, Lba, MAX_PAGE_BLOCKS, MemberIx};
+use cygnus_types::{BLOCK, GroupId, Lba, MAX_PAGE_BLOCKS, MemberIx, Pba};
 
 use crate::autonomics::steering::Steering;
 use crate::care::member::MemberShared;
@@ -287,8 +288,8 @@ impl Writer {
     ) -> Appended {
         let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
         let shared = &reactor.shared;
-        let (pba, crc) = stripe.stage(data);
-        let entry = MapEntry::new(pba, crc);
+        let (spot, crc) = (stripe.next_spot(), parity::checksum::crc32c(data));
+        let entry = MapEntry::new(spot.pba, crc);
         // A volume that is being deleted gets no blocks any more from those that move them.
         if !matches!(publish, Publish::Always) && volume.is_gone() {
             return Appended::Changed;
@@ -297,7 +298,7 @@ impl Writer {
         else {
             return Appended::Changed;
         };
-        stripe.commit(kind, volume.id, lba, seq, crc);
+        stripe.commit(&spot, Entry::new(kind, volume.id, lba, seq, crc), data);
         stripe.note_move(publish);
         // What is moved was verified; a block of a page can be verified by itself in no other way.
         let is_same = old.matches(crc) || old.is_of_page() && matches!(publish, Publish::Move(..));
@@ -336,13 +337,14 @@ impl Writer {
             return Appended::Changed;
         }
         let mut crcs = [0; MAX_PAGE_BLOCKS as usize];
-        let pba = stripe.stage_run(data, &mut crcs[..blocks]);
+        data.chunks_exact(BLOCK).zip(&mut crcs).for_each(|(block, crc)| *crc = parity::checksum::crc32c(block));
+        let pba = stripe.next_run();
         let entry = MapEntry::of_page(pba, MapEntry::page_check(crcs[..blocks].iter().copied()));
         let published = reactor.shared.controllers.publish_page(&volume.controller, first, entry, how);
         let Some(PublishedPage { kind, seq, old }) = published else { return Appended::Changed };
-        for n in 0..blocks {
+        for (n, block) in data.chunks_exact(BLOCK).enumerate() {
             let entry = Entry::new(kind, volume.id, first.plus(n as u64), how.seq_of(n, seq), crcs[n]);
-            stripe.commit_next(entry);
+            stripe.commit_next(Pba(pba.0 + n as u64), entry, block);
             if how.is_same(n) {
                 stripe.note_relocated();
                 stripe.is_copy_of(if old[n].is_mapped() { old[n].pba() } else { OF_ZEROS });
@@ -354,8 +356,9 @@ impl Writer {
     /// Appends a block that no map points to: a page of a checkpoint.
     pub(crate) fn append_page(&mut self, reactor: &Rc<Reactor>, page: &Page, generation: u64) -> Appended {
         let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
-        let (_, crc) = stripe.stage(&page.bytes[..]);
-        stripe.commit(page.kind, page.volume, page.first, generation, crc);
+        let crc = parity::checksum::crc32c(&page.bytes[..]);
+        let entry = Entry::new(page.kind, page.volume, page.first, generation, crc);
+        stripe.commit(&stripe.next_spot(), entry, &page.bytes[..]);
         Appended::Done
     }
 
