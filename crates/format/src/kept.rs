@@ -9,12 +9,13 @@
 //! killed in the middle of it: a block's entry is there before it is counted, and the state comes last. The blocks have
 //! their checksums in the entries.
 
-use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId, Uuid};
+use cygnus_types::{BLOCK, GroupId, MemberIx, ReactorId, SegmentId, Uuid};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
+use crate::array_state::ArrayState;
 use crate::checksum;
-use crate::constants::{ENTRY_BYTES, MAX_HEADER_BLOCKS, MAX_STRIPE_ROWS, MAX_WIDTH};
+use crate::constants::{ENTRY_BYTES, MAX_HEADER_BLOCKS, MAX_MEMBERS, MAX_STRIPE_ROWS, MAX_WIDTH};
 use crate::entry::{Discard, Entry};
 use crate::protection::Protection;
 use crate::stripe::{OpenStripe, Stream};
@@ -36,7 +37,7 @@ const FIXED: usize = 128;
 
 on_disk! {
     /// The block with which kept memory begins.
-    pub(crate) struct RawKept: 80 bytes {
+    pub(crate) struct RawKept: 112 bytes {
         /// `CYGNUSKM`
         magic: [u8; 8],
         /// CRC32C of the rest of the block
@@ -55,6 +56,8 @@ on_disk! {
         slots: U32,
         /// discards that a record has room for
         discards: U32,
+        /// bit n: member n was in service when the session began; none: nobody noted that
+        in_service: [u8; MAX_MEMBERS / 8],
         /// zero
         reserved: [u8; 28],
     }
@@ -172,12 +175,14 @@ impl KeptShape {
 }
 
 /// Whose memory it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptHeader {
     /// The array.
     pub array: Uuid,
     /// The session that wrote it.
     pub session: u64,
+    /// Members in service when that began.
+    pub in_service: Vec<MemberIx>,
     /// How large its cells are.
     pub shape: KeptShape,
 }
@@ -204,6 +209,8 @@ impl KeptHeader {
     pub fn encode(&self) -> [u8; BLOCK] {
         assert!(self.shape.is_possible(), "cells of {:?}", self.shape);
         let mut block = [0; BLOCK];
+        let mut in_service = [0; MAX_MEMBERS / 8];
+        self.in_service.iter().for_each(|member| in_service[member.index() / 8] |= 1 << (member.index() % 8));
         let raw = RawKept {
             magic: KEPT_MAGIC,
             version: U16::new(KEPT_VERSION),
@@ -213,11 +220,20 @@ impl KeptHeader {
             column_blocks: U32::new(self.shape.column_blocks),
             slots: U32::new(self.shape.slots),
             discards: U32::new(self.shape.discards),
+            in_service,
             ..RawKept::new_zeroed()
         };
         block[..size_of::<RawKept>()].copy_from_slice(raw.as_bytes());
         checksum::seal(&mut block);
         block
+    }
+
+    /// Whether the session was of members that the array of this state has gone on without: they were in service when it began, and the
+    /// state has them leave before. Then copies have parted, and each had a session of this number.
+    pub fn is_of_others(&self, state: &ArrayState) -> bool {
+        let left =
+            |member: &MemberIx| state.members().nth(member.index()).is_some_and(|desc| desc.left_before(self.session));
+        self.in_service.iter().any(left)
     }
 
     /// Takes a block for the first one, and looks at its checksum.
@@ -242,7 +258,15 @@ impl KeptHeader {
             discards: raw.discards.get(),
         };
         match shape.is_possible() {
-            true => Ok(Self { array: Uuid(raw.array), session: raw.session.get(), shape }),
+            true => Ok(Self {
+                array: Uuid(raw.array),
+                session: raw.session.get(),
+                in_service: (0..MAX_MEMBERS)
+                    .filter(|n| raw.in_service[n / 8] >> (n % 8) & 1 != 0)
+                    .map(|n| MemberIx(n as u16))
+                    .collect(),
+                shape,
+            }),
             false => Err(KeptError::Impossible("shape")),
         }
     }
@@ -489,7 +513,8 @@ mod tests {
 
     #[test]
     fn a_header_comes_back_and_a_changed_one_does_not() {
-        let header = KeptHeader { array: Uuid([7; 16]), session: 12, shape: SHAPE };
+        let in_service = [0, 9, MAX_MEMBERS as u16 - 1].map(MemberIx).to_vec();
+        let header = KeptHeader { array: Uuid([7; 16]), session: 12, in_service, shape: SHAPE };
         let mut block = header.encode();
         assert_eq!(KeptHeader::decode(&block), Ok(header));
         block[24] ^= 1;

@@ -3,7 +3,7 @@
 
 use cygnus_types::MemberIx;
 
-use crate::array_state::{ArrayState, GroupState, MemberState};
+use crate::array_state::{ArrayState, GroupState, MemberDesc, MemberState};
 use crate::constants::SPARE;
 use crate::superblock::Superblock;
 
@@ -74,16 +74,22 @@ impl ArrayState {
     }
 }
 
+impl MemberDesc {
+    /// Whether the member is out of service, and was so already when this session began.
+    pub fn left_before(&self, session: u64) -> bool {
+        matches!(self.state, MemberState::Missing | MemberState::Failed) && session > self.holds.session
+    }
+}
+
 impl Superblock {
     /// Whether the member with this superblock was in service without others that the array, of which this is the newest state, has in
     /// service, and these without it: then each side has what the other lacks. One that was about to begin a session with all
     /// others when the power failed is none such.
     pub fn parted_from(&self, newest: &ArrayState) -> bool {
         let Some(desc) = newest.members().find(|desc| desc.uuid == self.member_uuid) else { return false };
-        let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
         let online = |of: &ArrayState, uuid| of.members().any(|m| m.uuid == uuid && m.state == MemberState::Online);
         let mut without = self.state.members().filter(|theirs| theirs.state != MemberState::Online);
-        left && self.state.session > desc.holds.session && without.any(|theirs| online(newest, theirs.uuid))
+        desc.left_before(self.state.session) && without.any(|theirs| online(newest, theirs.uuid))
     }
 }
 

@@ -478,8 +478,7 @@ fn words_of_failed(member: MemberIx, device: &DeviceInfo, desc: &MemberDesc) -> 
 /// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
 /// sequence below which it has every stripe.
 pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, &'static str> {
-    let left = matches!(desc.state, MemberState::Missing | MemberState::Failed);
-    if left && own.state.session > desc.holds.session {
+    if desc.left_before(own.state.session) {
         return Err("it went on without the other members");
     }
     if desc.state != MemberState::Online && own.generation >= desc.holds.generation {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cygnus_format::{ArrayState, CheckpointRoot, MemberDesc, MemberState, Superblock};
+use cygnus_format::{ArrayState, CheckpointRoot, KeptHeader, MemberDesc, MemberState, Superblock};
 use cygnus_policy::{HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, SegmentId, Uuid};
@@ -308,9 +308,11 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     let Some(keeper) = &options.keeper else { return };
     let shared = &reactor.shared;
     let shape = shape_of(shared.layout.geometry(), &shared.protections);
-    let (array, next) = (reactor.home().uuid, shared.stripes.next());
+    let in_service = (0..).map(MemberIx).zip(shared.members.iter()).filter(|(_, member)| member.device().is_some());
+    let in_service = in_service.map(|(ix, _)| ix).collect();
+    let header = KeptHeader { array: reactor.home().uuid, session: shared.session, in_service, shape };
     let lanes = Lane::ALL.iter().filter(|lane| may_be_used(shared, **lane)).count();
-    match Kept::begin(keeper.clone(), array, shared.session, shape, options.reactors, lanes, next) {
+    match Kept::begin(keeper.clone(), &header, options.reactors, lanes, shared.stripes.next()) {
         Ok(kept) => drop(shared.kept.set(Arc::new(kept))),
         Err(error) => options.log.line(&format!(
             "open: if this server is killed, what it has acknowledged and not flushed is lost: nothing can be kept in {}: \

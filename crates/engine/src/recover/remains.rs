@@ -94,8 +94,8 @@ impl Restorer {
             // A session was about to begin. Nothing had been written in it.
             return Ok(None);
         }
-        let KeptHeader { array, session, shape } =
-            KeptHeader::decode(&block).map_err(|error| unusable(error.to_string()))?;
+        let header = KeptHeader::decode(&block).map_err(|error| unusable(error.to_string()))?;
+        let (array, session, shape) = (header.array, header.session, header.shape);
         if array != reactor.home().uuid {
             return Err(unusable(format!("it is of another array ({array})")));
         }
@@ -104,6 +104,13 @@ impl Restorer {
             return Ok(None);
         }
         let found = Self { reactor: reactor.clone(), file, session, shape };
+        let is_empty = || found.remains().map(|all| all.is_empty()).map_err(|error| unusable(error.to_string()));
+        if header.is_of_others(state) {
+            return match is_empty()? {
+                true => Ok(None),
+                false => Err(unusable("it is of members that went on without those that are here".into())),
+            };
+        }
         if session == state.session {
             let expected = shape_of(reactor.shared.layout.geometry(), &reactor.shared.protections);
             return match shape == expected {
@@ -112,7 +119,7 @@ impl Restorer {
             };
         }
         // It was made, and the members never got word of the session.
-        match found.remains().map_err(|error| unusable(error.to_string()))?.is_empty() {
+        match is_empty()? {
             true => Ok(None),
             false => Err(unusable(format!("it is of session {session}, and the members know {} only", state.session))),
         }

@@ -63,9 +63,7 @@ impl Kept {
     /// When there is too little memory, or another reason why nothing can be kept.
     pub(crate) fn begin(
         keeper: Arc<dyn Keeper>,
-        array: Uuid,
-        session: u64,
-        shape: KeptShape,
+        header: &KeptHeader,
         reactors: usize,
         lanes: usize,
         next: u64,
@@ -73,10 +71,11 @@ impl Kept {
         if reactors >= KeptNumbers::LEN {
             return Err(io::Error::other("there are too many reactors"));
         }
+        let shape = header.shape;
         let reserved = (reactors * lanes * CELLS_PER_LANE) as u64;
         let file = keeper.begin()?;
         file.reserve(0, shape.record_at(reserved))?;
-        file.write(0, &KeptHeader { array, session, shape }.encode())?;
+        file.write(0, &header.encode())?;
         let numbers = file.numbers(KEPT_NUMBERS)?;
         // A stripe that is killed before any of its session has a sequence gets one above all that were ever given.
         numbers.set(1, next);

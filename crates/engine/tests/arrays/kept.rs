@@ -195,3 +195,36 @@ fn an_array_that_was_closed_while_it_waited_has_all_at_the_next_opening() {
         array.close().await.unwrap();
     });
 }
+
+#[test]
+fn what_is_of_the_other_copy_is_not_put_on_this_one() {
+    let (world, machine) = (World::new(5), Arc::new(Machine::default()));
+    let disks = make(&world, 1, 1, 1, 0);
+    // Each copy has a session of the same number without the other one.
+    for (n, flushed) in [(0, true), (1, false)] {
+        session(&world, &disks[n..=n], |rt, devices| {
+            let machine = machine.clone();
+            async move {
+                let array = Array::open(&rt, &devices, &kept_by(&machine)).await.unwrap();
+                let volume = array.volume("v").unwrap();
+                for at in 0..5 {
+                    put(&rt, &volume, at, 70 + 10 * n as u64 + at).await;
+                }
+                if flushed {
+                    volume.flush().await.unwrap();
+                }
+            }
+        });
+    }
+    session(&world, &disks[..1], |rt, devices| async move {
+        let refused = Array::open(&rt, &devices, &kept_by(&machine)).await.map(drop).unwrap_err();
+        assert!(matches!(&refused, ArrayError::Remains { why, .. } if why.contains("went on without")), "{refused}");
+        let array = Array::open_by_force(&rt, &devices, &kept_by(&machine)).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        for at in 0..5 {
+            let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+            assert!(data.bytes() == block(70 + at), "block {at}");
+        }
+        array.close().await.unwrap();
+    });
+}
