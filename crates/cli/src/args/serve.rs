@@ -114,7 +114,8 @@ pub struct ServeArgs {
     pub link: Vec<Link>,
     /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
     /// concerned is given up: it is unreadable until it is written anew or discarded. Where too many members are missing, those
-    /// that are recorded as failed are re-admitted; 'cygnus array check' says what would be unreadable then
+    /// that are recorded as failed are re-admitted; 'cygnus array check' says what would be unreadable then.
+    /// Where copies went on without each other, those count that a refusal names as the ones to go on with by force
     #[arg(long)]
     pub force: bool,
     /// Do not ask before that
