@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use cygnus_format::kept::steps;
 use cygnus_format::{Discard, Entry, Geometry, KEPT_NUMBERS, KeptHeader, KeptShape, OpenStripe};
 use cygnus_runtime::{Buf, BufSlice, Keeper, KeptFile, KeptNumbers, Runtime};
-use cygnus_types::{BLOCK, ByteSize, ReactorId, Uuid};
+use cygnus_types::{BLOCK, ByteSize, ReactorId};
 
 use crate::space::protections::Protections;
 
