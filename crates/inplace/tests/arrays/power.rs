@@ -395,3 +395,37 @@ fn rot_in_a_superblock_does_not_bring_back_a_member_that_failed() {
         }
     }
 }
+
+/// Two copies that were each in service without the other one are not both believed, and neither is dropped in silence.
+#[test]
+fn copies_that_went_on_without_each_other_are_not_merged() {
+    let level = Level::Raid1;
+    let bench = Bench::new(level, 5, members(level));
+    let mut told = Vec::new();
+    for absent in [1, 0] {
+        let oracle = Rc::new(RefCell::new(Oracle::new()));
+        let there = move |n: usize| n != absent && n < members(level);
+        let written = bench.with(there, |rt, array| async move {
+            let volume = array.volume("v").unwrap();
+            load(&rt, &volume, &oracle, absent as u64, 20).await;
+            volume.flush().await.unwrap();
+            let found = versions(&rt, &volume).await;
+            array.close().await.unwrap();
+            found
+        });
+        told.push(written.unwrap());
+    }
+    let devices = bench.world.infos(&bench.disks[..members(level)]);
+    bench
+        .run(|rt| async move {
+            let refused = Array::open(&rt, &devices, None, Arc::new(Quiet)).await.err();
+            let Some(ArrayError::PartedWays { apart, others }) = refused else { panic!("{refused:?}") };
+            assert_eq!((apart.len(), others.len()), (2, 2), "{apart}, {others}");
+            let array = Array::open_by_force(&rt, &devices, None, Arc::new(Quiet)).await.unwrap();
+            let found = versions(&rt, &array.volume("v").unwrap()).await;
+            let side = if others == "d0" { 0 } else { 1 };
+            assert!(found == told[side], "what {others} has, and nothing of {apart}");
+            array.close().await.unwrap();
+        })
+        .unwrap();
+}
