@@ -119,7 +119,10 @@ impl Chunk {
 fn is_of_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let vendor = std::arch::x86_64::__cpuid(0);
+        // Until some version of Rust the function was unsafe.
+        #[allow(unused_unsafe)]
+        // SAFETY: processors of this architecture have the instruction.
+        let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
         (vendor.ebx, vendor.edx, vendor.ecx) == (0x756e_6547, 0x4965_6e69, 0x6c65_746e)
     }
     #[cfg(not(target_arch = "x86_64"))]
