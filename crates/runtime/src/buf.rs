@@ -107,7 +107,7 @@ impl Chunk {
         assert!(is_elsewhere, "bytes of a buffer are to be copied over themselves");
         let each = *PIECE;
         for (n, piece) in src.chunks(each).enumerate() {
-            // SAFETY: piece `n` begins `n * each` bytes into `src`, so its place ends within the `src.len()` bytes behind `to` that were
+            // SAFETY: piece `n` begins `n * each` bytes into `src` (which does not overflow: then there is a piece there), so its place ends within the `src.len()` bytes behind `to` that were
             // just found to be in the memory. `src` and these bytes do not overlap, as asserted. Nobody has a reference to them: a buffer
             // belongs to one thread, on which this runs, and borrows of its bytes do not outlive the synchronous code using them.
             unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), to.add(n * each), piece.len()) };
@@ -121,7 +121,8 @@ fn is_of_intel() -> bool {
     {
         // Until some version of Rust the function was unsafe.
         #[allow(unused_unsafe)]
-        // SAFETY: processors of this architecture have the instruction.
+        // SAFETY: every processor of this architecture has the instruction, and its leaf 0, which tells of the other leaves. It reads
+        // and writes nothing but registers.
         let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
         (vendor.ebx, vendor.edx, vendor.ecx) == (0x756e_6547, 0x4965_6e69, 0x6c65_746e)
     }

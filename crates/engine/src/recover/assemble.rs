@@ -338,12 +338,11 @@ impl Assembly {
         let width = usize::from(self.superblock.state.geometry.width());
         let Some((first, _)) = self.apart.first() else { return Ok(()) };
         let group = first.index() / width;
-        let apart = self.apart.iter().filter(|(member, _)| member.index() / width == group).map(|(_, device)| device);
+        let of_group = self.apart.iter().filter(|(member, _)| member.index() / width == group);
+        let apart: Vec<&str> = of_group.map(|(_, device)| &*device.name).collect();
         let others = self.devices[group * width..][..width].iter().flatten();
-        let names = |devices: &mut dyn Iterator<Item = &DeviceInfo>| {
-            devices.map(|device| device.name.to_string()).collect::<Vec<_>>().join(", ")
-        };
-        Err(ArrayError::PartedWays { apart: names(&mut { apart }), others: names(&mut { others }) })
+        let others: Vec<&str> = others.map(|device| &*device.name).collect();
+        Err(ArrayError::PartedWays { apart: apart.join(", "), others: others.join(", ") })
     }
 
     /// Mends copies of superblocks that are spoiled and have a good one beside them. To be done before anything else is
