@@ -32,7 +32,7 @@
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
 use crate::args::values::{
-    Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, whole_blocks,
+    Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, Streams, whole_blocks,
 };
 use cygnus_control::media::MediumName;
 use cygnus_host::{ArrayName, place};
@@ -86,7 +86,7 @@ struct ArrayConfig {
     over_provision: Option<Percent>,
     parity: Option<Parity>,
     cleaning: Option<Cleaning>,
-    heat_streams: Option<bool>,
+    streams: Option<Streams>,
     #[serde(default)]
     media: Vec<MediumName>,
     protection: Option<Protection>,
@@ -168,7 +168,7 @@ impl Config {
         args.over_provision = args.over_provision.or(file.over_provision);
         args.parity = args.parity.or(file.parity);
         args.cleaning = args.cleaning.or(file.cleaning);
-        args.heat_streams |= file.heat_streams.unwrap_or(false);
+        args.streams = args.streams.or(file.streams);
         if args.media.is_empty() {
             args.media = file.media.iter().map(|name| name.0).collect();
         }

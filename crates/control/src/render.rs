@@ -251,7 +251,10 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         None => {
             let cleaning = status.cleaning.as_ref().map_or(String::new(), |rule| format!("; cleaned by rule {rule}"));
             let size = ByteSize(status.segment_bytes);
-            let streams = if status.heat_streams { "; hot writes apart" } else { "" };
+            let streams = match status.streams.as_deref() {
+                Some("heat") => "; hot writes apart",
+                _ => "",
+            };
             out.push_str(&format!("{}{size} on each member{cleaning}{streams}\n", label("segment")));
         }
         Some(log) => out.push_str(&format!(

@@ -25,9 +25,9 @@ pub struct ArrayStatus {
     /// Which segments are cleaned first (`greedy`, `circular`); absent if it needs no cleaning, or this version cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<String>,
-    /// Hot writes go to segments of their own.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub heat_streams: bool,
+    /// Which writes share segments (`together`: all, `heat`: hot ones are apart); absent if it has no segments, or this version cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<String>,
     /// Whether a `cygnus serve` holds it at this moment.
     pub served: bool,
     /// How well it is.
@@ -134,7 +134,7 @@ impl ArrayStatus {
             uuid: uuid.to_string(),
             preset: preset.into(),
             cleaning: None,
-            heat_streams: false,
+            streams: None,
             served: false,
             state,
             data_columns: 0,

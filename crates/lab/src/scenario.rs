@@ -3,7 +3,7 @@
 use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError, VolumeOptions};
 use cygnus_fabric::Topology;
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::{AutonomicsRule, Preset, Victim};
+use cygnus_policy::{AutonomicsRule, Preset, Streams, Victim};
 use cygnus_sim::CpuModel;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError};
 use cygnus_workload::recording::Shipped;
@@ -80,9 +80,9 @@ pub struct ArraySection {
     /// Which segments are cleaned first; the preset's rule if not given.
     #[serde(default, deserialize_with = "rule")]
     cleaning: Option<Victim>,
-    /// Whether what is written often is kept apart.
-    #[serde(default)]
-    heat_streams: bool,
+    /// Which writes share segments; as the preset has it if not given.
+    #[serde(default, deserialize_with = "streams")]
+    streams: Option<Streams>,
     /// What the R-groups store on, of all of them or of each; as their drives say if not given.
     #[serde(default, deserialize_with = "media")]
     media: Vec<Medium>,
@@ -113,6 +113,10 @@ enum Protection {
 }
 
 fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+fn streams<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Streams>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -413,7 +417,7 @@ impl ArraySection {
             || self.protection.is_some()
             || self.transient.is_some()
             || self.cleaning.is_some()
-            || self.heat_streams
+            || self.streams.is_some()
             || !self.media.is_empty()
             || self.autonomics.is_some()
             || self.budget_of.is_some()
@@ -487,7 +491,7 @@ impl ArraySection {
         CreateOptions {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
             victim: self.cleaning,
-            heat_streams: self.heat_streams,
+            streams: self.streams,
             media: self.media.clone(),
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,

@@ -2,7 +2,7 @@
 
 use cygnus_types::Nanos;
 
-use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Throttle, Victim};
+use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Streams, Throttle, Victim};
 
 /// Which columns hold parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,15 +11,6 @@ pub enum ParityPlacement {
     Fixed,
     /// One column further with every segment (RAID-5, RAID-6).
     Rotated,
-}
-
-/// Which of clients' writes share segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Streams {
-    /// All of a reactor.
-    Together,
-    /// What goes to ranges that are often overwritten is kept apart ([`Heat`](crate::Heat); SALSA section 3.1).
-    ByHeat,
 }
 
 /// When the map is written out, which bounds the work of a recovery.

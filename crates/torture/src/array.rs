@@ -89,7 +89,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         placement: Some(shape.placement),
         clients_parity: shape.clients_parity,
         victim: shape.cleaning,
-        heat_streams: shape.heat,
+        streams: shape.streams,
         media: shape.media(),
         two_phase: Some(geometry.transient_blocks > 0),
         converts_inside: Some(shape.converts > 0),

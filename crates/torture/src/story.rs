@@ -33,7 +33,7 @@ mod tier;
 mod zoned;
 
 use cygnus_format::Geometry;
-use cygnus_policy::{ParityPlacement, Preset, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Streams, Victim};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
 use crate::zones::Zoned;
@@ -80,8 +80,8 @@ pub(crate) struct Shape {
     pub(crate) clients_parity: Option<u8>,
     /// Which segments are cleaned first, if it is not the preset's rule.
     pub(crate) cleaning: Option<Victim>,
-    /// Whether hot writes are kept apart.
-    pub(crate) heat: bool,
+    /// Which writes share segments, if it is not as the preset has it.
+    pub(crate) streams: Option<Streams>,
     /// What groups store on, by the set of their devices, over and over; none: as the devices say.
     pub(crate) media: Vec<Medium>,
     pub(crate) over_provision_permille: u16,

@@ -1,7 +1,7 @@
 //! `cygnus array ...`
 
 use super::values::{
-    Cleaning, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, VolumeName, parse_whole_blocks,
+    Cleaning, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Streams, VolumeName, parse_whole_blocks,
 };
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_host::ArrayName;
@@ -257,10 +257,11 @@ pub struct CreateArgs {
     /// of swan and serial circular, of salsa generalised:0.3]
     #[arg(long, value_name = "RULE")]
     pub cleaning: Option<Cleaning>,
-    /// Keep what is written often apart from the rest, by ranges of 128 KiB: less is moved by cleaning if some are overwritten
-    /// much more often than others, and flushes end one more stripe. Preset salsa does so by itself
-    #[arg(long)]
-    pub heat_streams: bool,
+    /// Which writes share segments: together (all) or heat (what is written often is kept apart, by ranges of 128 KiB: less is
+    /// moved by cleaning if some are overwritten much more often than others, and flushes end one more stripe) [default: together;
+    /// of salsa heat]
+    #[arg(long, value_name = "HOW")]
+    pub streams: Option<Streams>,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
     /// as many members as it has parity, which follows; less is written for small writes with flushes) or offload (the same,
     /// and software SSDs, which can, compute that parity from their copies) [default: full-stripe; of fusion two-phase, of

@@ -46,7 +46,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Cleaning, Raid, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span);
+deserialize_from_str!(Cleaning, Raid, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span, Streams);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,6 +215,18 @@ pub struct Cleaning(pub cygnus_policy::Victim);
 
 impl FromStr for Cleaning {
     type Err = cygnus_policy::UnknownVictim;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// Which writes share segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams(pub cygnus_policy::Streams);
+
+impl FromStr for Streams {
+    type Err = cygnus_policy::UnknownStreams;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)

@@ -183,7 +183,7 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
         Parity::Fixed => ParityPlacement::Fixed,
     });
     options.victim = args.cleaning.map(|rule| rule.0);
-    options.heat_streams = args.heat_streams;
+    options.streams = args.streams.map(|streams| streams.0);
     options.media = args.media.clone();
     if let Some(chunk) = args.chunk {
         options.chunk = chunk.0;

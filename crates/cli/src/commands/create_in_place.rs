@@ -89,7 +89,7 @@ fn check(args: &CreateArgs, level: Level) -> Result<(), Failure> {
         (args.segment.is_some(), "--segment", "it has no segments"),
         (args.over_provision.is_some(), "--over-provision", "it needs no space for cleaning"),
         (args.cleaning.is_some(), "--cleaning", "it needs no cleaning"),
-        (args.heat_streams, "--heat-streams", "it needs no cleaning"),
+        (args.streams.is_some(), "--streams", "it needs no cleaning"),
         (!args.media.is_empty(), "--media", "its volumes are on all members"),
         (
             args.protection.is_some(),

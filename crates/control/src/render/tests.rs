@@ -53,7 +53,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         uuid: "01234567-89ab-cdef-0123-456789abcdef".into(),
         preset: "swan".into(),
         cleaning: Some("circular".into()),
-        heat_streams: false,
+        streams: None,
         served: true,
         state: if missing.is_empty() { ArrayState::Healthy } else { ArrayState::Degraded },
         data_columns: 2,

@@ -4,7 +4,7 @@ use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, DATA_START, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors,
     MemberState, PolicyValue, Superblock,
 };
-use cygnus_policy::{ParityPlacement, Preset, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Streams, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
 
@@ -14,7 +14,7 @@ use crate::recover::media::{check_mix, media};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
-use crate::space::usable::{CLEANING, HEAT_STREAMS, PARITY_FIXED, policies_of, usable_blocks};
+use crate::space::usable::{CLEANING, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
@@ -41,8 +41,8 @@ pub struct CreateOptions {
     pub stripe_rows: Option<u32>,
     /// Which segments are cleaned first; `None`: as the preset has it.
     pub victim: Option<Victim>,
-    /// Whether what clients write to hot ranges goes to segments of its own.
-    pub heat_streams: bool,
+    /// Which of clients' writes share segments; `None`: as the preset has it.
+    pub streams: Option<Streams>,
     /// Size of a segment column; `None`: chosen by the size of the devices.
     pub segment: Option<ByteSize>,
     /// What the groups store on: of all of them, or of each; empty: as the members say.
@@ -74,7 +74,7 @@ impl CreateOptions {
             parity,
             placement: None,
             victim: None,
-            heat_streams: false,
+            streams: None,
             chunk: ByteSize(64 << 10),
             stripe_rows: None,
             segment: None,
@@ -238,7 +238,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let cleaning = options.victim.map(|rule| PolicyValue { name: CLEANING.into(), value: rule.to_number() });
-    let heat = options.heat_streams.then(|| PolicyValue { name: HEAT_STREAMS.into(), value: 1 });
+    let streams = options.streams.map(|streams| PolicyValue { name: STREAMS.into(), value: streams.to_number() });
     let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
     let inside = inside.then(|| PolicyValue { name: CONVERTS_INSIDE.into(), value: 1 });
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
@@ -249,7 +249,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [cleaning, clients, heat, (placement == ParityPlacement::Fixed).then_some(fixed), inside]
+        policies: [cleaning, clients, streams, (placement == ParityPlacement::Fixed).then_some(fixed), inside]
             .into_iter()
             .flatten()
             .collect(),

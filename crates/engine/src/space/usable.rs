@@ -21,7 +21,7 @@ pub fn policies_of(state: &ArrayState) -> Result<Policies, ArrayError> {
     })?;
     let mut policies = preset.policies();
     policies.victim = chosen_rule(state)?.unwrap_or(policies.victim);
-    policies.streams = streams(state, &policies)?;
+    policies.streams = chosen_streams(state, &policies)?;
     let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
     policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
     Ok(policies)
@@ -44,15 +44,22 @@ fn chosen_rule(state: &ArrayState) -> Result<Option<Victim>, ArrayError> {
 ///
 /// # Errors
 /// When they are to be kept apart where that is not possible.
-fn streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayError> {
-    let is_asked = state.policies.iter().any(|p| p.name == HEAT_STREAMS && p.value != 0);
-    if policies.streams == Streams::Together && !is_asked {
-        return Ok(Streams::Together);
-    }
-    match policies.front_end {
-        FrontEnd::EveryGroup => Ok(Streams::ByHeat),
+fn chosen_streams(state: &ArrayState, policies: &Policies) -> Result<Streams, ArrayError> {
+    let chosen = state.policies.iter().find(|p| [STREAMS, HEAT_STREAMS].contains(&p.name.as_str()));
+    let streams = match chosen {
+        None => policies.streams,
+        Some(chosen) => Streams::from_number(chosen.value).ok_or_else(|| ArrayError::Format {
+            device: state.name.clone(),
+            why: format!(
+                "writes are to be kept apart by rule {:#x}, which this version does not know: use a newer one",
+                chosen.value
+            ),
+        })?,
+    };
+    match (streams, policies.front_end) {
+        (Streams::Together, _) | (_, FrontEnd::EveryGroup) => Ok(streams),
         _ => Err(ArrayError::Invalid(format!(
-            "{}: hot writes cannot be kept apart where one group at a time takes all writes: use preset log-raid",
+            "{}: no writes can be kept apart where one group at a time takes all writes: use preset log-raid or salsa",
             state.name
         ))),
     }
@@ -141,8 +148,11 @@ pub(crate) fn usable_of(
 /// Policy parameter under which the rule of cleaning is recorded where it is not the preset's: [`Victim::to_number`].
 pub(crate) const CLEANING: &str = "cleaning";
 
-/// Policy parameter under which it is recorded that hot writes are kept apart.
-pub(crate) const HEAT_STREAMS: &str = "heat-streams";
+/// Policy parameter under which it is recorded which writes share segments where it is not as the preset has it: [`Streams::to_number`].
+pub(crate) const STREAMS: &str = "streams";
+
+/// The same in arrays that were made when there was one way to keep writes apart.
+const HEAT_STREAMS: &str = "heat-streams";
 
 /// Policy parameter under which a fixed parity column is recorded.
 pub(crate) const PARITY_FIXED: &str = "parity-fixed";

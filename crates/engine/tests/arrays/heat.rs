@@ -42,13 +42,13 @@ async fn make_skewed(rt: &Runtime, devices: &[DeviceInfo], how: &CreateOptions) 
 }
 
 /// A log of 2+1 in which a volume has all the space there is, and is written over and over. What it holds is verified when it was opened again.
-fn played(victim: Option<Victim>, heat_streams: bool) -> Traffic {
+fn played(victim: Option<Victim>, streams: Streams) -> Traffic {
     let world = World::new(7);
     let disks = disks(&world, 3);
     let how = CreateOptions {
         segment: Some(ByteSize(256 << 10)),
         victim,
-        heat_streams,
+        streams: Some(streams),
         over_provision_permille: 150,
         ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
     };
@@ -67,7 +67,7 @@ fn played(victim: Option<Victim>, heat_streams: bool) -> Traffic {
         let (array, volume) = open(&rt, &devices).await;
         let status = array.status();
         assert_eq!(status.cleaning, victim.unwrap_or(Victim::Greedy));
-        assert_eq!(status.streams == Streams::ByHeat, heat_streams);
+        assert_eq!(status.streams, streams);
         for (at, tag) in expected.into_iter().enumerate() {
             let data = volume.read(at as u64 * 4096, rt.alloc(4096).full()).await.unwrap();
             assert!(data.bytes() == block(tag), "block {at}");
@@ -85,9 +85,9 @@ fn an_array_is_cleaned_by_its_own_rule() {
         Victim::Generalised { alpha_permille: 300 },
         Victim::Choices { among: 3 },
     ];
-    let greedy = played(None, false);
+    let greedy = played(None, Streams::Together);
     for rule in rules {
-        let traffic = played(Some(rule), false);
+        let traffic = played(Some(rule), Streams::Together);
         assert!(traffic.victims > 100 && traffic.victims != greedy.victims, "{rule}: {}", traffic.victims);
     }
 }
@@ -95,7 +95,7 @@ fn an_array_is_cleaned_by_its_own_rule() {
 /// The volume is full, so that hot writes get no segment of their own at times: all is written all the same.
 #[test]
 fn what_is_hot_is_kept_apart_and_cleaning_moves_less() {
-    let (apart, together) = (played(None, true), played(None, false));
+    let (apart, together) = (played(None, Streams::ByHeat), played(None, Streams::Together));
     let moved = |traffic: &Traffic| traffic.relocated as f64 / traffic.client_written as f64;
     assert!(moved(&apart) < 0.9 * moved(&together), "{} and {}", moved(&apart), moved(&together));
 }
@@ -107,7 +107,7 @@ fn hot_writes_that_were_flushed_outlast_a_power_cut() {
     let disks = disks(&world, 3);
     let how = CreateOptions {
         segment: Some(ByteSize(256 << 10)),
-        heat_streams: true,
+        streams: Some(Streams::ByHeat),
         ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
     };
     let newest = session(&world, &disks, |rt, devices| async move {
@@ -142,7 +142,7 @@ fn copies_outlast_a_cut_after(hot_writes: u64) -> (bool, bool) {
         segment: Some(ByteSize(256 << 10)),
         chunk: ByteSize(16 << 10),
         stripe_rows: Some(8),
-        heat_streams: true,
+        streams: Some(Streams::ByHeat),
         two_phase: Some(true),
         transient: Some(ByteSize(96 * 4096)),
         ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
@@ -197,8 +197,8 @@ fn streams_are_refused_where_they_cannot_be() {
     let refused = |how: CreateOptions| {
         let world = World::new(7);
         let disks = disks(&world, how.groups * 3);
-        let how = CreateOptions { segment: Some(ByteSize(512 << 10)), heat_streams: true, ..how };
+        let how = CreateOptions { segment: Some(ByteSize(512 << 10)), streams: Some(Streams::ByHeat), ..how };
         session(&world, &disks, |rt, devices| async move { create(&rt, &devices, &how).await.unwrap_err().to_string() })
     };
-    assert!(refused(CreateOptions::new("tank", Preset::Swan, 2, 2, 1)).contains("use preset log-raid"));
+    assert!(refused(CreateOptions::new("tank", Preset::Swan, 2, 2, 1)).contains("use preset log-raid or salsa"));
 }

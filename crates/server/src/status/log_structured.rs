@@ -12,7 +12,6 @@ use cygnus_control::status::{
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
 use cygnus_host::place;
-use cygnus_policy::Streams;
 use cygnus_types::BLOCK;
 
 /// A served array's status.
@@ -31,7 +30,7 @@ pub fn status(
     let bare = ArrayStatus::bare(&engine.name, &engine.uuid, &engine.preset, state(engine.health));
     let status = ArrayStatus {
         cleaning: Some(engine.cleaning.to_string()),
-        heat_streams: engine.streams == Streams::ByHeat,
+        streams: Some(engine.streams.to_string()),
         data_columns: engine.data.into(),
         parity_columns: engine.parity.into(),
         segment_bytes: engine.segment.0,

@@ -8,7 +8,6 @@ use cygnus_engine::{policies_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
-use cygnus_policy::Streams;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, MemberIx};
 
 /// What is said of a member that was served without the others while they were served without it.
@@ -28,7 +27,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     }
     ArrayStatus {
         cleaning: policies.map(|policies| policies.victim.to_string()),
-        heat_streams: policies.is_some_and(|policies| policies.streams == Streams::ByHeat),
+        streams: policies.map(|policies| policies.streams.to_string()),
         data_columns: state.geometry.data.into(),
         transient_bytes: Some(u64::from(state.geometry.transient_blocks) * BLOCK as u64).filter(|&bytes| bytes > 0),
         parity_columns: state.geometry.parity.into(),

@@ -1,7 +1,7 @@
 //! Drawing a story from a seed.
 
 use cygnus_format::{DATA_START, Geometry, MAX_PARITY, Protection};
-use cygnus_policy::{ParityPlacement, Preset, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Streams, Victim};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
@@ -160,9 +160,11 @@ impl Shape {
     /// Hot writes are kept apart, now and then, where all groups take writes. Apart from the rest too.
     fn keep_hot_writes_apart(&mut self, seed: u64) {
         if self.preset == Preset::LogRaid && Rng::new(seed ^ 0x6865_6174).chance(1, HEAT_ONE_IN) {
-            self.heat = true;
+            self.streams = Some(Streams::ByHeat);
             // Their segments may leave nothing to promise.
-            self.heat = crate::array::usable_blocks(self) > 0;
+            if crate::array::usable_blocks(self) == 0 {
+                self.streams = None;
+            }
         }
     }
 
@@ -192,7 +194,7 @@ impl Shape {
             placement: if rng.chance(1, 4) { ParityPlacement::Fixed } else { preset.policies().parity },
             clients_parity: None,
             cleaning: None,
-            heat: false,
+            streams: None,
             media: Vec::new(),
             over_provision_permille: pick(rng, &[50, 200, 400]),
             segments,

@@ -27,7 +27,7 @@ impl Shape {
         let medium = |n: usize| Medium::ALL[if n < 2 { (n + first) % 2 } else { rng.below(2) as usize }];
         let mixed = Self {
             preset: Preset::Salsa,
-            heat: false,
+            streams: None,
             groups,
             media: (0..usize::from(groups)).map(medium).collect(),
             // Each medium has to have room for what a single group would.

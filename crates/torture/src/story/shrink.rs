@@ -147,7 +147,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.keeps = false);
         self.attempt(|story| story.shape.clients_parity = None);
         self.attempt(|story| story.shape.cleaning = None);
-        self.attempt(|story| story.shape.heat = false);
+        self.attempt(|story| story.shape.streams = None);
         self.attempt(|story| (story.shape.media, story.constraints) = (Vec::new(), Vec::new()));
         self.attempt(|story| story.shape.converts = story.shape.converts.min(1));
         self.attempt(|story| story.shape.converts = 0);

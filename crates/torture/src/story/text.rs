@@ -125,7 +125,7 @@ impl Display for Shape {
         if let Some(rule) = self.cleaning {
             write!(f, " cleaning {rule}")?;
         }
-        f.write_str(if self.heat { " heat" } else { "" })?;
+        self.streams.iter().try_for_each(|streams| write!(f, " streams {streams}"))?;
         if !self.media.is_empty() {
             let media: Vec<&str> = self.media.iter().map(|medium| medium.word()).collect();
             write!(f, " media {}", media.join(","))?;
@@ -365,7 +365,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let reactors = words.named("reactors")?;
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
     let cleaning = (words.peek() == Some("cleaning")).then(|| words.named("cleaning")).transpose()?;
-    let heat = words.peek() == Some("heat") && words.0.next().is_some();
+    let streams = (words.peek() == Some("streams")).then(|| words.named("streams")).transpose()?;
     let media = if words.peek() == Some("media") { parse_media(&mut words)? } else { Vec::new() };
     if words.peek() == Some("transient") {
         geometry.transient_blocks = words.named("transient")?;
@@ -397,7 +397,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         placement,
         clients_parity,
         cleaning,
-        heat,
+        streams,
         media,
         over_provision_permille,
         segments,
