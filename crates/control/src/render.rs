@@ -253,6 +253,7 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             let size = ByteSize(status.segment_bytes);
             let streams = match status.streams.as_deref() {
                 Some("heat") => "; hot writes apart",
+                Some("volume") => "; volumes apart",
                 _ => "",
             };
             out.push_str(&format!("{}{size} on each member{cleaning}{streams}\n", label("segment")));

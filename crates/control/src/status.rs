@@ -25,7 +25,7 @@ pub struct ArrayStatus {
     /// Which segments are cleaned first (`greedy`, `circular`); absent if it needs no cleaning, or this version cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleaning: Option<String>,
-    /// Which writes share segments (`together`: all, `heat`: hot ones are apart); absent if it has no segments, or this version cannot tell.
+    /// Which writes share segments (`together`: all, `heat`: hot ones are apart, `volume`: volumes are); absent if it has no segments, or this version cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<String>,
     /// Whether a `cygnus serve` holds it at this moment.

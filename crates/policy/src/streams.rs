@@ -10,6 +10,9 @@ pub enum Streams {
     Together,
     /// What goes to ranges that are often overwritten is kept apart ([`Heat`](crate::Heat)).
     ByHeat,
+    /// Each volume has one of [`Streams::OF_VOLUMES`] by turns, clients' writes and what cleaning moves: a segment holds blocks of one
+    /// volume, or of those that share its stream.
+    ByVolume,
 }
 
 /// A word that names no choice of streams.
@@ -18,13 +21,16 @@ pub struct UnknownStreams(String);
 
 impl Streams {
     /// All choices.
-    pub const ALL: [Streams; 2] = [Streams::Together, Streams::ByHeat];
+    pub const ALL: [Streams; 3] = [Streams::Together, Streams::ByHeat, Streams::ByVolume];
+    /// Streams among which volumes are dealt out: each costs a reactor an open segment, and a flush the rest of a stripe.
+    pub const OF_VOLUMES: u32 = 4;
 
     /// Its name, as users write it.
     pub fn name(self) -> &'static str {
         match self {
             Streams::Together => "together",
             Streams::ByHeat => "heat",
+            Streams::ByVolume => "volume",
         }
     }
 
@@ -33,6 +39,24 @@ impl Streams {
         match self {
             Streams::Together => 0,
             Streams::ByHeat => 1,
+            Streams::ByVolume => 2,
+        }
+    }
+
+    /// Streams of clients' writes beside the common one.
+    pub fn beside(self) -> u32 {
+        match self {
+            Streams::Together => 0,
+            Streams::ByHeat => 1,
+            Streams::ByVolume => Self::OF_VOLUMES - 1,
+        }
+    }
+
+    /// Streams of what cleaning moves beside the common one.
+    pub fn of_cleaning_beside(self) -> u32 {
+        match self {
+            Streams::Together | Streams::ByHeat => 0,
+            Streams::ByVolume => Self::OF_VOLUMES - 1,
         }
     }
 
@@ -76,6 +100,6 @@ mod tests {
             assert_eq!(Streams::from_number(streams.to_number()), Some(streams));
         }
         assert_eq!(Streams::from_number(99), None);
-        assert!("hot".parse::<Streams>().unwrap_err().to_string().ends_with("use one of together, heat"));
+        assert!("hot".parse::<Streams>().unwrap_err().to_string().ends_with("use one of together, heat, volume"));
     }
 }

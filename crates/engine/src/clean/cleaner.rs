@@ -153,14 +153,21 @@ impl Cleaner {
         let batch = BATCH.max((self.reactor.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.reactor.home().space.borrow();
         let wanted = space.starving > 0 || space.turn.is_over();
-        let worth_it = space.reclaimed >= 2 * stripe && (space.pending.len() >= batch || wanted);
+        let worth_it =
+            space.reclaimed >= 2 * stripe * self.begun_stripes().max(1) && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }
 
     /// Whether the next victim's blocks have room yet that a release would waste. Where a segment is a single stripe, to release
     /// after each victim gains nothing: its blocks have taken a segment. Should the room not do, whoever moves releases.
     fn has_begun_a_stripe(&self) -> bool {
-        self.reactor.writer(Lane::Cleaning).borrow().has_begun_a_stripe()
+        self.begun_stripes() > 0
+    }
+
+    /// Stripes that relocation has begun, which a flush would cut short.
+    fn begun_stripes(&self) -> u64 {
+        let has_begun = |&&lane: &&Lane| self.reactor.writer(lane).borrow().has_begun_a_stripe();
+        Lane::OF_CLEANING.iter().filter(has_begun).count() as u64
     }
 
     fn blocked_by_discards(&self) -> bool {
@@ -311,8 +318,12 @@ impl Cleaner {
             }
             None => second.give_back_spare(),
         };
-        let spares = [first.aim_at(&self.reactor, group), second_spare];
-        for spare in spares.into_iter().flatten() {
+        drop((first, second));
+        let streams = self.reactor.shared.policies.streams;
+        let lanes = Lane::OF_CLEANING.iter().filter(|lane| lane.is_of(streams));
+        let aim = |&lane: &Lane| self.reactor.writer(lane).borrow_mut().aim_at(&self.reactor, group);
+        let spares: Vec<_> = lanes.filter_map(aim).chain(second_spare).collect();
+        for spare in spares {
             self.reactor.home().space.borrow_mut().put_free(&self.reactor.shared, spare.seg);
         }
     }

@@ -12,6 +12,7 @@ pub(crate) mod haste;
 pub(crate) mod of_page;
 pub(crate) mod relocate;
 pub(crate) mod standing;
+mod stream;
 pub(crate) mod throttle;
 pub(crate) mod turn;
 pub(crate) mod victims;

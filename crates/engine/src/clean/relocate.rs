@@ -17,6 +17,7 @@ use crate::clean::damage::Unread;
 use crate::clean::emptied::Emptied;
 use crate::clean::haste::Haste;
 use crate::clean::of_page::whole_page;
+use crate::clean::stream::lane_of;
 use crate::counters::count;
 use crate::lsa::Publish;
 use crate::reactor::Reactor;
@@ -398,12 +399,16 @@ impl Mover {
         let append = |lane| append(&mut reactor.writer(lane).borrow_mut());
         // Cleaning waits for no other medium: what should leave flash stays on it while disks have no segment to give.
         let leaves = streams::leaves_flash(reactor, volume, lba, medium);
-        let appended = if leaves { append(Lane::Clients(Medium::Disk)) } else { Appended::NoRoom };
+        let appended = if leaves { append(streams::lane_on(reactor, volume, Medium::Disk)) } else { Appended::NoRoom };
         if appended != Appended::NoRoom {
             count(&reactor.shared.totals.demoted, u64::from(appended == Appended::Done));
             return appended;
         }
-        append(how.lane.unwrap_or_else(|| streams::lane_of_moved(reactor, volume, lba, medium)))
+        append(match how.lane {
+            Some(Lane::Cleaning) => lane_of(reactor, volume),
+            Some(lane) => lane,
+            None => streams::lane_of_moved(reactor, volume, lba, medium),
+        })
     }
 }
 

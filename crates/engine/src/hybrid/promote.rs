@@ -12,7 +12,7 @@ use crate::peers::ToHome;
 use crate::reactor::Reactor;
 use crate::read::delivered::Delivered;
 use crate::volume_state::VolumeState;
-use crate::write::lane::Lane;
+use crate::write::streams;
 use crate::write::writer::Appended;
 
 /// Blocks that one read moves at most, some 60 us: the rest comes with later reads.
@@ -82,7 +82,7 @@ impl<'a> Promoter<'a> {
     fn promote(&self, blocks: &Delivered<'_>, nth: usize) -> Appended {
         let Some((entry, data)) = blocks.still_there(self.reactor, nth) else { return Appended::Changed };
         let (reactor, lba) = (self.reactor, blocks.lba.plus(nth as u64));
-        let mut writer = reactor.writer(Lane::Clients(Medium::Flash)).borrow_mut();
+        let mut writer = reactor.writer(streams::lane_on(reactor, blocks.volume, Medium::Flash)).borrow_mut();
         let appended = writer.append(reactor, blocks.volume, lba, data, Publish::Rehome(entry));
         if appended == Appended::Done {
             count(&reactor.shared.totals.promoted, 1);

@@ -325,7 +325,7 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
 /// Whether a lane may be written to before the array is opened again.
 fn may_be_used(shared: &Shared, lane: Lane) -> bool {
     let is_there = |medium| shared.policies.mixes_media || shared.held.has_medium(medium);
-    (!lane.is_hot() || shared.heat.is_some()) && lane.medium().is_none_or(is_there)
+    lane.is_of(shared.policies.streams) && lane.medium().is_none_or(is_there)
 }
 
 /// Members that fell silent while they were being read leave before anything is written, if their groups can do without

@@ -35,7 +35,7 @@ impl Reactor {
             let has_left = lane.medium().is_some_and(|medium| !self.shared.held.has_medium(medium));
             let refused = self.shared.is_closed() && lane != Lane::Meta || has_left;
             if granted.is_some() || refused {
-                if matches!(lane, Lane::Clients(_)) && !home.space.borrow().clogged {
+                if matches!(lane, Lane::Clients(_) | Lane::Own(..)) && !home.space.borrow().clogged {
                     home.cleaning.damage.gives_room();
                 }
                 if counted {

@@ -93,7 +93,7 @@ fn for_discards(shared: &Shared) -> u32 {
 /// Free segments that clients' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
 /// what a checkpoint needs.
 fn reserve(policies: &Policies, segments: u32, checkpoint: u64, groups: u64) -> u32 {
-    policies.reserve_of(segments) + checkpoint.div_ceil(groups) as u32
+    policies.reserve_of(segments) + policies.streams.of_cleaning_beside() + checkpoint.div_ceil(groups) as u32
 }
 
 impl Space {
@@ -432,14 +432,16 @@ impl Space {
     ) -> Option<Grant> {
         let group = match lane {
             // Recovery writes little, and only afterwards can a checkpoint be taken.
-            Lane::Clients(on) if self.recovering => self
+            Lane::Clients(on) | Lane::Own(on, _) if self.recovering => self
                 .emptiest_on(shared, on, shared.policies.relocation_reserve)
                 // What several recoveries that were cut short left behind can take even that.
                 .or_else(|| self.emptiest_on(shared, on, 0).filter(|&group| !self.is_cleaned(group)))?,
             // Only discards are let in. They give room when a checkpoint has covered them.
-            Lane::Clients(_) if self.clogged && self.free_in_all() <= next_checkpoint(shared) => return None,
-            Lane::Clients(on) if self.clogged => self.emptiest_on(shared, on, 0)?,
-            Lane::Clients(on) => {
+            Lane::Clients(_) | Lane::Own(..) if self.clogged && self.free_in_all() <= next_checkpoint(shared) => {
+                return None;
+            }
+            Lane::Clients(on) | Lane::Own(on, _) if self.clogged => self.emptiest_on(shared, on, 0)?,
+            Lane::Clients(on) | Lane::Own(on, _) => {
                 let chosen = self.front_end_for(shared, on, urgent, now)?;
                 self.takes_over(shared, chosen);
                 chosen
@@ -467,6 +469,11 @@ impl Space {
                 _ if self.releases > 0 => return None,
                 group => self.emptiest_on(shared, shared.medium(group_id(group)), 0)?,
             },
+            // It takes nothing that others need: what moves goes to the common stream then.
+            Lane::CleaningOwn(_) => self.cleaning.filter(|&group| {
+                let (view, own) = (self.views(shared)[group], shared.policies.streams.of_cleaning_beside());
+                self.evacuation.is_none() && view.is_present() && view.free + own > view.reserve
+            })?,
             // Nothing depends on it: it lives on what its own group has.
             Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
             // The last checkpoint is taken when nothing is relocated any more.
@@ -513,7 +520,7 @@ impl Space {
 #[cfg(test)]
 mod tests {
     use cygnus_format::Geometry;
-    use cygnus_policy::Preset;
+    use cygnus_policy::{Preset, Streams};
     use proptest::prelude::*;
 
     use super::*;
@@ -547,9 +554,10 @@ mod tests {
             reactors in 1..5_usize,
             more in 0..3_u8,
             page in 0..4_u32,
+            streams in 0..Streams::ALL.len(),
         ) {
             let Ok(protections) = Protections::new(geometry, geometry.parity + more) else { return Ok(()) };
-            let policies = Preset::ALL[preset].policies();
+            let policies = Policies { streams: Streams::ALL[streams], ..Preset::ALL[preset].policies() };
             let ends = segments.iter().scan(0, |end, &frames| {
                 *end += frames;
                 Some(*end)
@@ -571,10 +579,12 @@ mod tests {
             // All that is promised is there, in full segments; two checkpoints are kept, and users have taken what they
             // may: the next checkpoint has its room all the same, beside what each group keeps for relocation.
             let kept: u64 = segments.iter().map(|&n| u64::from(reserve(&policies, n, checkpoint, groups))).sum();
-            let for_meta: u64 = kept - groups * u64::from(policies.relocation_reserve);
+            let for_cleaning = policies.relocation_reserve + policies.streams.of_cleaning_beside();
+            let for_meta: u64 = kept - groups * u64::from(for_cleaning);
             prop_assert!(for_meta >= checkpoint);
             let relocation: u64 = segments.iter().map(|&n| u64::from(policies.reserve_of(n))).sum();
-            prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + reactors as u64 <= all);
+            let own = u64::from(policies.streams.of_cleaning_beside()) * groups;
+            prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + own + reactors as u64 <= all);
             // And a checkpoint has as many blocks as were counted on, in segments that the superblock has room to name.
             let blocks = checkpoint_pages(usable) * u64::from(geometry.checkpoint_copies());
             prop_assert!(checkpoint * u64::from(protections.checkpoint_capacity()) >= blocks);

@@ -64,8 +64,8 @@ impl Protections {
     /// What a segment that this lane fills is protected by.
     pub(crate) fn of_lane(&self, lane: Lane) -> Protection {
         match lane {
-            Lane::Clients(_) | Lane::Hot(_) => self.clients.protection(),
-            Lane::Cleaning | Lane::Beside | Lane::Meta => self.all.protection(),
+            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) => self.clients.protection(),
+            Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside | Lane::Meta => self.all.protection(),
         }
     }
 

@@ -135,9 +135,11 @@ pub(crate) fn usable_of(
         false => checkpoint_segments(layout, protections, mapped.blocks),
         true => 0,
     };
-    let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1)).sum();
+    // Of each stream of cleaning one that is kept free, and one that is begun.
+    let of_streams = 2 * policies.streams.of_cleaning_beside();
+    let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1 + of_streams)).sum();
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
-    let of_a_reactor = if policies.streams == Streams::ByHeat { 5 } else { 3 };
+    let of_a_reactor = u64::from(3 + 2 * policies.streams.beside());
     let in_use = reactors as u64 * of_a_reactor + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
     // moving it costs the space it gains.

@@ -1,17 +1,38 @@
 //! Lanes: where a reactor writes. Each has a [`Writer`](crate::write::writer::Writer), so an open segment and an open stripe, of its own.
 
 use cygnus_format::Stream;
-use cygnus_types::Medium;
+use cygnus_policy::Streams;
+use cygnus_types::{Medium, VolumeId};
+
+/// A stream of volumes' own beside the common one ([`Streams::ByVolume`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Own(u8);
+
+impl Own {
+    /// All of them.
+    pub(crate) const ALL: [Own; 3] = [Own(0), Own(1), Own(2)];
+
+    /// That of a volume; `None`: it has the common one.
+    pub(crate) fn of(volume: VolumeId) -> Option<Self> {
+        (volume.0 % Streams::OF_VOLUMES).checked_sub(1).map(|own| Self(own as u8))
+    }
+}
+
+const _: () = assert!(Own::ALL.len() + 1 == Streams::OF_VOLUMES as usize);
 
 /// What one writer of a reactor is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// What clients write to one medium; with heat-separated streams that of it which is not hot.
+    /// What clients write to one medium, but for what is kept apart.
     Clients(Medium),
     /// What clients write to hot ranges, with heat-separated streams.
     Hot(Medium),
+    /// What clients write to volumes whose stream is not the common one.
+    Own(Medium, Own),
     /// What moves out of victims.
     Cleaning,
+    /// The same of volumes whose stream is not the common one.
+    CleaningOwn(Own),
     /// The same in a second group, cleaned beside the first one.
     Beside,
     /// Pages of checkpoints.
@@ -20,35 +41,60 @@ pub(crate) enum Lane {
 
 impl Lane {
     /// All of them, in the order in which they are drained.
-    pub(crate) const ALL: [Lane; 7] = [
+    pub(crate) const ALL: [Lane; 16] = [
         Lane::Clients(Medium::Flash),
         Lane::Clients(Medium::Disk),
         Lane::Hot(Medium::Flash),
         Lane::Hot(Medium::Disk),
+        Lane::Own(Medium::Flash, Own::ALL[0]),
+        Lane::Own(Medium::Disk, Own::ALL[0]),
+        Lane::Own(Medium::Flash, Own::ALL[1]),
+        Lane::Own(Medium::Disk, Own::ALL[1]),
+        Lane::Own(Medium::Flash, Own::ALL[2]),
+        Lane::Own(Medium::Disk, Own::ALL[2]),
         Lane::Cleaning,
+        Lane::CleaningOwn(Own::ALL[0]),
+        Lane::CleaningOwn(Own::ALL[1]),
+        Lane::CleaningOwn(Own::ALL[2]),
         Lane::Beside,
         Lane::Meta,
     ];
     /// Those whose blocks the maps point to.
-    pub(crate) const OF_DATA: &[Lane] = Self::ALL.split_at(6).0;
+    pub(crate) const OF_DATA: &[Lane] = Self::ALL.split_at(15).0;
     /// Those where clients' writes go: a flush is about all of them.
-    pub(crate) const OF_CLIENTS: &[Lane] = Self::ALL.split_at(4).0;
+    pub(crate) const OF_CLIENTS: &[Lane] = Self::ALL.split_at(10).0;
+    /// Those where what moves out of victims goes, in the group that is cleaned.
+    pub(crate) const OF_CLEANING: &[Lane] = Self::ALL.split_at(14).0.split_at(10).1;
 
     pub(crate) fn index(self) -> usize {
+        const MEDIA: usize = Medium::ALL.len();
+        const CLEANING: usize = MEDIA * (2 + Own::ALL.len());
+        const BESIDE: usize = CLEANING + 1 + Own::ALL.len();
         match self {
             Lane::Clients(medium) => medium.index(),
-            Lane::Hot(medium) => Medium::ALL.len() + medium.index(),
-            Lane::Cleaning => 2 * Medium::ALL.len(),
-            Lane::Beside => 2 * Medium::ALL.len() + 1,
-            Lane::Meta => 2 * Medium::ALL.len() + 2,
+            Lane::Hot(medium) => MEDIA + medium.index(),
+            Lane::Own(medium, Own(own)) => MEDIA * (2 + usize::from(own)) + medium.index(),
+            Lane::Cleaning => CLEANING,
+            Lane::CleaningOwn(Own(own)) => CLEANING + 1 + usize::from(own),
+            Lane::Beside => BESIDE,
+            Lane::Meta => BESIDE + 1,
+        }
+    }
+
+    /// Whether anything is written there where writes share segments in this way.
+    pub(crate) fn is_of(self, streams: Streams) -> bool {
+        match self {
+            Lane::Hot(_) => streams == Streams::ByHeat,
+            Lane::Own(..) | Lane::CleaningOwn(_) => streams == Streams::ByVolume,
+            Lane::Clients(_) | Lane::Cleaning | Lane::Beside | Lane::Meta => true,
         }
     }
 
     /// The medium on which all of its segments are, if there is one.
     pub(crate) fn medium(self) -> Option<Medium> {
         match self {
-            Lane::Clients(medium) | Lane::Hot(medium) => Some(medium),
-            Lane::Cleaning | Lane::Beside | Lane::Meta => None,
+            Lane::Clients(medium) | Lane::Hot(medium) | Lane::Own(medium, _) => Some(medium),
+            Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside | Lane::Meta => None,
         }
     }
 
@@ -57,16 +103,11 @@ impl Lane {
         self.medium().is_some()
     }
 
-    /// Whether it is for what is hot.
-    pub(crate) fn is_hot(self) -> bool {
-        matches!(self, Lane::Hot(_))
-    }
-
     /// What headers say of its stripes.
     pub(crate) fn stream(self) -> Stream {
         match self {
-            Lane::Clients(_) | Lane::Hot(_) => Stream::Clients,
-            Lane::Cleaning | Lane::Beside => Stream::Relocation,
+            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) => Stream::Clients,
+            Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside => Stream::Relocation,
             Lane::Meta => Stream::Meta,
         }
     }
@@ -82,5 +123,17 @@ mod tests {
         assert!(!Lane::OF_DATA.contains(&Lane::Meta));
         assert!(Lane::OF_CLIENTS.iter().all(|lane| lane.is_for_clients()));
         assert_eq!(Lane::ALL.iter().filter(|lane| lane.is_for_clients()).count(), Lane::OF_CLIENTS.len());
+        let is_of_cleaning = |lane: &Lane| matches!(lane, Lane::Cleaning | Lane::CleaningOwn(_));
+        assert!(Lane::OF_CLEANING.iter().all(is_of_cleaning));
+        assert_eq!(Lane::ALL.iter().filter(|lane| is_of_cleaning(lane)).count(), Lane::OF_CLEANING.len());
+    }
+
+    #[test]
+    fn volumes_have_the_streams_by_turns() {
+        let own = |volume| Own::of(VolumeId(volume));
+        assert_eq!(
+            [own(0), own(1), own(2), own(3), own(4), own(5)],
+            [None, Some(Own(0)), Some(Own(1)), Some(Own(2)), None, Some(Own(0))]
+        );
     }
 }

@@ -1,10 +1,11 @@
-//! Which stream a block goes to: by the media on which its volume may be, and by its heat (SALSA section 3.1).
+//! Which stream a block goes to: by the media on which its volume may be, and by its volume or its heat (SALSA section 3.1).
 //!
 //! Each medium has lanes of its own, so what a volume wants of media is kept by the choice of the lane, and whatever room a lane
 //! waits for is on its medium. In an array on one medium there is nothing to choose.
 
 use std::rc::Rc;
 
+use cygnus_policy::Streams;
 use cygnus_types::{ByteSize, Constraint, Lba, Medium};
 
 use crate::counters::{count, read};
@@ -12,17 +13,17 @@ use crate::error::VolumeError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
-use crate::write::lane::Lane;
+use crate::write::lane::{Lane, Own};
 
 /// By how much fuller, in 256ths, a medium has to be than the other before volumes that may be on both leave it: what is written one
 /// after the other should lie together.
 const FULLER: u64 = 4;
 
-/// Where a client's write goes: the stream for the heat of its first block's range. While that has no segment it goes to the
-/// other one, which only costs cleaning.
+/// Where a client's write goes: the volume's stream, or the one for the heat of its first block's range. While that of its heat has no
+/// segment it goes to the other one, which only costs cleaning.
 pub(crate) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Lane {
     let medium = medium_of(reactor, volume, lba);
-    let Some(heat) = &reactor.shared.heat else { return Lane::Clients(medium) };
+    let Some(heat) = &reactor.shared.heat else { return lane_on(reactor, volume, medium) };
     let [its, other] = match heat.is_hot(volume.id, lba) {
         true => [Lane::Hot(medium), Lane::Clients(medium)],
         false => [Lane::Clients(medium), Lane::Hot(medium)],
@@ -33,6 +34,19 @@ pub(crate) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> 
     reactor.writer(its).borrow_mut().ask(reactor);
     // Nobody has to give the hot ones any: who waits, waits as a client.
     if has_segment(reactor, other) { other } else { Lane::Clients(medium) }
+}
+
+/// Where blocks of a volume go on a medium, whatever their heat.
+#[inline]
+pub(crate) fn lane_on(reactor: &Reactor, volume: &VolumeState, medium: Medium) -> Lane {
+    own(reactor, volume).map_or(Lane::Clients(medium), |own| Lane::Own(medium, own))
+}
+
+/// The stream of a volume, if that is not the common one.
+#[inline]
+pub(crate) fn own(reactor: &Reactor, volume: &VolumeState) -> Option<Own> {
+    let is_by_volume = reactor.shared.policies.streams == Streams::ByVolume;
+    if is_by_volume { Own::of(volume.id) } else { None }
 }
 
 fn has_segment(reactor: &Rc<Reactor>, lane: Lane) -> bool {

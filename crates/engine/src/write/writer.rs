@@ -248,6 +248,14 @@ impl Writer {
         self.stripe.is_some() || self.spare.is_some() || self.segment.as_ref().is_some_and(has_rows)
     }
 
+    /// Gets the next segment without having asked, if it wants one.
+    pub(crate) fn takes(&mut self, grant: impl FnOnce() -> Option<Grant>) -> bool {
+        if self.spare.is_none() && !self.asking {
+            self.spare = grant();
+        }
+        self.spare.is_some()
+    }
+
     /// Has a task fetch the next segment, unless one is at it already.
     pub(crate) fn ask(&mut self, reactor: &Rc<Reactor>) {
         if self.asking || self.spare.is_some() {
@@ -429,14 +437,14 @@ impl Writer {
         let width = u64::from(columns.width());
         let blocks = u64::from(stripe.blocks());
         match self.lane {
-            Lane::Clients(_) | Lane::Hot(_) => {
+            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) => {
                 let Moved { rehomed, relocated } = stripe.moved();
                 let (rehomed, relocated) = (u64::from(rehomed), u64::from(relocated));
                 count(&totals.rehomed, rehomed);
                 count(&totals.relocated, relocated);
                 count(&totals.client_written, blocks - rehomed - relocated);
             }
-            Lane::Cleaning | Lane::Beside => count(&totals.relocated, blocks),
+            Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside => count(&totals.relocated, blocks),
             Lane::Meta => count(&totals.checkpoint_written, blocks),
         }
         let parity = u64::from(rows - stripe.converted()) * u64::from(columns.parity);

@@ -197,8 +197,11 @@ fn streams_are_refused_where_they_cannot_be() {
     let refused = |how: CreateOptions| {
         let world = World::new(7);
         let disks = disks(&world, how.groups * 3);
-        let how = CreateOptions { segment: Some(ByteSize(512 << 10)), streams: Some(Streams::ByHeat), ..how };
+        let how = CreateOptions { segment: Some(ByteSize(512 << 10)), ..how };
         session(&world, &disks, |rt, devices| async move { create(&rt, &devices, &how).await.unwrap_err().to_string() })
     };
-    assert!(refused(CreateOptions::new("tank", Preset::Swan, 2, 2, 1)).contains("use preset log-raid or salsa"));
+    for streams in [Streams::ByHeat, Streams::ByVolume] {
+        let how = CreateOptions { streams: Some(streams), ..CreateOptions::new("tank", Preset::Swan, 2, 2, 1) };
+        assert!(refused(how).contains("use preset log-raid or salsa"));
+    }
 }

@@ -36,6 +36,7 @@ mod slots;
 mod slow;
 mod sparse;
 mod stopped;
+mod streams;
 mod suspended;
 mod unpowered;
 mod zoned;

@@ -95,8 +95,10 @@ const KEEPS: u64 = 0x6b65_6570;
 const DIFFER_ONE_IN: u64 = 4;
 /// One story in so many is of an array whose open stripes are made safe by copies.
 const BACKED_UP_ONE_IN: u64 = 3;
-/// One array in so many of those that can keeps hot writes apart.
-const HEAT_ONE_IN: u64 = 2;
+/// One array in so many of those that can keeps hot writes, or volumes, apart.
+const STREAMS_ONE_IN: u64 = 2;
+/// Segments of each group and reactor that streams of volumes' own take.
+const SEGMENTS_OF_VOLUMES: u32 = 14;
 /// One story in so many is of an array whose cleaning goes by a rule of its own.
 const RULED_ONE_IN: u64 = 2;
 /// One story in so many is of an array whose groups are emptied as a whole.
@@ -157,15 +159,24 @@ impl Shape {
         }
     }
 
-    /// Hot writes are kept apart, now and then, where all groups take writes. Apart from the rest too.
-    fn keep_hot_writes_apart(&mut self, seed: u64) {
-        if self.preset == Preset::LogRaid && Rng::new(seed ^ 0x6865_6174).chance(1, HEAT_ONE_IN) {
-            self.streams = Some(Streams::ByHeat);
-            // Their segments may leave nothing to promise.
-            if crate::array::usable_blocks(self) == 0 {
-                self.streams = None;
-            }
+    /// Hot writes, or volumes, are kept apart, now and then, where all groups take writes. Apart from the rest too.
+    fn keep_writes_apart(&mut self, seed: u64, tier: Tier) {
+        let mut rng = Rng::new(seed ^ 0x6865_6174);
+        if self.preset != Preset::LogRaid || !tier.has(Tier::Streams, rng.chance(1, STREAMS_ONE_IN)) {
+            return;
         }
+        let streams = pick(&mut rng, &[Streams::ByHeat, Streams::ByVolume]);
+        let apart = self.with_streams(streams);
+        // Their segments may leave nothing to promise.
+        if crate::array::usable_blocks(&apart) > 0 {
+            *self = apart;
+        }
+    }
+
+    /// The same with writes that share segments in this way, and segments for all streams.
+    pub(super) fn with_streams(&self, streams: Streams) -> Self {
+        let more = if streams == Streams::ByVolume { SEGMENTS_OF_VOLUMES * u32::from(self.reactors) } else { 0 };
+        Self { streams: Some(streams), segments: self.segments + more, ..self.clone() }
     }
 
     /// Groups of one device mostly, without redundancy or mirrored.
@@ -285,6 +296,7 @@ impl Story {
             Tier::Beyond => self.cycles.iter().any(|cycle| cycle.beyond.is_some()),
             Tier::Copies => self.shape.geometry.transient_blocks > 0,
             Tier::Media | Tier::Hybrid => !self.shape.media.is_empty(),
+            Tier::Streams => self.shape.streams.is_some(),
             _ => true,
         }
     }
@@ -298,7 +310,7 @@ impl Story {
         shape.has_room_for_pages(seed, tier);
         shape.back_up(seed, tier);
         shape.be_cleaned_by_rule(seed);
-        shape.keep_hot_writes_apart(seed);
+        shape.keep_writes_apart(seed, tier);
         shape.is_written_in_order(seed, tier);
         shape.mix(seed, tier);
         let usable = crate::array::usable_blocks(&shape);

@@ -2,7 +2,7 @@
 //! stay what they were.
 
 use cygnus_engine::VolumeOptions;
-use cygnus_policy::Preset;
+use cygnus_policy::{Preset, Streams};
 use cygnus_runtime::Rng;
 use cygnus_types::{Constraint, Medium, Nanos};
 
@@ -12,6 +12,10 @@ use super::{RequestKind, Shape, Story, Tier};
 const MEDIA: u64 = 0x6d65_6469;
 /// One array in so many of those that can is on two media.
 const MIXED_ONE_IN: u64 = 4;
+/// Tells the draw of their streams from those of other things.
+const STREAMS: u64 = 0x766f_6c73;
+/// One of these arrays in so many keeps volumes apart; the others keep hot writes apart, as the preset does.
+const STREAMS_OF_VOLUMES_ONE_IN: u64 = 3;
 /// One array in so many of those on two media has hybrid volumes.
 const HYBRID_ONE_IN: u64 = 3;
 
@@ -25,6 +29,7 @@ impl Shape {
         let groups = [2, 2, 2, 3, 4][rng.below(5) as usize];
         let first = rng.below(2) as usize;
         let medium = |n: usize| Medium::ALL[if n < 2 { (n + first) % 2 } else { rng.below(2) as usize }];
+        let of_volumes = Rng::new(seed ^ STREAMS).chance(1, STREAMS_OF_VOLUMES_ONE_IN);
         let mixed = Self {
             preset: Preset::Salsa,
             streams: None,
@@ -34,6 +39,7 @@ impl Shape {
             segments: 18 + 14 * u32::from(self.reactors) + self.segments % 14,
             ..self.clone()
         };
+        let mixed = if of_volumes { mixed.with_streams(Streams::ByVolume) } else { mixed };
         if crate::array::usable_blocks(&mixed) > 0 {
             *self = mixed;
         }

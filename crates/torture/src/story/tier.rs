@@ -44,6 +44,8 @@ pub enum Tier {
     Pages,
     /// Members that are to be written in order, zone by zone.
     Zoned,
+    /// Hot writes, or volumes, that have segments of their own.
+    Streams,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
@@ -52,7 +54,7 @@ const APART_ONE_IN: u64 = 12;
 
 impl Tier {
     /// Each of them.
-    pub const ALL: [Tier; 19] = [
+    pub const ALL: [Tier; 20] = [
         Self::All,
         Self::Plain,
         Self::Sparse,
@@ -72,6 +74,7 @@ impl Tier {
         Self::Hybrid,
         Self::Pages,
         Self::Zoned,
+        Self::Streams,
     ];
 
     /// Its name on a command line.
@@ -96,6 +99,7 @@ impl Tier {
             Self::Hybrid => "hybrid",
             Self::Pages => "pages",
             Self::Zoned => "zoned",
+            Self::Streams => "streams",
         }
     }
 
@@ -126,7 +130,9 @@ impl Tier {
             Self::Zoned => {
                 by_chance && matches!(of, Self::Passing | Self::Outages | Self::Growth | Self::Standby | Self::Pages)
             }
-            _ => self == of,
+            Self::Streams => of == Self::Streams || by_chance,
+            // Whether streams are apart is drawn in all of them.
+            _ => self == of || of == Self::Streams && by_chance,
         }
     }
 }
