@@ -198,13 +198,13 @@ impl Client {
         if let Some(cache) = &self.shared.cache {
             return cache.write(offset, request.len).await;
         }
-        let terms = store.terms();
+        let terms = store.terms(offset);
         match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
             Some(result) => result?,
             None => store.write(offset, blank(rt, len)).await?,
         }
         match terms {
-            Some(terms) => store.answerable(terms).await,
+            Some(terms) => store.answerable(offset, terms).await,
             None => Ok(()),
         }
     }

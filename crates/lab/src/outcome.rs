@@ -82,6 +82,9 @@ pub struct Outcome {
     /// Memory of the array's map at the end, in bytes; 0 of arrays that have none.
     #[serde(skip)]
     pub map_bytes: u64,
+    /// Headers and checkpoints for each million blocks that clients or cleaning wrote, after the aging.
+    #[serde(skip)]
+    pub metadata_per_million: u64,
     /// Time series, from the end of the aging; in a file of their own.
     #[serde(skip)]
     pub samples: Vec<Sample>,
@@ -315,6 +318,11 @@ pub struct DeviceSample {
 /// `part` of `whole` in thousandths; 0 of nothing.
 pub(crate) fn milli(part: u64, whole: u64) -> u64 {
     (u128::from(part) * 1000).checked_div(u128::from(whole)).unwrap_or(0) as u64
+}
+
+/// `part` of `whole` in millionths; 0 of nothing.
+pub(crate) fn per_million(part: u64, whole: u64) -> u64 {
+    (u128::from(part) * 1_000_000).checked_div(u128::from(whole)).unwrap_or(0) as u64
 }
 
 /// `count` per second, over a span in nanoseconds.

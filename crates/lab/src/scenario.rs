@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for Raid {
 }
 
 /// How large the volume is, and when its writes are answered.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct VolumeSection {
     #[serde(default)]
@@ -182,6 +182,9 @@ pub(crate) struct VolumeSection {
     /// How much data of pages that are written in part may have entries of its own.
     #[serde(default)]
     fine: Option<Size>,
+    /// Other volumes, whose addresses follow those of this one: clients see one space.
+    #[serde(default)]
+    pub next: Vec<VolumeSection>,
 }
 
 impl VolumeSection {
@@ -195,6 +198,11 @@ impl VolumeSection {
         let size = |size: Option<Size>| ByteSize(size.map_or(0, |size| size.0));
         let page = self.page.map_or(ByteSize::of_blocks(1), |page| ByteSize(page.0));
         Paging::of_sizes(page, size(self.fine))
+    }
+
+    /// This one, and those that follow.
+    pub fn all(&self) -> impl Iterator<Item = &VolumeSection> {
+        std::iter::once(self).chain(&self.next)
     }
 
     /// What its volume is made with.
@@ -629,16 +637,7 @@ impl Scenario {
 
     fn check(&self) -> Result<(), ScenarioError> {
         self.drive().map(drop)?;
-        if self.spec.volume.places() > 1 {
-            return Err(self.wrong_volume("give one of media, prefer and hybrid: each says where the volume is"));
-        }
-        match self.spec.volume.paging() {
-            Err(error) => return Err(self.wrong_volume(error.to_string())),
-            Ok(paging) if paging.is_by_pages() && self.spec.volume.hybrid => {
-                return Err(self.wrong_volume("a hybrid volume is mapped by blocks: leave page out, or hybrid"));
-            }
-            Ok(_) => {}
-        }
+        self.check_volumes()?;
         self.disk().map(drop)?;
         self.check_fabric()?;
         if self.spec.array.is_empty() {
@@ -657,6 +656,25 @@ impl Scenario {
             }
         }
         self.check_run()
+    }
+
+    fn check_volumes(&self) -> Result<(), ScenarioError> {
+        if self.spec.volume.next.iter().any(|volume| !volume.next.is_empty()) {
+            return Err(self.wrong_volume("next: volumes that follow stand side by side, as [[volume.next]]"));
+        }
+        for volume in self.spec.volume.all() {
+            if volume.places() > 1 {
+                return Err(self.wrong_volume("give one of media, prefer and hybrid: each says where the volume is"));
+            }
+            match volume.paging() {
+                Err(error) => return Err(self.wrong_volume(error.to_string())),
+                Ok(paging) if paging.is_by_pages() && volume.hybrid => {
+                    return Err(self.wrong_volume("a hybrid volume is mapped by blocks: leave page out, or hybrid"));
+                }
+                Ok(_) => {}
+            }
+        }
+        Ok(())
     }
 
     fn check_run(&self) -> Result<(), ScenarioError> {

@@ -1,5 +1,6 @@
-//! What clients write to: a volume of a log-structured array, or an array that updates in place.
+//! What clients write to: the volumes of a log-structured array, one behind the other, or an array that updates in place.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
@@ -14,8 +15,8 @@ use crate::error::Stop;
 use crate::outcome::Moves;
 use crate::scenario::{ArrayKind, ArraySection, VolumeSection, VolumeSize};
 
-/// Name of an array's only volume.
-const VOLUME: &str = "volume";
+/// Longest request that crosses no end of a volume where others follow.
+const LONGEST: u64 = 1 << 20;
 
 /// Largest piece of zeros written at a time.
 const ZEROS: u64 = 256 << 10;
@@ -30,8 +31,31 @@ impl Log for Silent {
 /// See the module's text, as one core sees it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Store {
-    Log { array: Array, volume: Volume },
+    Log { array: Array, volumes: Rc<[Part]> },
     InPlace { raid: Raid, rt: Runtime, size: u64, preset: &'static str, drives: usize },
+}
+
+/// A volume, and where its addresses begin in the space that clients see.
+pub(crate) struct Part {
+    begins: u64,
+    volume: Volume,
+}
+
+/// Volumes, one behind the other.
+fn parts(volumes: Vec<Volume>) -> Rc<[Part]> {
+    let mut end = 0;
+    let part = |volume: Volume| {
+        let begins = end;
+        end += volume.size();
+        Part { begins, volume }
+    };
+    volumes.into_iter().map(part).collect()
+}
+
+/// The volume in which an address lies, and the address there. One behind the last volume's end is that volume's.
+fn at(volumes: &[Part], offset: u64) -> (&Volume, u64) {
+    let part = volumes.iter().rfind(|part| part.begins <= offset).expect("the first begins at 0");
+    (&part.volume, offset - part.begins)
 }
 
 /// A request that failed.
@@ -83,6 +107,8 @@ pub(crate) struct Activity {
     /// Blocks that moved out of the way of contention, if any may.
     pub rehomed_blocks: Option<u64>,
     pub cleaning_read_bytes: u64,
+    /// Blocks of headers and checkpoints.
+    pub metadata_blocks: u64,
     pub rotations: u64,
     pub victims: u64,
     pub victim_live: u64,
@@ -107,7 +133,7 @@ impl Store {
         devices: &[DeviceInfo],
         section: &ArraySection,
         network: Option<&Topology>,
-        wanted: VolumeSection,
+        wanted: &VolumeSection,
     ) -> Result<Vec<Self>, Stop> {
         let raw: u64 = devices.iter().map(|device| device.size).sum();
         let (k, width) = section.data_share();
@@ -124,11 +150,19 @@ impl Store {
                 };
                 let array = Array::open(rt, devices, &open).await?;
                 let peers = attach(&array, cores);
-                let size = volume_size(wanted.size, array.status().usable, data)?;
-                let mut volumes = vec![array.create_volume_with(VOLUME, size, wanted.options(), 0).await?];
-                let shared = |peer: &ArrayPeer| peer.volume(VOLUME).expect("it was just made, and the map is shared");
-                volumes.extend(peers.iter().map(shared));
-                Ok(volumes.into_iter().map(|volume| Store::Log { array: array.clone(), volume }).collect())
+                let (usable, mut volumes) = (array.status().usable, Vec::new());
+                let sizes = volume_sizes(wanted, usable, data)?;
+                let name = |n: usize| format!("volume{n}");
+                for (n, (volume, size)) in wanted.all().zip(&sizes).enumerate() {
+                    volumes.push(array.create_volume_with(&name(n), *size, volume.options(), 0).await?);
+                }
+                let shared = |peer: &ArrayPeer| {
+                    let volume = |n| peer.volume(&name(n)).expect("it was just made, and the map is shared");
+                    (0..sizes.len()).map(volume).collect()
+                };
+                let others: Vec<Vec<Volume>> = peers.iter().map(shared).collect();
+                let each = std::iter::once(volumes).chain(others);
+                Ok(each.map(|volumes| Store::Log { array: array.clone(), volumes: parts(volumes) }).collect())
             }
             ArrayKind::InPlace(level) => {
                 assert_eq!(cores.len(), 1, "checked when the scenario was read");
@@ -136,7 +170,7 @@ impl Store {
                 let layout = section.layout(level, smallest / BLOCK as u64).map_err(Stop::Layout)?;
                 let indices: Vec<_> = devices.iter().map(|device| device.ix).collect();
                 let raid = Raid::new(rt.clone(), &indices, 0, layout);
-                let size = volume_size(wanted.size, ByteSize(raid.size()), data)?.0;
+                let size = volume_sizes(wanted, ByteSize(raid.size()), data)?.iter().map(|size| size.0).sum();
                 let (rt, preset, drives) = (rt.clone(), level.name(), devices.len());
                 Ok(vec![Store::InPlace { raid, rt, size, preset, drives }])
             }
@@ -151,10 +185,10 @@ impl Store {
         }
     }
 
-    /// Size of the volume in bytes.
+    /// Size of all volumes in bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Store::Log { volume, .. } => volume.size(),
+            Store::Log { volumes, .. } => volumes.iter().map(|part| part.volume.size()).sum(),
             Store::InPlace { size, .. } => *size,
         }
     }
@@ -170,7 +204,10 @@ impl Store {
     /// What the group that holds the block at `offset` is doing, where groups take turns; nothing if nobody wrote there.
     pub fn role_at(&self, offset: u64) -> Option<Role> {
         match self {
-            Store::Log { array, volume } => array.role_at(volume, offset).map(Role::from),
+            Store::Log { array, volumes } => {
+                let (volume, offset) = at(volumes, offset);
+                array.role_at(volume, offset).map(Role::from)
+            }
             Store::InPlace { .. } => None,
         }
     }
@@ -178,7 +215,10 @@ impl Store {
     /// Reads and forgets.
     pub async fn read(&self, offset: u64, into: BufSlice) -> Result<(), RequestError> {
         match self {
-            Store::Log { volume, .. } => drop(volume.read(offset, into).await?),
+            Store::Log { volumes, .. } => {
+                let (volume, offset) = at(volumes, offset);
+                drop(volume.read(offset, into).await?);
+            }
             Store::InPlace { raid, .. } => raid.read(offset, into).await?,
         }
         Ok(())
@@ -186,7 +226,8 @@ impl Store {
 
     /// Says that a request for `offset` follows soon. Changes nothing but how long it takes to simulate that.
     pub fn announce(&self, offset: u64) {
-        if let Store::Log { volume, .. } = self {
+        if let Store::Log { volumes, .. } = self {
+            let (volume, offset) = at(volumes, offset);
             volume.announce(offset);
         }
     }
@@ -194,38 +235,45 @@ impl Store {
     /// Writes if that needs no waiting.
     pub fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), RequestError>> {
         match self {
-            Store::Log { volume, .. } => volume.try_write(offset, data).map(|result| Ok(result?)),
+            Store::Log { volumes, .. } => {
+                let (volume, offset) = at(volumes, offset);
+                volume.try_write(offset, data).map(|result| Ok(result?))
+            }
             Store::InPlace { .. } => None,
         }
     }
 
     pub async fn write(&self, offset: u64, data: BufSlice) -> Result<(), RequestError> {
         match self {
-            Store::Log { volume, .. } => volume.write(offset, data).await?,
+            Store::Log { volumes, .. } => {
+                let (volume, offset) = at(volumes, offset);
+                volume.write(offset, data).await?;
+            }
             Store::InPlace { raid, .. } => raid.write(offset, data).await?,
         }
         Ok(())
     }
 
-    /// What a write that comes now must wait for before it is answered.
-    pub fn terms(&self) -> Option<Terms> {
+    /// What a write at `offset` that comes now must wait for before it is answered.
+    pub fn terms(&self, offset: u64) -> Option<Terms> {
         match self {
-            Store::Log { volume, .. } => volume.terms(),
+            Store::Log { volumes, .. } => at(volumes, offset).0.terms(),
             Store::InPlace { .. } => None,
         }
     }
 
     /// Waits for that, once the write was taken.
-    pub async fn answerable(&self, terms: Terms) -> Result<(), RequestError> {
+    pub async fn answerable(&self, offset: u64, terms: Terms) -> Result<(), RequestError> {
         match self {
-            Store::Log { volume, .. } => Ok(volume.answerable(terms).await?),
+            Store::Log { volumes, .. } => Ok(at(volumes, offset).0.answerable(terms).await?),
             Store::InPlace { .. } => Ok(()),
         }
     }
 
+    /// Makes all durable: a flush of one volume does so with what others hold too.
     pub async fn flush(&self) -> Result<(), RequestError> {
         match self {
-            Store::Log { volume, .. } => volume.flush().await?,
+            Store::Log { volumes, .. } => volumes[0].volume.flush().await?,
             Store::InPlace { raid, .. } => raid.flush().await?,
         }
         Ok(())
@@ -235,14 +283,20 @@ impl Store {
     /// not read as anything in particular, and the parity would not fit.
     pub async fn trim(&self, offset: u64, len: u64) -> Result<(), RequestError> {
         match self {
-            Store::Log { volume, .. } => Ok(volume.trim(offset, len).await?),
+            Store::Log { volumes, .. } => {
+                let (volume, offset) = at(volumes, offset);
+                Ok(volume.trim(offset, len).await?)
+            }
             Store::InPlace { .. } => Ok(()),
         }
     }
 
     pub async fn write_zeroes(&self, offset: u64, len: u64) -> Result<(), RequestError> {
         match self {
-            Store::Log { volume, .. } => volume.write_zeroes(offset, len, false).await?,
+            Store::Log { volumes, .. } => {
+                let (volume, offset) = at(volumes, offset);
+                volume.write_zeroes(offset, len, false).await?;
+            }
             Store::InPlace { raid, rt, .. } => {
                 for at in (offset..offset + len).step_by(ZEROS as usize) {
                     let piece = (offset + len - at).min(ZEROS) as usize;
@@ -263,6 +317,7 @@ impl Store {
                     moved_blocks: traffic.relocated,
                     rehomed_blocks: array.moves_data().then_some(traffic.rehomed),
                     cleaning_read_bytes: array.status().members.iter().map(|member| member.cleaning_read).sum(),
+                    metadata_blocks: traffic.header_written + traffic.checkpoint_written,
                     rotations: traffic.rotations,
                     victims: traffic.victims,
                     victim_live: traffic.victim_live,
@@ -353,17 +408,28 @@ pub(crate) fn blank(rt: &Runtime, len: usize) -> BufSlice {
     buf
 }
 
-fn volume_size(wanted: VolumeSize, usable: ByteSize, raw: ByteSize) -> Result<ByteSize, Stop> {
+/// Sizes of the volumes. Those that others follow are multiples of [`LONGEST`], so that what is written in order, or wherever its size
+/// divides that, crosses no end.
+fn volume_sizes(wanted: &VolumeSection, usable: ByteSize, raw: ByteSize) -> Result<Vec<ByteSize>, Stop> {
     let share = |percent: f64, of: u64| (of as f64 * percent / 100.0) as u64;
-    let bytes = match wanted {
-        VolumeSize::OfUsable(percent) => share(percent.0, usable.0),
-        VolumeSize::OfRaw(percent) => share(percent.0, raw.0),
-        VolumeSize::Bytes(bytes) => bytes,
+    let unit = if wanted.next.is_empty() { BLOCK as u64 } else { LONGEST };
+    let size = |volume: &VolumeSection| {
+        let bytes = match volume.size {
+            VolumeSize::OfUsable(percent) => share(percent.0, usable.0),
+            VolumeSize::OfRaw(percent) => share(percent.0, raw.0),
+            VolumeSize::Bytes(bytes) => bytes,
+        };
+        ByteSize(bytes / unit * unit)
     };
-    let size = ByteSize(bytes / BLOCK as u64 * BLOCK as u64);
-    if size.0 > usable.0 {
-        let why = format!("a volume of {size} does not fit: the array offers {usable}; make it smaller, or use less");
-        return Err(Stop::VolumeSize(why + " over-provisioning"));
+    let sizes: Vec<_> = wanted.all().map(size).collect();
+    let all = ByteSize(sizes.iter().map(|size| size.0).sum());
+    if all.0 > usable.0 {
+        let what = match sizes.len() {
+            1 => format!("a volume of {all} does not fit"),
+            several => format!("{several} volumes of {all} do not fit"),
+        };
+        let why = format!("{what}: the array offers {usable}; make it smaller, or use less over-provisioning");
+        return Err(Stop::VolumeSize(why));
     }
-    Ok(size)
+    Ok(sizes)
 }

@@ -6,7 +6,7 @@ use cygnus_workload::Kind;
 
 use crate::client::Shared;
 use crate::outcome::{
-    ClusterRow, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample, milli, per_second, variation_milli,
+    ClusterRow, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample, milli, per_million, per_second, variation_milli,
 };
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
@@ -84,6 +84,7 @@ impl Ended<'_> {
             cpu_milli: milli(self.after.cpu.0 - self.before.cpu.0, self.after.at.since(self.before.at).0),
             memory: self.bed.world.memory(),
             map_bytes: self.bed.home().store.map_bytes(),
+            metadata_per_million: per_million(after.metadata_blocks - before.metadata_blocks, user + moved),
             devices,
             clusters: self.clusters(),
             wear: self.after.wear.clone(),

@@ -53,7 +53,7 @@ pub(crate) struct Seat {
     pub store: Store,
 }
 
-/// An open array with one volume on it.
+/// An open array with its volumes.
 pub(crate) struct Testbed {
     pub world: World,
     pub disks: Vec<DiskId>,
@@ -64,7 +64,7 @@ pub(crate) struct Testbed {
 }
 
 impl Testbed {
-    /// Makes the array and its volume as the scenario says.
+    /// Makes the array and its volumes as the scenario says.
     pub async fn set_up(bench: &Bench, scenario: &Scenario, section: &ArraySection) -> Result<Self, Stop> {
         let Bench { world, cores, disks, infos } = bench;
         let stores = Store::make(
@@ -72,7 +72,7 @@ impl Testbed {
             infos,
             section,
             scenario.network.as_ref().map(|network| &network.topology),
-            scenario.spec.volume,
+            &scenario.spec.volume,
         )
         .await?;
         let seat = |(n, store)| Rc::new(Seat { reactor: ReactorId(n as u16), rt: cores.reactor(n).clone(), store });

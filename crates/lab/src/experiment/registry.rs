@@ -45,6 +45,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &salsa::Fig3,
     &salsa::Fig4,
     &salsa::Table2,
+    &salsa::Table3,
     &salsa::Table4,
     &salsa::Fig7,
     &beyond::Nvme,

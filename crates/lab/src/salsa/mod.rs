@@ -9,6 +9,7 @@ mod fig4;
 mod fig7;
 mod table1;
 mod table2;
+mod table3;
 mod table4;
 mod video;
 
@@ -17,4 +18,5 @@ pub use fig4::Fig4;
 pub use fig7::Fig7;
 pub use table1::Table1;
 pub use table2::Table2;
+pub use table3::Table3;
 pub use table4::Table4;
