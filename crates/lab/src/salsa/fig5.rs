@@ -1,0 +1,94 @@
+//! Figure 5: throughput of Swift's object server on a shingled disk as it is and below SALSA.
+
+use super::common::{RAW, SALSA, amplification};
+use super::objects::{self, NOTES, OPERATIONS, SPREAD, Served};
+use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
+use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+
+/// See the module's text.
+pub struct Fig5;
+
+/// As published, MiB/s of small and of large objects: as it is, and below SALSA.
+const PUBLISHED: [[[f64; 3]; 2]; 2] =
+    [[[8.8, 6.7, 10.7], [56.0, 27.5, 11.3]], [[30.4, 18.1, 48.9], [63.4, 60.7, 65.6]]];
+
+impl Experiment for Fig5 {
+    fn about(&self) -> About {
+        About {
+            id: "salsa/fig5",
+            title: "An object server on a shingled disk as it is and below SALSA: throughput",
+            published: "Figure 5 and section 5.3: Swift's object server on XFS on a drive-managed Archive HDD of 8 TB, 64 GiB of objects stored, then updated, then \
+                        read. MiB/s as it is and below SALSA's dual mapping: 128 KiB PUT 8.8 and 56, UPDATE 6.7 and 27.5, GET 10.7 and 11.3; 10 MiB PUT 30.4 and \
+                        63.4, UPDATE 18.1 and 60.7, GET 48.9 and 65.6.",
+            divisor: objects::DIVISOR,
+            seeds: objects::SEEDS,
+        }
+    }
+
+    fn setup(&self, scale: Scale) -> Vec<Trial> {
+        objects::trials(scale)
+    }
+
+    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
+        let sizes = Served::of(trials);
+        let mut found = Findings::new(vec![chart(self.about().title, &sizes)], NOTES.map(str::to_owned).into());
+        for served in &sizes {
+            rates(&mut found, served);
+        }
+        let gain = |served: &Served, operation| {
+            served.rate(served.judged(true), operation) / served.rate(served.judged(false), operation)
+        };
+        let [small, large] = &sizes;
+        for (name, operation) in &OPERATIONS[..2] {
+            for served in &sizes {
+                let series = format!("{name}, {}: SALSA / raw", served.size.name);
+                found.published("SALSA stores and updates faster", series, gain(served, operation));
+            }
+            let less = gain(large, operation) / gain(small, operation);
+            found.published("large objects gain less", format!("{name}: gain of 10 MiB / of 128 KiB"), less);
+        }
+        found.published("GET of 128 KiB is similar", "SALSA / raw", gain(small, "get"));
+        found.published("SALSA reads large objects faster", "SALSA / raw", gain(large, "get"));
+        for (name, of) in [("raw", small.judged(false)), ("SALSA", small.judged(true))] {
+            let slower = small.rate(of, "update") / small.rate(of, "put");
+            found.published("UPDATE of 128 KiB is slower than PUT", format!("{name}: UPDATE / PUT"), slower);
+        }
+        found
+    }
+}
+
+/// What is judged of one size by itself, and what is told of its trials.
+fn rates(found: &mut Findings, served: &Served) {
+    for (name, operation) in OPERATIONS {
+        let panel = format!("{name}, {}", served.size.name);
+        for (series, is_log) in [("raw", false), ("SALSA", true)] {
+            found.published(&panel, series, served.rate(served.judged(is_log), operation));
+            let spread = served.rate(served.spread(is_log), operation);
+            found.supposed((&panel, series), SPREAD, &[served.pair(is_log)], spread);
+        }
+    }
+    for of in served.all() {
+        let trial = &of.trial.name;
+        for (name, operation) in OPERATIONS {
+            found.number(format!("{trial}: {name}"), "MiB/s", served.rate(of, operation));
+        }
+        found.number(format!("{trial}: sent to the disk for each block"), "", amplification(of));
+    }
+}
+
+fn chart(title: &str, sizes: &[Served; 2]) -> Chart {
+    let panel = |n: usize, is_log: bool| {
+        let served = &sizes[n];
+        let (name, scheme) = if is_log { ("SALSA", SALSA) } else { ("raw", RAW) };
+        let rate = |(_, operation)| served.rate(served.judged(is_log), operation);
+        let bars = vec![
+            Bars::new("published", Scheme::Paper, PUBLISHED[n][usize::from(is_log)].into()),
+            Bars::new(name, scheme, OPERATIONS.map(rate).into()),
+        ];
+        let groups = OPERATIONS.map(|(name, _)| name.to_owned()).into();
+        Panel::bars(Axis::logarithmic("MiB/s").between(1.0, 1000.0), groups, bars)
+            .titled(format!("{}, {name}", served.size.name))
+    };
+    let panels = vec![panel(0, false), panel(0, true), panel(1, false), panel(1, true)];
+    Chart::grid("throughput", title, 2, (300.0, 220.0), panels)
+}
