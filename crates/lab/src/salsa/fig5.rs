@@ -1,7 +1,7 @@
 //! Figure 5: throughput of Swift's object server on a shingled disk as it is and below SALSA.
 
 use super::common::{RAW, SALSA, amplification};
-use super::objects::{self, NOTES, OPERATIONS, SPREAD, Served};
+use super::objects::{self, JUDGED, NOTES, OPERATIONS, Served, Setup, operations};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 
@@ -33,11 +33,8 @@ impl Experiment for Fig5 {
         let sizes = Served::of(trials);
         let mut found = Findings::new(vec![chart(self.about().title, &sizes)], NOTES.map(str::to_owned).into());
         for served in &sizes {
-            rates(&mut found, served);
+            served.judge(&mut found, |row| served.rate(row));
         }
-        let gain = |served: &Served, operation| {
-            served.rate(served.judged(true), operation) / served.rate(served.judged(false), operation)
-        };
         let [small, large] = &sizes;
         for (name, operation) in &OPERATIONS[..2] {
             for served in &sizes {
@@ -49,46 +46,51 @@ impl Experiment for Fig5 {
         }
         found.published("GET of 128 KiB is similar", "SALSA / raw", gain(small, "get"));
         found.published("SALSA reads large objects faster", "SALSA / raw", gain(large, "get"));
-        for (name, of) in [("raw", small.judged(false)), ("SALSA", small.judged(true))] {
-            let slower = small.rate(of, "update") / small.rate(of, "put");
+        for (name, setup) in [("raw", Setup::Raw), ("SALSA", Setup::Log)] {
+            let slower = rate(small, setup, "update") / rate(small, setup, "put");
             found.published("UPDATE of 128 KiB is slower than PUT", format!("{name}: UPDATE / PUT"), slower);
         }
+        tell(&mut found, &sizes);
         found
     }
 }
 
-/// What is judged of one size by itself, and what is told of its trials.
-fn rates(found: &mut Findings, served: &Served) {
-    for (name, operation) in OPERATIONS {
-        let panel = format!("{name}, {}", served.size.name);
-        for (series, is_log) in [("raw", false), ("SALSA", true)] {
-            found.published(&panel, series, served.rate(served.judged(is_log), operation));
-            let spread = served.rate(served.spread(is_log), operation);
-            found.supposed((&panel, series), SPREAD, &[served.pair(is_log)], spread);
+/// MiB/s of objects.
+fn rate(served: &Served, setup: Setup, operation: &str) -> f64 {
+    served.operations(setup, operation).map_or(0.0, |row| served.rate(row))
+}
+
+/// How many times faster SALSA is.
+fn gain(served: &Served, operation: &str) -> f64 {
+    rate(served, Setup::Log, operation) / rate(served, Setup::Raw, operation)
+}
+
+/// What is told of each trial.
+fn tell(found: &mut Findings, sizes: &[Served]) {
+    for served in sizes {
+        for of in served.trials {
+            let trial = &of.trial.name;
+            for (name, operation) in OPERATIONS {
+                let rate = operations(of, operation).map_or(0.0, |row| served.rate(row));
+                found.number(format!("{trial}: {name}"), "MiB/s", rate);
+            }
+            found.number(format!("{trial}: sent to the disk for each block"), "", amplification(of));
         }
-    }
-    for of in served.all() {
-        let trial = &of.trial.name;
-        for (name, operation) in OPERATIONS {
-            found.number(format!("{trial}: {name}"), "MiB/s", served.rate(of, operation));
-        }
-        found.number(format!("{trial}: sent to the disk for each block"), "", amplification(of));
     }
 }
 
 fn chart(title: &str, sizes: &[Served; 2]) -> Chart {
-    let panel = |n: usize, is_log: bool| {
+    let panel = |n: usize, setup: Setup| {
         let served = &sizes[n];
-        let (name, scheme) = if is_log { ("SALSA", SALSA) } else { ("raw", RAW) };
-        let rate = |(_, operation)| served.rate(served.judged(is_log), operation);
+        let (name, scheme) = if setup == Setup::Log { ("SALSA", SALSA) } else { ("raw", RAW) };
         let bars = vec![
-            Bars::new("published", Scheme::Paper, PUBLISHED[n][usize::from(is_log)].into()),
-            Bars::new(name, scheme, OPERATIONS.map(rate).into()),
+            Bars::new("published", Scheme::Paper, PUBLISHED[n][setup as usize].into()),
+            Bars::new(name, scheme, OPERATIONS.map(|(_, operation)| rate(served, setup, operation)).into()),
         ];
         let groups = OPERATIONS.map(|(name, _)| name.to_owned()).into();
         Panel::bars(Axis::logarithmic("MiB/s").between(1.0, 1000.0), groups, bars)
             .titled(format!("{}, {name}", served.size.name))
     };
-    let panels = vec![panel(0, false), panel(0, true), panel(1, false), panel(1, true)];
+    let panels = (0..sizes.len()).flat_map(|n| JUDGED.map(|setup| panel(n, setup))).collect();
     Chart::grid("throughput", title, 2, (300.0, 220.0), panels)
 }

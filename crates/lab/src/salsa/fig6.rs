@@ -1,10 +1,11 @@
 //! Figure 6: how long operations of Swift's object server take on a shingled disk as it is and below SALSA.
 
 use super::common::{RAW, SALSA};
-use super::objects::{self, NOTES, OPERATIONS, SPREAD, Served, row};
+use super::objects::{self, JUDGED, NOTES, OPERATIONS, Served, Setup};
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::OperationRow;
+use cygnus_types::Nanos;
 
 /// See the module's text.
 pub struct Fig6;
@@ -33,10 +34,12 @@ impl Experiment for Fig6 {
         let sizes = Served::of(trials);
         let mut found = Findings::new(vec![chart(self.about().title, &sizes)], NOTES.map(str::to_owned).into());
         for served in &sizes {
-            medians(&mut found, served);
+            served.judge(&mut found, median);
+            tell(&mut found, served);
         }
-        let ratio = |served: &Served, operation, of: fn(&OperationRow) -> u64| {
-            ms(served.judged(true), operation, of) / ms(served.judged(false), operation, of)
+        let ratio = |served: &Served, operation, of: fn(&OperationRow) -> f64| {
+            let latency = |setup| served.operations(setup, operation).map_or(0.0, of);
+            latency(Setup::Log) / latency(Setup::Raw)
         };
         let [small, large] = &sizes;
         for (name, operation) in &OPERATIONS[..2] {
@@ -47,37 +50,33 @@ impl Experiment for Fig6 {
         }
         found.published("GET of 128 KiB is similar", "SALSA / raw", ratio(small, "get", median));
         found.published("GET of 10 MiB takes longer with SALSA", "SALSA / raw", ratio(large, "get", median));
-        let spread = ratio(large, "get", |row| row.p75_ns - row.p25_ns);
+        let spread = ratio(large, "get", |row| ms(row.p75_ns - row.p25_ns));
         found.published("GET of 10 MiB is spread wider without SALSA", "between quartiles: SALSA / raw", spread);
         found
     }
 }
 
-fn median(row: &OperationRow) -> u64 {
-    row.p50_ns
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
 }
 
-/// A latency of some operations in ms.
-fn ms(of: &Trialled, operation: &str, latency: fn(&OperationRow) -> u64) -> f64 {
-    row(of, operation).map_or(0.0, |row| latency(row) as f64 / 1e6)
+fn median(row: &OperationRow) -> f64 {
+    ms(row.p50_ns)
 }
 
-/// What is judged of one size by itself, and what is told of its trials.
-fn medians(found: &mut Findings, served: &Served) {
-    for (name, operation) in OPERATIONS {
-        let panel = format!("{name}, {}", served.size.name);
-        for (series, is_log) in [("raw", false), ("SALSA", true)] {
-            found.published(&panel, series, ms(served.judged(is_log), operation, median));
-            let spread = ms(served.spread(is_log), operation, median);
-            found.supposed((&panel, series), SPREAD, &[served.pair(is_log)], spread);
-        }
-    }
-    let kinds: [(&str, fn(&OperationRow) -> u64); 3] =
-        [("median", median), ("mean", |row| row.mean_ns), ("longest", |row| row.max_ns)];
-    for of in served.all() {
+/// Nanoseconds of some operations.
+type Latency = fn(&OperationRow) -> u64;
+
+/// What is told beside the medians: the ends of the figure's boxes, and the mean.
+const BESIDE: [(&str, Latency); 3] =
+    [("first quartile", |row| row.p25_ns), ("third quartile", |row| row.p75_ns), ("mean", |row| row.mean_ns)];
+
+fn tell(found: &mut Findings, served: &Served) {
+    for setup in JUDGED {
         for (name, operation) in OPERATIONS {
-            for (kind, latency) in kinds {
-                found.number(format!("{}: {name}, {kind}", of.trial.name), "ms", ms(of, operation, latency));
+            for (kind, latency) in BESIDE {
+                let ours = served.operations(setup, operation).map_or(0.0, |row| ms(latency(row)));
+                found.number(format!("{}: {name}, {kind}", served.trial(setup).trial.name), "ms", ours);
             }
         }
     }
@@ -86,21 +85,15 @@ fn medians(found: &mut Findings, served: &Served) {
 fn chart(title: &str, sizes: &[Served; 2]) -> Chart {
     let panel = |n: usize, at: usize| {
         let (served, (name, operation)) = (&sizes[n], OPERATIONS[at]);
-        let line = |is_log: bool| {
-            let (name, scheme) = if is_log { ("SALSA", SALSA) } else { ("raw", RAW) };
-            Line::new(name, scheme, row(served.judged(is_log), operation).map_or(Vec::new(), shares))
+        let line = |name, scheme, setup| {
+            Line::new(name, scheme, served.operations(setup, operation).map_or(Vec::new(), shares))
         };
+        let lines = vec![line("raw", RAW, Setup::Raw), line("SALSA", SALSA, Setup::Log)];
         let [raw, log] = PUBLISHED[n][at];
-        let marks = match raw == log {
-            true => vec![Mark::Moment { at: raw, label: "published, both".into() }],
-            false => [(raw, "published, raw"), (log, "SALSA")]
-                .map(|(at, label)| Mark::Moment { at, label: label.into() })
-                .into(),
-        };
         let y = Axis::linear("% of operations").between(0.0, 100.0);
-        Panel::lines(Axis::logarithmic("ms"), y, vec![line(false), line(true)])
-            .titled(format!("{name}, {}", served.size.name))
-            .marked(marks)
+        Panel::lines(Axis::logarithmic("ms"), y, lines)
+            .titled(format!("{name}, {} (published: {raw}, {log} ms)", served.size.name))
+            .marked([raw, log].map(|at| Mark::Moment { at, label: String::new() }).into())
     };
     let panels = (0..sizes.len()).flat_map(|n| (0..OPERATIONS.len()).map(move |at| (n, at)));
     Chart::grid("latency", title, 3, (260.0, 200.0), panels.map(|(n, at)| panel(n, at)).collect())
@@ -109,7 +102,7 @@ fn chart(title: &str, sizes: &[Served; 2]) -> Chart {
 /// The percentage of operations that took at most so many ms.
 fn shares(row: &OperationRow) -> Vec<(f64, f64)> {
     let mut seen = 0;
-    let share = |&(bound, count): &(cygnus_types::Nanos, u64)| {
+    let share = |&(bound, count): &(Nanos, u64)| {
         seen += count;
         (bound.0 as f64 / 1e6, seen as f64 * 100.0 / row.count as f64)
     };

@@ -4,7 +4,7 @@
 
 use super::common::{RAW, SALSA, disk, raw, salsa_on_disk};
 use crate::chart::Scheme;
-use crate::experiment::{Scale, Trial, Trialled};
+use crate::experiment::{Findings, Scale, Trial, Trialled};
 use crate::outcome::OperationRow;
 
 /// How much smaller the disk and all that lies on it are.
@@ -38,28 +38,54 @@ pub struct Size {
 pub const SIZES: [Size; 2] =
     [Size { name: "128 KiB", kib: 128, write_back: 4096 }, Size { name: "10 MiB", kib: 10 << 10, write_back: 128 }];
 
-/// What else a trial is for.
+/// What a trial is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing: it is judged.
-    None,
-    /// Files are in all allocation groups.
+pub enum Setup {
+    /// The disk as it is.
+    Raw,
+    /// SALSA.
+    Log,
+    /// The disk as it is, with files in all allocation groups.
     Spread,
-    /// SALSA has one map only.
+    /// SALSA with one map only.
     OneMap,
+    /// SALSA with objects stored one at a time.
+    OneByOne,
 }
 
-/// Trials of one size, in this order.
-const TRIALS: [(&str, bool, Change); 5] = [
-    ("raw", false, Change::None),
-    ("SALSA", true, Change::None),
-    ("raw, files in all groups", false, Change::Spread),
-    ("SALSA, files in all groups", true, Change::Spread),
-    ("SALSA, one map of 64 KiB", true, Change::OneMap),
-];
+impl Setup {
+    /// Of each size, in this order.
+    const ALL: [Setup; 5] = [Setup::Raw, Setup::Log, Setup::Spread, Setup::OneMap, Setup::OneByOne];
 
-/// Why raw writes may be too fast here.
-pub const SPREAD: &str = "Files are in all eight allocation groups of XFS, not in the one of the directory in which they are made and renamed.";
+    fn name(self) -> &'static str {
+        match self {
+            Setup::Raw => "raw",
+            Setup::Log => "SALSA",
+            Setup::Spread => "raw, files in all groups",
+            Setup::OneMap => "SALSA, one map of 64 KiB",
+            Setup::OneByOne => "SALSA, objects stored one at a time",
+        }
+    }
+
+    fn scheme(self) -> Scheme {
+        match self {
+            Setup::Raw => RAW,
+            Setup::Log => SALSA,
+            Setup::Spread | Setup::OneMap | Setup::OneByOne => Scheme::Serial,
+        }
+    }
+
+    fn is_raw(self) -> bool {
+        matches!(self, Setup::Raw | Setup::Spread)
+    }
+}
+
+/// Those that are judged.
+pub const JUDGED: [Setup; 2] = [Setup::Raw, Setup::Log];
+
+/// Supposed causes, and the trials in which they are changed.
+const SPREAD: &str = "Files are in all eight allocation groups of XFS, not in the one of the directory in which they are made and renamed.";
+const BETWEEN: &str = "Objects that are stored at once lie between each other in the log: here they are stored and updated one at a time.";
 
 /// What whoever reads the results must know of the workload.
 pub const NOTES: [&str; 6] = [
@@ -76,38 +102,30 @@ pub const NOTES: [&str; 6] = [
 
 /// All of them, those of small objects first.
 pub fn trials(scale: Scale) -> Vec<Trial> {
-    let of_size = |size: Size| {
-        TRIALS.map(|(name, is_log, change)| {
-            let name = format!("{name}, {}", size.name);
-            let scheme = match change {
-                Change::None if is_log => SALSA,
-                Change::None => RAW,
-                Change::Spread | Change::OneMap => Scheme::Serial,
-            };
-            Trial::new(&name, scheme, scenario(scale, size, is_log, change))
-        })
+    let trial = |size: Size, setup: Setup| {
+        let name = format!("{}, {}", setup.name(), size.name);
+        Trial::new(&name, setup.scheme(), scenario(scale, size, setup))
     };
-    SIZES.into_iter().flat_map(of_size).collect()
+    SIZES.into_iter().flat_map(|size| Setup::ALL.map(|setup| trial(size, setup))).collect()
 }
 
-fn scenario(scale: Scale, size: Size, is_log: bool, change: Change) -> String {
+fn scenario(scale: Scale, size: Size, setup: Setup) -> String {
     let kib = |bytes: f64| (bytes / scale.divisor()) as u64 / (64 << 10) * 64;
     let Size { kib: object, write_back, .. } = size;
-    let objects = kib(DATA) / object;
-    let (array, volume) = match is_log {
-        false => (raw(), "size = \"100% of data\"\n".to_owned()),
-        true => {
-            let fine = if change == Change::OneMap { 0 } else { kib(FINE) };
-            (salsa_on_disk(), format!("size = \"90% of data\"\npage = \"64KiB\"\nfine = \"{fine}KiB\"\n"))
-        }
+    let (objects, log) = (kib(DATA) / object, kib(LOG));
+    let array = if setup.is_raw() { raw() } else { salsa_on_disk() };
+    let fine = if setup == Setup::OneMap { 0 } else { kib(FINE) };
+    let volume = match setup.is_raw() {
+        true => "size = \"100% of data\"\n".to_owned(),
+        false => format!("size = \"90% of data\"\npage = \"64KiB\"\nfine = \"{fine}KiB\"\n"),
     };
-    let spread = change == Change::Spread;
+    let writers = if setup == Setup::OneByOne { 1 } else { WRITERS };
+    let spread = setup == Setup::Spread;
     format!(
         "name = \"objects\"\n{}{array}[volume]\n{volume}[workload.objects]\nsize = \"{object}KiB\"\nobjects = {objects}\n\
-         writers = {WRITERS}\nlog = \"{}KiB\"\nwrite-back = {write_back}\nspread = {spread}\n\
+         writers = {writers}\nlog = \"{log}KiB\"\nwrite-back = {write_back}\nspread = {spread}\n\
          [run]\nduration = \"{SECONDS}s\"\nsample = \"20s\"\n",
-        disk(scale),
-        kib(LOG)
+        disk(scale)
     )
 }
 
@@ -115,48 +133,56 @@ fn scenario(scale: Scale, size: Size, is_log: bool, change: Change) -> String {
 pub struct Served<'a> {
     /// Their size.
     pub size: Size,
-    trials: &'a [Trialled<'a>],
+    /// All trials of it.
+    pub trials: &'a [Trialled<'a>],
+    /// The place of its first one among those of both sizes.
     first: usize,
 }
 
 impl<'a> Served<'a> {
     /// Of both sizes.
     pub fn of(trials: &'a [Trialled<'a>]) -> [Self; 2] {
-        [0, 1].map(|n| {
-            let first = n * TRIALS.len();
-            Self { size: SIZES[n], trials: &trials[first..first + TRIALS.len()], first }
-        })
+        let each = Setup::ALL.len();
+        [0, 1].map(|n| Self { size: SIZES[n], trials: &trials[n * each..][..each], first: n * each })
     }
 
-    /// The disk as it is, or SALSA's.
-    pub fn judged(&self, is_log: bool) -> &Trialled<'a> {
-        &self.trials[usize::from(is_log)]
+    /// What came of a trial.
+    pub fn trial(&self, setup: Setup) -> &Trialled<'a> {
+        &self.trials[setup as usize]
     }
 
-    /// The same with files in all groups.
-    pub fn spread(&self, is_log: bool) -> &Trialled<'a> {
-        &self.trials[2 + usize::from(is_log)]
+    /// Operations of that name in a trial; nothing if there were none.
+    pub fn operations(&self, setup: Setup, operation: &str) -> Option<&'a OperationRow> {
+        operations(self.trial(setup), operation)
     }
 
-    /// The places of both among all trials.
-    pub fn pair(&self, is_log: bool) -> (usize, usize) {
-        let judged = self.first + usize::from(is_log);
-        (judged, judged + 2)
-    }
-
-    /// All of its trials.
-    pub fn all(&self) -> &[Trialled<'a>] {
-        self.trials
+    /// Whatever a figure shows of each operation, beside what was published of it, with the supposed causes.
+    pub fn judge(&self, found: &mut Findings, shown: impl Fn(&OperationRow) -> f64) {
+        for (name, operation) in OPERATIONS {
+            let ours = |setup| self.operations(setup, operation).map_or(0.0, &shown);
+            let panel = format!("{name}, {}", self.size.name);
+            for setup in JUDGED {
+                found.published(&panel, setup.name(), ours(setup));
+            }
+            let mut suppose = |judged: Setup, cause, with: Setup| {
+                let pair = (self.first + judged as usize, self.first + with as usize);
+                found.supposed((&panel, judged.name()), cause, &[pair], ours(with));
+            };
+            suppose(Setup::Raw, SPREAD, Setup::Spread);
+            if operation == "get" {
+                suppose(Setup::Log, BETWEEN, Setup::OneByOne);
+            }
+        }
     }
 
     /// MiB/s of objects.
-    pub fn rate(&self, of: &Trialled, operation: &str) -> f64 {
+    pub fn rate(&self, row: &OperationRow) -> f64 {
         let mib = self.size.kib as f64 / 1024.0;
-        row(of, operation).map_or(0.0, |row| row.count as f64 * mib / (row.span_ns as f64 / 1e9).max(1e-9))
+        row.count as f64 * mib / (row.span_ns as f64 / 1e9).max(1e-9)
     }
 }
 
-/// The operations of that name; nothing if there were none.
-pub fn row<'a>(of: &Trialled<'a>, operation: &str) -> Option<&'a OperationRow> {
+/// Operations of that name; nothing if there were none.
+pub fn operations<'a>(of: &Trialled<'a>, operation: &str) -> Option<&'a OperationRow> {
     of.outcome.operations.iter().find(|row| row.client == operation)
 }
