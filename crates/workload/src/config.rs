@@ -58,7 +58,7 @@ impl WorkloadConfig {
         match self {
             Self::Fio(jobs) => crate::fio::build(jobs, volume_size, &mut seeds),
             Self::Ycsb(stores) => crate::kv::build(stores, volume_size, &mut seeds),
-            Self::Objects(objects) => objects.build(volume_size, &mut seeds),
+            Self::Objects(objects) => crate::objects::build(objects, volume_size, &mut seeds),
             Self::Replay(replay) => Ok(vec![replay.build(volume_size)?]),
             Self::Synth(synth) => Ok(vec![synth.build(volume_size, seeds)?]),
         }

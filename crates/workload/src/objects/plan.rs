@@ -1,6 +1,6 @@
 //! What is done to objects, settled before anything runs.
 
-use super::Objects;
+use super::config::Objects;
 use super::space::{CHUNK, Slot, Space};
 use crate::shuffle::Shuffle;
 use cygnus_runtime::Rng;

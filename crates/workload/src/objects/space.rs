@@ -3,7 +3,7 @@
 //! Each group has inodes of directories first (in the middle one the log before them), then files: 64 inodes, the data of
 //! these 64, and so on.
 
-use super::Objects;
+use super::config::Objects;
 use std::collections::BTreeSet;
 use std::ops::Range;
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Kind, Part, Request, WorkloadConfig};
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 const VOLUME: u64 = 256 << 20;
