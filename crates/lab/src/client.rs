@@ -7,7 +7,7 @@ use std::rc::Rc;
 use cygnus_runtime::Event;
 use cygnus_sim::World;
 use cygnus_types::{Nanos, zeros};
-use cygnus_workload::{Kind, Request, Source};
+use cygnus_workload::{Kind, Part, Request, Source};
 
 use crate::cache::PageCache;
 use crate::link::{Link, Way};
@@ -32,8 +32,8 @@ pub(crate) struct Shared {
     /// When the last request was answered.
     last_answer: Cell<Nanos>,
     failure: Cell<Option<RequestError>>,
-    /// Workers of all clients that have not ended.
-    running: Cell<usize>,
+    /// Workers of all clients that have not ended, by phase.
+    running: RefCell<BTreeMap<u16, usize>>,
     ended: Event,
     pub start: Nanos,
     pub end: Nanos,
@@ -55,7 +55,7 @@ impl Shared {
             cut: Cell::new(false),
             last_answer: Cell::new(start),
             failure: Cell::new(None),
-            running: Cell::new(0),
+            running: RefCell::default(),
             ended: Event::new(),
             start,
             end: start + duration,
@@ -68,10 +68,31 @@ impl Shared {
     /// # Errors
     /// The failure of a request.
     pub async fn all_ended(&self) -> Result<(), RequestError> {
-        while self.running.get() > 0 {
+        while !self.running.borrow().is_empty() {
             self.ended.wait().await;
         }
         self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits for all clients of earlier phases to end.
+    async fn turn_of(&self, phase: u16) {
+        while self.running.borrow().keys().any(|&earlier| earlier < phase) {
+            self.ended.wait().await;
+        }
+    }
+
+    fn worker_began(&self, phase: u16) {
+        *self.running.borrow_mut().entry(phase).or_default() += 1;
+    }
+
+    fn worker_ended(&self, phase: u16) {
+        let mut running = self.running.borrow_mut();
+        let of_phase = running.get_mut(&phase).expect("it began");
+        *of_phase -= 1;
+        if *of_phase == 0 {
+            running.remove(&phase);
+        }
+        self.ended.notify();
     }
 
     /// Time from the start to the last answer, if every client came to the end of its requests.
@@ -95,12 +116,15 @@ struct Client {
     seat: Rc<Seat>,
     /// Number of the source's name.
     name: u16,
+    phase: u16,
     source: RefCell<Box<dyn Source>>,
     /// Taken from the source before its time, and announced.
     ahead: Cell<Option<Request>>,
     outstanding: Cell<u32>,
     /// A flush waits for what was issued before it, or is being carried out: nothing is issued.
     barrier: Cell<bool>,
+    /// When the operation under way began.
+    operation: Cell<Option<Nanos>>,
     changed: Event,
     start: Nanos,
     end: Nanos,
@@ -119,23 +143,26 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
         shared: shared.clone(),
         seat: seat.clone(),
         name,
+        phase: source.phase(),
         ahead: Cell::new(source.next()),
         source: RefCell::new(source),
         outstanding: Cell::new(0),
         barrier: Cell::new(false),
+        operation: Cell::new(None),
         changed: Event::new(),
         start,
         end,
         measured_from: shared.measured_from.max(start + schedule.ramp),
     });
     for _ in 0..depth {
-        shared.running.set(shared.running.get() + 1);
+        shared.worker_began(client.phase);
         seat.rt.spawn(client.clone().work());
     }
 }
 
 impl Client {
     async fn work(self: Rc<Self>) {
+        self.shared.turn_of(self.phase).await;
         if self.start > self.shared.start {
             self.seat.rt.sleep_until(self.start).await;
         }
@@ -162,8 +189,7 @@ impl Client {
                 self.seat.rt.yield_now().await;
             }
         }
-        self.shared.running.set(self.shared.running.get() - 1);
-        self.shared.ended.notify();
+        self.shared.worker_ended(self.phase);
     }
 
     async fn send(&self, way: Way, payload: u64) {
@@ -285,6 +311,13 @@ impl Client {
         tally.count(key, bytes, latency, measured);
         if let Some(role) = role.filter(|_| measured) {
             tally.count_read(request.job, role, bytes, latency);
+        }
+        if let Some(part) = self.source.borrow().part(request.job) {
+            let began = self.operation.get().map_or(issued, |began| began.min(issued));
+            self.operation.set((part == Part::Inner).then_some(began));
+            if part == Part::Last && began >= self.measured_from {
+                tally.count_operation(self.name, began, now);
+            }
         }
     }
 }

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_setting_of_every_workload_is_explained() {
-        for heading in ["[[workload.ycsb]]", "[workload.replay]", "[workload.synth]"] {
+        for heading in ["[[workload.ycsb]]", "[workload.objects]", "[workload.replay]", "[workload.synth]"] {
             with_workload(heading, "").unwrap_or_else(|error| panic!("{heading}: {error}"));
             let error = with_workload(heading, "no-such-setting = 1").unwrap_err().message;
             let settings: Vec<&str> = error.split('`').skip(3).step_by(2).collect();

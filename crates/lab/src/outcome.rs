@@ -43,6 +43,9 @@ pub struct Outcome {
     pub throughput_variation_milli: u64,
     /// Latencies after the ramp, by client, job and kind of request.
     pub latency: Vec<LatencyRow>,
+    /// Operations after the ramp, of clients whose operations are several requests each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationRow>,
     /// Reads after the ramp, by label and by what the group that had the data was doing, where groups take turns.
     pub reads_by_role: Vec<RoleRow>,
     /// Blocks written to devices per block written by users, in thousandths, after the aging.
@@ -138,6 +141,30 @@ pub struct LatencyRow {
 
 /// A percentile or a mean of latencies: its name, and where it stands in a row.
 pub(crate) type Point = (&'static str, fn(&LatencyRow) -> u64);
+
+/// Operations of the clients of one name, from the first request's issue to the last one's answer; in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationRow {
+    /// The source's name; sources of one name are counted together.
+    pub client: String,
+    /// Operations.
+    pub count: u64,
+    /// Time from the beginning of the first one to the end of the last one.
+    pub span_ns: u64,
+    /// Mean.
+    pub mean_ns: u64,
+    /// A quarter of them took at most this.
+    pub p25_ns: u64,
+    /// Half of them.
+    pub p50_ns: u64,
+    /// Three quarters.
+    pub p75_ns: u64,
+    /// All of them.
+    pub max_ns: u64,
+    /// Upper bounds and counts of the histogram's buckets that are not empty.
+    #[serde(skip)]
+    pub buckets: Vec<(Nanos, u64)>,
+}
 
 /// Latencies of the reads that groups of one role served, in nanoseconds.
 #[derive(Clone, Debug, Serialize)]

@@ -6,12 +6,13 @@ use cygnus_workload::Kind;
 
 use crate::client::Shared;
 use crate::outcome::{
-    ClusterRow, DeviceTotals, LatencyRow, Outcome, RoleRow, Sample, milli, per_million, per_second, variation_milli,
+    ClusterRow, DeviceTotals, LatencyRow, OperationRow, Outcome, RoleRow, Sample, milli, per_million, per_second,
+    variation_milli,
 };
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
 use crate::store::Role;
-use crate::tally::{Counts, Key};
+use crate::tally::{Counts, Key, Operations};
 use crate::testbed::Testbed;
 
 /// A run that has come to its end.
@@ -68,6 +69,7 @@ impl Ended<'_> {
             write_bytes_per_second: per_second(bytes("write"), measured),
             throughput_variation_milli: self.variation(&samples),
             latency,
+            operations: operation_rows(self.shared),
             reads_by_role: role_rows(self.shared),
             array_write_amplification_milli: milli(written_pages, user),
             rehomed_milli: after.rehomed_blocks.zip(before.rehomed_blocks).map(|(all, old)| milli(all - old, user)),
@@ -149,6 +151,22 @@ fn latency_rows(shared: &Shared) -> Vec<LatencyRow> {
         }
     };
     shared.tally.borrow().totals().into_iter().map(row).collect()
+}
+
+fn operation_rows(shared: &Shared) -> Vec<OperationRow> {
+    let (names, tally) = (shared.names.borrow(), shared.tally.borrow());
+    let row = |(&client, of): (&u16, &Operations)| OperationRow {
+        client: names[usize::from(client)].clone(),
+        count: of.latency.count(),
+        span_ns: of.ended.since(of.began).0,
+        mean_ns: of.latency.mean().0,
+        p25_ns: of.latency.quantile(0.25).0,
+        p50_ns: of.latency.quantile(0.5).0,
+        p75_ns: of.latency.quantile(0.75).0,
+        max_ns: of.latency.max().0,
+        buckets: of.latency.buckets().collect(),
+    };
+    tally.operations().iter().map(row).collect()
 }
 
 fn role_rows(shared: &Shared) -> Vec<RoleRow> {

@@ -33,6 +33,15 @@ impl Counts {
     }
 }
 
+/// Operations of the clients of one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Operations {
+    /// When the first one began, and when the last one ended.
+    pub began: Nanos,
+    pub ended: Nanos,
+    pub latency: Histogram,
+}
+
 /// Everything counted since the ramp, and since the last sample.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -41,6 +50,8 @@ pub(crate) struct Tally {
     interval: Interval,
     /// Reads by the client's own label and by what the group that had the data was doing.
     reads: BTreeMap<(u16, Role), Counts>,
+    /// By the number of the source's name.
+    operations: BTreeMap<u16, Operations>,
 }
 
 /// Counts since the last sample.
@@ -77,6 +88,20 @@ impl Tally {
     /// A read that a group of this role served has been answered.
     pub fn count_read(&mut self, job: u16, role: Role, bytes: u64, latency: Nanos) {
         self.reads.entry((job, role)).or_default().add(bytes, latency);
+    }
+
+    /// An operation of a client of that name took so long.
+    pub fn count_operation(&mut self, client: u16, began: Nanos, ended: Nanos) {
+        let first = || Operations { began, ended, latency: Histogram::default() };
+        let of_client = self.operations.entry(client).or_insert_with(first);
+        of_client.began = of_client.began.min(began);
+        of_client.ended = of_client.ended.max(ended);
+        of_client.latency.record(ended.since(began));
+    }
+
+    /// Operations since the ramp, by the number of the source's name.
+    pub fn operations(&self) -> &BTreeMap<u16, Operations> {
+        &self.operations
     }
 
     /// Reads since the ramp, by label and role.

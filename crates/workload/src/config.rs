@@ -3,7 +3,7 @@
 use crate::kv::Ycsb;
 use crate::synth::SynthConfig;
 use crate::trace::ReplayConfig;
-use crate::{Job, Source, WorkloadError};
+use crate::{Job, Objects, Source, WorkloadError};
 use cygnus_runtime::Rng;
 use serde::Deserialize;
 use std::path::Path;
@@ -24,6 +24,8 @@ pub enum WorkloadConfig {
     Fio(Vec<Job>),
     /// YCSB's workloads on key-value stores, side by side.
     Ycsb(Vec<Ycsb>),
+    /// An object server on a file system.
+    Objects(Objects),
     /// A block trace, played again.
     Replay(ReplayConfig),
     /// Requests with the published statistics of a trace that is not to be had.
@@ -56,6 +58,7 @@ impl WorkloadConfig {
         match self {
             Self::Fio(jobs) => crate::fio::build(jobs, volume_size, &mut seeds),
             Self::Ycsb(stores) => crate::kv::build(stores, volume_size, &mut seeds),
+            Self::Objects(objects) => crate::objects::build(objects, volume_size, &mut seeds),
             Self::Replay(replay) => Ok(vec![replay.build(volume_size)?]),
             Self::Synth(synth) => Ok(vec![synth.build(volume_size, seeds)?]),
         }

@@ -75,6 +75,15 @@ pub struct Schedule {
     pub duration: Option<Nanos>,
 }
 
+/// What a request is to its operation. Operations of a client follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// One of its requests, which is not the last one.
+    Inner,
+    /// It ends with this one's answer.
+    Last,
+}
+
 /// A client: an endless or finite stream of requests, in the order in which they are issued.
 ///
 /// Every request lies within [`Source::footprint`], is a multiple of 512 bytes long and so aligned; requests other than
@@ -92,6 +101,17 @@ pub trait Source {
     /// What the runner must time.
     fn schedule(&self) -> Schedule {
         Schedule::default()
+    }
+
+    /// When the client begins: once all clients of smaller numbers have ended.
+    fn phase(&self) -> u16 {
+        0
+    }
+
+    /// The part that requests of that label have in operations of the application, each of which is several requests; `None`
+    /// where they belong to none.
+    fn part(&self, _job: u16) -> Option<Part> {
+        None
     }
 
     /// How many operations of the application the requests so far come from, where that is more than a request each or

@@ -45,6 +45,8 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &salsa::Fig3,
     &salsa::Fig4,
     &salsa::Table2,
+    &salsa::Fig5,
+    &salsa::Fig6,
     &salsa::Table3,
     &salsa::Table4,
     &salsa::Fig7,

@@ -6,7 +6,10 @@
 mod common;
 mod fig3;
 mod fig4;
+mod fig5;
+mod fig6;
 mod fig7;
+mod objects;
 mod table1;
 mod table2;
 mod table3;
@@ -15,6 +18,8 @@ mod video;
 
 pub use fig3::Fig3;
 pub use fig4::Fig4;
+pub use fig5::Fig5;
+pub use fig6::Fig6;
 pub use fig7::Fig7;
 pub use table1::Table1;
 pub use table2::Table2;

@@ -1,6 +1,6 @@
 //! When clients are answered, and how they come to their end.
 
-use cygnus_lab::{Scenario, run};
+use cygnus_lab::{Outcome, Scenario, run};
 
 #[test]
 fn a_flush_that_waits_past_the_end_keeps_nobody() {
@@ -43,4 +43,38 @@ fn a_write_is_answered_when_its_volume_says() {
     });
     // A command of these drives takes some 10 us, and what is durable has been programmed for 77 us.
     assert!(memory < 5_000 && written > 10_000 && durable > 77_000, "{memory}, {written}, {durable} ns");
+}
+
+/// An object server on one drive, for so long.
+fn objects(duration: &str) -> Outcome {
+    let text = format!(
+        "name = \"objects\"\n[devices]\npreset = \"850-pro\"\nscale = 32\n[[array]]\npreset = \"raid0\"\ndrives = 1\n\
+         [workload.objects]\nsize = \"128KiB\"\nobjects = 200\nwriters = 4\nlog = \"1MiB\"\n\
+         [run]\nduration = \"{duration}\"\nsample = \"100ms\"\n"
+    );
+    let scenario = Scenario::parse("objects.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn phases_follow_one_another_and_operations_are_counted_whole() {
+    let outcome = objects("10s");
+    let counted: Vec<_> = outcome.operations.iter().map(|row| (row.client.as_str(), row.count)).collect();
+    assert_eq!(counted, [("put", 200), ("update", 200), ("get", 200)]);
+    let spans: u64 = outcome.operations.iter().map(|row| row.span_ns).sum();
+    let makespan = outcome.makespan_ns.expect("all clients came to their end");
+    assert!(spans <= makespan, "phases that overlap: {spans} of {makespan} ns");
+    // An operation of a writer takes as long as its two writes and two flushes do.
+    let requests = outcome.latency.iter().filter(|row| row.client == "put" && row.job_name != "behind");
+    let all: u64 = requests.map(|row| row.mean_ns * row.count).sum();
+    let puts = &outcome.operations[0];
+    assert!(puts.mean_ns * puts.count >= all / 100 * 99, "{all} ns of requests, {puts:?}");
+    assert!(puts.p25_ns <= puts.p50_ns && puts.p50_ns <= puts.p75_ns && puts.p75_ns <= puts.max_ns);
+}
+
+#[test]
+fn phases_that_time_does_not_suffice_for_are_not_begun() {
+    let outcome = objects("100ms");
+    let counted: Vec<_> = outcome.operations.iter().map(|row| row.client.as_str()).collect();
+    assert!(counted == ["put"] && outcome.makespan_ns.is_none(), "{:?}", outcome.operations);
 }
