@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     last_answer: Cell<Nanos>,
     failure: Cell<Option<RequestError>>,
     /// Workers of all clients that have not ended, by phase.
-    running: RefCell<BTreeMap<u16, usize>>,
+    running: RefCell<BTreeMap<Option<u16>, usize>>,
     ended: Event,
     pub start: Nanos,
     pub end: Nanos,
@@ -76,16 +76,16 @@ impl Shared {
 
     /// Waits for all clients of earlier phases to end.
     async fn turn_of(&self, phase: u16) {
-        while self.running.borrow().keys().any(|&earlier| earlier < phase) {
+        while self.running.borrow().keys().flatten().any(|&earlier| earlier < phase) {
             self.ended.wait().await;
         }
     }
 
-    fn worker_began(&self, phase: u16) {
+    fn worker_began(&self, phase: Option<u16>) {
         *self.running.borrow_mut().entry(phase).or_default() += 1;
     }
 
-    fn worker_ended(&self, phase: u16) {
+    fn worker_ended(&self, phase: Option<u16>) {
         let mut running = self.running.borrow_mut();
         let of_phase = running.get_mut(&phase).expect("it began");
         *of_phase -= 1;
@@ -116,7 +116,7 @@ struct Client {
     seat: Rc<Seat>,
     /// Number of the source's name.
     name: u16,
-    phase: u16,
+    phase: Option<u16>,
     source: RefCell<Box<dyn Source>>,
     /// Taken from the source before its time, and announced.
     ahead: Cell<Option<Request>>,
@@ -162,7 +162,9 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
 
 impl Client {
     async fn work(self: Rc<Self>) {
-        self.shared.turn_of(self.phase).await;
+        if let Some(phase) = self.phase {
+            self.shared.turn_of(phase).await;
+        }
         if self.start > self.shared.start {
             self.seat.rt.sleep_until(self.start).await;
         }

@@ -8,7 +8,8 @@ use cygnus_runtime::Rng;
 use serde::Deserialize;
 use std::path::Path;
 
-/// A workload. In TOML the variant is the table's name, so that errors point at the line that is wrong:
+/// A workload: clients of one kind or of several, side by side. In TOML each kind is a table, so that errors point at the line that is
+/// wrong:
 ///
 /// ```toml
 /// [[workload.fio]]
@@ -17,35 +18,32 @@ use std::path::Path;
 /// read = 70
 /// depth = 32
 /// ```
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkloadConfig {
-    /// Jobs in the manner of fio, side by side.
-    Fio(Vec<Job>),
-    /// YCSB's workloads on key-value stores, side by side.
-    Ycsb(Vec<Ycsb>),
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkloadConfig {
+    /// Jobs in the manner of fio.
+    pub fio: Vec<Job>,
+    /// YCSB's workloads on key-value stores.
+    pub ycsb: Vec<Ycsb>,
     /// An object server on a file system.
-    Objects(Objects),
+    pub objects: Option<Objects>,
     /// A block trace, played again.
-    Replay(ReplayConfig),
+    pub replay: Option<ReplayConfig>,
     /// Requests with the published statistics of a trace that is not to be had.
-    Synth(SynthConfig),
+    pub synth: Option<SynthConfig>,
 }
 
 impl WorkloadConfig {
     /// Makes paths relative to `directory`, the one of the file that this came from.
     pub fn relative_to(&mut self, directory: &Path) {
-        if let Self::Replay(ReplayConfig { file: Some(file), .. }) = self {
+        if let Some(ReplayConfig { file: Some(file), .. }) = &mut self.replay {
             *file = directory.join(&*file);
         }
     }
 
     /// The file of requests that it plays, if there is one.
     pub fn file(&self) -> Option<&Path> {
-        match self {
-            Self::Replay(replay) => replay.file.as_deref(),
-            _ => None,
-        }
+        self.replay.as_ref().and_then(|replay| replay.file.as_deref())
     }
 
     /// The clients of this workload on a volume of `volume_size` bytes. Equal configurations, sizes and seeds give
@@ -54,13 +52,25 @@ impl WorkloadConfig {
     /// # Errors
     /// When settings contradict one another or do not fit into the volume.
     pub fn build(&self, volume_size: u64, seed: u64) -> Result<Vec<Box<dyn Source>>, WorkloadError> {
-        let mut seeds = Rng::new(seed);
-        match self {
-            Self::Fio(jobs) => crate::fio::build(jobs, volume_size, &mut seeds),
-            Self::Ycsb(stores) => crate::kv::build(stores, volume_size, &mut seeds),
-            Self::Objects(objects) => crate::objects::build(objects, volume_size, &mut seeds),
-            Self::Replay(replay) => Ok(vec![replay.build(volume_size)?]),
-            Self::Synth(synth) => Ok(vec![synth.build(volume_size, seeds)?]),
+        let (mut seeds, mut sources) = (Rng::new(seed), Vec::new());
+        if !self.fio.is_empty() {
+            sources.extend(crate::fio::build(&self.fio, volume_size, &mut seeds)?);
+        }
+        if !self.ycsb.is_empty() {
+            sources.extend(crate::kv::build(&self.ycsb, volume_size, &mut seeds)?);
+        }
+        if let Some(objects) = &self.objects {
+            sources.extend(crate::objects::build(objects, volume_size, &mut seeds)?);
+        }
+        if let Some(replay) = &self.replay {
+            sources.push(replay.build(volume_size)?);
+        }
+        if let Some(synth) = &self.synth {
+            sources.push(synth.build(volume_size, seeds)?);
+        }
+        match sources.is_empty() {
+            true => Err(WorkloadError::setting("workload", "there is none: add a [[workload.fio]] table")),
+            false => Ok(sources),
         }
     }
 }

@@ -103,9 +103,9 @@ pub trait Source {
         Schedule::default()
     }
 
-    /// When the client begins: once all clients of smaller numbers have ended.
-    fn phase(&self) -> u16 {
-        0
+    /// Where clients come in phases: it begins once all of smaller numbers have ended. `None`: it waits for nobody, and nobody for it.
+    fn phase(&self) -> Option<u16> {
+        None
     }
 
     /// The part that requests of that label have in operations of the application, each of which is several requests; `None`

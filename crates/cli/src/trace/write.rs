@@ -38,7 +38,8 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
         rate: Some(Rate { iops: Some(args.iops), bandwidth: None, arrivals: Arrivals::Poisson }),
         ..SynthConfig::new(&preset.full_name())
     };
-    let sources = WorkloadConfig::Synth(config).build(space, args.seed).map_err(|error| usage(&error))?;
+    let workload = WorkloadConfig { synth: Some(config), ..WorkloadConfig::default() };
+    let sources = workload.build(space, args.seed).map_err(|error| usage(&error))?;
     outfile::create(&args.out, args.force, |file| {
         let mut bar = Bar::requests(output, args.requests);
         let mut out = MsrWriter::new(file, &preset.label());

@@ -78,3 +78,42 @@ fn phases_that_time_does_not_suffice_for_are_not_begun() {
     let counted: Vec<_> = outcome.operations.iter().map(|row| row.client.as_str()).collect();
     assert!(counted == ["put"] && outcome.makespan_ns.is_none(), "{:?}", outcome.operations);
 }
+
+/// Two volumes of a log, the second with pages, and jobs in both; what went wrong if it did.
+fn two_volumes(volumes: &str) -> Result<Outcome, String> {
+    let text = format!(
+        "name = \"two\"\n[devices]\npreset = \"850-pro\"\nscale = 32\n\
+         [[array]]\npreset = \"salsa\"\nraid = \"2+1\"\nsegment = \"1MiB\"\nstreams = \"volume\"\n{volumes}\
+         [aging]\nfill = \"100%\"\n[[workload.fio]]\nname = \"first\"\nsize = \"64MiB\"\n\
+         [[workload.fio]]\nname = \"second\"\noffset = \"64MiB\"\nblock-size = \"64KiB\"\nread = 50\n\
+         [workload.objects]\nsize = \"128KiB\"\noffset = \"64MiB\"\nobjects = 20\ngroups = 2\nlog = \"1MiB\"\n\
+         [run]\nduration = \"50ms\"\nsample = \"10ms\"\n"
+    );
+    let scenario = Scenario::parse("two.toml", &text).map_err(|error| error.to_string())?;
+    run(&scenario, 0, 1, |_| {}).map_err(|error| error.to_string())
+}
+
+#[test]
+fn volumes_lie_one_behind_the_other_and_have_keys_of_their_own() {
+    let volumes = |pages: &str| format!("[volume]\nsize = \"64MiB\"\n[[volume.next]]\nsize = \"64MiB\"\n{pages}");
+    let [by_block, by_page] = ["", "page = \"64KiB\"\n"].map(|pages| two_volumes(&volumes(pages)).unwrap());
+    assert_eq!(by_block.volume_bytes, 128 << 20);
+    for name in ["first", "second", "put"] {
+        assert!(by_page.latency.iter().any(|row| row.client == name && row.count > 0), "{name}");
+    }
+    assert!(by_page.map_bytes < by_block.map_bytes, "{} and {}", by_page.map_bytes, by_block.map_bytes);
+}
+
+#[test]
+fn volumes_that_make_no_sense_are_refused() {
+    let refused = |volumes: &str| two_volumes(volumes).unwrap_err();
+    let nested =
+        "[volume]\nsize = \"64MiB\"\n[[volume.next]]\nsize = \"32MiB\"\n[[volume.next.next]]\nsize = \"32MiB\"\n";
+    assert!(refused(nested).contains("side by side"), "{}", refused(nested));
+    let page = "[volume]\nsize = \"64MiB\"\n[[volume.next]]\nsize = \"64MiB\"\npage = \"12KiB\"\n";
+    assert!(refused(page).contains("two.toml:"), "{}", refused(page));
+    let large = "[volume]\nsize = \"64MiB\"\n[[volume.next]]\nsize = \"64GiB\"\n";
+    assert!(refused(large).contains("2 volumes"), "{}", refused(large));
+    let across = "[volume]\nsize = \"32MiB\"\n[[volume.next]]\nsize = \"96MiB\"\n";
+    assert!(two_volumes(across).is_ok(), "a job may be in several volumes");
+}

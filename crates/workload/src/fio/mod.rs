@@ -192,9 +192,6 @@ impl Job {
 
 /// The clients of all jobs.
 pub(crate) fn build(jobs: &[Job], volume_size: u64, seeds: &mut Rng) -> Result<Vec<Box<dyn Source>>, WorkloadError> {
-    if jobs.is_empty() {
-        return Err(WorkloadError::setting("fio", "there is no job: add a [[workload.fio]] table"));
-    }
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     for (index, job) in jobs.iter().enumerate() {
         let name = job.name.clone().unwrap_or_else(|| format!("job{index}"));

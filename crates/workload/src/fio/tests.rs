@@ -6,12 +6,16 @@ use std::collections::BTreeSet;
 
 const VOLUME: u64 = 64 << 20;
 
+fn of(fio: Vec<Job>) -> WorkloadConfig {
+    WorkloadConfig { fio, ..WorkloadConfig::default() }
+}
+
 fn job(text: &str) -> Job {
     toml::from_str(text).unwrap()
 }
 
 fn sources(text: &str, seed: u64) -> Vec<Box<dyn Source>> {
-    WorkloadConfig::Fio(vec![job(text)]).build(VOLUME, seed).unwrap()
+    of(vec![job(text)]).build(VOLUME, seed).unwrap()
 }
 
 fn requests(text: &str, count: usize) -> Vec<Request> {
@@ -20,7 +24,7 @@ fn requests(text: &str, count: usize) -> Vec<Request> {
 }
 
 fn refusal(text: &str) -> String {
-    WorkloadConfig::Fio(vec![job(text)]).build(VOLUME, 1).map(|_| ()).unwrap_err().to_string()
+    of(vec![job(text)]).build(VOLUME, 1).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn refusals_say_what_to_do() {
         let message = refusal(text);
         assert!(message.contains("\"job0\"") && message.contains(part), "{text}: {message}");
     }
-    assert!(WorkloadConfig::Fio(vec![]).build(VOLUME, 0).is_err());
+    assert!(of(vec![]).build(VOLUME, 0).is_err());
 }
 
 proptest! {
@@ -178,7 +182,7 @@ proptest! {
             ..Job::default()
         };
         let volume = job.offset.0 + job.longest() + slack * 512;
-        let config = WorkloadConfig::Fio(vec![job]);
+        let config = of(vec![job]);
         let (mut one, mut same) = (config.build(volume, seed).unwrap(), config.build(volume, seed).unwrap());
         for _ in 0..300 {
             let request = one[0].next().unwrap();

@@ -4,12 +4,16 @@ use cygnus_types::Nanos;
 
 const GIB: u64 = 1 << 30;
 
+fn of(ycsb: Vec<Ycsb>) -> WorkloadConfig {
+    WorkloadConfig { ycsb, ..WorkloadConfig::default() }
+}
+
 fn ycsb(text: &str) -> Ycsb {
     toml::from_str(text).unwrap()
 }
 
 fn refusal(text: &str) -> String {
-    let config = WorkloadConfig::Ycsb(vec![ycsb(text)]);
+    let config = of(vec![ycsb(text)]);
     config.build(64 * GIB, 1).map(|_| ()).unwrap_err().to_string()
 }
 
@@ -62,7 +66,7 @@ fn the_defaults_are_those_of_the_program() {
 #[test]
 fn a_load_ends_when_all_is_written() {
     let config = Ycsb { records: Some(1 << 20), ..Ycsb::new(Workload::Load) };
-    let mut source = WorkloadConfig::Ycsb(vec![config]).build(16 * GIB, 1).unwrap().remove(0);
+    let mut source = of(vec![config]).build(16 * GIB, 1).unwrap().remove(0);
     let requests: Vec<Request> = std::iter::from_fn(|| source.next()).collect();
     assert_eq!(source.operations(), Some(1 << 20));
     let logged: u64 = requests.iter().filter(|r| r.job == Activity::Log as u16).map(|r| u64::from(r.len)).sum();
@@ -102,5 +106,5 @@ fn refusals_say_what_to_do() {
         let message = refusal(&format!("workload = 'c'\n{text}"));
         assert!(message.contains("\"ycsb-c\"") && message.contains(part), "{text}: {message}");
     }
-    assert!(WorkloadConfig::Ycsb(vec![]).build(GIB, 0).is_err());
+    assert!(of(vec![]).build(GIB, 0).is_err());
 }

@@ -17,13 +17,13 @@ pub(super) struct Client {
     plan: Rc<Plan>,
     next: usize,
     requests: VecDeque<Request>,
-    volume_size: u64,
+    footprint: Range<u64>,
 }
 
 impl Client {
     /// Number `n` of the plan's clients.
-    pub(super) fn new(plan: Rc<Plan>, n: usize, volume_size: u64) -> Self {
-        Self { plan, next: n, requests: VecDeque::new(), volume_size }
+    pub(super) fn new(plan: Rc<Plan>, n: usize, footprint: Range<u64>) -> Self {
+        Self { plan, next: n, requests: VecDeque::new(), footprint }
     }
 }
 
@@ -55,11 +55,11 @@ impl Source for Client {
     }
 
     fn footprint(&self) -> Range<u64> {
-        0..self.volume_size
+        self.footprint.clone()
     }
 
-    fn phase(&self) -> u16 {
-        self.plan.phase
+    fn phase(&self) -> Option<u16> {
+        Some(self.plan.phase)
     }
 
     fn part(&self, label: u16) -> Option<Part> {

@@ -14,6 +14,9 @@ const LONGEST: u64 = 32 << 20;
 pub struct Objects {
     /// Bytes of an object; written at once.
     pub size: Size,
+    /// Where the file system begins on the volume, to whose end it goes.
+    #[serde(default = "defaults::offset")]
+    pub offset: Size,
     /// How many there are.
     pub objects: u64,
     /// Objects that are stored or updated at once.
@@ -44,6 +47,10 @@ pub struct Objects {
 
 mod defaults {
     use crate::values::Size;
+
+    pub(super) fn offset() -> Size {
+        Size(0)
+    }
 
     pub(super) fn writers() -> u16 {
         32
@@ -83,6 +90,9 @@ impl Objects {
             if bytes == 0 || !bytes.is_multiple_of(BLOCK as u64) {
                 return wrong(format!("{key}: not a multiple of 4 KiB above 0"));
             }
+        }
+        if !self.offset.0.is_multiple_of(BLOCK as u64) {
+            return wrong("offset: not a multiple of 4 KiB".into());
         }
         if self.size.0.max(self.record.0) > LONGEST {
             return wrong("size and record: at most 32 MiB, which are written at once".into());

@@ -40,7 +40,7 @@ pub(crate) fn build(
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     for plan in Plan::all(objects, &mut space, seeds) {
         let plan = Rc::new(plan);
-        let clients = (0..plan.clients).map(|n| Client::new(plan.clone(), n, volume_size));
+        let clients = (0..plan.clients).map(|n| Client::new(plan.clone(), n, objects.offset.0..volume_size));
         sources.extend(clients.map(|client| Box::new(client) as Box<dyn Source>));
     }
     Ok(sources)

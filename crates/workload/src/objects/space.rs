@@ -24,6 +24,8 @@ pub(super) struct Slot {
 /// The layout, and which places are free.
 #[derive(Debug)]
 pub(super) struct Space {
+    /// Where the first group begins.
+    begins: u64,
     size: u64,
     groups: u64,
     /// Bytes of a group.
@@ -41,10 +43,12 @@ impl Space {
     /// An empty one in a volume of that size; the size that it needs if that is too small.
     pub(super) fn new(objects: &Objects, volume_size: u64) -> Result<Self, u64> {
         let groups = u64::from(objects.groups);
-        let group = volume_size / groups / CHUNK * CHUNK;
+        let begins = objects.offset.0;
+        let group = volume_size.saturating_sub(begins) / groups / CHUNK * CHUNK;
         let directories = (objects.objects.div_ceil(groups) * INODE).next_multiple_of(CHUNK);
-        let log = groups / 2 * group;
+        let log = begins + groups / 2 * group;
         let space = Self {
+            begins,
             size: objects.size.0,
             groups,
             group,
@@ -58,7 +62,7 @@ impl Space {
         let most = space.objects_of_a_group(objects.objects) + u64::from(objects.writers) + 1;
         let files = most.div_ceil(FILES) * space.stride();
         let needs = objects.log.0.next_multiple_of(CHUNK) + directories + files;
-        if needs > group { Err(needs * groups) } else { Ok(space) }
+        if needs > group { Err(begins + needs * groups) } else { Ok(space) }
     }
 
     /// The most objects whose files are in one group.
@@ -78,7 +82,7 @@ impl Space {
 
     /// Where the directories of a group begin.
     fn directories_of(&self, group: u64) -> u64 {
-        let start = group * self.group;
+        let start = self.begins + group * self.group;
         if start == self.log.start { self.log.end.next_multiple_of(CHUNK) } else { start }
     }
 

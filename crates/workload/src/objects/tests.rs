@@ -9,12 +9,12 @@ const KIB: u64 = 1 << 10;
 /// Three phases of 40 objects of 128 KiB by two writers.
 const SMALL: &str = "size = '128KiB'\nobjects = 40\nwriters = 2\nlog = '64KiB'\nwrite-back = 16\n";
 
-fn objects(text: &str) -> Objects {
-    toml::from_str(text).unwrap()
+fn of(text: &str) -> WorkloadConfig {
+    WorkloadConfig { objects: Some(toml::from_str(text).unwrap()), ..WorkloadConfig::default() }
 }
 
 fn sources(text: &str, seed: u64) -> Vec<Box<dyn Source>> {
-    WorkloadConfig::Objects(objects(text)).build(VOLUME, seed).unwrap()
+    of(text).build(VOLUME, seed).unwrap()
 }
 
 /// All requests of all clients of that name, client by client.
@@ -36,7 +36,7 @@ fn places(text: &str, name: &str) -> Vec<u64> {
 }
 
 fn refusal(text: &str) -> String {
-    WorkloadConfig::Objects(objects(text)).build(VOLUME, 1).map(|_| ()).unwrap_err().to_string()
+    of(text).build(VOLUME, 1).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_scenario_file_says_it_like_this() {
     }
     let file: File = toml::from_str("[workload.objects]\nsize = '128KiB'\nobjects = 8\nlog = '1MiB'").unwrap();
     let sources = file.workload.build(VOLUME, 7).unwrap();
-    let clients: Vec<_> = sources.iter().map(|source| (source.phase(), source.name())).collect();
+    let clients: Vec<_> = sources.iter().map(|source| (source.phase().unwrap(), source.name())).collect();
     assert_eq!(clients.len(), 1 + 32 + 32 + 1);
     assert_eq!(
         [clients[0], clients[1], clients[33], clients[65]],
@@ -151,11 +151,18 @@ fn equal_seeds_give_equal_requests_and_others_another_order() {
 
 #[test]
 fn requests_keep_their_promises() {
-    for text in [SMALL.to_owned(), SMALL.to_owned() + "spread = true", SMALL.replace("128KiB", "132KiB")] {
+    let texts = [
+        SMALL.to_owned(),
+        SMALL.to_owned() + "spread = true",
+        SMALL.replace("128KiB", "132KiB"),
+        SMALL.to_owned() + "offset = '64MiB'",
+    ];
+    for text in texts {
         for mut client in sources(&text, 3) {
             let footprint = client.footprint();
             while let Some(request) = client.next() {
                 assert!(request.kind == Kind::Flush || request.len > 0);
+                assert!(request.kind == Kind::Flush || request.offset >= footprint.start);
                 assert!(request.end() <= footprint.end && request.offset.is_multiple_of(4096), "{request:?}");
             }
         }
@@ -169,5 +176,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(refusal("size = '64MiB'\nobjects = 4").contains("32 MiB"));
     assert!(with("record = '2MiB'").contains("longer than the log"));
     assert!(with("writers = 0").contains("at least 1"));
+    assert!(with("offset = '1000'").contains("multiple of 4 KiB"));
+    assert!(with("offset = '1GiB'").contains("make the volume larger"));
     assert!(refusal("size = '128KiB'\nobjects = 1000000").contains("make the volume larger"));
 }

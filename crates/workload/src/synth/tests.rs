@@ -17,7 +17,8 @@ fn config(preset: &Preset) -> SynthConfig {
 
 /// Written as a file would be, read back, described.
 fn described(preset: &Preset) -> Stat {
-    let mut source = WorkloadConfig::Synth(config(preset)).build(SPACE, 42).unwrap().remove(0);
+    let mut source =
+        WorkloadConfig { synth: Some(config(preset)), ..WorkloadConfig::default() }.build(SPACE, 42).unwrap().remove(0);
     let mut writer = MsrWriter::new(Vec::new(), source.name());
     while let Some(Request { kind, offset, len, arrival, .. }) = source.next() {
         writer.write(&Record { at: arrival.unwrap(), kind, offset, len, volume: 0, fua: false }).unwrap();
